@@ -191,10 +191,14 @@ def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL
 
 
 def to_count(choice: Choice, *, named: Collection[str], in_use: str) -> list[str]:
-    """The policies whose nodes are counted: the one in use, those named, two of ``common``."""
+    """The policies whose nodes are counted: the one in use; then those that may need fewer.
+
+    These are the one recommended for all nodes, those named, and two that used the fewest nodes.
+    """
     common = [one for one in choice.may if one not in named and one != in_use][:MOST_COMMON]
     mine = [one for one in named if one in choice.may]
-    return list(dict.fromkeys([in_use, *mine, *common]))
+    better = [choice.policy] if choice.because == "better" else []
+    return list(dict.fromkeys([in_use, *better, *mine, *common]))
 
 
 def is_better(results: Results, policy: str, other: str, measure: str) -> bool:
@@ -223,18 +227,18 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
     now, then = e.counts.get("recorded"), e.counts.get("recommended")
     relative = e.counts.get("no_more_often")
     raised = e.requests_first is not None and e.requests_first[1] == "above"
-    with_fitting = then if e.requests_first and _holds(then) else now
+    with_fitting = then if e.requests_first and enough(then) else now
     production = OBSERVED in e.results.policies
     rules: tuple[tuple[bool, str, Count | None], ...] = (
-        (e.assumed and _holds(now), "assumed", now),
+        (e.assumed and enough(now), "assumed", now),
         (e.assumed, "assumed_none", None),
-        (e.few_orders and _holds(with_fitting), "few_orders", with_fitting),
+        (e.few_orders and enough(with_fitting), "few_orders", with_fitting),
         (with_fitting is then and goes(then), "fewer_nodes_after_requests", then),
         (raised and then is not None and then.added > 0, "more_nodes_after_requests", then),
         (raised and then is not None, "requests_only", None),
         (goes(now), "fewer_nodes" if production else "needs_fewest", now),
-        (bool(e.broken) and not _holds(now) and goes(relative), "above_ceiling_fewer", relative),
-        (bool(e.broken) and not _holds(now), "above_ceiling", None),
+        (bool(e.broken) and not enough(now) and goes(relative), "above_ceiling_fewer", relative),
+        (bool(e.broken) and not enough(now), "above_ceiling", None),
         (e.requests_first is not None, "requests_only", None),
         (e.choice.because == "better", "other_policy", None),
         (now is not None and now.added > 0, "more_nodes", now),
@@ -244,7 +248,8 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
     return next(((key, one) for applies, key, one in rules if applies), ("cannot_tell", None))
 
 
-def _holds(count: Count | None) -> bool:
+def enough(count: Count | None) -> bool:
+    """Whether a count is known, and no more than the nodes there are."""
     return count is not None and count.nodes is not None and not count.added
 
 

@@ -8,21 +8,21 @@ and at twice the assumed size.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.answer.counts import Case, Count, best, counts_of, fewer_than
-from tracekit.answer.decide import Choice, Evidence, choose, to_count
+from tracekit.answer.counts import Case, Count, best, counts_of
+from tracekit.answer.decide import Choice, Evidence, choose, enough, to_count
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.answer.followed import LARGEST
-from tracekit.answer.intervals import RANDOM
 from tracekit.answer.nodes import drain_facts, special_facts
 from tracekit.answer.production import ProductionUse, production_use
 from tracekit.answer.requests import facts_of_requests
 from tracekit.answer.run_facts import answer_run
-from tracekit.base.crew.crew import Crew, OnProgress
+from tracekit.base.crew.crew import Alone, Crew, OnProgress
 from tracekit.base.facts import Answer, Fact
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.study import Study, write_study
@@ -130,7 +130,12 @@ def answer(asked: Question, crew: Crew, progress: Progress = SILENT) -> Answer:
     facts = [Fact(kind="made_up", subject="trace")] if made_up else []
     if not _too_large(found):
         counting = _Counting(asked, found, choice, use, crew, progress)
-        counts, more = counting.all(evidence)
+        try:
+            counts, more = counting.all(evidence)
+        finally:
+            if not asked.keep:
+                for name in FOLDERS.values():
+                    shutil.rmtree(kept_folder(asked.studies / name), ignore_errors=True)
         facts += more
         evidence = dataclasses.replace(evidence, counts=counts, varying=counting.varying)
     return answer_run(dataclasses.replace(evidence, facts=tuple(facts)))
@@ -160,106 +165,106 @@ class _Counting:
     def all(self, evidence: Evidence) -> tuple[dict[str, Count], list[Fact]]:
         """The count to act on in each case, and facts of what stays and what to request."""
         counts: dict[str, Count] = {}
-        facts: list[Fact] = []
-        source = self.asked.source
-        recorded = self._counted("recorded", source)
-        acted = recorded
+        source, facts = self.asked.source, list[Fact]()
+        requests = evidence.requests_first is not None and not evidence.assumed
+        # other policies are counted with the requests that are acted on
+        begun = self._begin("recorded", source, rivals=not requests)
+        sized = self._sized() if requests else None
+        if sized is not None:
+            changed = self._with_requests(sized)
+            acting = self._begin("recommended", changed, rivals=True)
+        acted = recorded = self._ended("recorded", begun)
+        if sized is not None:
+            facts += facts_of_requests(sized)
+            acted = self._ended("recommended", acting)
+            self._take(counts, acted, "recommended")
+            self._restarts(counts, changed)
+        if requests and not enough(counts.get("recommended")):
+            recorded = self._ended("recorded", self._begin("recorded", source, rivals=True))
         self.varying = bool(recorded.about["repeats_cover"])
-        facts += list(special_facts(recorded))
-        self._take(counts, recorded, "recorded", source)
+        usual: dict[str, Count] = {}
+        self._take(usual, recorded, "recorded")
         if "policies_as_production" in recorded.frames:
-            self._take(counts, recorded, "no_more_often", source)
-        if evidence.requests_first is not None and not evidence.assumed:
-            study = recommended(
-                open_store(str(source.store)),
-                seed=self.asked.seed,
-                called=self.asked.called,
-                progress=self.progress,
-            )
-            if study is not None:
-                facts += facts_of_requests(study)
-                self._write(study, REQUESTS)
-                chosen = f"requests=sized:{self.asked.studies / REQUESTS}"
-                changed = dataclasses.replace(source, assume=(*source.assume, chosen))
-                acted = self._counted("recommended", changed)
-                self._take(counts, acted, "recommended", changed)
-                self._restarts(counts, changed)
+            self._take(usual, recorded, "no_more_often")
+        counts = {**usual, **counts}
         if evidence.assumed:
-            given = self.found.manifest["workload"]["assumptions"]
-            sized: tuple[tuple[Case, float], ...] = (("half_size", 0.5), ("twice_size", 2.0))
-            for case, times in sized:
-                assumed = {name: given[name] * times for name in _SIZES if name in given}
-                # bytes are whole numbers, and are read as such
-                sizes = [f"{n}={int(v) if v == int(v) else v}" for n, v in assumed.items()]
-                changed = dataclasses.replace(source, assume=(*source.assume, *sizes))
-                self._take(counts, self._counted(case, changed, repeats=1), case, changed)
+            self._with_sizes(counts)
         case = "recommended" if counts.get("recommended") else "recorded"
-        facts += drain_facts(acted, counts.get(case))
-        return counts, facts
+        return counts, [*special_facts(recorded), *facts, *drain_facts(acted, counts.get(case))]
 
-    def _take(
-        self, counts: dict[str, Count], study: Study, case: Case, source: WorkloadSource
-    ) -> None:
+    def _with_sizes(self, counts: dict[str, Count]) -> None:
+        """Count at half and at twice the assumed size, in one order of arrival."""
+        given, source = self.found.manifest["workload"]["assumptions"], self.asked.source
+        begun: dict[Case, Callable[[], Study]] = {}
+        cases: tuple[tuple[Case, float], ...] = (("half_size", 0.5), ("twice_size", 2.0))
+        for case, times in cases:
+            assumed = {name: given[name] * times for name in _SIZES if name in given}
+            # bytes are whole numbers, and are read as such
+            sizes = [f"{n}={int(v) if v == int(v) else v}" for n, v in assumed.items()]
+            changed = dataclasses.replace(source, assume=(*source.assume, *sizes))
+            begun[case] = self._begin(case, changed, repeats=1)
+        for case, study in begun.items():
+            self._take(counts, self._ended(case, study), case)
+
+    def _take(self, counts: dict[str, Count], study: Study, case: Case) -> None:
         """Note the count to act on; another policy has to need fewer nodes than ``random``, too."""
-        by_cost, in_use = study.about.get("least") == "cost", self.asked.in_use
-        found = counts_of(study, case)
-        one = best(found, in_use, by_cost=by_cost)
-        usual = next((each for each in found if each.policy == in_use), None)
-        if one is not None and one.policy != in_use and usual is not None:
-            again = self._search(case, source, [RANDOM], repeats=len(one.by_order))
-            drawn = next(iter(counts_of(again, case)), None)
-            if drawn is not None and drawn.nodes and not fewer_than(drawn, [one], by_cost=by_cost):
-                one = dataclasses.replace(usual, as_random=(one.policy, one.nodes or 0))
+        end = "_as_production" if case == "no_more_often" else ""
+        drawn = study.about.get(f"as_random{end}", {})
+        found = [one for one in counts_of(study, case) if one.policy not in drawn]
+        one = best(found, self.asked.in_use, by_cost=study.about.get("least") == "cost")
+        if one is not None and one.policy == self.asked.in_use and drawn:
+            fewest = min(drawn, key=lambda policy: drawn[policy])
+            one = dataclasses.replace(one, as_random=(fewest, drawn[fewest]))
         # what production does with all of its nodes is no count of more
         if one is not None and (case != "no_more_often" or not one.added):
             counts[case] = one
 
-    def _counted(self, case: Case, source: WorkloadSource, repeats: int | None = None) -> Study:
-        """The study of one case: candidates in one order, the best and the one in use in all."""
-        names = to_count(self.choice, named=self.asked.named, in_use=self.asked.in_use)
+    def _sized(self) -> Study | None:
+        """What ``requests`` recommends; None where it cannot tell."""
+        store = open_store(str(self.asked.source.store))
+        seed, called = self.asked.seed, self.asked.called
+        return recommended(store, seed=seed, called=called, progress=self.progress)
+
+    def _with_requests(self, sized: Study) -> WorkloadSource:
+        """The workload with requests as recommended."""
+        self._write(sized, REQUESTS)
+        source, chosen = self.asked.source, f"requests=sized:{self.asked.studies / REQUESTS}"
+        return dataclasses.replace(source, assume=(*source.assume, chosen))
+
+    def _begin(
+        self,
+        case: Case,
+        source: WorkloadSource,
+        repeats: int | None = None,
+        *,
+        rivals: bool = False,
+    ) -> Callable[[], Study]:
+        """The study of one case: of the policy in use, and of rivals that may need fewer nodes.
+
+        In one order of arrival hardly two replays of a search can be done side by side, so that
+        each search has a process to itself. Others begin when their end is waited for.
+        """
+        name, *others = to_count(self.choice, named=self.asked.named, in_use=self.asked.in_use)
         large = _size(self.found) > LARGEST
-        if large or repeats == 1:
-            names, repeats = names[:1], 1
-        elif self.asked.repeats is not None:
-            names, repeats = names[:1], self.asked.repeats
-        elif len(names) > 1:
-            first = self._search(case, source, names, repeats=1)
-            names = self._shortlist(counts_of(first, case))
-        study = self._search(case, source, names, repeats=repeats)
+        repeats = 1 if large else repeats or self.asked.repeats
+        search = _Search(
+            source=source,
+            policy=self.asked.address(name),
+            subject=name,
+            rivals=tuple(map(self.asked.address, others)) if rivals and repeats != 1 else (),
+            repeats=repeats,
+            seed=self.asked.seed,
+            kept=kept_folder(self.asked.studies / FOLDERS[case]),
+            called=self.asked.called,
+        )
+        if repeats == 1 and not large and self.crew.size > 1:
+            return self.crew.submit(search, lambda *_: None).result
+        return functools.partial(search.by, self.crew, self.progress)
+
+    def _ended(self, case: Case, begun: Callable[[], Study]) -> Study:
+        study = begun()
         self._write(study, FOLDERS[case])
         return study
-
-    def _shortlist(self, counts: Sequence[Count]) -> list[str]:
-        """The policy in use, and the other one that needs the fewest nodes in one order."""
-        held = [one for one in counts if one.nodes is not None and one.policy != self.asked.in_use]
-        usual = next((one for one in counts if one.policy == self.asked.in_use), None)
-        other = min(held, key=lambda one: one.nodes or 0, default=None)
-        fewer = other is not None and (
-            usual is None or usual.nodes is None or (other.nodes or 0) < usual.nodes
-        )
-        names = [self.asked.in_use] if usual is not None else []
-        return [*names, other.policy] if fewer and other is not None else names
-
-    def _search(
-        self, case: Case, source: WorkloadSource, names: Sequence[str], *, repeats: int | None
-    ) -> Study:
-        folder = self.asked.studies / FOLDERS.get(case, FOLDERS["recorded"])
-        kept = kept_folder(folder)
-        try:
-            return shrink_cluster(
-                source,
-                policies=[self.asked.address(name) for name in names],
-                subject=names[0],
-                repeats=repeats,
-                seed=self.asked.seed,
-                crew=self.crew,
-                kept=kept,
-                called=self.asked.called,
-                progress=self.progress,
-            )
-        finally:
-            if not self.asked.keep:
-                shutil.rmtree(kept, ignore_errors=True)
 
     def _write(self, study: Study, name: str) -> None:
         self.asked.studies.mkdir(parents=True, exist_ok=True)
@@ -273,6 +278,39 @@ class _Counting:
         task = _Restarts(self.asked.source, changed)
         more = self.crew.submit(task, lambda *_: None).result()
         counts["recommended"] = dataclasses.replace(one, restarted=max(one.restarted, more))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Search:
+    """A study of the fewest nodes; a task."""
+
+    source: WorkloadSource
+    policy: str
+    subject: str
+    rivals: tuple[str, ...]
+    repeats: int | None
+    seed: int
+    kept: Path
+    called: str
+
+    def run(self, _: OnProgress) -> Study:
+        """Search in this process."""
+        return self.by(Alone(), SILENT)
+
+    def by(self, crew: Crew, progress: Progress) -> Study:
+        """Search, the replays by a crew."""
+        return shrink_cluster(
+            self.source,
+            policies=[self.policy],
+            subject=self.subject,
+            rivals=self.rivals,
+            repeats=self.repeats,
+            seed=self.seed,
+            crew=crew,
+            kept=self.kept,
+            called=self.called,
+            progress=progress,
+        )
 
 
 @dataclass(frozen=True)

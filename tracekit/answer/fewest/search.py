@@ -12,7 +12,7 @@ evenly over the sizes that there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,9 +20,15 @@ import numpy as np
 from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.few_nodes import Ask
 from tracekit.answer.fewest.found import COST, NODES, Found, TooFewError
-from tracekit.answer.fewest.limits import Limits
+from tracekit.answer.fewest.limits import Limits, Margin
 from tracekit.answer.fewest.more import enough_more, too_busy
-from tracekit.answer.fewest.orderings import dearest, least_requested, smallest
+from tracekit.answer.fewest.orderings import (
+    Ordering,
+    dearest,
+    least_requested,
+    placed,
+    smallest,
+)
 from tracekit.answer.fewest.over_orderings import Search
 from tracekit.answer.fewest.special import left_nodes
 from tracekit.answer.fewest.trials import Trials, worst
@@ -73,12 +79,8 @@ def fewest_nodes(
     """
     bound = bound_to_zones(load) if survive else {}
     tried = Trials(load, str(policy), limits, asks(load), range(repeats), beside, survive, bound)
-    broken, waits = worst(tried.on_all_nodes()), None
-    if broken and may_wait and not broken.lost and tried.limits.of_waiting(broken):
-        waits = int(max(one.row[WAITING[0]] for one in tried.on_all_nodes()))
-        tried.limits = limits.as_with_all(most_waiting(load), len(load.times_ms))
-        broken = worst(tried.on_all_nodes())
-    orderings = [least_requested, smallest, *([dearest] if by == COST else [])]
+    broken, waits = _on_all_nodes(tried, may_wait=may_wait)
+    orderings = _orderings(by)
     found: Found | None = None
     if broken is None:
         found = Search(tried, policy, by).over(orderings)
@@ -91,6 +93,42 @@ def fewest_nodes(
         nodes = load.nodes - len(left_nodes(load))
         raise TooFewError(broken, nodes, too_busy(load, broken))
     return _checked(replace(found, waits_with_all=waits), tried)
+
+
+def enough(
+    tried: Trials, policy: Entrant, counts: Sequence[int], *, by: str, may_wait: bool
+) -> list[bool]:
+    """Whether so many nodes are enough for a policy, for each order of arrival its count.
+
+    Each order of nodes is tried at that count alone: a few replays, where a search takes a hundred.
+    """
+    broken, _ = _on_all_nodes(tried, may_wait=may_wait)
+    if broken is not None:
+        return [False for _ in tried.orders]
+    search = Search(tried, policy, by)
+    places = [placed(search.nodes, ordering) for ordering in _orderings(by)]
+    return [
+        count >= search.low and any(tried.holds(order, place[:count]) for place in places)
+        for order, count in zip(tried.orders, counts, strict=True)
+    ]
+
+
+def _on_all_nodes(tried: Trials, *, may_wait: bool) -> tuple[Margin | None, int | None]:
+    """The limit that breaks on all nodes, and how many containers wait there, if they may.
+
+    Where they may, the limits of ``tried`` are those that allow it from then on.
+    """
+    broken = worst(tried.on_all_nodes())
+    if not (broken and may_wait and not broken.lost and tried.limits.of_waiting(broken)):
+        return broken, None
+    waits = int(max(one.row[WAITING[0]] for one in tried.on_all_nodes()))
+    load = tried.load
+    tried.limits = tried.limits.as_with_all(most_waiting(load), len(load.times_ms))
+    return worst(tried.on_all_nodes()), waits
+
+
+def _orderings(by: str) -> list[Ordering]:
+    return [least_requested, smallest, *([dearest] if by == COST else [])]
 
 
 def _checked(found: Found, tried: Trials) -> Found:

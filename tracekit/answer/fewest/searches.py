@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,7 @@ from tracekit.answer.fewest.few_nodes import Ask, ByCrew, Here, Remembered, told
 from tracekit.answer.fewest.found import Found
 from tracekit.answer.fewest.limits import Limits, check_limits
 from tracekit.answer.fewest.lost import LostZone, lost_zones
-from tracekit.answer.fewest.search import fewest_nodes
+from tracekit.answer.fewest.search import enough, fewest_nodes
 from tracekit.answer.fewest.special import left_nodes, special_nodes, where_special_stay
 from tracekit.answer.fewest.trials import Trials
 from tracekit.answer.fewest.zones import bound_to_zones
@@ -72,6 +72,21 @@ class Asked:
             further=self.subject in {"", str(policy)},
             survive=self.survive,
         )
+
+    def enough(
+        self,
+        policy: Entrant,
+        counts: Sequence[int],
+        asks: Callable[[Workload], Ask],
+        beside: int = 1,
+    ) -> list[bool]:
+        """Whether so many nodes are enough, for the first orders of arrival, one count each."""
+        load = where_special_stay(_scaled(self.source, self.scale), self.may_remove)
+        orders, most = range(len(counts)), [min(one, load.nodes) for one in counts]
+        bound = bound_to_zones(load) if self.survive else {}
+        replays, survive = asks(load), self.survive
+        tried = Trials(load, str(policy), self.limits, replays, orders, beside, survive, bound)
+        return enough(tried, policy, most, by=self.by, may_wait=self.may_wait)
 
 
 @dataclass(frozen=True)
@@ -189,17 +204,17 @@ def begun(
     """A search per policy, under way or to be done; each gives its answer, or raises."""
     if kept is None and (len(entrants) > 1 or crew.size == 1):
         return {
-            name: crew.submit(_Search(asked, one.address()), _told(_counted(task, name))).result
+            name: crew.submit(_Search(asked, one.address()), _told(counted(task, name))).result
             for name, one in entrants.items()
         }
     search = functools.partial(_side_by_side, asked, crew=crew, kept=kept)
     return {
-        name: functools.partial(search, one, done=_counted(task, name))
+        name: functools.partial(search, one, done=counted(task, name))
         for name, one in entrants.items()
     }
 
 
-def _counted(task: Task, policy: str) -> Callable[[], None]:
+def counted(task: Task, policy: str) -> Callable[[], None]:
     """What to call after each replay of a search: it says how many there were."""
     count = itertools.count(1)
     return lambda: task.advance(0, f"replay {next(count):,} of {policy}")
@@ -228,6 +243,15 @@ def _side_by_side(
     asked: Asked, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
 ) -> Found:
     """One search, whose replays are done by all processes of a crew."""
+    with asking(asked, policy, crew, kept, done) as asks:
+        return asked.of(policy, asks, crew.size)
+
+
+@contextlib.contextmanager
+def asking(
+    asked: Asked, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
+) -> Iterator[Callable[[Workload], Ask]]:
+    """Who replays a workload: all processes of a crew, which share it; kept replays are known."""
     with contextlib.ExitStack() as opened:
         several = crew.size > 1
         folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
@@ -244,4 +268,4 @@ def _side_by_side(
                 ask = Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
             return ask
 
-        return asked.of(policy, asks, crew.size)
+        yield asks

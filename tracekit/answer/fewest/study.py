@@ -4,9 +4,11 @@ See ``search`` for how they are found, ``limits`` for what has to hold, ``specia
 stay in any case, and ``tracekit.cluster.changed.multiplied`` for more load.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from tracekit.answer.fewest.found import COST, NODES, Found
 from tracekit.answer.fewest.frames import frames_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
 from tracekit.answer.fewest.lost import TODAY, LostZone, frame_of
+from tracekit.answer.fewest.rivals import Rivals
 from tracekit.answer.fewest.searches import Asked, Known, Today, begun, ended, forget
 from tracekit.answer.fewest.special import CLASSES
 from tracekit.answer.fewest.zones import ZONE
@@ -43,6 +46,24 @@ POLICIES = (USUAL,)
 AS_PRODUCTION = "production"
 
 
+@dataclass(frozen=True)
+class Goal:
+    """What the searches for one goal found, by policy.
+
+    Parameters
+    ----------
+    found : mapping of str to Found
+    problems : mapping of str to TracekitError
+        Of policies without an answer; a ``TooFewError`` has the limit that breaks.
+    as_random : mapping of str to int
+        The counts of rivals that placement at random needs no more nodes than.
+    """
+
+    found: Mapping[str, Found] = field(default_factory=dict)
+    problems: Mapping[str, TracekitError] = field(default_factory=dict)
+    as_random: Mapping[str, int] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Counts:
     """What the searches of a study found.
@@ -57,12 +78,9 @@ class Counts:
         What production came to, by measure; None where it is not recorded.
     limits : Limits
         What counts at the ceiling keep to.
-    at_ceiling, as_production : mapping of str to Found
-        By policy. The second is of counts with nodes above the ceiling no more often than in
-        production; it is empty unless production itself is above the ceiling, and no limit is given
-        on use.
-    problems, problems_as_production : mapping of str to TracekitError
-        Of policies without an answer; a ``TooFewError`` has the limit that breaks.
+    at_ceiling, as_production : Goal
+        The second is of counts with nodes above the ceiling no more often than in production; it is
+        empty unless production itself is above the ceiling, and no limit is given on use.
     today : (str, tuple of LostZone), optional
         What comes of the cluster as it is when a zone is lost, and under which policy. None where
         that is not asked, or of other load.
@@ -72,13 +90,17 @@ class Counts:
     facts: dict[str, Any]
     observed: dict[str, Any] | None
     limits: Limits
-    at_ceiling: Mapping[str, Found]
-    as_production: Mapping[str, Found]
-    problems: Mapping[str, TracekitError]
-    problems_as_production: Mapping[str, TracekitError]
+    at_ceiling: Goal
+    as_production: Goal
     repeats: int
     by: str
     today: tuple[str, tuple[LostZone, ...]] | None = None
+
+    @property
+    def policies(self) -> set[str]:
+        """All that were searched for."""
+        goals = (self.at_ceiling, self.as_production)
+        return {name for goal in goals for name in (*goal.found, *goal.problems)}
 
 
 def count_nodes(
@@ -95,6 +117,7 @@ def count_nodes(
     kept: Path | None = None,
     subject: str = "",
     survive: bool = False,
+    rivals: Mapping[str, Entrant] = MappingProxyType({}),
     progress: Progress = SILENT,
 ) -> Counts:
     """Search the fewest nodes of each policy; parameters as of ``shrink_cluster``."""
@@ -124,27 +147,43 @@ def count_nodes(
             usual = entrants.get(subject) or next(iter(entrants.values()))
             lost = reader.submit(Today(asked, usual.address()), lambda *_: None).result()
             today = str(usual), lost
-        found, problems = ended(begun(asked, entrants, crew, kept, task), task)
-        as_usual, none_as_usual = _as_production(asked, entrants, crew, kept, task)
-    return Counts(
-        cluster=cluster,
-        facts=facts,
-        observed=observed,
-        limits=within,
-        at_ceiling=found,
-        as_production=as_usual,
-        problems=problems,
-        problems_as_production=none_as_usual,
-        repeats=orders,
-        by=by,
-        today=today,
-    )
+        search = functools.partial(_goal, entrants, rivals, crew=crew, kept=kept, task=task)
+        again = _as_production(asked, entrants)
+        return Counts(
+            cluster=cluster,
+            facts=facts,
+            observed=observed,
+            limits=within,
+            at_ceiling=search(asked),
+            as_production=Goal() if again is None else search(again),
+            repeats=orders,
+            by=by,
+            today=today,
+        )
 
 
-def _as_production(
-    asked: Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
-) -> tuple[dict[str, Found], dict[str, TracekitError]]:
-    """The counts as in production, where that is above the ceiling; else none."""
+def _goal(
+    entrants: Mapping[str, Entrant],
+    rivals: Mapping[str, Entrant],
+    asked: Asked,
+    *,
+    crew: Crew,
+    kept: Path | None,
+    task: Task,
+) -> Goal:
+    """The counts of one goal: of rivals those that may need fewer nodes than the first policy."""
+    found, problems = ended(begun(asked, entrants, crew, kept, task), task)
+    if not rivals:
+        return Goal(found, problems)
+    usual = found.get(next(iter(entrants)))
+    contest = Rivals(asked, crew, kept, task)
+    more, none = ended(begun(asked, contest.fewer(rivals, usual), crew, kept, task), task)
+    as_random = {} if usual is None else contest.as_random(more)
+    return Goal({**found, **more}, {**problems, **none}, as_random)
+
+
+def _as_production(asked: Asked, entrants: Mapping[str, Entrant]) -> Asked | None:
+    """What is asked for counts as in production, where that is above the ceiling; else None."""
     limits = asked.limits
     above = any(
         limits.observed.get(name, 0) > limits.most(policy, name)
@@ -155,9 +194,8 @@ def _as_production(
         len(limits.of(policy)) == len(limits.waiting) + len(limits.ceiling) for policy in entrants
     )
     if not (above and whole) or asked.scale != 1:
-        return {}, {}
-    again = replace(asked, limits=limits.as_production())
-    return ended(begun(again, entrants, crew, kept, task), task)
+        return None
+    return replace(asked, limits=limits.as_production())
 
 
 def _check(scale: float, repeats: int | None, may_remove: Sequence[str]) -> None:
@@ -215,6 +253,7 @@ def shrink_cluster(
     called: str | None = None,
     subject: str = "",
     survive: bool = False,
+    rivals: Sequence[str] = (),
     progress: Progress = SILENT,
 ) -> Study:
     """The fewest nodes for each policy, as a study.
@@ -252,6 +291,9 @@ def shrink_cluster(
         Whether all limits have to hold, too, once any one zone is lost. A zone is lost as the
         judged time begins; what ran there is placed anew on the nodes that stay, and use that no
         container explains goes on there.
+    rivals : sequence of str, optional
+        Policies that have rows only if they may need fewer nodes than the first of ``policies``:
+        see ``tracekit.answer.fewest.rivals``.
 
     Returns
     -------
@@ -292,7 +334,7 @@ def shrink_cluster(
     TracekitError
         For unknown names or values.
     """
-    entrants = chosen(policies)
+    entrants, others = chosen(policies), chosen(rivals) if rivals else {}
     counts = count_nodes(
         source,
         entrants,
@@ -306,9 +348,11 @@ def shrink_cluster(
         kept=kept,
         subject=subject,
         survive=survive,
+        rivals=others,
         progress=progress,
     )
-    within = counts.limits
+    within, full = counts.limits, counts.cluster.ceiling
+    entrants |= {name: one for name, one in others.items() if name in counts.policies}
     return Study(
         name=NAME,
         about={
@@ -318,10 +362,7 @@ def shrink_cluster(
             **({"survive": ZONE} if survive else {}),
             "limits": [one.text for one in within.on_use(entrants)],
             "limits_given": bool(limits),
-            "ceiling": {
-                "cpu": counts.cluster.ceiling.cpu_fraction,
-                "memory": counts.cluster.ceiling.memory_fraction,
-            },
+            "ceiling": {"cpu": full.cpu_fraction, "memory": full.memory_fraction},
             "measures": list(dict.fromkeys(name for one in within.given for name in one.measures)),
             "scale": scale,
             "least": counts.by,
@@ -332,21 +373,30 @@ def shrink_cluster(
             "may_remove": list(may_remove),
             "workload": {**counts.facts, **given_again(source, called)},
             "observed": of_production(counts.observed, within),
+            **({"rivals": list(rivals), **_as_random(counts)} if rivals else {}),
             "yardsticks": [name for name, one in entrants.items() if one.used_by == "yardstick"],
         },
         frames=_frames(counts),
     )
 
 
+def _as_random(counts: Counts) -> dict[str, Any]:
+    """The rivals that need no fewer nodes than placement at random, with their counts."""
+    again = counts.as_production.as_random
+    return {
+        "as_random": dict(counts.at_ceiling.as_random),
+        f"as_random_as_{AS_PRODUCTION}": dict(again),
+    }
+
+
 def _frames(counts: Counts) -> dict[str, Any]:
     """The frames of both goals."""
     of = [name for one in counts.limits.given for name in one.measures]
     by_cost = counts.by == COST
-    frames = frames_of(counts.at_ceiling, counts.problems, of, counts.cluster, by_cost=by_cost)
-    if counts.as_production or counts.problems_as_production:
-        usual = frames_of(
-            counts.as_production, counts.problems_as_production, of, counts.cluster, by_cost=by_cost
-        )
+    goal, again = counts.at_ceiling, counts.as_production
+    frames = frames_of(goal.found, goal.problems, of, counts.cluster, by_cost=by_cost)
+    if again.found or again.problems:
+        usual = frames_of(again.found, again.problems, of, counts.cluster, by_cost=by_cost)
         frames |= {f"{name}_as_{AS_PRODUCTION}": one for name, one in usual.items()}
     if counts.today is not None:
         kept = [frames["zones"]] if "zones" in frames else []
