@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -98,3 +99,21 @@ class Found:
     def kept(self) -> IntArray:
         """The nodes that stay and are there at the end."""
         return self.place[self.left : self.nodes]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the searches for one goal found, by policy.
+
+    Parameters
+    ----------
+    found : mapping of str to Found
+    problems : mapping of str to TracekitError
+        Of policies without an answer; a ``TooFewError`` has the limit that breaks.
+    as_random : mapping of str to int
+        The counts of rivals that placement at random needs no more nodes than.
+    """
+
+    found: Mapping[str, Found] = field(default_factory=dict)
+    problems: Mapping[str, TracekitError] = field(default_factory=dict)
+    as_random: Mapping[str, int] = field(default_factory=dict)

@@ -6,7 +6,7 @@ stay in any case, and ``tracekit.cluster.changed.multiplied`` for more load.
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,7 @@ import polars as pl
 from tracekit.answer.admissible import placed_all
 from tracekit.answer.fewest.cluster import Cluster
 from tracekit.answer.fewest.facts import given_again, of_production, orders_of
-from tracekit.answer.fewest.found import COST, NODES, Found
+from tracekit.answer.fewest.found import COST, NODES, Goal
 from tracekit.answer.fewest.frames import frames_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
 from tracekit.answer.fewest.lost import TODAY, LostZone, frame_of
@@ -44,24 +44,6 @@ POLICIES = (USUAL,)
 
 #: The end of names of frames that are of counts as in production.
 AS_PRODUCTION = "production"
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What the searches for one goal found, by policy.
-
-    Parameters
-    ----------
-    found : mapping of str to Found
-    problems : mapping of str to TracekitError
-        Of policies without an answer; a ``TooFewError`` has the limit that breaks.
-    as_random : mapping of str to int
-        The counts of rivals that placement at random needs no more nodes than.
-    """
-
-    found: Mapping[str, Found] = field(default_factory=dict)
-    problems: Mapping[str, TracekitError] = field(default_factory=dict)
-    as_random: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
