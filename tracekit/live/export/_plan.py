@@ -1,11 +1,11 @@
 """A plan of moves: pods that leave the nodes that can go, or what a rebalancer moved, in order."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tracekit.answer.counts import FULLEST, Fullest, fullest_fact
 from tracekit.answer.nodes import case_of
@@ -25,62 +25,40 @@ from tracekit.replay.runs.run import OBSERVED
 
 
 @dataclass(frozen=True, kw_only=True)
-class Move:
-    """A pod that moves.
-
-    Parameters
-    ----------
-    wave : int
-        Pods of one wave may go together; the next goes once these run again.
-    to_node : str, optional
-        Where the policy puts it; None where it finds no room.
-    """
-
-    wave: int
-    container: str
-    service: str
-    from_node: str
-    to_node: str | None
-    cpu_milli: int
-    memory_bytes: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Plan:
     """Moves in their order, and the nodes that are empty after them.
 
     Parameters
     ----------
+    moves : DataFrame
+        wave, container, service, from_node, to_node (null: no node has room), cpu_milli,
+        memory_bytes. Pods of one wave may go together; the next goes once these run again.
     held : mapping of str to str
         Nodes that can go, but whose pods a budget holds; with the budgets' names.
     about : tuple of Fact
         What holds after it, and before it may begin.
     """
 
-    moves: Sequence[Move]
+    moves: pl.DataFrame
     nodes: Sequence[str] = ()
     held: Mapping[str, str] = field(default_factory=dict)
     about: tuple[Fact, ...] = ()
 
     def facts(self) -> Iterator[Fact]:
         """How much moves, how often, and what does not."""
-        often = Counter(one.container for one in self.moves)
+        often = self.moves["container"].value_counts()["count"]
         about: dict[str, Any] = {
             "of": len(often),
-            "waves": len({one.wave for one in self.moves}),
-            "empty_nodes": len(self.nodes),
-            "twice": sum(many > 1 for many in often.values()),
-            "unplaced": sum(one.to_node is None for one in self.moves) or None,
+            "waves": self.moves["wave"].n_unique(),
+            "twice": int((often > 1).sum()),
+            "unplaced": self.moves["to_node"].null_count() or None,
         }
-        yield Fact(kind="exported", value=len(self.moves), because="plan", about=about)
+        yield Fact(kind="exported", value=self.moves.height, because="plan", about=about)
         if self.held:
             budgets = ", ".join(sorted(set(self.held.values())))
-            yield Fact(
-                kind="drain_barred",
-                value=len(self.held),
-                unit="nodes",
-                about={"of": len(self.held) + len(self.nodes), "budgets": budgets},
-            )
+            many = len(self.held)
+            of: dict[str, Any] = {"of": many + len(self.nodes), "budgets": budgets}
+            yield Fact(kind="drain_barred", value=many, unit="nodes", about=of)
         yield from self.about
 
 
@@ -100,17 +78,14 @@ def _can_go(left: Left) -> bool:
 
 def _moved(left: Left, policy: str) -> Plan:
     """The moves of a rebalancer, those of one time as a wave; its engine kept the budgets."""
-    rows = left.frame("moves").filter(policy=policy).to_dicts()
-    if not rows:
+    rows = left.frame("moves").filter(policy=policy)
+    if rows.is_empty():
         raise TracekitError(f"{policy} moved nothing in this run")
     load = left.load
-    at = {name: place for place, name in enumerate(load.container_ids)}
-    waves = {time: wave for wave, time in enumerate(dict.fromkeys(r["time_ms"] for r in rows), 1)}
-    moves = [
-        _move(load, at[row["container"]], waves[row["time_ms"]], row["from_node"], row["to_node"])
-        for row in rows
-    ]
-    return Plan(moves=moves)
+    place = {name: at for at, name in enumerate(load.container_ids)}
+    moved = _rows(load, [place[name] for name in rows["container"]])
+    wave = rows.select(wave=pl.col("time_ms").rank("dense").cast(pl.Int64))
+    return Plan(moves=wave.hstack(moved).with_columns(rows["from_node"], rows["to_node"]))
 
 
 def drain_of(left: Left, asked: Asked) -> Plan:
@@ -119,7 +94,12 @@ def drain_of(left: Left, asked: Asked) -> Plan:
     Pods stay where they are but for those of these nodes, which the policy places anew.
     """
     study, going, policy = _going(left, asked)
-    load = _with_sizes(study)
+    if study.about["scale"] != 1:
+        raise TracekitError(
+            f"the nodes were counted for {study.about['scale']} times the load, which is not there",
+            hint="count them anew without --scale",
+        )
+    load = source_of_study(study).load()
     barred = barred_by(load)
     place = {name: at for at, name in enumerate(load.node_ids)}
     held = {} if barred is None else {n: barred[place[n]] for n in going if barred[place[n]]}
@@ -131,13 +111,11 @@ def drain_of(left: Left, asked: Asked) -> Plan:
         )
     leaving = _leaving(load, np.array([place[name] for name in nodes]))
     to_node = _placed_anew(load, leaving, [place[name] for name in going], left, policy)
-    waves = _waves(load, leaving)
-    moves = [
-        _move(load, at, wave, load.node_ids[load.recorded_node[at]], to_node.get(at))
-        for wave, some in enumerate(waves, 1)
-        for at in some
-    ]
-    about = [replace(one, rank=1) for one in _after(load, moves, [place[n] for n in nodes])]
+    waves = [(at, wave) for wave, some in enumerate(_waves(load, leaving), 1) for at in some]
+    order = [at for at, _ in waves]
+    moves = pl.DataFrame({"wave": [wave for _, wave in waves]}).hstack(_rows(load, order, to_node))
+    stay = [place[name] for name in load.node_ids if name not in nodes]
+    about = [replace(one, rank=1) for one in _after(load, to_node, stay)]
     if case_of(study) == "recommended":
         about.append(Fact(kind="exported", because="requests_first", rank=1))
     return Plan(moves=moves, nodes=nodes, held=held, about=tuple(about))
@@ -164,15 +142,6 @@ def _going(left: Left, asked: Asked) -> tuple[Study, list[str], str]:
     return study, rows.sort("place", descending=True)["node"].to_list(), policy
 
 
-def _with_sizes(study: Study) -> Workload:
-    if study.about["scale"] != 1:
-        raise TracekitError(
-            f"the nodes were counted for {study.about['scale']} times the load, which is not there",
-            hint="count them anew without --scale",
-        )
-    return source_of_study(study).load()
-
-
 def _leaving(load: Workload, nodes: IntArray) -> list[int]:
     """The containers on these nodes at the end but daemons, node by node."""
     there = load.present_but_daemons(len(load.times_ms) - 1)
@@ -185,8 +154,8 @@ def _leaving(load: Workload, nodes: IntArray) -> list[int]:
 
 def _placed_anew(
     load: Workload, leaving: Sequence[int], going: Sequence[int], left: Left, policy: str
-) -> dict[int, str]:
-    """Where the policy puts each container that leaves, by its position."""
+) -> dict[int, int]:
+    """Where the policy puts each container that leaves, -1 for nowhere; all are positions."""
     last = len(load.times_ms) - 1
     now = int(load.times_ms[last])
     stays = np.flatnonzero(load.present(last) & (load.recorded_node >= 0))
@@ -216,22 +185,18 @@ def _placed_anew(
     lost = without(standing, dict.fromkeys([*going, *ended], now), assumed=True)
     placement, _ = halves(left.entrant(policy))
     seed = 0 if left.replay is None else int(left.manifest["seed"])
-    node = replay_one(lost, placement, seed).placements["node"]
-    kept = {name: place for place, name in enumerate(lost.container_ids)}
-    found = {at: node[kept[load.container_ids[at]]] for at in leaving}
-    return {at: load.node_ids[on] for at, on in found.items() if on is not None}
+    # those that leave come first, and no daemon does
+    node = replay_one(lost, placement, seed).placements["node"].fill_null(-1)
+    return dict(zip(leaving, node.to_list(), strict=False))
 
 
-def _after(load: Workload, moves: Sequence[Move], gone: Sequence[int]) -> Iterator[Fact]:
+def _after(load: Workload, to_node: Mapping[int, int], stay: Sequence[int]) -> Iterator[Fact]:
     """The fullest nodes by the recorded use of what runs at the end, where the plan has it."""
     runs = np.flatnonzero(load.present(len(load.times_ms) - 1) & (load.recorded_node >= 0))
-    place = {name: at for at, name in enumerate(load.node_ids)}
-    to_node = {one.container: place.get(one.to_node or "", -1) for one in moves}
     where = load.recorded_node.copy()
-    for at in runs.tolist():
-        where[at] = to_node.get(load.container_ids[at], where[at])
+    where[list(to_node)] = list(to_node.values())
     stands = in_order_of(replace(load, recorded_node=where), runs, load.arrival_ms)
-    there = on_nodes(stands, np.setdiff1d(np.arange(load.nodes), gone))
+    there = on_nodes(stands, np.array(stay))
     _, use = replay_nodes(there, parse_entrant(OBSERVED), 0)
     for measure, values in zip(FULLEST.values(), (use.cpu_p99, use.highest[1]), strict=True):
         at = int(values.argmax())
@@ -255,13 +220,20 @@ def _waves(load: Workload, leaving: Sequence[int]) -> Iterator[list[int]]:
         rest = [at for at in rest if at not in gone]
 
 
-def _move(load: Workload, at: int, wave: int, from_node: str, to_node: str | None) -> Move:
-    return Move(
-        wave=wave,
-        container=load.container_ids[at],
-        service=load.services[at],
-        from_node=from_node,
-        to_node=to_node,
-        cpu_milli=int(load.request[at, 0]),
-        memory_bytes=int(load.request[at, 1]),
+def _rows(
+    load: Workload, moved: Sequence[int], to_node: Mapping[int, int] | None = None
+) -> pl.DataFrame:
+    """A row for each container that moves; ``to_node`` by container, both as positions."""
+    at = np.array(moved, dtype=np.int64)
+    nodes = pl.Series(load.node_ids, dtype=pl.String)
+    onto = [None if to_node is None or to_node[one] < 0 else to_node[one] for one in moved]
+    return pl.DataFrame(
+        {
+            "container": pl.Series(load.container_ids, dtype=pl.String).gather(at),
+            "service": pl.Series(load.services, dtype=pl.String).gather(at),
+            "from_node": nodes.gather(load.recorded_node[at]),
+            "to_node": nodes.gather(pl.Series(onto, dtype=pl.Int64)),
+            "cpu_milli": load.request[at, 0],
+            "memory_bytes": load.request[at, 1],
+        }
     )

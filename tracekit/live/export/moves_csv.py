@@ -1,9 +1,5 @@
 """Moves in order as a table: which pod, from where, to where, and which may go together."""
 
-from dataclasses import asdict
-
-import polars as pl
-
 from tracekit.live.export._format import Asked, Format, Written
 from tracekit.live.export._left import Left
 from tracekit.live.export._plan import moves_of
@@ -11,8 +7,7 @@ from tracekit.live.export._plan import moves_of
 
 def _write(left: Left, asked: Asked) -> Written:
     plan = moves_of(left, asked)
-    text = pl.DataFrame([asdict(one) for one in plan.moves]).write_csv()
-    return Written(files={"": text.encode()}, facts=tuple(plan.facts()))
+    return Written(files={"": plan.moves.write_csv().encode()}, facts=tuple(plan.facts()))
 
 
 FORMAT = Format(
