@@ -11,9 +11,11 @@ from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.constraints.by_domain import Apart, Together
 from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.sharing import Sharing
+from tracekit.cluster.provenance import ASSUMED
 from tracekit.cluster.resources import BASE, PODS
 from tracekit.cluster.workload import UNKNOWN, Workload
 from tracekit.live.export._format import left_out
+from tracekit.store.quantities import ABSENT
 
 
 def ends_ms(load: Workload) -> IntArray:
@@ -54,12 +56,10 @@ def lost(load: Workload, *names: str) -> Iterator[Fact]:
 
 def use_is_recorded(load: Workload) -> BoolArray:
     """Whether the CPU use of each container is of a record, shape (containers,)."""
-    known = load.use_recorded
-    if known is None:
-        known = np.full(
-            (2, load.usage.shape[2]), load.quantities.get("use of containers") != "absent"
-        )
-    return np.asarray(known[0][load.columns_of(np.arange(load.containers))])
+    if load.use_recorded is not None:
+        return np.asarray(load.use_recorded[0][load.columns_of(np.arange(load.containers))])
+    known = load.quantities.get("use of containers", ABSENT) not in {ABSENT, ASSUMED}
+    return np.full(load.containers, known)
 
 
 def _known(values: Any, holds: Callable[[Any], Any]) -> Any:
