@@ -33,7 +33,10 @@ class Left:
         self.path = path
         self.replay = path if RUN_FOLDER.holds(path) else run_within(path)
         own = [path] if STUDY_FOLDER.holds(path) else []
-        self._studies = own or sorted(one for one in (path / BESIDE).glob("*") if one.is_dir())
+        inside = path == self.replay and (path.parent / BESIDE).is_dir()
+        self._whole = path.parent if inside else path
+        beside = (self._whole / BESIDE).glob("*")
+        self._studies = own or sorted(one for one in beside if STUDY_FOLDER.holds(one))
         if self.replay is None and not own:
             raise TracekitError(
                 f"'{path}' is neither a run nor a study",
@@ -59,11 +62,10 @@ class Left:
     @functools.cached_property
     def answer(self) -> Answer | None:
         """What was concluded; of a study of the fewest nodes alone what that says."""
-        found = read_answer(self.path)
-        if found is None and self.replay is not None:
-            found = read_answer(self.replay)
-        study = None if self.replay is not None else self.study(FEWEST)
-        return answer_of_nodes(study) if study is not None else found
+        if self.replay is not None:
+            return read_answer(self._whole) or read_answer(self.replay)
+        study = self.study(FEWEST)
+        return None if study is None else answer_of_nodes(study)
 
     def frame(self, name: str) -> pl.DataFrame:
         """A frame of the replay."""
@@ -93,9 +95,8 @@ class Left:
 
     def _won(self) -> str:
         """The policy that won; raises TracekitError where nothing is recommended."""
-        fact = None if self.answer is None else self.answer.first("recommended_policy")
-        if fact is None and self.answer is not None and self.replay is None:
-            fact = self.answer.first("verdict")
+        kind = "verdict" if self.replay is None else "recommended_policy"
+        fact = None if self.answer is None else self.answer.first(kind)
         if fact is None or not fact.subject:
             raise TracekitError(
                 f"'{self.path}' recommends no policy", hint="name one: --policy least_allocated"

@@ -10,7 +10,7 @@ from typing import Any
 from tracekit.base.documents.given import Given
 from tracekit.base.facts import Fact
 from tracekit.live.export._format import left_out
-from tracekit.policy.kubernetes.scorers import SCORERS
+from tracekit.policy.kubernetes.scorers import SCORERS, TOPOLOGY
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.rebalance._descheduler_plugins import PLUGINS
@@ -48,11 +48,7 @@ def _spread(p: Any) -> Arguments:
     return {"defaultingType": "List", "defaultConstraints": rows}
 
 
-_DOMAINS = {
-    "node": "kubernetes.io/hostname",
-    "zone": "topology.kubernetes.io/zone",
-    "rack": "topology.kubernetes.io/rack",
-}
+_DOMAINS = {kind: label for label, kind in reversed(TOPOLOGY.items())}
 #: By the name of a policy.
 SCORING: Mapping[str, Plugin] = {
     "least_allocated": ("NodeResourcesFit", _fit("LeastAllocated")),

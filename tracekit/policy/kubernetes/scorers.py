@@ -16,7 +16,7 @@ from tracekit.policy.placement import PlacementPolicy, all_policies
 Pairs = tuple[tuple[str, int], ...]
 
 #: Labels of nodes that domains go by.
-_TOPOLOGY = {
+TOPOLOGY = {
     HOSTNAME: "node",
     **dict.fromkeys(ZONES, "zone"),
     "topology.kubernetes.io/rack": "rack",
@@ -66,10 +66,10 @@ def pod_topology_spread(given: Given) -> PlacementPolicy:
 
 def _domain(constraint: Given) -> str:
     key = constraint.text("topologyKey")
-    if key not in _TOPOLOGY:
-        known = ", ".join(_TOPOLOGY)
+    if key not in TOPOLOGY:
+        known = ", ".join(TOPOLOGY)
         raise TracekitError(f"{constraint.where}.topologyKey is '{key}', expected one of {known}")
-    return _TOPOLOGY[key]
+    return TOPOLOGY[key]
 
 
 def selector_spread(given: Given) -> PlacementPolicy:  # noqa: ARG001
