@@ -33,6 +33,10 @@ def plain_step(
         if not nodes or (column > 1 and not asked and column not in load.further_used):
             continue
         found |= _of_resource(load, here, step, column, NAMES[resource], nodes)
+    shares = _shares(load, here, step)
+    if any(len(one) > 2 for one in shares):
+        off = [[share - _mean(one) for share in one] for one in shares]
+        found["imbalance_of_all"] = _mean([math.hypot(*one) for one in off])
     found["above_ceiling_nodes"] = sum(_above(load, here, n, step) for n in range(load.nodes))
     full = [n for n in range(load.nodes) if _is_full(load, here, n)]
     idle = [1 - _mean(_allocated(load, here, n)) for n in full]
@@ -41,6 +45,29 @@ def plain_step(
         used = [n for n in range(load.nodes) if any(not _daemon(load, c) for c in here[n])]
         found["cost_per_hour"] = math.fsum(float(load.price_per_hour[n]) for n in used)
     return found
+
+
+def _shares(load: Workload, here: Sequence[Sequence[int]], step: int) -> list[list[float]]:
+    """Of each node the share in use of each measured resource that it has."""
+    found: list[list[float]] = [[] for _ in here]
+    for column in range(len(load.resources)):
+        asked = any(load.request[c, column] for c in range(load.containers))
+        for n in range(load.nodes):
+            size = int(load.capacity[n, column])
+            if column > 1 and not (asked or column in load.further_used):
+                continue
+            if 0 < size < UNLIMITED:
+                found[n].append(_used(load, here, step, column, n) / size)
+    return found
+
+
+def _used(load: Workload, here: Sequence[Sequence[int]], step: int, column: int, n: int) -> float:
+    if column < 2:
+        own = math.fsum(float(load.use_at(step)[column, c]) for c in here[n])
+        return float(load.background[column, step, n]) + own
+    if column in load.further_used:
+        return math.fsum(_further(load, c, column, step) for c in here[n])
+    return float(sum(int(load.request[c, column]) for c in here[n]))
 
 
 def _of_resource(
@@ -53,16 +80,7 @@ def _of_resource(
 ) -> dict[str, float | None]:
     size = {n: float(load.capacity[n, column]) for n in nodes}
     requested = {n: sum(int(load.request[c, column]) for c in here[n]) for n in nodes}
-    if column < 2:
-        use = {
-            n: float(load.background[column, step, n])
-            + math.fsum(float(load.use_at(step)[column, c]) for c in here[n])
-            for n in nodes
-        }
-    elif column in load.further_used:
-        use = {n: math.fsum(_further(load, c, column, step) for c in here[n]) for n in nodes}
-    else:
-        use = {n: float(amount) for n, amount in requested.items()}
+    use = {n: _used(load, here, step, column, n) for n in nodes}
     shares = sorted(use[n] / size[n] for n in nodes)
     mean, whole = _mean(shares), math.fsum(size.values())
     free = {n: max(size[n] - requested[n], 0.0) for n in nodes}

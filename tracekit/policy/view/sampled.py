@@ -199,6 +199,23 @@ class Sampled:
         return np.ascontiguousarray(self.fractions.transpose(2, 0, 1))
 
     @cached_property
+    def of_all(self) -> FloatArray:
+        """Use over capacity of every measured resource, shape (measured, steps, nodes).
+
+        NaN where a node does not have a further resource.
+        """
+        found = np.full((len(self.held.room.columns), *self.by_resource.shape[1:]), np.nan)
+        found[list(USED)] = self.by_resource
+        for at, view in enumerate(self.further, start=len(USED)):
+            column = self.held.room.columns[at]
+            if view.of_every_step:
+                found[at][:, having(self.load, column)] = view.by_resource[0]
+            else:
+                there = self.held.room.nodes_with(column)
+                found[at][:, there] = self.at_steps(view.by_resource[0])
+        return found
+
+    @cached_property
     def overloaded(self) -> BoolArray:
         """Nodes that use more of some resource than they have, shape (steps, nodes).
 

@@ -14,6 +14,7 @@ from tracekit.replay.measures import (
     Step,
     all_measures,
     declared_measures,
+    knows,
     of_workload,
     resources_in,
 )
@@ -57,7 +58,7 @@ def measure_steps(
     further = sampled.further
     for _, one in declared_measures():
         step = one.step
-        if step is None or (one.needs and getattr(sampled.load, one.needs, None) is None):
+        if step is None or (one.needs and not knows(sampled.load, one.needs)):
             continue
         if one.per_resource:
             values = _of_resources(step, sampled, further, known)

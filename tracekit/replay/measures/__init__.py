@@ -18,7 +18,7 @@ import polars as pl
 from tracekit.base import registry
 from tracekit.base.words import RESOURCES, words_of
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.room import measured_names
+from tracekit.policy.view.room import measured_columns, measured_names
 from tracekit.replay.measures._measure import (
     SHARES,
     Finished,
@@ -66,6 +66,8 @@ CONFLICTS = "conflicts"
 NODES, NODES_MOST, NODES_AT_END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
 #: How full the fullest node gets, and how often one needed more than it has.
 FULLEST = ("cpu_max_fraction", "memory_max_fraction", OVERLOAD)
+#: What a measure over all resources needs: one beyond CPU and memory.
+FURTHER = "further"
 #: What the words of measures say of a further resource beyond CPU and memory.
 DEMAND = "; demand is the use where it is recorded, else what is requested"
 #: The few that every answer begins with, as far as they are known, the most asked for first.
@@ -115,8 +117,15 @@ def of_workload(load: Workload, *known: str) -> dict[str, Measure]:
     return {
         name: one
         for name, one in every.items()
-        if not one.needs or one.needs in known or getattr(load, one.needs, None) is not None
+        if not one.needs or one.needs in known or knows(load, one.needs)
     }
+
+
+def knows(load: Workload, needs: str) -> bool:
+    """Whether a workload knows what a measure needs; of ``further`` it measures a resource."""
+    if needs == FURTHER:
+        return len(measured_columns(load)) > len(RESOURCES)
+    return getattr(load, needs, None) is not None
 
 
 def measures_in(columns: Iterable[str]) -> dict[str, Measure]:

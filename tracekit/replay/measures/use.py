@@ -5,7 +5,7 @@ import numpy as np
 from tracekit.analysis.metrics.load import imbalance, spread, utilization_difference
 from tracekit.base.arrays import FloatArray
 from tracekit.policy.view.sampled import Sampled
-from tracekit.replay.measures import Measure, Step
+from tracekit.replay.measures import DEMAND, FURTHER, Measure, Step
 from tracekit.replay.measures._common import EMPTY, EVEN
 
 #: Mean use over the nodes, its mean over the steps.
@@ -140,6 +140,28 @@ utilization_difference_mean_fraction = Measure(
         ),
     ),
     bound="any",
+)
+
+
+def _of_all(sampled: Sampled) -> FloatArray:
+    shares = sampled.of_all
+    off = shares - np.nanmean(shares, axis=0)
+    return np.asarray(np.sqrt(np.nansum(np.square(off), axis=0)).mean(axis=-1))
+
+
+#: Imbalance Z over all resources, its mean over nodes and steps.
+imbalance_of_all_mean = Measure(
+    title="Imbalance Z over all resources",
+    meaning="how unevenly the resources that a node has are used, mean over nodes and time",
+    formula="root of the sum of (use - the node's mean over its resources) squared, each a share"
+    " of capacity; mean over nodes and steps" + EMPTY + DEMAND,
+    group="detail",
+    unit="0..1",
+    better="low",
+    because="on a node used evenly no resource is stranded behind another that is used up",
+    order=71,
+    needs=FURTHER,
+    step=Step(column="imbalance_of_all", at=_of_all, drawn="Imbalance Z over all [0..1]"),
 )
 
 #: Imbalance Z, its mean over nodes and steps.
