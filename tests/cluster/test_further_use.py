@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from facts_support import the
 
+from tracekit.base.errors import TracekitError
 from tracekit.base.facts import fact_of
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
@@ -146,3 +147,36 @@ def test_containers_without_cpu_or_memory_keep_their_network(tmp_path: Path) -> 
         its = load.columns_of(np.array([load.container_ids.index(name)]))[0]
         expected = [network(int(name[1:]), step) for step in range(STEPS)]
         assert load.further_usage[1, :, its].tolist() == pytest.approx(expected)
+
+
+def test_disk_io_that_is_a_share_counts_where_it_is_asked_for(tmp_path: Path) -> None:
+    """As Alibaba's trace of 2018 has it, in percent."""
+    path = tmp_path / "trace"
+    path.mkdir()
+    nodes, containers, seconds = range(3), range(6), (0, 10, 20)
+    percent = {one: [10 * one + second for second in seconds] for one in containers}
+    lines = {
+        "machine_meta.csv": [f"m_{one},0,1,1,96,100,USING" for one in nodes],
+        "container_meta.csv": [
+            f"c_{one},m_{one % 3},0,app_{one % 2},started,400,400,1.56" for one in containers
+        ],
+        "container_usage.csv": [
+            f"c_{one},m_{one % 3},{second},20,50,,,,0,0,{percent[one][at]}"
+            for one in containers
+            for at, second in enumerate(seconds)
+        ],
+    }
+    for name, rows in lines.items():
+        (path / name).write_text("".join(f"{row}\n" for row in rows))
+    ingest(path, tmp_path / "store")
+    load = source_of(tmp_path / "store", None, assume=("disk_io=recorded",), seed=0).load()
+    at = load.resources.index("disk_io")
+    assert set(load.capacity[:, at]) == {10**6}
+    asked = dict(zip(load.container_ids, load.request[:, at].tolist(), strict=True))
+    assert asked == {f"c_{one}": 10_000 * (10 * one + 10) for one in containers}
+    assert load.further_used == (at,)
+    plain = source_of(tmp_path / "store", None, assume=(), seed=0).load()
+    assert "disk_io" not in plain.resources
+    ingest(folder(tmp_path / "cluster"), tmp_path / "bytes")
+    with pytest.raises(TracekitError, match="disk IO"):
+        source_of(tmp_path / "bytes", None, assume=("disk_io=recorded",), seed=0).load()

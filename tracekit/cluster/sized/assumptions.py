@@ -56,6 +56,13 @@ class SizedAssumptions:
     step_ms: declared.StepMs = 0
     used_share: declared.UsedShare = 1.0
     resources: declared.Resources = "all"
+    disk_io: Annotated[
+        Literal["none", "recorded"],
+        About(
+            "recorded: disk IO that is recorded as a share of a node's counts; a container requests"
+            " its mean."
+        ),
+    ] = "none"
     cells: Annotated[
         Literal["keep", "none"], About("keep: room is per NUMA cell where cells are recorded.")
     ] = "keep"

@@ -1,5 +1,6 @@
 """Recorded use of resources beyond CPU and memory: which of it counts, and how much it is."""
 
+import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -7,13 +8,16 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import Float32Array, IntArray
+from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
 from tracekit.base.files.places import scan_parquet
+from tracekit.base.units import SHARE
 from tracekit.cluster.provenance import in_words
 from tracekit.cluster.resources import BASE, PODS
 from tracekit.cluster.series import hold
 from tracekit.cluster.sized.amounts import in_columns
 from tracekit.cluster.sized.assumptions import SizedAssumptions
+from tracekit.cluster.sized.tables import Sizes
 from tracekit.cluster.sized.times import Lives
 from tracekit.cluster.sized.use import (
     BACKGROUND,
@@ -26,6 +30,7 @@ from tracekit.cluster.sized.use import (
 from tracekit.store.folder import Store
 
 _AMOUNT = ("resource", "amount", "unit")
+_DISK_IO = "disk_io"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +78,37 @@ def columns_used(
     rows = in_columns(ours, assumptions, ()).sort("resource", "unit", nulls_last=True)
     pairs = rows.select("resource", "column").iter_rows()
     return {name: column for name, column in pairs if column not in (*BASE, PODS)}
+
+
+def with_disk_io(store: Store, found: Sizes, nodes: Sequence[str]) -> Sizes:
+    """The sizes with disk IO: a node has all of its own, a container requests its mean share.
+
+    Raises
+    ------
+    TracekitError
+        Where no container's disk IO is recorded as a share.
+    """
+    files = store.stated_files(CONTAINERS.amounts)
+    keys = ("container_key", *_AMOUNT)
+    rows = scan_parquet(*files).select(keys) if files else pl.LazyFrame(schema=[*keys])
+    shares = rows.filter(resource=_DISK_IO, unit=SHARE).group_by("container_key")
+    mean = shares.agg(pl.col("amount").mean()).sort("container_key").collect()
+    ids = found.containers["container"]
+    at = positions_of(store, CONTAINERS, ids)[mean["container_key"].to_numpy()]
+    asked = mean.select(request="amount").with_columns(container=ids.gather(np.maximum(at, 0)))
+    asked = asked.filter(at >= 0)
+    if asked.is_empty():
+        raise TracekitError(
+            "disk_io=recorded: no container's disk IO is recorded as a share of its node's",
+            hint="leave it out; tracekit info STORE says what is recorded",
+        )
+    said = {"resource": pl.lit(_DISK_IO), "unit": pl.lit(SHARE)}
+    whole = pl.DataFrame({"node": nodes}).with_columns(amount=1.0, **said)
+    return dataclasses.replace(
+        found,
+        capacity=pl.concat([found.capacity, whole], how="diagonal_relaxed"),
+        requests=pl.concat([found.requests, asked.with_columns(**said)], how="diagonal_relaxed"),
+    )
 
 
 def further_use_of(
@@ -138,6 +174,7 @@ def passed_over(
     counted = {resources[at] for at in used}
     recorded = columns_used(store, assumptions)
     without = [name for name, column in recorded.items() if column not in resources]
+    option = "disk_io=recorded" if _DISK_IO in without else None
     beyond = {
         column
         for who in (NODES, BACKGROUND)
@@ -146,6 +183,10 @@ def passed_over(
     }
     named = in_words([name for name in resources if name in beyond]) if beyond else ""
     return [
-        *([remark("further_without_size", resources=", ".join(without))] if without else []),
+        *(
+            [remark("further_without_size", resources=", ".join(without), option=option)]
+            if without
+            else []
+        ),
         *([remark("further_beyond_containers", resources=named)] if beyond else []),
     ]

@@ -15,7 +15,7 @@ from tracekit.cluster.nodes import Losses
 from tracekit.cluster.sized.amounts import Amounts, amounts_of
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.away import with_absences
-from tracekit.cluster.sized.further import columns_used
+from tracekit.cluster.sized.further import columns_used, with_disk_io
 from tracekit.cluster.sized.set_aside import (
     fit_somewhere,
     placeable,
@@ -84,6 +84,8 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
         if not listed.height and (lost := all_rejected(store.manifest, LISTS[entity])):
             raise lost
     nodes = _nodes(found, assumptions)
+    if assumptions.disk_io == "recorded":
+        found = with_disk_io(store, found, nodes)
     span = measured(store, CONTAINERS) or measured(store, NODES)
     life = lives(found.containers, span, assumptions, rng, nodes)
     used = columns_used(store, assumptions).values()
