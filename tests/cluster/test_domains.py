@@ -13,7 +13,7 @@ from tracekit.cluster.calls import call_weights
 from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.nodes import domains_of
 from tracekit.cluster.shared import shared
-from tracekit.policy.nearness import kept
+from tracekit.policy.nearness import calls_that_stay
 from tracekit.policy.view.snapshot import Snapshot
 
 COLUMNS: dict[str, list[str | None]] = {
@@ -64,9 +64,9 @@ def seen(*, domains: bool) -> Snapshot:
 
 def test_calls_count_less_the_farther_they_go() -> None:
     caller = dataclasses.replace(container(1, 1), kind=1)
-    alone = kept(seen(domains=False), caller)
+    alone = calls_that_stay(seen(domains=False), caller)
     assert alone.tolist() == [0.5, 0.25, 0.25, 0.0]
-    near = kept(seen(domains=True), caller)
+    near = calls_that_stay(seen(domains=True), caller)
     # zone a has 3 of 4, rack r1 holds nodes 0 and 2 although in two zones
     assert near[0] == 0.5 + 2 / 3 * 0.25 + 1 / 3 * 0.0
     assert near[1] == 0.25 + 1 / 3 * 0.5

@@ -37,7 +37,7 @@ def test_a_line_says_when_what_how_much_and_what_is_next() -> None:
         task.advance(1_000_000, "b.csv")
         clock.now += 18
         task.advance(2_000_000)
-    lines.told("1,234 rows of 2 files")
+    lines.say("1,234 rows of 2 files")
     clock.now += 4000
     lines.stage("replay")
     assert said == [

@@ -42,7 +42,7 @@ def test_weights_count_both_directions_and_only_what_is_known() -> None:
 
 def test_a_call_may_meet_any_container_of_a_service() -> None:
     weights = call_weights(("a", "b", "b", "c"), EDGES)
-    near = weights.near(0, np.array([1, 1, 2]), np.array([0, 1, 1]), 3)
+    near = weights.stay_share(0, np.array([1, 1, 2]), np.array([0, 1, 1]), 3)
     assert near == pytest.approx([0.4, 0.4 + 0.2, 0.0])
 
 

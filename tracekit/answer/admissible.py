@@ -73,7 +73,7 @@ def allowance(results: Results) -> Allowance:
     if OBSERVED in results.policies:
         left, waited = never_placed(results, OBSERVED), steps_waited(results, OBSERVED)
         few = 0 if left or waited else few
-        if results.known(OBSERVED, OVERLOAD):
+        if results.has_value(OBSERVED, OVERLOAD):
             overload = max(overload, float(results.of(OBSERVED, OVERLOAD).mean()))
     else:
         left = min((never_placed(results, one) for one in results.policies), default=0)
@@ -102,7 +102,7 @@ def barred(results: Results, policy: str, *, named: Collection[str] = ()) -> Bar
         return Barred(
             policy=policy, because="waiting", measure=PENDING, value=left, allowed=may.waiting
         )
-    if results.known(policy, OVERLOAD):
+    if results.has_value(policy, OVERLOAD):
         mean = float(results.of(policy, OVERLOAD).mean())
         if mean > may.overloaded_node_steps:
             return Barred(
@@ -122,7 +122,7 @@ def barred_for_good(results: Results, policy: str) -> bool:
     may = allowance(results)
     if waits_too_much(results, policy, may):
         return True
-    if not results.known(policy, OVERLOAD):
+    if not results.has_value(policy, OVERLOAD):
         return False
     least = float(results.of(policy, OVERLOAD).sum()) / max(results.most_orders, 1)
     return least > may.overloaded_node_steps
@@ -145,7 +145,7 @@ def waits_too_much(results: Results, policy: str, may: Allowance | None = None) 
 
 def never_placed(results: Results, policy: str) -> int:
     """Containers it never placed, in the order of arrival with most of them."""
-    return int(results.of(policy, PENDING).max()) if results.known(policy, PENDING) else 0
+    return int(results.of(policy, PENDING).max()) if results.has_value(policy, PENDING) else 0
 
 
 def steps_waited(results: Results, policy: str) -> float:

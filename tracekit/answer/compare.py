@@ -44,7 +44,7 @@ def differences(results: Results) -> pl.DataFrame:
     names = [name for name in results.policies if results.orders(name) == most]
     first = {name: group[0] for group in results.groups for name in group}
     waited = {
-        name: results.known(name, "pending") and bool(results.of(name, "pending").any())
+        name: results.has_value(name, "pending") and bool(results.of(name, "pending").any())
         for name in names
     }
     columns: dict[str, list[Any]] = {name: [] for name in _SCHEMA}

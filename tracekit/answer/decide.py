@@ -265,7 +265,7 @@ def _by_nodes(results: Results, names: Sequence[str]) -> list[str]:
     """Policies by the nodes that they used in the first order of arrival, the fewest first."""
 
     def used(name: str) -> float:
-        return float(results.of(name, NODES)[0]) if results.known(name, NODES) else float("inf")
+        return float(results.of(name, NODES)[0]) if results.has_value(name, NODES) else float("inf")
 
     return sorted(names, key=lambda name: (used(name), name != USUAL, name))
 
@@ -280,6 +280,6 @@ def _first(results: Results, names: Sequence[str], measure: str) -> str:
 
 def mean_of(results: Results, policy: str, measure: str) -> float | None:
     """The mean of a measure over the orders a policy met; None where it is unknown."""
-    if not policy or not measure or not results.known(policy, measure):
+    if not policy or not measure or not results.has_value(policy, measure):
         return None
     return float(results.of(policy, measure).mean())

@@ -71,5 +71,5 @@ def _slow(one: Entrant) -> bool:
 def _ranked(replays: Results, by: str, names: Sequence[str]) -> list[str]:
     """The policies by their first order, best first."""
     sign = 1.0 if replays.measures[by].first == "low" else -1.0
-    known = [name for name in names if replays.known(name, by)]
+    known = [name for name in names if replays.has_value(name, by)]
     return sorted(known, key=lambda name: sign * float(replays.of(name, by)[0]))

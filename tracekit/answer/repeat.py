@@ -107,7 +107,7 @@ def repeat_replay(
     if not differs:
         differs = [SEED]
         if up_to:
-            progress.told(_NO_OTHERS)
+            progress.say(_NO_OTHERS)
             up_to = None
     replayer = replayer or Replayer()
     planned = [Planned(policy, seed) for policy in policies] + _orders(again, seed, repeats)
@@ -121,7 +121,7 @@ def repeat_replay(
     if follow and repeats > 1:
         _follow(met, policies, replayer, progress)
     if up_to and undecided(met.run()):
-        progress.told(added(repeats, up_to))
+        progress.say(added(repeats, up_to))
         met.add(_orders(met.again, seed, up_to, since=repeats), replayer, progress)
     run = met.run()
     replays = results(run)
@@ -162,10 +162,10 @@ def _follow(met: _Met, policies: Sequence[Entrant], replayer: Replayer, progress
     for _ in range(ROUNDS):
         more = followed(met.run(), alone, names)
         if not (more or names):
-            progress.told(_NONE)
+            progress.say(_NONE)
         if not more:
             break
-        progress.told(_told(more, met.repeats))
+        progress.say(_told(more, met.repeats))
         met.again += more
         met.add(_orders(more, met.first.seed, met.repeats), replayer, progress)
         names += map(str, more)

@@ -21,8 +21,8 @@ from tracekit.sizing.requests.rows import (
     by_change,
     changed_of,
     is_within_risk,
-    kept,
     measured,
+    over_reserved,
     services,
     totals,
 )
@@ -105,7 +105,7 @@ def _moved(study: Study) -> Iterator[Fact]:
                     because=because,
                     about={**about, "services": len(each)},
                 )
-        fixed = kept(study).filter(resource=name)
+        fixed = over_reserved(study).filter(resource=name)
         if fixed.height:
             beyond = (fixed["reserved_then"] - fixed["recommended"]) * fixed["containers"]
             yield moved(

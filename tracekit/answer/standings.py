@@ -130,7 +130,7 @@ def standings(
     replays = results(run)
     end = replays.measures[measure].first
     ranked = replays.groups if among is None else among
-    groups = [names for names in ranked if replays.known(names[0], measure)]
+    groups = [names for names in ranked if replays.has_value(names[0], measure)]
     waited = _carry_less(replays, measure, groups)
     middles = {names: float(replays.of(names[0], measure).mean()) for names in groups}
     sign = 1 if end == "low" else -1
@@ -171,7 +171,7 @@ def difference(
 ) -> Difference | None:
     """How two policies of a run differ by a measure; None where it is not known of both."""
     replays = results(run)
-    if not all(replays.known(name, measure) for name in (policy, other)):
+    if not all(replays.has_value(name, measure) for name in (policy, other)):
         return None
     one, two = (next(g for g in replays.groups if name in g) for name in (policy, other))
     about: Any = {"policy": policy, "other": other, "measure": measure}

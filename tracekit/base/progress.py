@@ -18,7 +18,7 @@ class Progress(Protocol):
     def stage(self, text: str, *, then: str = "") -> None:
         """Say that a new stage begins, ``ingest``, and what comes ``then``."""
 
-    def told(self, text: str) -> None:
+    def say(self, text: str) -> None:
         """Say what a stage came to: ``1,234 rows of 2 files``."""
 
     def task(self, text: str, total: float | None, unit: str) -> AbstractContextManager[Task]:
@@ -31,7 +31,7 @@ class Silent:
     def stage(self, text: str, *, then: str = "") -> None:
         """Say nothing."""
 
-    def told(self, text: str) -> None:
+    def say(self, text: str) -> None:
         """Say nothing."""
 
     def advance(self, amount: float, note: str = "") -> None:

@@ -49,7 +49,7 @@ class CallWeights:
         total = found.sum()
         return found / total if total > 0 else found
 
-    def near(self, kind: int, kinds: IntArray, nodes: IntArray, size: int) -> FloatArray:
+    def stay_share(self, kind: int, kinds: IntArray, nodes: IntArray, size: int) -> FloatArray:
         """Share of a container's calls that would stay on each node, shape (nodes,).
 
         A call is as likely to meet any container of a service as another.

@@ -85,7 +85,7 @@ def replay_by(
     source: Source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
     progress.stage("reading the workload", then="replay")
     load = source.load()
-    progress.told(
+    progress.say(
         f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')},"
         f" {counted(len(load.times_ms), 'step')}"
     )
@@ -96,9 +96,9 @@ def replay_by(
     alone = asked.default and not varying(load)
     if alone:
         asked = asked._replace(repeats=1)
-        progress.told(f"one replay of each policy: {ALIKE}")
+        progress.say(f"one replay of each policy: {ALIKE}")
     if asked.repeats > 1:
-        progress.told(_cost(len(chosen), len(repeated), asked.repeats))
+        progress.say(_cost(len(chosen), len(repeated), asked.repeats))
     kept = Kept(Path(out), load)
     with contextlib.ExitStack() as opened:
         if isinstance(crew, Workers):

@@ -10,8 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tracekit.base.engine_errors import is_of_an_engine, system_error
 from tracekit.base.errors import TracekitError, nearest
-from tracekit.base.files.places import here
-from tracekit.base.files.places import told as told_of_a_store
+from tracekit.base.files.places import here, store_error
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,7 +49,7 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
         try:
             return verb(*args, **kwargs)
         except Exception as error:
-            meant = None if isinstance(error, TracekitError) else told_of_a_store(error)
+            meant = None if isinstance(error, TracekitError) else store_error(error)
             if meant is not None:
                 raise meant from error
             told = isinstance(error, TracekitError)

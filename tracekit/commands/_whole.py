@@ -161,7 +161,7 @@ def _fitted(begun: Begun, store: Path, traces: Path, out: Path, progress: Progre
     if not begun.ended(FitStage.name):
         return None
     if not (out / FitStage.name).exists():
-        progress.told("fit: the store has no use of containers that neighbours could raise")
+        progress.say("fit: the store has no use of containers that neighbours could raise")
         return None
     binding = BindStage(store, traces, out / FitStage.name, out / "bound")
     if binding.due():
@@ -236,7 +236,7 @@ def _first_answer(asked: _Asked, store: Store, crew: Crew, progress: Progress) -
     answer = answer_of([*answer.facts, Fact(kind="first_answer", value=1)], answer.next)
     write_document(first.out, document(answer))
     report = render(first.out / "replay", first.out / "report.html", progress=progress)
-    progress.told(f"{report.path} can be read. {headline(answer)}")
+    progress.say(f"{report.path} can be read. {headline(answer)}")
 
 
 def _without_fit(names: Sequence[str]) -> list[str]:

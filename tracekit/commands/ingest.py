@@ -59,7 +59,7 @@ def ingest(
     With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
     """
     # loading what reads takes seconds on a busy machine
-    progress.told(f"reading {source}")
+    progress.say(f"reading {source}")
     from tracekit.intake.ingest import write
 
     crew = None

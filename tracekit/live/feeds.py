@@ -245,7 +245,7 @@ class Poll:
         """Amounts in use by node and time."""
         query = next(one for one in QUERIES if one.name == name)
         promql = query.promql(match="", rate=f"{self.rate_s}s", span=f"{self.step_s}s")
-        answer = b"".join(self.server.asked(promql, start, end, self.step_s))
+        answer = b"".join(self.server.query_range(promql, start, end, self.step_s))
         try:
             document = json.loads(answer)
             self.server.check_answer({**document, **document["data"]})

@@ -59,7 +59,7 @@ def _near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
 
         def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
             own = _own_score(self._alone, snapshot, container, nodes)
-            return own + self.near_weight * to_hundred(kept(snapshot, container)[nodes])
+            return own + self.near_weight * to_hundred(calls_that_stay(snapshot, container)[nodes])
 
         def normalize(self, scores: Scores) -> Scores:
             return scores
@@ -71,7 +71,7 @@ def _near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
             self, snapshot: Snapshot, container: Container, nodes: IntArray
         ) -> dict[str, FloatArray]:
             own = _own_score(self._alone, snapshot, container, nodes)
-            stay = kept(snapshot, container)[nodes]
+            stay = calls_that_stay(snapshot, container)[nodes]
             parts: dict[str, FloatArray] = self._alone.explain(snapshot, container, nodes)
             return {**parts, "policy of 100": own, "calls kept": stay}
 
@@ -86,10 +86,10 @@ def _near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
 _STAYS = {"rack": 2 / 3, "zone": 1 / 3}
 
 
-def kept(snapshot: Snapshot, container: Container) -> FloatArray:
+def calls_that_stay(snapshot: Snapshot, container: Container) -> FloatArray:
     """Share of the container's calls that would stay on each node, or near it; shape (nodes,)."""
     placed, nodes = snapshot.placed, len(snapshot.capacity)
-    on_node = snapshot.calls.near(
+    on_node = snapshot.calls.stay_share(
         container.kind, snapshot.calls.kind[placed.index], placed.node, nodes
     )
     nearness, inside = on_node, on_node

@@ -178,7 +178,7 @@ def _body(
         body = template.render(p=printer, data=printer.data, again=again, version=VERSION)
     except FAULTS as error:
         fault = page_fault(page, error)
-        progress.told(fault)
+        progress.say(fault)
         left_out.append(fault)
         return environment.get_template("_fault.html").render(fault=fault)
     return body if printer.shown or page.always else None

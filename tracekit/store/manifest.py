@@ -13,7 +13,7 @@ from isal.isal_zlib import crc32
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import put
-from tracekit.base.files.places import found_from, told
+from tracekit.base.files.places import found_from, store_error
 from tracekit.base.files.result_folder import STUDY
 from tracekit.base.opened import open_file, read_bytes
 
@@ -119,7 +119,7 @@ def read_manifest(folder: Path) -> Manifest:
         data = read_bytes(path)
         document = json.loads(data.decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise told(error) or _not_a_store(folder) from None
+        raise store_error(error) or _not_a_store(folder) from None
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"it is not readable as JSON: {error}") from None
     if isinstance(document, dict) and str(document.get("schema", "")).startswith("tracekit/"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.places import found_from, here, is_remote, named_from, place, told
+from tracekit.base.files.places import found_from, here, is_remote, named_from, place, store_error
 
 needs_upath = pytest.mark.skipif(
     importlib.util.find_spec("upath") is None or importlib.util.find_spec("s3fs") is None,
@@ -73,7 +73,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_errors_of_the_libraries_are_told_plainly(error: Exception, what: str | None) -> None:
-    found = told(error)
+    found = store_error(error)
     assert (found is None) == (what is None)
     assert found is None or str(what) in found.what
 
@@ -81,6 +81,6 @@ def test_errors_of_the_libraries_are_told_plainly(error: Exception, what: str | 
 def test_what_caused_an_error_is_looked_at_too() -> None:
     outer = RuntimeError("could not read")
     outer.__cause__ = OSError("NoSuchBucket")
-    found = told(outer)
+    found = store_error(outer)
     assert found is not None
     assert "no such bucket" in found.what

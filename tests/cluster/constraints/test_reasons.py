@@ -11,7 +11,7 @@ import pytest
 from tracekit.cluster.constraints import reasons
 from tracekit.cluster.constraints.allowed import Suited
 from tracekit.cluster.constraints.labels import Labels
-from tracekit.cluster.constraints.reasons import told
+from tracekit.cluster.constraints.reasons import closed_nodes
 
 NODES = pl.DataFrame(
     {
@@ -59,7 +59,7 @@ def test_selectors(asked: object, expected: list[str]) -> None:
     part = _suited(asked).selectors()
     assert part is not None
     found = part.why(0, 4)
-    assert [told(reason, int(mask.sum())) for reason, mask in found.items()] == expected
+    assert [closed_nodes(reason, int(mask.sum())) for reason, mask in found.items()] == expected
     assert (np.logical_or.reduce(list(found.values())) == ~part.keeper(4).open(0)).all()
 
 
@@ -89,4 +89,4 @@ def test_too_many_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert part is not None
     assert part.reasons is None
     assert list(part.why(0, 4)) == ["selector"]
-    assert told("selector", 3) == "3 nodes are closed by selector"
+    assert closed_nodes("selector", 3) == "3 nodes are closed by selector"

@@ -65,7 +65,7 @@ def ranked(
     """Ranks within each change; none where the workload lacks the measure, as it may change too."""
     rows: list[dict[str, Any]] = []
     for change, one in found.items():
-        ours = [policy for policy in one.policies if one.known(policy, measure)]
+        ours = [policy for policy in one.policies if one.has_value(policy, measure)]
         if change == BASE and not set(ours) - {OBSERVED}:
             raise TracekitError(f"the workload has no measure '{measure}'")
         ranks = _ranks(one, measure) if ours else {}
@@ -105,7 +105,7 @@ def _ranks(found: Results, measure: str) -> dict[str, dict[str, Any]]:
 
 
 def _mean(found: Results, policy: str, name: str) -> float | None:
-    return float(found.of(policy, name).mean()) if found.known(policy, name) else None
+    return float(found.of(policy, name).mean()) if found.has_value(policy, name) else None
 
 
 def _rank(found: Results, stand: Standings, row: Standing) -> float:

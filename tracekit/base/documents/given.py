@@ -108,14 +108,14 @@ class Given:
         inner = self.inside(key)
         return {name: inner.number(name, 0.0) for name in inner.fields()}
 
-    def known(self, *keys: str) -> None:
+    def ignore(self, *keys: str) -> None:
         """These keys are no matter of a replay, and not told of."""
         self._asked.update(keys)
 
     def without_effect(self, *keys: str) -> None:
         """These keys are real and change nothing in a replay: those given are told in one line."""
         given = [self._at(key) for key in keys if key in self._values and key not in self._asked]
-        self.known(*keys)
+        self.ignore(*keys)
         if given:
             self.told.append(f"{', '.join(given)} {'have' if given[1:] else 'has'} no effect here")
 
@@ -129,7 +129,7 @@ class Given:
 
     def _leave_out(self, keys: Sequence[str], how_many: str) -> None:
         given = [self._at(key) for key in keys if key in self._values and key not in self._asked]
-        self.known(*keys)
+        self.ignore(*keys)
         if given:
             are = "are" if given[1:] else "is"
             told = f"left out, so that {how_many} may be moved than in a cluster"
@@ -184,7 +184,7 @@ class Given:
 def milli(values: Given, key: str, default: int) -> int:
     """A quantity of CPU in thousandths: ``500m`` or a number of cores."""
     if key not in values:
-        values.known(key)
+        values.ignore(key)
         return default
     try:
         text = values.text(key)

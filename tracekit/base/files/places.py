@@ -199,7 +199,7 @@ _TOLD = [
 ]
 
 
-def told(error: BaseException) -> TracekitError | None:
+def store_error(error: BaseException) -> TracekitError | None:
     """The meaning of an error of the libraries for object stores; None for any other error."""
     said: list[str] = []
     one: BaseException | None = error
@@ -223,7 +223,7 @@ def telling() -> Iterator[None]:
     except TracekitError:
         raise
     except Exception as error:
-        meant = told(error)
+        meant = store_error(error)
         if meant is None:
             raise
         raise meant from error

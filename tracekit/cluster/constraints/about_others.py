@@ -123,7 +123,7 @@ class AffinityKeeper(_RulesKeeper):
         if at < 0 or not self._states[at]:
             return self._everywhere
         rule = self._states[at][0]
-        near = [self._met.near(term) for term in self._terms[rule]]
+        near = [self._met.in_domain(term) for term in self._terms[rule]]
         if all(counts is None for counts in near):
             alone = rule in self._meant[at]
             return self._inside[rule] if alone else np.zeros_like(self._everywhere)
@@ -201,8 +201,8 @@ class AntiAffinityKeeper(_RulesKeeper):
         at = self._of[index]
         if at < 0:
             return self._everywhere
-        near = [self._met.near(rule) for rule in self._states[at]]
-        near += [self._stating.near(rule) for rule in self._meant[at]]
+        near = [self._met.in_domain(rule) for rule in self._states[at]]
+        near += [self._stating.in_domain(rule) for rule in self._meant[at]]
         found = self._everywhere
         for counts in near:
             if counts is not None:

@@ -23,7 +23,7 @@ from tracekit.cluster.constraints.labels import (
     taints,
     tolerations,
 )
-from tracekit.cluster.constraints.reasons import Reasons, of_selectors, of_taints, told
+from tracekit.cluster.constraints.reasons import Reasons, closed_nodes, of_selectors, of_taints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -280,4 +280,4 @@ def _why(parts: Sequence[Constraint], index: int, large: BoolArray) -> str:
     masks = {reason: mask for one in parts for reason, mask in one.why(index, len(large)).items()}
     counts = {reason: int((mask & large).sum()) for reason, mask in masks.items()}
     counts["are too small"] = int((~large & ~np.any([*masks.values()], axis=0)).sum())
-    return ", ".join(told(reason, count) for reason, count in counts.items() if count)
+    return ", ".join(closed_nodes(reason, count) for reason, count in counts.items() if count)

@@ -8,7 +8,7 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.facts import Fact, remark
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.reasons import told
+from tracekit.cluster.constraints.reasons import closed_nodes
 
 #: So many containers are named.
 _NAMED = 3
@@ -41,7 +41,7 @@ def _why(parts: Sequence[Constraint], index: int, node: int, nodes: int) -> str:
     for one in parts:
         for reason, mask in one.why(index, nodes).items():
             if mask[node]:
-                return told(reason, 1).replace("1 node", "which", 1)
+                return closed_nodes(reason, 1).replace("1 node", "which", 1)
     return ""
 
 

@@ -61,7 +61,7 @@ class Reasons:
         return {self.texts[at]: self.masks[at] for at in mine if self.masks[at].any()}
 
 
-def told(reason: str, nodes: int) -> str:
+def closed_nodes(reason: str, nodes: int) -> str:
     """A reason of so many nodes: ``1 node lacks the label disk=ssd``."""
     verb, _, rest = reason.partition(" ")
     if verb not in _OF_ONE:

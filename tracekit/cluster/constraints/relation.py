@@ -134,7 +134,7 @@ class Tally:
             found = self._counts[rule] = np.zeros(size, dtype=np.int64)
         return found
 
-    def near(self, rule: int) -> IntArray | None:
+    def in_domain(self, rule: int) -> IntArray | None:
         """Containers in the domain of each node, shape (nodes,); None where there are none."""
         found = self._counts.get(rule)
         if found is None or not found.any():

@@ -11,7 +11,7 @@ from types import FrameType
 
 from tracekit.base.engine_errors import system_error
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.places import told as told_of_a_store
+from tracekit.base.files.places import store_error
 from tracekit.base.opened import NoFileError
 from tracekit.commands.shell.streams import ReaderGoneError, drop_output, fit_streams, visible
 
@@ -59,7 +59,7 @@ def _exit_code(stop: SystemExit) -> int:
 
 def _foreseen(error: Exception) -> TracekitError | None:
     """The error of a refusal by the machine, whichever library met it; None for anything else."""
-    told = told_of_a_store(error)
+    told = store_error(error)
     if told is not None:
         told.__cause__ = error
         return told

@@ -69,7 +69,7 @@ class Lines:
         """Say that a stage begins, and what comes after it."""
         self._line(f"{text}; next: {then}" if then else text)
 
-    def told(self, text: str) -> None:
+    def say(self, text: str) -> None:
         """Say what a stage came to."""
         self._line(f"  {text}")
 
@@ -79,7 +79,7 @@ class Lines:
         task = _LineTask(self, text, total, unit, self._clock)
         yield task
         if task.done:
-            self.told(task.ended())
+            self.say(task.ended())
 
     def _line(self, text: str) -> None:
         with self._one_at_a_time:
@@ -104,7 +104,7 @@ class _LineTask:
         passed = self._clock() - self._start
         if passed >= self._next_s and self.done != self._total:
             self._next_s = min(passed * _LONGER, passed + _SILENT_S)
-            self._lines.told(self._on_the_way(passed, note))
+            self._lines.say(self._on_the_way(passed, note))
 
     def ended(self) -> str:
         """The finished task: how much in how long."""
@@ -223,4 +223,4 @@ class _BarTask:
     def end(self, lines: Lines) -> None:
         """Say what it was."""
         if self._line.done:
-            lines.told(self._line.ended())
+            lines.say(self._line.ended())

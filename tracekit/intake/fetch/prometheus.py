@@ -97,7 +97,9 @@ def fetch_prometheus(
     all_of_it = Asked(url=server.url, match=match, rate_s=rate_s, step_s=step_s, times=times)
     if show:
         plans = [QueryPlan(one, replace(all_of_it, times=times)) for one in QUERIES]
-        return _summary(server.url, folder, times, [plan.told([], "shown") for plan in plans])
+        return _summary(
+            server.url, folder, times, [plan.progress_of([], "shown") for plan in plans]
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -108,7 +108,7 @@ class QueryPlan:
         """Times at which it is asked."""
         return (self.end_s - self.start_s) // self.step_s + 1
 
-    def told(self, slices: Sequence[Slice], outcome: str) -> FetchedQuery:
+    def progress_of(self, slices: Sequence[Slice], outcome: str) -> FetchedQuery:
         """The progress of the query."""
         return FetchedQuery(
             name=self.name,
@@ -142,7 +142,7 @@ def fetch_query(
         task.advance((done.end_s - at) // plan.step_s + 1, plan.name)
         at = done.end_s + plan.step_s
     outcome = "known" if not asked else "resumed" if before else "fetched"
-    return plan.told(slices.of(plan.name), outcome)
+    return plan.progress_of(slices.of(plan.name), outcome)
 
 
 def _points(plan: QueryPlan, server: Server) -> int:
@@ -209,7 +209,7 @@ def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) 
 def _write(plan: QueryPlan, start: int, end: int, part: Path, server: Server) -> None:
     """The answer as it came, with the query's name and text before its own members."""
     asked = {"name": plan.name, "query": plan.promql, "step_s": plan.step_s}
-    chunks = server.asked(plan.promql, start, end, plan.step_s)
+    chunks = server.query_range(plan.promql, start, end, plan.step_s)
     first = next(chunks, b"").removeprefix(codecs.BOM_UTF8).lstrip()
     if not first.startswith(b"{"):
         raise server.strange(first)

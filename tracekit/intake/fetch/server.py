@@ -60,7 +60,7 @@ class Server:
     rng: np.random.Generator
     heard: set[str] = field(default_factory=set)
 
-    def asked(self, promql: str, start_s: int, end_s: int, step_s: int) -> Iterator[bytes]:
+    def query_range(self, promql: str, start_s: int, end_s: int, step_s: int) -> Iterator[bytes]:
         """The answer to query_range, piece by piece."""
         asked = urlencode({"query": promql, "start": start_s, "end": end_s, "step": step_s})
         address = f"{self.url}/api/v1/query_range?{asked}"
@@ -97,7 +97,7 @@ class Server:
     def values(self, promql: str, start_s: int, end_s: int, step_s: int) -> list[float]:
         """All values of an answer that is small."""
         answer = b""
-        for chunk in self.asked(promql, start_s, end_s, step_s):
+        for chunk in self.query_range(promql, start_s, end_s, step_s):
             answer += chunk
             if len(answer) > _SMALL_BYTES:
                 raise self.strange(answer)

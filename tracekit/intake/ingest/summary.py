@@ -59,7 +59,7 @@ def begun(store: Path, found: Discovery) -> IngestSummary:
     return IngestSummary(store, passed_over=list(found.passed_over), failed=list(found.unreadable))
 
 
-def said(summary: IngestSummary) -> str:
+def summary_line(summary: IngestSummary) -> str:
     """What was taken in, in one line."""
     files = len({entry.file for entry in summary.ingested})
     rows = sum(entry.rows for entry in summary.ingested)

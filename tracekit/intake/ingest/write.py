@@ -34,7 +34,7 @@ from tracekit.intake.ingest.mend import (
     without_earlier,
 )
 from tracekit.intake.ingest.staged import Staged
-from tracekit.intake.ingest.summary import IngestSummary, begun, failure, refused_now, said
+from tracekit.intake.ingest.summary import IngestSummary, begun, failure, refused_now, summary_line
 from tracekit.intake.ingest.turns import in_turns, with_facts
 from tracekit.intake.ingest.written_folder import opened_for_writing, writable
 from tracekit.intake.read.discover import Discovery, TraceFile, discover
@@ -133,7 +133,7 @@ def ingest(
             if not remote:
                 writer.end(folder, alone_memory, () if earlier is None else earlier.gone)
     _check_taken(summary, writer.manifest, max_rejects_fraction)
-    progress.told(said(summary))
+    progress.say(summary_line(summary))
     return summary
 
 
@@ -147,7 +147,7 @@ def _found(where: Path, release: str, progress: Progress) -> Discovery:
                 " --out DIR",
             )
         found = discover(where, release=release)
-    progress.told(f"{counted(len(found.files), 'file')} of {size(found.size_bytes)}")
+    progress.say(f"{counted(len(found.files), 'file')} of {size(found.size_bytes)}")
     return found
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.places import parquet_file, told
+from tracekit.base.files.places import parquet_file, store_error
 from tracekit.intake.read.coded import LINE, CodedRows, Keys
 from tracekit.intake.read.discover import TraceFile
 from tracekit.intake.read.lines import NOT_UTF8
@@ -140,7 +140,7 @@ def _damaged(file: TraceFile) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise told(error) or TracekitError(
+        raise store_error(error) or TracekitError(
             f"{file.name} is truncated or corrupt: {error}", hint="fetch the file again"
         ) from error
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.places import open_head, parquet_file, told
+from tracekit.base.files.places import open_head, parquet_file, store_error
 from tracekit.base.files.result_folder import MANIFEST
 from tracekit.base.opened import PARQUET_MAGIC
 from tracekit.intake.read.gunzip import Readable
@@ -289,7 +289,7 @@ def _parquet_head(path: Path) -> list[list[str]]:
             names = list(file.schema_arrow.names)
             batch = next(file.iter_batches(_ROWS_SHOWN), None)
     except (pa.ArrowInvalid, OSError) as error:
-        raise told(error) or UnreadableError(
+        raise store_error(error) or UnreadableError(
             f"{path.name} is truncated or corrupt: {error}", hint="fetch the file again"
         ) from error
     shown = [_texts(column) for column in batch.columns] if batch is not None else []

@@ -206,7 +206,7 @@ def _of_profile(profile: Given, percentage: int) -> Translated:
         if unused:
             given.told.append(f"{given.where} has no effect: {name} does not score")
         if unused or name not in _KNOWN_PLUGINS:
-            given.known(*given.fields())  # the plugin is told of, its arguments need not be
+            given.ignore(*given.fields())  # the plugin is told of, its arguments need not be
     found.notes = [*_notes(scoring, filtering, named), *_off_by_mistake(plugins)]
     for point, (what, known) in _NEEDED.items():
         having = known | (everywhere.keys() - _KNOWN_PLUGINS)

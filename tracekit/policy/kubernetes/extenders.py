@@ -51,7 +51,7 @@ def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str], bool]:
         url, verb = one.text("urlPrefix"), one.text("prioritizeVerb")
         weight = needed_weight(one) if verb else one.whole("weight", 1)
         filters = one.text("filterVerb")
-        one.known(*_CALLED)
+        one.ignore(*_CALLED)
         name = verb.strip("/").rpartition("/")[2].replace("-", "_")
         kind = all_policies().get(name)
         if kind is None or kind.batched or not kind.filtered:

@@ -72,7 +72,7 @@ _KNOWN = {name for names in _RULES.values() for name in names} | {
 def translated(document: Mapping[str, object]) -> Translated:
     """The document, translated."""
     top = Given(document, "")
-    top.known("hardPodAffinitySymmetricWeight", "alwaysCheckAllPredicates")
+    top.ignore("hardPodAffinitySymmetricWeight", "alwaysCheckAllPredicates")
     found = Translated()
     listed = list(top.rows("priorities"))
     if "priorities" not in top:
@@ -119,5 +119,5 @@ def translated(document: Mapping[str, object]) -> Translated:
 
 
 def _is_own(argument: Given) -> bool:
-    argument.known(*_OWN)
+    argument.ignore(*_OWN)
     return any(field in argument for field in _OWN)

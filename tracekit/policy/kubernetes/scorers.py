@@ -34,7 +34,7 @@ def node_resources_fit(given: Given) -> PlacementPolicy:
             (one.whole("utilization", 0), one.whole("score", 0)) for one in ratio.rows("shape")
         )
         return made("requested_to_capacity_ratio", resources=resources, shape=shape)
-    strategy.known("requestedToCapacityRatio")
+    strategy.ignore("requestedToCapacityRatio")
     names = {"LeastAllocated": "least_allocated", "MostAllocated": "most_allocated"}
     if kind not in names:
         known = ", ".join((*names, "RequestedToCapacityRatio"))
@@ -164,4 +164,4 @@ def _weights(given: Given, key: str, default: Pairs = (("cpu", 1), ("memory", 1)
 
 def _metrics(given: Given) -> None:
     """Accepts the source of measurements and ignores it: measurements are the workload's."""
-    given.known("metricProvider", "watcherAddress")
+    given.ignore("metricProvider", "watcherAddress")

@@ -83,7 +83,7 @@ class LowRiskOvercommitment(LoadAware):
         parts = self.explain(snapshot, container, nodes)
         risk = np.maximum(*(self.risk(parts, name) for name in NAMES))
         scores = half_away(risks.as_score(risk))
-        return np.where(self.known(snapshot, nodes), scores, 0)
+        return np.where(self.has_metrics(snapshot, nodes), scores, 0)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray

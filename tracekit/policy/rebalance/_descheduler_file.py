@@ -200,7 +200,7 @@ def _profiles(top: Given, notes: list[str]) -> list[Part]:
     """Plugins of all profiles, by v1alpha2, each with the evictor of its profile."""
     parts, strange, off = [], [], []
     for profile in top.rows("profiles"):
-        profile.known("name")
+        profile.ignore("name")
         arguments = {one.text("name"): one.inside("args") for one in profile.rows("pluginConfig")}
         evictor = evictor_of(arguments.get(_EVICTS) or Given({}, _EVICTS))
         plugins = profile.inside("plugins")
@@ -218,7 +218,7 @@ def _profiles(top: Given, notes: list[str]) -> list[Part]:
             strange += [name for name in names if name != _EVICTS]
         for name, one in arguments.items():
             if name not in {*PLUGINS, _EVICTS}:
-                one.known(*one.fields())
+                one.ignore(*one.fields())
     if off:
         notes.append(f"enabled and disabled at one point, and left out: {', '.join(off)}")
     _tell(strange, notes)
@@ -239,17 +239,17 @@ def _strategies(top: Given, notes: list[str]) -> list[Part]:
     for name in strategies.fields():
         one = strategies.inside(name)
         if not one.flag("enabled"):
-            one.known(*one.fields())
+            one.ignore(*one.fields())
             continue
         params = one.inside("params")
-        one.known("weight")
+        one.ignore("weight")
         evictor = evictor_of(params, top)
         if name in PLUGINS:
             inner = params.inside(INNER[name]) if name in INNER else params
             parts.append(_part(name, inner, params, evictor, balances=name in BALANCING))
         else:
             strange.append(name)
-            params.known(*params.fields())
+            params.ignore(*params.fields())
     _tell(strange, notes)
     return parts
 

@@ -150,14 +150,14 @@ class History:
             self._samples[:, first - self._first : steps.stop - self._first] = new
             self._added = steps.stop
 
-    def known(self, now: int, reader: Reader) -> int:
+    def samples_until(self, now: int, reader: Reader) -> int:
         """How many samples the reader may know: complete steps, up to its metric time."""
         until = min(now - self._load.step_ms, reader.metric_time_ms(now))
         return bisect_right(self._times, until, 0, self._steps)
 
     def usage(self, now: int, reader: Reader) -> SeriesUsage:
         """The measurements that the reader may know at a time, as far back as it looks."""
-        known = self.known(now, reader)
+        known = self.samples_until(now, reader)
         asked = (known, reader.metric_samples())
         if asked not in self._kept:
             oldest = max(known - asked[1], 0)
@@ -171,7 +171,9 @@ class History:
     def _oldest(self, step: int) -> int:
         """The oldest sample that a reader may still ask for at a step or later."""
         now = int(self._load.times_ms[step])
-        return max(min(self.known(now, one) - one.metric_samples() for one in self._readers), 0)
+        return max(
+            min(self.samples_until(now, one) - one.metric_samples() for one in self._readers), 0
+        )
 
     def _make_room(self, oldest: int, steps: range) -> None:
         """Go on in another array where this one is full, with what may still be asked for."""

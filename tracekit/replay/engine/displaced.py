@@ -46,7 +46,7 @@ class Displaced:
         """These wait as they depart, or as the replay ends."""
         self._not_again.update(one for one in containers if one in self._last)
 
-    def told(self) -> TakenOff:
+    def taken_off(self) -> TakenOff:
         """What is told of them when the replay is over; containers in order."""
         return TakenOff(
             evicted=_in_order(self._lost),

@@ -82,7 +82,7 @@ class Engine:
         unplaced = self._displaced.not_again()
         self.state.node[unplaced] = self.state.placed_ms[unplaced] = -1
         return Outcome(
-            taken_off=self._displaced.told(),
+            taken_off=self._displaced.taken_off(),
             node=self.state.node,
             time_ms=self.state.placed_ms,
             steps=steps,

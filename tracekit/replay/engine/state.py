@@ -231,7 +231,7 @@ class ReplayState:
         """A value that changes when the policy's measurements or their age change."""
         own = type(self.policy).metric_time_ms is not PlacementPolicy.metric_time_ms
         return (
-            self.samples.history.known(now, self.policy),
+            self.samples.history.samples_until(now, self.policy),
             self.policy.metric_time_ms(now) if own else None,
         )
 
@@ -360,7 +360,7 @@ class ReplayState:
         self, at: IntArray, now: int, reader: PlacementPolicy | RebalancePolicy
     ) -> FloatArray:
         """Use of containers at the newest sample that may be known; NaN before their first."""
-        newest = self.samples.history.known(now, reader) - 1
+        newest = self.samples.history.samples_until(now, reader) - 1
         if newest < 0:
             return np.full((len(at), 2), np.nan)
         used = self.workload.use_at(newest)[:, at].T.astype(np.float64)

@@ -96,7 +96,7 @@ class Results:
         """How many the policies met that met most."""
         return max(map(self.orders, self.policies), default=0)
 
-    def known(self, policy: str, name: str) -> bool:
+    def has_value(self, policy: str, name: str) -> bool:
         """Whether a value is there."""
         there = policy in self.values and name in self.measures
         return there and bool(np.isfinite(self.of(policy, name)).all())
@@ -110,7 +110,7 @@ class Results:
         names = [name for name in ("pending", "pending_container_steps") if name in self.summary]
         rows = self.summary.select("policy", *names).rows()
         once = {policy for policy, *values in rows if any(values)}
-        again = (name for name in self.policies if self.known(name, "pending"))
+        again = (name for name in self.policies if self.has_value(name, "pending"))
         return frozenset(once | {name for name in again if self.of(name, "pending").any()})
 
     def _alike(self, policy: str) -> object:

@@ -28,7 +28,7 @@ def varying(load: Workload) -> list[str]:
     return [*([ORDER] if differs else []), *([] if load.doubt is None else [SIZES])]
 
 
-def told(repeats: int, covers: Sequence[str]) -> str:
+def repeats_in_words(repeats: int, covers: Sequence[str]) -> str:
     """How often a workload was replayed, by what differed: 6 orders of arrival, 6 random seeds."""
     if tuple(covers) == (SEED,):
         return counted(repeats, SEED)

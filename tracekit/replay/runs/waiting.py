@@ -13,7 +13,7 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.words import agreeing, count, few, listed, words_of
-from tracekit.cluster.constraints.reasons import CORDONED, told
+from tracekit.cluster.constraints.reasons import CORDONED, closed_nodes
 from tracekit.cluster.resources import PODS, amount_text, short_names
 from tracekit.cluster.workload import UNKNOWN, Workload
 from tracekit.replay.runs.room_left import can_never_begin, in_gang, room_left, room_words
@@ -249,7 +249,9 @@ def _resource(name: str) -> str:
 
 def _shut(name: str, nodes: int) -> str:
     """Why so many nodes may not take a container."""
-    return agreeing(nodes, "[node is|nodes are] gone") if name == "gone" else told(name, nodes)
+    return (
+        agreeing(nodes, "[node is|nodes are] gone") if name == "gone" else closed_nodes(name, nodes)
+    )
 
 
 def _why(name: str, nodes: int, kind: Mapping[str, Any]) -> tuple[int, str]:

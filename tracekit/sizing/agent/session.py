@@ -146,11 +146,11 @@ def train(
 def _run(
     trainer: Trainer, log: list[Epoch], checkpoint: Path | None, mark: str, progress: Progress
 ) -> None:
-    progress.told(
+    progress.say(
         f"the agent trains for {trainer.epochs - len(log):,} epochs, by --epochs fewer;"
         " --policy percentile_request, without it, takes seconds"
     )
-    outlook = Outlook(trainer.epochs, progress.told)
+    outlook = Outlook(trainer.epochs, progress.say)
     with progress.task(f"train seed {trainer.seed}", trainer.epochs, "epochs") as task:
         task.advance(len(log))
         while trainer.done < trainer.epochs:

@@ -80,7 +80,7 @@ def _whole(total: Mapping[str, Any]) -> float:
     return max(total["requested_now"], total["requested"]) or 1.0
 
 
-def kept(study: Study) -> pl.DataFrame:
+def over_reserved(study: Study) -> pl.DataFrame:
     """Rows of which more stays reserved than is recommended, what keeps most first."""
     beyond = pl.col("reserved_then") - pl.col("recommended")
     found = services(study).filter(beyond > _LITTLE * pl.col("reserved_then"))

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from tracekit.base.engine_errors import system_error
 from tracekit.base.errors import TracekitError, nearest
-from tracekit.base.files.places import is_remote, snapshot, told
+from tracekit.base.files.places import is_remote, snapshot, store_error
 from tracekit.store.folder import Store
 from tracekit.store.sqlfiles import SqlFile
 from tracekit.store.tables import all_tables
@@ -289,7 +289,7 @@ class Database:
         try:
             yield cursor
         except duckdb.Error as error:
-            raise told(error) or _refused(error) or as_error(error) from error
+            raise store_error(error) or _refused(error) or as_error(error) from error
         finally:
             self._under_way.discard(cursor)
             cursor.close()

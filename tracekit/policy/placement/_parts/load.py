@@ -112,7 +112,7 @@ class LoadAware(PlacementPolicy):
             deviation=100.0 * usage.deviation(column, self.window_samples)[nodes],
         )
 
-    def known(self, snapshot: Snapshot, nodes: IntArray) -> BoolArray:
+    def has_metrics(self, snapshot: Snapshot, nodes: IntArray) -> BoolArray:
         """Whether the collector has metrics of a node at all, shape (candidates,)."""
         if snapshot.recorded is not None:
             names = snapshot.recorded.nodes

@@ -24,7 +24,7 @@ def measured_fraction(snapshot: Snapshot, column: int) -> FloatArray:
 def used_amount(snapshot: Snapshot, column: int) -> FloatArray:
     """Amount used at the newest sample, else the amount requested, shape (nodes,)."""
     measured = measured_fraction(snapshot, column) * snapshot.capacity[:, column]
-    return np.asarray(known(measured, snapshot.requested[:, column]))
+    return np.asarray(measured_or_requested(measured, snapshot.requested[:, column]))
 
 
 def used_fraction(snapshot: Snapshot, column: int) -> FloatArray:
@@ -42,7 +42,7 @@ def fraction_after(snapshot: Snapshot, column: int, container: Container) -> Flo
 # The formulas, for arrays and, compiled, for numbers: see ``formula.py``.
 
 
-def known(measured: Any, requested: Any) -> Any:
+def measured_or_requested(measured: Any, requested: Any) -> Any:
     """The amount measured, or the amount requested where none is."""
     return either(np.isnan(measured), requested, measured)
 

@@ -14,7 +14,12 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.jit import compiled, compiled_in_any_order
 from tracekit.cluster.resources import column_of
-from tracekit.policy.placement._parts.measured import known, left_of, measured_fraction, ratio
+from tracekit.policy.placement._parts.measured import (
+    left_of,
+    measured_fraction,
+    measured_or_requested,
+    ratio,
+)
 from tracekit.policy.placement._parts.topsis import nearness
 from tracekit.policy.placement._parts.weights import CRITERIA, combine, gain_of, of_gains, present
 from tracekit.policy.placement.cwt import Cwt
@@ -121,7 +126,9 @@ def _free(
 ) -> None:
     """The fraction left after placing; what is requested stands for use that was not measured."""
     for at in range(len(free)):
-        free[at] = left_of(ratio(known(used[at], requested[at]) + asked, size[at], 1.0))
+        free[at] = left_of(
+            ratio(measured_or_requested(used[at], requested[at]) + asked, size[at], 1.0)
+        )
 
 
 @compiled_in_any_order

@@ -172,7 +172,7 @@ _PLACED = placed_pointer(inside(_placed))
 def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
     every, nothing = np.arange(len(snapshot.capacity)), np.zeros(len(snapshot.resources), np.int64)
     nobody = Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
-    parts, known = policy.explain(snapshot, nobody, every), policy.known(snapshot, every)
+    parts, known = policy.explain(snapshot, nobody, every), policy.has_metrics(snapshot, every)
     views: list[FloatArray] = []
     rows: list[FloatArray] = []
     for column, name in enumerate(NAMES):

@@ -118,7 +118,7 @@ def _added(some: Iterable[Series | Broken], to: _To) -> Iterator[Broken]:
             unused.note(series, found if isinstance(found, str) else "")
             if isinstance(found, Broken):
                 yield found
-    yield from unused.told()
+    yield from unused.reasons()
 
 
 def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:

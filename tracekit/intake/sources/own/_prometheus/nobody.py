@@ -77,7 +77,7 @@ class Unused:
         else:
             self._others.add(series.name)
 
-    def told(self) -> Iterator[Broken]:
+    def reasons(self) -> Iterator[Broken]:
         """Why nothing of a metric is used."""
         for name, (series, why) in self._why.items():
             if name not in self._others:
