@@ -1,9 +1,10 @@
 """Reads JSON of any length item by item: lists inside an answer, documents one after another."""
 
+import contextlib
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
@@ -20,10 +21,9 @@ from tracekit.store.unreadable import (
     VALUE_CUT_OFF,
 )
 
-_CHUNK_CHARS = 1 << 20
-#: A longer file is read piece by piece: a list that is decoded at once is in memory as a whole.
-_AT_ONCE_BYTES = 512 << 20
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_CHUNK_CHARS = 1 << 22
+#: The end of an item of a list and the beginning of the next one, with what that begins with.
+_BETWEEN = re.compile(r"\}\s*,\s*\{.{16}", re.DOTALL)
 #: A longer value is not read: as objects it takes twenty times the memory of its text.
 _LONGEST_CHARS = 16 << 20
 #: So near to its end a text may be called wrong only because the rest has not been read yet.
@@ -75,14 +75,11 @@ class _WrongError(Exception):
     """No JSON from here on."""
 
 
-def items(
-    opened: Opened, *, beside: list[dict[str, Any]] | None = None, at_once: bool = False
-) -> Iterator[Item | Cut]:
+def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
     """The items of a file: what ``items``, ``data`` or ``data.result`` lists, an array, documents.
 
     After a broken document the next one that begins a line is read. ``beside`` is given the members
-    of each document that are no such list, also of those that come after it. ``at_once`` decodes a
-    document of ``items`` in one go where it can.
+    of each document that are no such list, also of those that come after it.
 
     Raises
     ------
@@ -90,50 +87,13 @@ def items(
         For a list that is cut off or broken, and for a broken document that is all there is: the
         rest is lost, and how much that was is unknown.
     """
-    listed = _listed(opened) if at_once else None
-    for item in listed if listed is not None else pieces(opened, beside=beside):
+    for item in pieces(opened, beside=beside):
         if isinstance(item, Cut) and item.last:
             raise TracekitError(
                 f"{opened.name}: object {item.number:,} {item.reason}: {item.text[:60]!r}",
                 hint="nothing of it was taken in; make or fetch the file again",
             )
         yield item
-
-
-def _listed(opened: Opened) -> Iterator[Item | Cut] | None:
-    """The items of one whole document that has ``items``; None for any other text."""
-    with opened.stream() as stream:
-        text = stream.read(_AT_ONCE_BYTES + 1)
-    if len(text) > _AT_ONCE_BYTES:
-        return None
-    try:
-        members = msgspec.json.decode(
-            text.removeprefix(_BYTE_ORDER_MARK), type=dict[str, msgspec.Raw]
-        )
-        raw = msgspec.json.decode(members["items"], type=list[msgspec.Raw])
-        before = list(members)[: list(members).index("items")]
-        around = {name: json.loads(bytes(members[name])) for name in before}
-    except (ValueError, KeyError, RecursionError):
-        return None
-    if any(memoryview(one).nbytes > _LONGEST_CHARS for one in raw):
-        return None
-    return _numbered(raw, around)
-
-
-def _numbered(raw: list[msgspec.Raw], around: dict[str, Any]) -> Iterator[Item | Cut]:
-    decode = msgspec.json.Decoder().decode
-    for number, one in enumerate(raw, start=1):
-        try:
-            try:
-                value = decode(one)
-            except ValueError:
-                # bytes that are not UTF-8, and numbers without an end, as Python reads them
-                value = json.loads(bytes(one).decode(errors="replace"))
-        except (ValueError, RecursionError):
-            text = bytes(one)[:SHOWN_CHARACTERS].decode(errors="replace")
-            yield Cut(number=number, reason=TOO_LONG, text=text, last=True)
-            return
-        yield Item(number=number, value=value, around=around)
 
 
 def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
@@ -191,6 +151,8 @@ class _Text:
         self._source = source
         self._buffer, self._at, self._ended = "", 0, False
         self._decoder = json.JSONDecoder()
+        #: What stands between items, once that is known, and whether it was not looked for yet.
+        self._between, self._unread = "", False
 
     def peek(self) -> str:
         """The next character that is no blank; empty at the end."""
@@ -237,6 +199,31 @@ class _Text:
             self._at = end
             return value
 
+    def begin_list(self) -> None:
+        """The items that come are of another list."""
+        self._between = ""
+
+    def items(self) -> Iterable[Any]:
+        """The next items of a list: all that are whole here, where they can be told apart, or one.
+
+        What stands between the first two tells where an item ends.
+        """
+        self.peek()
+        if self._between and self._unread:
+            self._unread = False
+            end = self._buffer.rfind(self._between) + 1
+            if end > self._at:
+                with contextlib.suppress(ValueError, RecursionError):
+                    text = f"[{self._buffer[self._at : end]}]"
+                    found = msgspec.json.decode(text, type=list[msgspec.Raw])
+                    self._at = end
+                    # not all at once: so many objects keep the garbage collector busy
+                    return map(_decoded, found)
+        value = self.value()
+        if not self._between and (found_there := _BETWEEN.match(self._buffer, self._at - 1)):
+            self._between, self._unread = found_there[0], True
+        return [value]
+
     def shown(self) -> str:
         """What stands here, as far as it is worth showing."""
         return self._buffer[self._at : self._at + SHOWN_CHARACTERS]
@@ -260,10 +247,27 @@ class _Text:
         room = _LONGEST_CHARS - len(rest)
         if room <= 0:
             raise _WrongError(TOO_LARGE)
-        data = self._source.read(min(max(_CHUNK_CHARS, len(rest)), room + _CHUNK_CHARS))
+        data = self._source.read(min(max(_CHUNK_CHARS, len(rest)), room))
         self._ended = not data
-        self._buffer, self._at = rest + data, 0
+        self._buffer, self._at, self._unread = rest + data, 0, True
         return bool(data)
+
+
+def _decoded(raw: msgspec.Raw) -> Any:
+    """The value; a number without an end is one that Python reads."""
+    try:
+        return _decode(raw)
+    except ValueError:
+        pass
+    try:
+        return json.loads(bytes(raw))
+    except RecursionError:
+        raise _WrongError(NESTED) from None
+    except ValueError:
+        raise _WrongError(TOO_LONG) from None
+
+
+_decode = msgspec.json.Decoder().decode
 
 
 def _as_text(value: Any) -> Any:
@@ -328,10 +332,11 @@ class _Walk:
         if self._text.peek() == "]":
             self._text.take()
         else:
+            self._text.begin_list()
             while True:
-                value = self._text.value()
-                self.number += 1
-                yield Item(number=self.number, value=value, around=around)
+                for value in self._text.items():
+                    self.number += 1
+                    yield Item(number=self.number, value=value, around=around)
                 if self._expect(",]") == "]":
                     break
         self.inside = before

@@ -106,7 +106,7 @@ def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing |
     is a Cut, too, where what comes before it is wanted all the same.
     """
     so_far: int | None = None
-    for item in pieces(opened) if as_far_as_whole else items(opened, at_once=True):
+    for item in (pieces if as_far_as_whole else items)(opened):
         if isinstance(item, Cut):
             yield item
             continue
