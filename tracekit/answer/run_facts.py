@@ -23,6 +23,7 @@ from tracekit.answer.decide import (
     goes,
     mean_of,
 )
+from tracekit.answer.fewest.zones import ZONE
 from tracekit.answer.intervals import COMPARED
 from tracekit.answer.nodes import anew_facts, sure_facts
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
@@ -360,6 +361,9 @@ def _next(e: Evidence) -> Iterator[Followup]:
                 arguments={"SRC": e.store, "out": e.run, "price": f"{_a_type(e)}=AMOUNT"},
             )
         )
+    if count is not None and int(str(e.load.get("zones") or 0)) > 1:
+        lost = {"STORE": e.store, "policy": count.policy, "survive": ZONE}
+        steps.append(Followup(question="zone_loss", command="nodes", arguments=lost))
     yield from steps[:3]
 
 

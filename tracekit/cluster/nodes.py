@@ -91,6 +91,14 @@ class Losses:
         )
 
 
+def zone_counts(domains: NodeDomains | None) -> dict[str, int]:
+    """How many zones nodes are in, and how many nodes are in none; empty without any."""
+    zone = None if domains is None else domains.by("zone")
+    if zone is None:
+        return {}
+    return {"zones": len(np.unique(zone[zone >= 0])), "nodes_without_zone": int((zone < 0).sum())}
+
+
 def domains_of(columns: dict[str, list[str | None]]) -> NodeDomains | None:
     """The domains that columns state, one entry a node; None where they state none."""
     kinds = [kind for kind in KINDS if any(columns.get(kind) or ())]

@@ -66,9 +66,18 @@ class Plain:
             left = [at for at in range(load.containers) if departure[at] == now]
             waiting = [at for at in waiting if at not in left]
             if any(self.node[at] >= 0 for at in left):
-                waiting = [at for at in waiting if not self.place(at, now)]
+                waiting = self.again(waiting, now)
             new = [at for at in range(load.containers) if arrival[at] == now]
             waiting += [at for at in new if not self.place(at, now)]
+
+    def again(self, waiting: list[int], now: int) -> list[int]:
+        """Who still waits: a size that found no node is not tried twice, as in every replay."""
+        left: list[int] = []
+        for index in waiting:
+            sizes = [tuple(self.load.request[at]) for at in left]
+            if tuple(self.load.request[index]) in sizes or not self.place(index, now):
+                left.append(index)
+        return left
 
     def place(self, index: int, now: int) -> bool:
         mine, age = index % self.schedulers.number, self.schedulers.cache_age_ms

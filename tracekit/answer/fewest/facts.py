@@ -4,14 +4,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from tracekit.answer.fewest.limits import Limits
 from tracekit.answer.fewest.special import left_nodes
-from tracekit.answer.fewest.zones import ZONE
 from tracekit.answer.followed import LARGEST
 from tracekit.answer.production import production_use
 from tracekit.cluster.changed.pinned import recorded_over_capacity
+from tracekit.cluster.nodes import zone_counts
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload
@@ -50,21 +48,13 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
         "settled_steps": len(settled_steps(load.times_ms, load.settled_ms)),
         "span_ms": span_ms(load),
         "varying": varying(load),
-        **_of_zones(load),
+        **zone_counts(load.domains),
         "assumptions": dict(load.assumptions),
         "quantities": dict(load.quantities),
         "background": shares(load)["background"],
         "currency": load.currency,
         "production": dataclasses.asdict(production_use(given)),
     }
-
-
-def _of_zones(load: Workload) -> dict[str, int]:
-    """How many zones nodes are in, and how many nodes are in none; empty without any."""
-    zone = None if load.domains is None else load.domains.by(ZONE)
-    if zone is None:
-        return {}
-    return {"zones": len(np.unique(zone[zone >= 0])), "nodes_without_zone": int((zone < 0).sum())}
 
 
 def given_again(source: WorkloadSource, called: str | None) -> dict[str, Any]:

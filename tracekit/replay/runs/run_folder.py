@@ -19,6 +19,7 @@ from tracekit.cluster.assumptions import Assumptions
 from tracekit.cluster.changed.pinned import pinned_over_capacity
 from tracekit.cluster.circumstances import NAMES
 from tracekit.cluster.named import Given, parse_workload, settings_of
+from tracekit.cluster.nodes import zone_counts
 from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.resources import lacking
 from tracekit.cluster.series import settled_steps
@@ -73,6 +74,7 @@ def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
             "recorded": load.recorded,
             "gangs": 0 if load.gang is None else len(np.unique(load.gang[load.gang >= 0])),
             "containers_too_large": len(load.too_large()),
+            **zone_counts(load.domains),
             MAY_WAIT: most_waiting(load),
             "assumptions": dict(load.assumptions),
             "quantities": dict(load.quantities),
