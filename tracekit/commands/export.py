@@ -47,11 +47,11 @@ def export(
     ] = None,
 ) -> Answer:
     """Write a format of ``tracekit.live.export``; what is written, and what it cannot carry."""
-    from tracekit.live.export import Asked
+    from tracekit.live.export import Left
     from tracekit.live.export import export as write
 
     given = None if objects is None else Path(objects)
-    return write(Path(run), to, Path(out), Asked(policy=policy, objects=given))
+    return write(Left(Path(run), policy, given), to, Path(out))
 
 
 PANEL = Panel.replay

@@ -8,9 +8,8 @@ from tracekit.base import registry
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, answer_of
 from tracekit.base.files.replacing import replaced_file
-from tracekit.live.export._format import Asked as Asked
 from tracekit.live.export._format import Format
-from tracekit.live.export._left import Left
+from tracekit.live.export._left import Left as Left
 
 
 @functools.cache
@@ -20,13 +19,11 @@ def all_formats() -> dict[str, Format]:
     return {one.name: one for one in found.values()}
 
 
-def export(run: Path, to: str, out: Path, asked: Asked) -> Answer:
+def export(left: Left, to: str, out: Path) -> Answer:
     """Write what a run left in a format; what is written, and what the format cannot carry.
 
     Parameters
     ----------
-    run : Path
-        The folder of ``run``, of ``replay``, or of a study of ``nodes`` or ``requests``.
     to : str
         The name of a format.
     out : Path
@@ -35,7 +32,7 @@ def export(run: Path, to: str, out: Path, asked: Asked) -> Answer:
     Raises
     ------
     TracekitError
-        For an unknown format, a folder that is none of these, and where the run lacks something.
+        For an unknown format, and where the run lacks something.
     """
     form = registry.pick(all_formats(), to, "format", listing="tracekit list formats")
     if out.exists() and out.is_dir() != form.folder:
@@ -43,7 +40,7 @@ def export(run: Path, to: str, out: Path, asked: Asked) -> Answer:
         raise TracekitError(
             f"'{out}' is a {found}, and {to} is a {wanted}", hint="give another --out"
         )
-    written = form.write(Left(run), asked)
+    written = form.write(left)
     if form.folder:
         out.mkdir(parents=True, exist_ok=True)
     for name, content in written.files.items():

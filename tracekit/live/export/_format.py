@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tracekit.base.facts import Fact, Followup, Scalar
 from tracekit.live.export._left import Left
@@ -27,22 +26,6 @@ class Written:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What the user says besides the run.
-
-    Parameters
-    ----------
-    policy : str
-        A policy as the run names it, or as any command takes it; '' for the one that won.
-    objects : Path, optional
-        What kubectl printed: pods with their containers.
-    """
-
-    policy: str = ""
-    objects: Path | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Format:
     """A format.
 
@@ -60,7 +43,7 @@ class Format:
 
     name: str
     title: str
-    write: Callable[[Left, Asked], Written] = field(repr=False)
+    write: Callable[[Left], Written] = field(repr=False)
     folder: bool = False
 
 

@@ -24,13 +24,23 @@ _RECOMMENDED = "fewest-recommended"
 
 
 class Left:
-    """The folder of ``run --out``, of a replay, or of a study.
+    """The folder of ``run --out``, of a replay, or of a study, and what is asked of it.
 
-    Raises TracekitError for a folder that is none of these.
+    Parameters
+    ----------
+    policy : str
+        A policy as the run names it, or as any command takes it; '' for the one that won.
+    objects : Path, optional
+        What kubectl printed: pods with their containers.
+
+    Raises
+    ------
+    TracekitError
+        For a folder that is none of these.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, policy: str = "", objects: Path | None = None) -> None:
+        self.path, self.policy, self.objects = path, policy, objects
         self.replay = path if RUN_FOLDER.holds(path) else run_within(path)
         own = [path] if STUDY_FOLDER.holds(path) else []
         inside = path == self.replay and (path.parent / BESIDE).is_dir()
@@ -82,9 +92,9 @@ class Left:
                 return study
         return None
 
-    def entrant(self, policy: str) -> Entrant:
-        """A policy of this spelling; '' for the one that won."""
-        text = policy or self._won()
+    def entrant(self, policy: str = "") -> Entrant:
+        """The policy of this spelling; '' for the one that is asked for, or else won."""
+        text = policy or self.policy or self._won()
         rows = () if self.replay is None else self.manifest["policies"]
         files = {
             name: str(self._replay() / path)

@@ -17,7 +17,6 @@ from tracekit.cluster.changed.on_nodes import barred_by, on_nodes
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.losses import without
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._format import Asked
 from tracekit.live.export._left import FEWEST, Left, source_of_study
 from tracekit.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.one import replay_nodes, replay_one
@@ -62,13 +61,13 @@ class Plan:
         yield from self.about
 
 
-def moves_of(left: Left, asked: Asked) -> Plan:
+def moves_of(left: Left) -> Plan:
     """What the rebalancer of a policy moved; without one what leaves the nodes that can go."""
-    if left.replay is not None and (asked.policy or not _can_go(left)):
-        entrant = left.entrant(asked.policy)
+    if left.replay is not None and (left.policy or not _can_go(left)):
+        entrant = left.entrant()
         if halves(entrant)[1] is not None:
             return _moved(left, str(entrant))
-    return drain_of(left, asked)
+    return drain_of(left)
 
 
 def _can_go(left: Left) -> bool:
@@ -88,12 +87,12 @@ def _moved(left: Left, policy: str) -> Plan:
     return Plan(moves=wave.hstack(moved).with_columns(rows["from_node"], rows["to_node"]))
 
 
-def drain_of(left: Left, asked: Asked) -> Plan:
+def drain_of(left: Left) -> Plan:
     """What leaves the nodes that can go, node by node, at the end of the record.
 
     Pods stay where they are but for those of these nodes, which the policy places anew.
     """
-    study, going, policy = _going(left, asked)
+    study, going, policy = _going(left)
     if study.about["scale"] != 1:
         raise TracekitError(
             f"the nodes were counted for {study.about['scale']} times the load, which is not there",
@@ -121,7 +120,7 @@ def drain_of(left: Left, asked: Asked) -> Plan:
     return Plan(moves=moves, nodes=nodes, held=held, about=tuple(about))
 
 
-def _going(left: Left, asked: Asked) -> tuple[Study, list[str], str]:
+def _going(left: Left) -> tuple[Study, list[str], str]:
     """The study, the nodes that can go, the first to go first, and the policy that places."""
     fact = None if left.answer is None else left.answer.first("verdict")
     case = None if fact is None else fact.about_it("case")
@@ -131,7 +130,7 @@ def _going(left: Left, asked: Asked) -> tuple[Study, list[str], str]:
             f"'{left.path}' counted no nodes, so that none is to be drained",
             hint="tracekit run SRC --out RUN, or tracekit nodes STORE --out RUN",
         )
-    policy = asked.policy or fact.subject or str(study.about["subject"])
+    policy = left.policy or fact.subject or str(study.about["subject"])
     end = "_as_production" if case == "no_more_often" else ""
     rows = study.frames[f"nodes{end}"].filter(policy=policy, kept=False)
     if rows.is_empty():

@@ -12,7 +12,7 @@ from tracekit.base.facts import Fact
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.intake.sources.own._kubernetes.requests import amount, is_sidecar
 from tracekit.intake.sources.own._kubernetes.shape import owner_of, pod_service
-from tracekit.live.export._format import Asked, left_out
+from tracekit.live.export._format import left_out
 from tracekit.live.export._left import REQUESTS, Left
 from tracekit.live.export._names import is_name
 from tracekit.live.loaded import objects_in
@@ -48,7 +48,7 @@ class Sized:
     high: Mapping[str, Mapping[str, int]]
 
 
-def sized(left: Left, asked: Asked) -> tuple[list[Sized], list[Fact]]:
+def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
     """The objects whose requests change, those that move most first, and what is left out.
 
     Raises
@@ -62,19 +62,19 @@ def sized(left: Left, asked: Asked) -> tuple[list[Sized], list[Fact]]:
             f"'{left.path}' recommends no requests",
             hint="tracekit requests STORE --out RUN, or the folder of tracekit run",
         )
-    if asked.objects is None:
+    if left.objects is None:
         raise TracekitError(
             "requests are of containers, and a record knows pods: their containers are missing",
             hint="kubectl get pods -A -o json > pods.json, then --objects pods.json",
         )
-    rows = services(study, asked.policy)
+    rows = services(study, left.policy)
     if rows.is_empty():
         known = study.frames["services"]["policy"].unique(maintain_order=True)
         raise TracekitError(
-            f"'{asked.policy}' recommends nothing here", hint=f"one of: {', '.join(known)}"
+            f"'{left.policy}' recommends nothing here", hint=f"one of: {', '.join(known)}"
         )
-    changed = set(by_change(study)["service"]) if not asked.policy else set(rows["service"])
-    pods = _pods(asked.objects)
+    changed = set(by_change(study)["service"]) if not left.policy else set(rows["service"])
+    pods = _pods(left.objects)
     found, unknown, fixed, capped = [], 0, 0, 0
     order = dict.fromkeys(by_change(study)["service"].to_list() + rows["service"].to_list())
     for service in (one for one in order if one in changed):
@@ -103,7 +103,7 @@ def sized(left: Left, asked: Asked) -> tuple[list[Sized], list[Fact]]:
     facts = [left_out(name, count, "services") for name, count in lost.items() if count]
     wrote = Fact(
         kind="exported",
-        subject=asked.policy or str(study.about["subject"]),
+        subject=left.policy or str(study.about["subject"]),
         value=len(found),
         unit="services",
         because="requests",

@@ -7,7 +7,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.base.opened import read_bytes
 from tracekit.base.units import MS_PER_S
-from tracekit.live.export._format import Asked, Format, Written, left_out
+from tracekit.live.export._format import Format, Written, left_out
 from tracekit.live.export._left import Left
 from tracekit.live.export._plugins import MOVING, not_carried
 from tracekit.live.export._text import yaml_text
@@ -19,8 +19,8 @@ from tracekit.policy.rebalance._descheduler_plugins import BALANCING
 _AROUND = ("interval_ms", "move_downtime_ms", "node_fit", "evictor_limit_node")
 
 
-def _write(left: Left, asked: Asked) -> Written:
-    _, rebalance = halves(left.entrant(asked.policy))
+def _write(left: Left) -> Written:
+    _, rebalance = halves(left.entrant())
     if rebalance is None:
         raise TracekitError(
             "the policy has no rebalancer, and the descheduler is one",

@@ -15,7 +15,7 @@ from typing import Any
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, Followup
 from tracekit.base.opened import read_bytes
-from tracekit.live.export._format import Asked, Format, Written, left_out
+from tracekit.live.export._format import Format, Written, left_out
 from tracekit.live.export._left import Left
 from tracekit.live.export._plugins import SCORING, not_carried
 from tracekit.live.export._text import yaml_text
@@ -33,8 +33,8 @@ _DEFAULT = {name: SCORING[name] for name in ("least_allocated", "balanced_alloca
 _FINEST = 1000
 
 
-def _write(left: Left, asked: Asked) -> Written:
-    policy, rebalance = halves(left.entrant(asked.policy))
+def _write(left: Left) -> Written:
+    policy, rebalance = halves(left.entrant())
     facts = [Fact(kind="exported", subject=str(policy), because="kube_scheduler")]
     if rebalance is not None:
         facts.append(left_out("rebalancer", name=rebalance.name()))

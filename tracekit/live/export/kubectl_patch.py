@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from tracekit.live.export._format import Asked, Format, Written
+from tracekit.live.export._format import Format, Written
 from tracekit.live.export._left import Left
 from tracekit.live.export._requests import TEMPLATES, Sized, sized
 from tracekit.live.export._text import command, quantities, script
 
 
-def _write(left: Left, asked: Asked) -> Written:
-    found, facts = sized(left, asked)
+def _write(left: Left) -> Written:
+    found, facts = sized(left)
     return Written(files={"": script([_line(one) for one in found])}, facts=tuple(facts))
 
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 import polars as pl
 
 from tracekit.base.errors import TracekitError
-from tracekit.live.export._format import Asked, Format, Written, left_out
+from tracekit.live.export._format import Format, Written, left_out
 from tracekit.live.export._left import Left
 from tracekit.live.export._names import object_names
 from tracekit.live.export._objects import objects_of
 from tracekit.live.export._workload import carried, lost
 
 
-def _write(left: Left, asked: Asked) -> Written:
+def _write(left: Left) -> Written:
     load = left.load
     objects = objects_of(load, left.store)
-    if asked.policy:
-        places = _places(left, asked.policy)
+    if left.policy:
+        places = _places(left, left.policy)
         names = dict(zip(load.node_ids, object_names(load.node_ids), strict=True))
         for container, pod in zip(load.container_ids, objects.pods, strict=True):
             if node := places.get(container):
@@ -28,7 +28,7 @@ def _write(left: Left, asked: Asked) -> Written:
     facts = (
         *carried(load, rounded=False),
         *((left_out("renamed", objects.renamed, "containers"),) if objects.renamed else ()),
-        *(() if asked.policy else lost(load, "placement")),
+        *(() if left.policy else lost(load, "placement")),
         *lost(load, "use", "departures", "groups", "gangs", "budgets", "background", "prices"),
         *lost(load, "away", "rules" if left.store is None else "own_rules"),
     )

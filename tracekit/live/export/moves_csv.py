@@ -1,12 +1,12 @@
 """Moves in order as a table: which pod, from where, to where, and which may go together."""
 
-from tracekit.live.export._format import Asked, Format, Written
+from tracekit.live.export._format import Format, Written
 from tracekit.live.export._left import Left
 from tracekit.live.export._plan import moves_of
 
 
-def _write(left: Left, asked: Asked) -> Written:
-    plan = moves_of(left, asked)
+def _write(left: Left) -> Written:
+    plan = moves_of(left)
     return Written(files={"": plan.moves.write_csv().encode()}, facts=tuple(plan.facts()))
 
 

@@ -12,12 +12,12 @@ import polars as pl
 
 from tracekit.base.units import BYTES_PER_MIB, MILLI_PER_CORE
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._format import Asked, Format, Written
+from tracekit.live.export._format import Format, Written
 from tracekit.live.export._left import Left
 from tracekit.live.export._workload import carried, ends_ms, lost, use_is_recorded, whole_cores
 
 
-def _write(left: Left, asked: Asked) -> Written:  # noqa: ARG001 - tasks have no place
+def _write(left: Left) -> Written:
     load = left.load
     files = {
         "tasks.parquet": _parquet(_tasks(load)),

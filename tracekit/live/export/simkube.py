@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_S
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._format import Asked, Format, Written
+from tracekit.live.export._format import Format, Written
 from tracekit.live.export._left import Left
 from tracekit.live.export._names import pod_names
 from tracekit.live.export._objects import SERVICE, Document, templates_of
@@ -16,7 +16,7 @@ from tracekit.store.folder import Store
 _KIND = "apps/v1.Deployment"
 
 
-def _write(left: Left, asked: Asked) -> Written:  # noqa: ARG001 - a trace has no nodes
+def _write(left: Left) -> Written:
     try:
         import msgpack  # type: ignore[import-untyped,unused-ignore] # noqa: PLC0415 - an extra
     except ModuleNotFoundError:

@@ -4,14 +4,14 @@ import numpy as np
 
 from tracekit.base.units import BYTES_PER_KIB, MILLI_PER_CORE, MS_PER_S
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._format import Asked, Format, Written
+from tracekit.live.export._format import Format, Written
 from tracekit.live.export._left import Left
 from tracekit.live.export._workload import carried, ends_ms, lost, use_is_recorded, whole_cores
 
 _UNKNOWN = -1
 
 
-def _write(left: Left, asked: Asked) -> Written:  # noqa: ARG001 - a log names no policy
+def _write(left: Left) -> Written:
     load = left.load
     text = "\n".join([*_header(load), *(" ".join(map(str, row)) for row in _jobs(load))])
     facts = (

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tracekit.live.export._format import Asked, Format, Written
+from tracekit.live.export._format import Format, Written
 from tracekit.live.export._left import Left
 from tracekit.live.export._requests import Sized, sized
 from tracekit.live.export._text import quantities, yaml_text
@@ -10,8 +10,8 @@ from tracekit.live.export._text import quantities, yaml_text
 _API = {"CronJob": "batch/v1"}
 
 
-def _write(left: Left, asked: Asked) -> Written:
-    found, facts = sized(left, asked)
+def _write(left: Left) -> Written:
+    found, facts = sized(left)
     return Written(files={"": yaml_text(*map(_object, found)).encode()}, facts=tuple(facts))
 
 
