@@ -67,7 +67,7 @@ class Here:
         if order and self._ordered[0] != order:
             self._ordered = order, in_order(self._load, order_seed(self._seed, order))
         load = self._ordered[1] if order else self._load
-        return _came(_there(load, kept, lost), self._policy, self._seed, order)
+        return _came(_on(load, kept, lost), self._policy, self._seed, order)
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,7 @@ class FewNodesTask:
         """Read the workload, unless a task before had the same, and replay."""
         load = _ordered(self.source, order_seed(self.seed, self.order) if self.order else None)
         kept = None if self.kept is None else np.array(self.kept, dtype=np.int64)
-        return _came(
-            _there(load, kept, self.lost), parse_entrant(self.policy), self.seed, self.order
-        )
+        return _came(_on(load, kept, self.lost), parse_entrant(self.policy), self.seed, self.order)
 
 
 @functools.lru_cache(maxsize=1)
@@ -124,15 +122,15 @@ def _ordered(source: Source, seed: int | None) -> Workload:
     return load if seed is None else in_order(load, seed)
 
 
-def _there(load: Workload, kept: IntArray | None, lost: str) -> Workload:
-    there = load if kept is None else on_nodes(load, kept)
-    return losing_zone(there, lost) if lost else there
+def _on(load: Workload, kept: IntArray | None, lost: str) -> Workload:
+    load = load if kept is None else on_nodes(load, kept)
+    return losing_zone(load, lost) if lost else load
 
 
-def _came(there: Workload, policy: Entrant, seed: int, order: int) -> Came:
-    found, use = replay_nodes(there, policy, order_seed(seed, order), replays=USUAL_REPLAYS)
+def _came(load: Workload, policy: Entrant, seed: int, order: int) -> Came:
+    found, use = replay_nodes(load, policy, order_seed(seed, order), replays=USUAL_REPLAYS)
     placed = found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
-    return Came(found.row, asked_over_time(there, placed), use.cpu_p99, use.highest)
+    return Came(found.row, asked_over_time(load, placed), use.cpu_p99, use.highest)
 
 
 def asked_over_time(load: Workload, node: IntArray) -> FloatArray:

@@ -44,17 +44,17 @@ class LostZone:
     breaks_allowed: float | None
 
 
-def lost_zones(tried: Trials, kept: IntArray) -> tuple[LostZone, ...]:
+def lost_zones(tried: Trials, nodes: IntArray) -> tuple[LostZone, ...]:
     """Each zone of these nodes, lost by itself; none where no loss has to be survived."""
     if not tried.survive:
         return ()
-    return tuple(_lost(tried, kept, *one) for one in zones_among(tried.load, kept))
+    return tuple(_lost(tried, nodes, *one) for one in zones_among(tried.load, nodes))
 
 
-def _lost(tried: Trials, kept: IntArray, zone: str, nodes: int) -> LostZone:
-    usual = tried.each(lambda order: tried.came(order, kept).row)
-    after = tried.each(lambda order: tried.after(order, kept, zone))
-    rows, broken = tried.each(lambda order: tried.came(order, kept, zone).row), worst(after)
+def _lost(tried: Trials, stay: IntArray, zone: str, nodes: int) -> LostZone:
+    usual = tried.each(lambda order: tried.came(order, stay).row)
+    after = tried.each(lambda order: tried.after(order, stay, zone))
+    rows, broken = tried.each(lambda order: tried.came(order, stay, zone).row), worst(after)
     more = [row[PENDING] - before[PENDING] for row, before in zip(rows, usual, strict=True)]
     return LostZone(
         zone=zone,
@@ -81,5 +81,5 @@ def zones_on(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The zones of a study today, and on the nodes that stay under a policy; empty if not known."""
     every = frames.get("zones", pl.DataFrame(schema={"case": pl.String, "policy": pl.String}))
-    kept = frames.get("zones_as_production", every.clear()) if as_production else every
-    return every.filter(case=TODAY), kept.filter(case=KEPT, policy=policy)
+    after = frames.get("zones_as_production", every.clear()) if as_production else every
+    return every.filter(case=TODAY), after.filter(case=KEPT, policy=policy)

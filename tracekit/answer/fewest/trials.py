@@ -114,13 +114,13 @@ class Trials:
 
     def _judged(self, order: int, kept: IntArray) -> Trial:
         """The trial with nothing lost, and what breaks or is nearest once a zone is."""
-        found = self.after(order, kept)
+        trial = self.after(order, kept)
         for zone in self.at_risk(kept):
-            if found.broken:
+            if trial.broken:
                 break
             lost = self.after(order, kept, zone)
-            found = replace(found, broken=lost.broken, tightest=nearest((found, lost)))
-        return found
+            trial = replace(trial, broken=lost.broken, tightest=nearest((trial, lost)))
+        return trial
 
     def holds(self, order: int, kept: IntArray) -> bool:
         """Whether all limits hold in this order of arrival."""

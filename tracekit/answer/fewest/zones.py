@@ -22,24 +22,24 @@ def zones_of(load: Workload) -> IntArray:
     TracekitError
         Where no node has a zone, or all are in one.
     """
-    found = None if load.domains is None else load.domains.by(ZONE)
-    if load.domains is None or found is None:
+    zone = None if load.domains is None else load.domains.by(ZONE)
+    if load.domains is None or zone is None:
         raise TracekitError(
             f"no node of '{load.name}' has a zone, so none can be lost",
             hint="the label topology.kubernetes.io/zone or the column zone of nodes says it",
         )
-    if (found == found[0]).all():
+    if (zone == zone[0]).all():
         raise TracekitError(
             f"all {load.nodes:,} nodes of '{load.name}' are in zone"
-            f" '{load.domains.names[found[0]]}', so that nothing is left without it",
+            f" '{load.domains.names[zone[0]]}', so that nothing is left without it",
             hint="--survive zone needs nodes in two zones or more",
         )
-    return found
+    return zone
 
 
-def zones_among(load: Workload, kept: IntArray) -> list[tuple[str, int]]:
+def zones_among(load: Workload, nodes: IntArray) -> list[tuple[str, int]]:
     """The zones that these nodes are in, and how many in each; that with most nodes first."""
-    zone = zones_of(load)[kept]
+    zone = zones_of(load)[nodes]
     each, many = np.unique(zone[zone >= 0], return_counts=True)
     assert load.domains is not None  # noqa: S101 - as it has zones
     names = load.domains.names
@@ -65,7 +65,7 @@ class Bound:
 
 def bound_to_zones(load: Workload) -> dict[str, Bound]:
     """Who is bound to each zone, by its name: no number of nodes in others helps them."""
-    zone, found = zones_of(load), np.full(load.containers, -1)
+    zone, bound = zones_of(load), np.full(load.containers, -1)
     rules = [] if load.constraints is None else load.constraints.parts
     masks = [one for one in rules if isinstance(one, Allowed)]
     kinds = np.column_stack([load.request, *(one.of for one in masks)])
@@ -76,19 +76,20 @@ def bound_to_zones(load: Workload) -> dict[str, Bound]:
             open_ &= one.mask[one.of[at]] | (one.of[at] < 0)
         among = np.unique(zone[open_])
         if len(among) == 1:
-            found[of.reshape(-1) == kind] = among[0]
+            bound[of.reshape(-1) == kind] = among[0]
     if load.daemon is not None:
-        found[load.daemon] = -1
+        bound[load.daemon] = -1
     steps = settled_steps(load.times_ms, load.settled_ms).tolist()
-    there = np.sum([load.present(step) for step in steps], axis=0)
+    present = np.sum([load.present(step) for step in steps], axis=0)
+    bound[present == 0] = -1
     assert load.domains is not None  # noqa: S101 - as it has zones
     return {
         load.domains.names[one]: Bound(
-            containers=int((found == one).sum()),
-            container_steps=int(there[found == one].sum()),
-            service=load.services[int(np.argmax(found == one))],
+            containers=int((bound == one).sum()),
+            container_steps=int(present[bound == one].sum()),
+            service=load.services[int(np.argmax(bound == one))],
         )
-        for one in np.unique(found[found >= 0]).tolist()
+        for one in np.unique(bound[bound >= 0]).tolist()
     }
 
 
@@ -114,7 +115,7 @@ def least_beside_a_zone(least: int, zone: IntArray) -> int:
     """How many nodes are needed at least, that so many are left without any one zone.
 
     Of the largest zone there are as many as of each other, or more. Nodes without a zone are never
-    lost, and count as kept.
+    lost, and always stay.
     """
     zones, free = len(np.unique(zone[zone >= 0])), int((zone < 0).sum())
     every = np.arange(1, len(zone) + 1)

@@ -103,13 +103,13 @@ class _View(ReplayState):
         alone.
         """
         truth, departure = self._truth, self.workload.departure_ms
-        there = (truth.placed_ms >= 0) & (truth.placed_ms <= of_ms) & (departure > of_ms)
-        there &= truth.running | (departure <= now)
-        there |= self._own & truth.running
-        gone = self.running & (~there | (self.node != truth.node))
+        present = (truth.placed_ms >= 0) & (truth.placed_ms <= of_ms) & (departure > of_ms)
+        present &= truth.running | (departure <= now)
+        present |= self._own & truth.running
+        gone = self.running & (~present | (self.node != truth.node))
         for index in np.flatnonzero(gone).tolist():
             self.stop(index)
-        for index in np.flatnonzero(there & ~self.running).tolist():
+        for index in np.flatnonzero(present & ~self.running).tolist():
             self.start(index, int(truth.node[index]), int(truth.placed_ms[index]))
         if self.lost is not None and truth.lost is not None:
             self.lost[:] = truth.lost

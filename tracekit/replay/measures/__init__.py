@@ -108,16 +108,16 @@ def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Mea
     }
 
 
-def of_workload(load: Workload, *known: str) -> dict[str, Measure]:
+def of_workload(load: Workload, *beside: str) -> dict[str, Measure]:
     """The measures that a workload has: of its resources, and as far as it knows what they need.
 
-    ``known`` is what is known besides.
+    ``beside`` names what else is known of the replay.
     """
     every = all_measures(measured_names(load))
     return {
         name: one
         for name, one in every.items()
-        if not one.needs or one.needs in known or knows(load, one.needs)
+        if not one.needs or one.needs in beside or knows(load, one.needs)
     }
 
 
