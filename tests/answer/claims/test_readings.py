@@ -143,7 +143,10 @@ def test_a_claim_on_the_whole_is_judged_on_the_whole() -> None:
 
 def test_losses_on_test_functions_stand_beside_wins() -> None:
     words = ["better"] * 4 + ["even"] * 6 + ["worse"] * 10
-    frame = pl.DataFrame({"variant": "original", "tbesk_is": words})
+    searches = ["tbesk[mutated=proposed]", *["bes"] * 20]
+    frame = pl.DataFrame(
+        {"search": searches, "variant": "original", "tbesk_is": ["better", *words]}
+    )
     (fact,) = of({"search_functions/summary": frame}, "functions").values()
     assert (fact.value, fact.about_it("worse_fraction")) == (0.2, 0.5)
     assert fact.verdict == "does_not_hold"

@@ -7,6 +7,7 @@ import polars as pl
 
 from tracekit.answer.claims.reading import Reading, share_of
 
+_OWN = "tbesk"
 #: How a claim reads the study: its frame, and whether the optimum is the origin.
 _READ = {
     "functions_iterations": ("summary", True),
@@ -21,7 +22,8 @@ def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Readin
         rows = frame(f"search_functions/{which}")
         if rows.columns:
             original = pl.col("variant") == "original"
-            told = rows.filter(original if at_origin else ~original)["tbesk_is"].drop_nulls()
+            rivals = rows.filter(pl.col("search").str.split("[").list.first() != _OWN)
+            told = rivals.filter(original if at_origin else ~original)["tbesk_is"].drop_nulls()
             many = len(told)
             won, lost = (int((told == word).sum()) for word in ("better", "worse"))
             if many:

@@ -18,7 +18,6 @@ Acceptance = Callable[[int, IntArray], bool]
 #: Evicts a container, by its position, or says which limit keeps it.
 Eviction = Callable[[int], Refusal | None]
 
-NodeFit = Annotated[bool, About("Evict only what fits some other node by what it requests.")]
 NodeLimit = Annotated[
     int | None, About("The most that the evictor lets go from one node at a time.", minimum=0)
 ]

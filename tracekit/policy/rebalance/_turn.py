@@ -12,12 +12,14 @@ import functools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.parameters import About
 from tracekit.cluster.constraints.labels import Requirement
+from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.view.pods import Pods, PodText, plain_pods
 from tracekit.policy.view.snapshot import Snapshot
@@ -285,8 +287,16 @@ class Turn:
         return refused
 
 
+NodeFit = Annotated[bool, About("Evict only what fits some other node by what it requests.")]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plugin(RebalancePolicy):
     """Base of the rebalancers that are plugins of the descheduler."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
+
+    node_fit: NodeFit = False
 
     def run(self, turn: Turn) -> None:
         """Evict, in a turn, whom the plugin chooses and the evictor finds a node for."""
@@ -307,7 +317,7 @@ class Plugin(RebalancePolicy):
     def evict(self, snapshot: Snapshot) -> IntArray:
         """The containers that the plugin alone evicts, with the evictor's defaults."""
         cycle = Cycle(snapshot, Limits(per_node=getattr(self, "evictor_limit_node", None)))
-        self.run(Turn(cycle, Evictor(node_fit=getattr(self, "node_fit", False))))
+        self.run(Turn(cycle, Evictor(node_fit=self.node_fit)))
         return np.array(list(cycle.evicted), dtype=np.int64)
 
 

@@ -10,7 +10,6 @@ from tracekit.base.parameters import About
 from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance import _thresholds
 from tracekit.policy.rebalance._eviction import (
-    NodeFit,
     NodeLimit,
     Plan,
     View,
@@ -19,7 +18,7 @@ from tracekit.policy.rebalance._eviction import (
 )
 from tracekit.policy.rebalance._snapshot_view import view_of
 from tracekit.policy.rebalance._thresholds import UNDERUSED, FewNodes, Underused
-from tracekit.policy.rebalance._turn import Plugin, Turn
+from tracekit.policy.rebalance._turn import NodeFit, Plugin, Turn
 
 _FULL = 100.0
 

@@ -11,7 +11,6 @@ from tracekit.cluster.resources import BASE, PODS
 from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance import _thresholds
 from tracekit.policy.rebalance._eviction import (
-    NodeFit,
     NodeLimit,
     Plan,
     View,
@@ -20,7 +19,7 @@ from tracekit.policy.rebalance._eviction import (
 )
 from tracekit.policy.rebalance._snapshot_view import METRIC, UsageSource, view_of
 from tracekit.policy.rebalance._thresholds import UNDERUSED, FewNodes, Thresholds, Underused
-from tracekit.policy.rebalance._turn import Plugin, Turn
+from tracekit.policy.rebalance._turn import NodeFit, Plugin, Turn
 
 
 @dataclass(frozen=True, kw_only=True)

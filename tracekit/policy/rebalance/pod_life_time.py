@@ -7,8 +7,6 @@ import numpy as np
 
 from tracekit.base.parameters import About
 from tracekit.base.units import MS_PER_S
-from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance._eviction import NodeFit
 from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
 from tracekit.policy.rebalance._words import Words, owned_by, states_of
 
@@ -20,7 +18,6 @@ class PodLifeTime(Plugin):
     Who ran at the start is as old as recorded.
     """
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
     source: ClassVar[str] = "descheduler @7d2b28bf podlifetime (PodLifeTime)"
 
     longest_ms: Annotated[
@@ -33,7 +30,6 @@ class PodLifeTime(Plugin):
     ephemeral_containers: Annotated[bool, About("Whether ephemeral ones do.")] = False
     owner_kinds: Annotated[Words, About("Kinds of owners; none: any.")] = ()
     not_owner_kinds: Annotated[Words, About("Kinds of owners whose containers stay.")] = ()
-    node_fit: NodeFit = False
 
     def chosen(self, turn: Turn) -> list[int]:
         """The oldest first."""

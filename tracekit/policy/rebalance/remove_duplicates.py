@@ -9,8 +9,6 @@ import numpy as np
 from tracekit.base.parameters import About
 from tracekit.cluster.constraints.labels import CLOSING
 from tracekit.cluster.workload import UNKNOWN
-from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance._eviction import NodeFit
 from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
 from tracekit.policy.rebalance._words import Words, owned_by
 from tracekit.policy.view.pods import PodText
@@ -25,11 +23,9 @@ class RemoveDuplicates(Plugin):
     none is written; containers of no known service are left alone.
     """
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
     source: ClassVar[str] = "descheduler @7d2b28bf removeduplicates (RemoveDuplicates)"
 
     not_owner_kinds: Annotated[Words, About("Kinds of owners whose containers stay.")] = ()
-    node_fit: NodeFit = False
 
     def chosen(self, turn: Turn) -> list[int]:
         """Owner by owner, node by node."""

@@ -6,9 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.base.parameters import About
-from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance._eviction import NodeFit
-from tracekit.policy.rebalance._turn import Plugin, Turn
+from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
 from tracekit.policy.rebalance._words import Words, owned_by, states_of
 
 
@@ -20,14 +18,12 @@ class RemoveFailedPods(Plugin):
     replay there is seldom one to evict.
     """
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
     source: ClassVar[str] = "descheduler @7d2b28bf removefailedpods (RemoveFailedPods)"
 
     least_age_ms: Annotated[int, About("How old a pod must be.", minimum=0)] = 3_600_000
     reasons: Annotated[Words, About("Why it, or a container of it, failed; none: any.")] = ()
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
     not_owner_kinds: Annotated[Words, About("Kinds of owners whose pods stay.")] = ()
-    node_fit: NodeFit = False
 
     def chosen(self, turn: Turn) -> list[int]:
         """Node by node."""
@@ -42,5 +38,4 @@ class RemoveFailedPods(Plugin):
             )
         )
         some = np.flatnonzero(turn.may & failed & (cycle.age_ms() >= self.least_age_ms))
-        found: list[int] = some[np.argsort(turn.node[some], kind="stable")].tolist()
-        return found
+        return by_rank(turn.node, some)

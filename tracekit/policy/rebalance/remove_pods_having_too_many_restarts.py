@@ -6,8 +6,6 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.base.parameters import About
-from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance._eviction import NodeFit
 from tracekit.policy.rebalance._turn import Plugin, Turn
 from tracekit.policy.rebalance._words import Words, states_of
 
@@ -19,7 +17,6 @@ class RemovePodsHavingTooManyRestarts(Plugin):
     Restarts are those of the list that was taken in, and stay with a pod until it is evicted.
     """
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
     source: ClassVar[str] = (
         "descheduler @7d2b28bf removepodshavingtoomanyrestarts (RemovePodsHavingTooManyRestarts)"
     )
@@ -27,7 +24,6 @@ class RemovePodsHavingTooManyRestarts(Plugin):
     restarts: Annotated[int, About("So many restarts are too many.", minimum=1)] = 100
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
     states: Annotated[Words, About("Running, or why a container waits; none: any.")] = ()
-    node_fit: NodeFit = False
 
     def chosen(self, turn: Turn) -> list[int]:
         """Node by node, the most restarts first; who was evicted has none."""

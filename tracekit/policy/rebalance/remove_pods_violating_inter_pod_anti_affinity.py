@@ -7,7 +7,6 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray
 from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance._eviction import NodeFit
 from tracekit.policy.rebalance._snapshot_view import turns_of
 from tracekit.policy.rebalance._turn import Plugin, Turn
 
@@ -24,8 +23,6 @@ class RemovePodsViolatingInterPodAntiAffinity(Plugin):
         "descheduler @7d2b28bf removepodsviolatinginterpodantiaffinity"
         " (RemovePodsViolatingInterPodAntiAffinity)"
     )
-
-    node_fit: NodeFit = False
 
     def run(self, turn: Turn) -> None:
         """Evict one after the other: who is gone is beside nobody."""

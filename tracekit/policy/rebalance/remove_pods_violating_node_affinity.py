@@ -7,9 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.base.parameters import About
-from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance._eviction import NodeFit
-from tracekit.policy.rebalance._turn import Plugin, Turn
+from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,14 +17,12 @@ class RemovePodsViolatingNodeAffinity(Plugin):
     Node by node: first those that require another node, then those that another node suits better.
     """
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
     source: ClassVar[str] = (
         "descheduler @7d2b28bf removepodsviolatingnodeaffinity (RemovePodsViolatingNodeAffinity)"
     )
 
     required: Annotated[bool, About("Mind what pods require.")] = True
     preferred: Annotated[bool, About("Mind what pods prefer.")] = False
-    node_fit: NodeFit = False
 
     def chosen(self, turn: Turn) -> list[int]:
         """Those who may go and are on a node that does not suit them."""
@@ -35,8 +31,7 @@ class RemovePodsViolatingNodeAffinity(Plugin):
         return list(dict.fromkeys(found))
 
     def _where(self, turn: Turn, wrong: Callable[[Turn, int], bool]) -> list[int]:
-        some = np.flatnonzero(turn.may)
-        ordered = some[np.argsort(turn.node[some], kind="stable")].tolist()
+        ordered = by_rank(turn.node, np.flatnonzero(turn.may))
         listed = turn.cycle.listed
         return [at for at in ordered if wrong(turn, at) and bool((turn.fits(at) & listed).any())]
 

@@ -7,9 +7,7 @@ import numpy as np
 
 from tracekit.base.parameters import About
 from tracekit.cluster.constraints.labels import Taint
-from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance._eviction import NodeFit
-from tracekit.policy.rebalance._turn import Plugin, Turn
+from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
 from tracekit.policy.rebalance._words import Words
 
 
@@ -17,7 +15,6 @@ from tracekit.policy.rebalance._words import Words
 class RemovePodsViolatingNodeTaints(Plugin):
     """Evict pods from nodes with a taint NoSchedule that they do not tolerate, node by node."""
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
     source: ClassVar[str] = (
         "descheduler @7d2b28bf removepodsviolatingnodetaints (RemovePodsViolatingNodeTaints)"
     )
@@ -25,7 +22,6 @@ class RemovePodsViolatingNodeTaints(Plugin):
     soft: Annotated[bool, About("Mind taints PreferNoSchedule, too.")] = False
     taints: Annotated[Words, About("Taints that are minded, key or key=value; none: all.")] = ()
     not_taints: Annotated[Words, About("Taints that are not minded, likewise.")] = ()
-    node_fit: NodeFit = False
 
     def chosen(self, turn: Turn) -> list[int]:
         """Node by node."""
@@ -35,8 +31,7 @@ class RemovePodsViolatingNodeTaints(Plugin):
         for text in texts.tolist():
             borne[text] = cycle.pods.tolerates(text, self._minds)
         some = np.flatnonzero(turn.may & ~borne[cycle.text, turn.node])
-        found: list[int] = some[np.argsort(turn.node[some], kind="stable")].tolist()
-        return found
+        return by_rank(turn.node, some)
 
     def _minds(self, taint: Taint) -> bool:
         effects = ("NoSchedule", "PreferNoSchedule") if self.soft else ("NoSchedule",)

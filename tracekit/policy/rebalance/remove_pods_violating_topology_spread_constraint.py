@@ -13,8 +13,6 @@ from tracekit.base.parameters import About
 from tracekit.cluster.constraints.among import Rule, Whom
 from tracekit.cluster.constraints.labels import CLOSING
 from tracekit.cluster.workload import UNKNOWN
-from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance._eviction import NodeFit
 from tracekit.policy.rebalance._turn import Plugin, Turn
 
 
@@ -45,7 +43,6 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
     evicts the one of the highest priority, against its own comment; so does this.
     """
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
     source: ClassVar[str] = (
         "descheduler @7d2b28bf removepodsviolatingtopologyspreadconstraint/topologyspread"
         "constraint.go (balanceDomains)"
@@ -66,7 +63,6 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
     balance_node_fit: Annotated[
         bool, About("Evict only what fits a node of a domain with fewer than the mean.")
     ] = True
-    node_fit: NodeFit = False
 
     def chosen(self, turn: Turn) -> list[int]:
         """Constraint by constraint, each container once."""
