@@ -53,6 +53,7 @@ def answer_of_claims(facts: Iterable[Fact]) -> Answer:
     """Every claim, and how many hold."""
     every = tuple(with_all(facts))
     many = Counter(one.verdict for one in every)
+    why = Counter(one.because for one in every)
     counted = Fact(
         kind="claims_judged",
         value=many["holds"],
@@ -60,6 +61,9 @@ def answer_of_claims(facts: Iterable[Fact]) -> Answer:
             "of": len(every),
             "failed": many["does_not_hold"],
             "untold": many["cannot_tell"],
+            "few": why["few_samples"] or None,
+            "chance": why["within_chance"] or None,
+            "not_run": why["not_run"] or None,
         },
     )
     return Answer(facts=(counted, *every))
