@@ -2,12 +2,14 @@
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tracekit.answer.nodes import answer_of_nodes
+from tracekit.answer import whole
+from tracekit.answer.nodes import answer_of_nodes, case_of
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, read_answer
 from tracekit.base.files.parquet import read_frame
@@ -20,7 +22,6 @@ from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within, source_of_ru
 from tracekit.store.folder import Store, open_store
 
 FEWEST, REQUESTS = "fewest_nodes", "requests_to_change"
-_RECOMMENDED = "fewest-recommended"
 
 
 class Left:
@@ -45,8 +46,8 @@ class Left:
         own = [path] if STUDY_FOLDER.holds(path) else []
         inside = path == self.replay and (path.parent / BESIDE).is_dir()
         self._whole = path.parent if inside else path
-        beside = (self._whole / BESIDE).glob("*")
-        self._studies = own or sorted(one for one in beside if STUDY_FOLDER.holds(one))
+        beside = sorted((self._whole / BESIDE).glob("*"))
+        self._studies = own or [one for one in beside if STUDY_FOLDER.holds(one)]
         if self.replay is None and not own:
             raise TracekitError(
                 f"'{path}' is neither a run nor a study",
@@ -84,13 +85,30 @@ class Left:
     def study(self, name: str, case: str | None = None) -> Study | None:
         """The study of a name; of counts with recommended requests where that is the case."""
         for folder in self._studies:
-            apart = (folder.name == _RECOMMENDED) != (case == "recommended")
+            apart = (folder.name == whole.FOLDERS["recommended"]) != (case == "recommended")
             if case is not None and len(self._studies) > 1 and name == FEWEST and apart:
                 continue
             study = read_study(folder)
             if study.name == name:
                 return study
         return None
+
+    def counted(self, study: Study) -> WorkloadSource:
+        """The workload whose nodes a study counted; that of a whole run wherever it lies now."""
+        if self.replay is not None:
+            own = source_of_run(self.manifest, self.replay)
+            if case_of(study) != "recommended":
+                return own
+            folder = (self._whole / BESIDE / whole.REQUESTS).resolve()
+            return replace(own, assume=(*own.assume, f"requests=sized:{folder}"))
+        load = study.about["workload"]
+        return source_of(
+            load["store"] or None,
+            load["loader"] or None,
+            assume=load["assume"],
+            seed=study.about["seed"],
+            gangs=load["gangs"],
+        )
 
     def entrant(self, policy: str = "") -> Entrant:
         """The policy of this spelling; '' for the one that is asked for, or else won."""
@@ -120,15 +138,3 @@ class Left:
                 hint="give the folder of tracekit run, or of tracekit replay",
             )
         return self.replay
-
-
-def source_of_study(study: Study) -> WorkloadSource:
-    """The workload that a study is about."""
-    load = study.about["workload"]
-    return source_of(
-        load["store"] or None,
-        load["loader"] or None,
-        assume=load["assume"],
-        seed=study.about["seed"],
-        gangs=load["gangs"],
-    )

@@ -17,7 +17,7 @@ from tracekit.cluster.changed.on_nodes import barred_by, on_nodes
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.losses import without
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._left import FEWEST, Left, source_of_study
+from tracekit.live.export._left import FEWEST, Left
 from tracekit.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.one import replay_nodes, replay_one
 from tracekit.replay.runs.run import OBSERVED
@@ -98,7 +98,7 @@ def drain_of(left: Left) -> Plan:
             f"the nodes were counted for {study.about['scale']} times the load, which is not there",
             hint="count them anew without --scale",
         )
-    load = source_of_study(study).load()
+    load = left.counted(study).load()
     barred = barred_by(load)
     place = {name: at for at, name in enumerate(load.node_ids)}
     held = {} if barred is None else {n: barred[place[n]] for n in going if barred[place[n]]}
