@@ -22,6 +22,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import LOCK
 from tracekit.base.files.places import PIECE_BYTES, filesystem, place, within
 from tracekit.commands.shell import run as run_command
+from tracekit.intake.ingest import ingest
 from tracekit.intake.ingest.remote.lease import LAPSES_S, Lease
 from tracekit.intake.ingest.remote.put import OvertakenError, get_file, put_file, put_over
 from tracekit.store.folder import CATALOG, open_store
@@ -232,6 +233,19 @@ def test_a_killed_ingest_goes_on_to_the_same_bytes(
                 database.frame(query.text)
     tracekit.ingest(traces, store)
     assert objects(place(store)) == files(here)
+
+
+@pytest.mark.usefixtures("server")
+def test_what_contradicts_the_store_is_a_reject_there_too(tmp_path: Path) -> None:
+    store = f"s3://{BUCKET}/own"
+    for name, milli in (("containers.csv", 500), ("containers_2.csv", 900)):
+        (tmp_path / name).write_text(
+            f"container,arrival_ms,cpu_milli,memory_bytes\na,0,{milli},1073741824\n"
+        )
+        ingest(tmp_path / name, store)
+    with Database(open_store(store)) as database:
+        rejects = database.frame('SELECT source_file, line, "column" FROM reject').rows()
+    assert rejects == [("containers_2.csv", 2, "request")]
 
 
 @pytest.mark.usefixtures("server")

@@ -157,9 +157,13 @@ class Coordinator:
         events: Events,
         *,
         taken: Sequence[SourceEntry] = (),
+        target: Path | None = None,
     ) -> None:
-        """``taken`` are entries beside the manifest's whose parts stay as they are."""
-        self._folder = folder
+        """``taken`` are entries beside the manifest's whose parts stay as they are.
+
+        ``target`` is where the store is when it is committed, if not in ``folder``.
+        """
+        self._folder, self._target = folder, target or folder
         self._manifest = manifest
         self._crew = crew
         self._sort_memory_bytes = sort_memory_bytes
@@ -270,14 +274,7 @@ class Coordinator:
             return staged
         self._finish_sorting()
         self._name()
-        # of a store on an object store only what came in just now is at hand
-        here = tuple(
-            one
-            for one in self._manifest.sources
-            if (self._folder / part_path(one.table, one.part)).exists()
-        )
-        before = Store(self._folder, replace(self._manifest, sources=here))
-        return without_contradictions(staged, file, before)
+        return without_contradictions(staged, file, Store(self._target, self._manifest))
 
     def _extend(self, flight: _Flight, staged: Staged, entity: str) -> int:
         """Keys for the file's ids of an entity; returns how many the store knows now."""

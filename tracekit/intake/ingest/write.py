@@ -125,8 +125,8 @@ def ingest(
             _readers(crew, jobs, found.files, memory_limit_bytes) as readers,
             progress.task("ingest", found.size_bytes, "bytes") as task,
         ):
-            memory = _sort_memory(readers, memory_limit_bytes)
-            coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
+            memory, events = _sort_memory(readers, memory_limit_bytes), writer.events()
+            coordinator = Coordinator(folder, manifest, readers, memory, events, target=target)
             for some in in_turns(found.files):
                 files = with_facts(some, found.files, Store(target, coordinator.manifest), folder)
                 coordinator.take(writer.unknown(files, task.advance), task.advance)
