@@ -23,7 +23,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import stream
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
-from tracekit.cluster.trace import matrix, survey
+from tracekit.cluster.trace import matrix, tables
 from tracekit.cluster.trace.workload import workload_from_store
 from tracekit.cluster.workload import Workload
 
@@ -76,7 +76,7 @@ def from_parts(
     seed: int = 0,
 ) -> Workload:
     """Of a store, with few rows in a row group and few that are sorted at once."""
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(survey, "_SORTED_ROWS", 9):
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(tables, "_SORTED_ROWS", 9):
         store = usage_store(Path(folder), node_parts, container_parts, group_rows=7)
         return workload_from_store(store, assumptions, stream(seed, "workload"))
 

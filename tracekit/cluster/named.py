@@ -22,6 +22,7 @@ from tracekit._version import VERSION
 from tracekit.base import parameters, registry
 from tracekit.base.errors import TracekitError
 from tracekit.base.kept import kept_folder
+from tracekit.base.progress import SILENT, Progress
 from tracekit.base.units import size
 from tracekit.cluster.paper000 import Paper000
 from tracekit.intake.read.discover import Discovery, discover
@@ -138,7 +139,7 @@ class Ingested:
     drawn: Paper000 | None
 
 
-def ingested(text: str, assume: Sequence[str] = ()) -> Ingested:
+def ingested(text: str, assume: Sequence[str] = (), progress: Progress = SILENT) -> Ingested:
     """The store of the workload that ``--workload`` and ``--assume`` spell, made if it is new.
 
     Raises
@@ -151,7 +152,7 @@ def ingested(text: str, assume: Sequence[str] = ()) -> Ingested:
     spelled = [f"{name}={value}" for name, value in given.settings]
     settings = settings_of(given.name, [*spelled, *assume])
     if given.path is not None:
-        return Ingested(_store_of_files(given.name, given.path), _texts(settings), None)
+        return Ingested(_store_of_files(given.name, given.path, progress), _texts(settings), None)
     own = {name: settings.pop(name) for name in parameters.names(Paper000) if name in settings}
     drawn: Paper000 = parameters.build(Paper000, "workload paper000", own)
     return Ingested(store_of_drawn(drawn), _texts(settings), drawn)
@@ -235,14 +236,14 @@ def _files(release: str, path: Path) -> Discovery:
     return found
 
 
-def _store_of_files(release: str, path: Path) -> Path:
+def _store_of_files(release: str, path: Path, progress: Progress) -> Path:
     """The store of the files at a path, called after their source, or after the path."""
     told = [VERSION, release]
     for one in _files(release, path).files:
         state = one.path.stat()
         told.append(f"{one.path.resolve()} {state.st_size} {state.st_mtime_ns}")
     name = release if release in NAMED and release != "folder" else path.resolve().stem
-    return _kept("\n".join(told), name, lambda store: _ingest(path, store, release))
+    return _kept("\n".join(told), name, lambda store: _ingest(path, store, release, progress))
 
 
 def store_of_drawn(drawn: Paper000) -> Path:
@@ -283,11 +284,12 @@ def _forget(rooms: Path) -> None:
             shutil.rmtree(room, ignore_errors=True)
 
 
-def _ingest(path: Path, store: Path, release: str) -> None:
+def _ingest(path: Path, store: Path, release: str, progress: Progress = SILENT) -> None:
     """Ingest the files; raises TracekitError for a row that is broken."""
     from tracekit.intake.ingest import ingest  # noqa: PLC0415 - duckdb is slow to import
 
-    ingest(path, store, release=release)
+    progress.stage(f"ingest of {path}, which is kept for the next time", then="the workload")
+    ingest(path, store, release=release, progress=progress)
     broken = broken_rows(open_store(store).manifest.sources)
     if broken:
         first = broken[0]

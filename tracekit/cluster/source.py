@@ -11,6 +11,7 @@ import numpy as np
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import place
 from tracekit.base.parameters import names, unknown_name
+from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
 from tracekit.cluster.calls import CallWeights, calls_of_folder
@@ -151,9 +152,13 @@ def source_of(
     seed: int = 0,
     gangs: bool = False,
     calls: bool = False,
+    progress: Progress = SILENT,
 ) -> WorkloadSource:
-    """The source of a workload, with paths that hold in another process too."""
-    return WorkloadSource(
+    """The source of a workload, with paths that hold in another process too.
+
+    A workload that is new is ingested here; ``progress`` says how far that is.
+    """
+    source = WorkloadSource(
         None if store is None else place(store).resolve(),
         None if workload is None else resolved(str(workload)),
         absolute(assume),
@@ -161,3 +166,6 @@ def source_of(
         gangs,
         calls,
     )
+    if source.workload is not None:
+        ingested(source.workload, taken_apart(assume)[1], progress)
+    return source

@@ -82,7 +82,9 @@ def replay_by(
     RUN_FOLDER.check_free(Path(out))
     check_spelled([*policies, *repeat_policies], rebalance)
     calls = any(PARAMETER in text for text in policies)
-    source: Source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
+    source: Source = source_of(
+        store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls, progress=progress
+    )
     progress.stage("reading the workload", then="replay")
     load = source.load()
     progress.say(

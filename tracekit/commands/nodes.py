@@ -115,6 +115,7 @@ def nodes(
         seed=seed,
         gangs=gangs,
         calls=any(PARAMETER in text for text in policies),
+        progress=progress,
     )
     return made(
         lambda crew: shrink_cluster(

@@ -12,7 +12,7 @@ from kubernetes_support import container, listed, node, pod, written
 
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.ran import barred_now
+from tracekit.cluster.sized.set_aside import barred_now
 from tracekit.cluster.source import source_of
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store

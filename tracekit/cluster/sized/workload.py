@@ -13,7 +13,6 @@ from tracekit.cluster.budgets import Budgets, budgets_of
 from tracekit.cluster.checks import nothing_observed
 from tracekit.cluster.constraints.allowed import nowhere
 from tracekit.cluster.constraints.build import not_held
-from tracekit.cluster.constraints.ran import barred_now, barred_remark
 from tracekit.cluster.constraints.reasons import shut_out_remark
 from tracekit.cluster.constraints.written import written_of
 from tracekit.cluster.gangs import in_order_of
@@ -43,6 +42,8 @@ from tracekit.cluster.sized.rules import (
     short_gangs,
 )
 from tracekit.cluster.sized.set_aside import (
+    barred_now,
+    barred_remark,
     lacking_remark,
     to_place_remark,
     too_large_remark,
