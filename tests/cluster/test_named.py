@@ -12,6 +12,7 @@ from workload_support import OPENB, TIANCHI, changed, parquet_folder, written, z
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster import named
+from tracekit.cluster.provenance import set_aside
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
@@ -99,6 +100,14 @@ def test_settings_by_their_earlier_names(tmp_path: Path) -> None:
     folder = written(tmp_path / "tianchi", TIANCHI)
     placed = load(f"tianchi18:{folder}", "containers=placed", "anti_affinity=none")
     assert (placed.containers, placed.constraints) == (4, None)
+
+
+def test_times_that_are_recorded_and_not_replayed_name_their_assumption(tmp_path: Path) -> None:
+    folder = written(tmp_path, OPENB)
+    known = load(folder).quantities
+    aside = set_aside("departures=none")
+    assert (known["arrivals"], known["departures"]) == (aside, aside)
+    assert aside not in load(folder, "departures=recorded").quantities.values()
 
 
 def test_files_are_known_by_their_columns(tmp_path: Path) -> None:

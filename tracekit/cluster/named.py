@@ -24,12 +24,14 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.kept import kept_folder
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.units import size
+from tracekit.base.words import counted
 from tracekit.cluster.paper000 import Paper000
 from tracekit.intake.read.discover import Discovery, discover
 from tracekit.intake.sources import all_sources
 from tracekit.store.broken_rows import broken_rows
 from tracekit.store.folder import open_store
 from tracekit.store.manifest import is_store
+from tracekit.store.stored_rows import STATED
 
 #: The name of files of more than one source.
 AUTO = "auto"
@@ -290,10 +292,14 @@ def _ingest(path: Path, store: Path, release: str, progress: Progress = SILENT) 
 
     progress.stage(f"ingest of {path}, which is kept for the next time", then="the workload")
     ingest(path, store, release=release, progress=progress)
-    broken = broken_rows(open_store(store).manifest.sources)
+    sources = open_store(store).manifest.sources
+    # a broken node or container breaks the rows that name it
+    broken = broken_rows([one for one in sources if one.table in STATED]) or broken_rows(sources)
     if broken:
         first = broken[0]
+        column = f"column {first.about['column']}, " if first.about["column"] else ""
         raise TracekitError(
-            f"{first.subject}: {first.value} broken rows, the first {first.about['example']}",
+            f"{first.subject}: {counted(int(first.value or 0), 'broken row')}, the first in"
+            f" {column}{first.about['example']}",
             hint=f"mend them, or replay what is good: tracekit ingest {quote(str(path))} STORE",
         )

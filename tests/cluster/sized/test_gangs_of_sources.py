@@ -7,14 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from cluster_support import stored, workload
 from kubernetes_support import CREATED_MS, Object, container, listed, node, pod
 from kubernetes_support import written as document
-from workload_support import parquet_folder
 
-from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.policy.parse import parse_policy
@@ -30,35 +27,6 @@ Pod = tuple[str, int, int | None]
 GANG: list[Pod] = [("g0", 400, 1600), ("g2", 2900, None), ("g3", 3000, None)]
 #: A member that is replaced by another once it has ended.
 REPLACED: list[Pod] = [("g0", 60, 1800), ("g1", 60, None), ("g2", 1860, None)]
-
-
-def from_parquet(tmp_path: Path, pods: Sequence[Pod], stated: Sequence[int | None]) -> Workload:
-    names = ["x", *(name for name, *_ in pods)]
-    return source_of(
-        None,
-        parquet_folder(
-            tmp_path / "load",
-            nodes={"node": ["n0", "n1"], "cpu_milli": [8000] * 2, "memory_bytes": [2**34] * 2},
-            containers={
-                "container": names,
-                "service": names,
-                "node": pl.Series([None] * len(names), dtype=pl.String),  # type: ignore[dict-item]
-                "arrival_ms": [0, *(1000 * at for _, at, _ in pods)],
-                "departure_ms": [None, *(None if end is None else 1000 * end for *_, end in pods)],
-                "cpu_milli": [1000] * len(names),
-                "memory_bytes": [2**24] * len(names),
-                "gang": [None, *["g"] * len(pods)],
-                "gang_minimum": pl.Series([None, *stated], dtype=pl.Int64),  # type: ignore[dict-item]
-            },
-            usage={
-                "container": ["x"] * (END_S // 60 + 1),
-                "time_ms": list(range(0, END_S * 1000 + 1, 60_000)),
-                "cpu_milli": [500.0] * (END_S // 60 + 1),
-                "memory_bytes": [2.0**24] * (END_S // 60 + 1),
-            },
-            background=None,
-        ),
-    ).load()
 
 
 def from_csv(tmp_path: Path, pods: Sequence[Pod], stated: Sequence[int | None]) -> Workload:
@@ -126,7 +94,7 @@ def begins_s(load: Workload) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("read", [from_parquet, from_csv, from_kubernetes])
+@pytest.mark.parametrize("read", [from_csv, from_kubernetes])
 @pytest.mark.parametrize(
     ("pods", "stated", "expected"),
     [

@@ -22,6 +22,7 @@ from tracekit.cluster.provenance import (
     further_rests_on,
     reserved_rests_on,
     rests_on,
+    set_aside,
     use_rests_on,
 )
 from tracekit.cluster.resources import BASE
@@ -53,6 +54,7 @@ from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
 from tracekit.store.folder import Store
 from tracekit.store.never_ran import gated, waits
+from tracekit.store.quantities import RECORDED
 from tracekit.store.tables.objects import PREFERRED
 from tracekit.store.views import read
 
@@ -106,7 +108,7 @@ def workload_from_sizes(
         written=written_of(rows, who.found.nodes, life.begins_listed_ms),
         stays=control_plane_of(who.found.nodes),
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),
-        quantities=_quantities(store, who, used),
+        quantities=_quantities(store, who, used, assumptions),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         remarks=(
             *_remarks(store, who, budgets, shut_out),
@@ -167,15 +169,21 @@ def _kept(who: Replayed, shut_out: list[tuple[int, str]]) -> IntArray:
     return np.setdiff1d(np.arange(who.rows.height), [at for at, _ in shut_out])
 
 
-def _quantities(store: Store, who: Replayed, used: Used) -> dict[str, str]:
+def _quantities(
+    store: Store, who: Replayed, used: Used, assumptions: SizedAssumptions
+) -> dict[str, str]:
     """The origin of each number of the replay."""
+    known = rests_on(store, "use of containers")
+    # of what never leaves the order alone is replayed, and is drawn
+    aside = ("arrivals", "departures") if assumptions.departures == "none" else ()
     return {
-        **rests_on(store, "use of containers"),
+        **known,
         **({"node sizes": ASSUMED} if who.amounts.assumed else {}),
         **use_rests_on(used.unknown),
         **further_rests_on(_further(who, used), used.further.lacking(), who.rows.height),
         **reserved_rests_on(used.reserved),
         **({"arrivals": ASSUMED} if who.life.assumed else {}),
+        **{name: set_aside("departures=none") for name in aside if known[name] == RECORDED},
     }
 
 
