@@ -1,119 +1,88 @@
-"""The best of those that met one order meet the others too."""
+"""Policies meet further orders of arrival only as long as they may still be recommended."""
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
-from replay_support import workload
 
 from tracekit.answer import followed as rule
-from tracekit.answer.admissible import barred_for_good
-from tracekit.answer.repeat import repeat_replay
-from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import parse_entrant
-from tracekit.replay.runs.results import Results, results
-from tracekit.replay.runs.run import choose_policies
+from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.runs.results import Results
 
-ROWS = [(at * 100, 9000, 5 + at % 7, 3 + at % 5, at % 3) for at in range(20)]
-NAMES = ("observed", "best_fit", "worst_fit", "cwt", "bra", "lra", "random", "first_fit")
-REPEATED = ("observed", "best_fit")
+CPU, NODES = "cpu_p99_over_time_fraction", "nodes_used_mean"
 
 
-def load() -> Workload:
-    fixed = workload([(60, 60)] * 3, ROWS)
-    return dataclasses.replace(
-        fixed,
-        usage=np.repeat(fixed.request.T[:, None], 4, axis=1).astype(np.float32),
-        exchangeable=np.arange(20) < 15,
-        settled_ms=2000,
-    )
-
-
-def orders(*, follow: bool) -> dict[str, int]:
-    one = load()
-    policies = choose_policies(NAMES, one, ())
-    again = [policy for policy in policies if str(policy) in REPEATED]
-    run = repeat_replay(one, policies, seed=0, repeats=3, repeated=again, follow=follow)
-    assert run.repeats is not None
-    counted = run.repeats.group_by("policy").agg(pl.len())
-    return dict(counted.rows())
-
-
-def fake(once: dict[str, tuple[float, float]], again: dict[str, tuple[float, float]]) -> Results:
-    """Policies that met one order, and six; CPU of the fullest node and memory of each."""
-    columns = ("cpu_p99_over_time_fraction", "memory_max_fraction")
-    quiet = {"pending": 0.0, "overloaded_node_steps": 0.0}
+def fake(**values: tuple[float, float, float]) -> Results:
+    """Policies that met one order: CPU of the fullest node, nodes used, containers pending."""
     rows = [
-        {"policy": name, "repeat": at, **quiet, columns[0]: cpu + 1e-4 * (at % 3), columns[1]: free}
-        for at in range(6)
-        for name, (cpu, free) in again.items()
+        {"policy": name, CPU: cpu, NODES: nodes, "pending": pending, "overloaded_node_steps": 0.0}
+        for name, (cpu, nodes, pending) in values.items()
     ]
-    ones = [
-        {"policy": name, "repeat": 0, **quiet, **dict(zip(columns, values, strict=True))}
-        for name, values in once.items()
-    ]
-    first = [row for row in rows if row["repeat"] == 0]
     about = {"workload": {"nodes": 9, "steps": 9}, "repeats_cover": ["order of arrival"]}
-    return Results(about, pl.DataFrame([*first, *ones]).drop("repeat"), pl.DataFrame(rows))
+    return Results(about, pl.DataFrame(rows))
 
 
-ONCE = {"lra": (0.5, 0.3), "bdi": (0.9, 0.1), "tssa": (0.6, 0.2), "bnp": (0.7, 0.15), "bra": (1, 1)}
+FOUND = fake(
+    observed=(0.7, 9, 0),
+    random=(0.8, 9, 0),
+    lra=(0.6, 9, 0),
+    bdi=(0.75, 9, 0),
+    best_fit=(0.9, 2, 0),
+    first_fit=(0.9, 3, 0),
+    cwt=(0.5, 1, 4),
+    tbesk=(0.4, 9, 0),
+)
 
 
-def test_those_follow_that_are_best_by_what_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    again, best = {"cwt": (0.7, 0.5), "best_fit": (0.8, 0.4)}, ["lra", "tssa", "bnp"]
-    found = fake(ONCE, again)
-    monkeypatch.setattr(rule, "results", lambda _: found)
-    small = SimpleNamespace(workload=SimpleNamespace(containers=rule.SMALL + 1, nodes=1))
-    alone = [parse_entrant(name) for name in ONCE]
-    assert [str(one) for one in rule.followed(small, alone)] == best  # type: ignore[arg-type]
-    rest = rule.followed(small, alone, best[:1])  # type: ignore[arg-type]
-    assert [str(one) for one in rest] == best[1:]
-    # where a replay takes no time it is all that may be chosen
-    tiny = SimpleNamespace(workload=SimpleNamespace(containers=1, nodes=1))
-    assert {str(one) for one in rule.followed(tiny, alone)} == set(ONCE)  # type: ignore[arg-type]
-
-
-def test_a_few_more_meet_all_orders_and_they_may_be_chosen() -> None:
-    found = orders(follow=True)
-    assert {name: found.pop(name) for name in REPEATED} == dict.fromkeys(REPEATED, 3)
-    assert set(found.values()) == {3}
-    assert len(found) > 0
-
-
-def test_of_a_small_one_all_follow_but_who_is_barred_for_good() -> None:
-    """Then every policy is judged: by all orders, or by what no other could make up for."""
-    one = load()
-    policies = choose_policies(NAMES, one, ())
-    again = [policy for policy in policies if str(policy) in REPEATED]
-    run = repeat_replay(one, policies, seed=0, repeats=3, repeated=again, follow=True)
-    found = results(run)
-    for name in NAMES:
-        assert (found.orders(name) == 3) != barred_for_good(found, name)
-
-
-@pytest.mark.parametrize(("name", "follows"), [("bnp", True), ("tbesk", False)])
-def test_beyond_some_size_who_searches_does_not_follow(
-    name: str, follows: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("size", "names"),
+    [
+        (1, {"lra", "tbesk", "best_fit", "first_fit"}),
+        (rule.LARGEST + 1, {"lra", "best_fit", "first_fit"}),
+        (rule.LARGEST_SCORED + 1, set()),
+    ],
+)
+def test_those_go_on_that_may_be_better_or_need_fewer_nodes(
+    size: int, names: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = fake(
-        {"bnp": (0.5, 0.3), "tbesk": (0.5, 0.3)}, {"cwt": (0.7, 0.5), "best_fit": (0.8, 0.4)}
-    )
-    monkeypatch.setattr(rule, "results", lambda _: found)
-    large = SimpleNamespace(workload=SimpleNamespace(containers=rule.LARGEST + 1, nodes=1))
-    assert bool(rule.followed(large, [parse_entrant(name)])) is follows  # type: ignore[arg-type]
-    # and once is enough
-    assert rule.followed(large, [parse_entrant(name)], ["lra"]) == []  # type: ignore[arg-type]
+    monkeypatch.setattr(rule, "results", lambda _: FOUND)
+    run = SimpleNamespace(workload=SimpleNamespace(containers=size, nodes=1))
+    going = [parse_entrant(one) for one in FOUND.policies if one not in ("observed", "random")]
+    found = rule.followed(run, going, ("observed", "random"))  # type: ignore[arg-type]
+    assert {str(one) for one in found} == names
 
 
-def test_nobody_follows_unasked_or_where_the_workload_is_large(
-    monkeypatch: pytest.MonkeyPatch,
+RIVALS = ("observed", "random")
+
+
+def told(values: dict[str, np.ndarray]) -> dict[tuple[str, str], float]:
+    """The sign of each difference that is told apart by the rule of a run."""
+    going = others = [name for name in values if name not in RIVALS]
+    for orders in rule.LOOKS:
+        met = {name: one[:orders] for name, one in values.items()}
+        going = rule.may_win(met, going, RIVALS, low=True)
+    pairs = list(itertools.combinations([*RIVALS, *going], 2))
+    every = list(itertools.combinations([*RIVALS, *others], 2))
+    apart = np.stack([values[a] - values[b] for a, b in pairs], axis=1)
+    tested = compare(apart, left_out=(len(every) - len(pairs), 0))
+    return {pair: np.sign(tested.mean[at]) for at, pair in enumerate(pairs) if tested.separated[at]}
+
+
+@pytest.mark.parametrize(("ahead", "least", "most"), [(0.0, 0.0, 0.05), (10.0, 0.9, 1.0)])
+def test_equal_policies_are_told_apart_in_no_more_than_one_run_of_twenty(
+    ahead: float, least: float, most: float
 ) -> None:
-    assert set(orders(follow=False)) == set(REPEATED)
-    monkeypatch.setattr(rule, "LARGEST", 20 * 3 - 1)
-    monkeypatch.setattr(rule, "LARGEST_SCORED", 20 * 3 - 1)
-    assert set(orders(follow=True)) == set(REPEATED)
+    """A against A: ten policies over six orders. And one that is far ahead is still seen."""
+    rng, runs, seen = np.random.default_rng(52), 400, 0
+    names = (*RIVALS, *(f"p{at}" for at in range(8)))
+    for _ in range(runs):
+        drawn = rng.normal(50, 1, (10, FEWEST)) + rng.normal(0, 1, FEWEST)
+        drawn[-1] -= ahead
+        found = told(dict(zip(names, drawn, strict=True)))
+        seen += all((one, names[-1]) in found for one in RIVALS) if ahead else bool(found)
+    assert least <= seen / runs <= most

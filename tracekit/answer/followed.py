@@ -1,75 +1,90 @@
-"""Chooses policies for further orders of arrival, from their result in the first."""
+"""Chooses policies for further orders of arrival, by what they came to in those they met."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tracekit.answer.admissible import barred_for_good
 from tracekit.answer.intervals import COMPARED
+from tracekit.base.arrays import FloatArray
 from tracekit.policy.entrant import Entrant, halves
 from tracekit.policy.placement.interference import Interference
+from tracekit.replay.measures import NODES
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 
-#: How many meet the other orders of a larger workload.
-MOST = 3
-#: Containers times nodes up to which all of them do whom the first order does not bar for good: a
-#: few seconds each.
-SMALL = 1_000_000
-#: Those that follow may change the measure that decides. Then the best by the new one follow too.
-ROUNDS = 2
-#: Containers times nodes up to which they do: beyond, policies that search take minutes an order.
+#: After so many orders of arrival it is looked who may still be recommended.
+LOOKS = (1, 3)
+#: So many that used the fewest nodes in the first order go on in any case: nodes are counted for
+#: them.
+FEWEST_USED = 2
+#: Containers times nodes up to which policies go on that search, which take minutes an order.
 LARGEST = 200_000_000
 #: The same for those that score nodes: half a minute of a processor where it is the whole trace.
 LARGEST_SCORED = 2_000_000_000
 
 
-def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:
-    """The best of those that met one order and may be chosen by it, best first.
+def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[Entrant]:
+    """Those that may still be recommended, and so meet more orders of arrival.
 
-    A workload no larger than ``SMALL`` gives all that the order does not bar for good, so that
-    every policy of the run is judged. A larger one gives the best by the measure that decides.
-
-    The order that chooses them is one of the orders that judge them. Where many are chosen from,
-    that makes a mean over six orders look better, by about a quarter of its spread over orders. A
-    difference is told only where it is several times as large.
+    The others are given up: ``may_win`` says when. That is a group sequential design that stops for
+    futility alone, without a bound that has to be kept to (Jennison and Turnbull, Group Sequential
+    Methods, 2000, section 4.6): nothing is told before the last look, so that giving up can only
+    make fewer things be told; and who is given up stays in the family of comparisons
+    (``chance.holm``), so that those who are left are held to the same level as before.
 
     Parameters
     ----------
     run : Run
-        The replay of all policies in the first order, and of some in the others.
-    alone : sequence of Entrant
-        Those that were to meet no other.
-    met : sequence of str
-        Those of them that met the others by now, as they followed already.
-
-    Returns
-    -------
-    list of Entrant
-        At most ``MOST`` for a workload beyond ``SMALL``; beyond ``LARGEST`` no
-        slow ones, and none a second time; beyond ``LARGEST_SCORED`` none at all.
+        The replays up to now.
+    going : sequence of Entrant
+        Those that met all orders up to now.
+    rivals : sequence of str
+        The policies that one has to beat to be recommended; they meet all orders.
     """
     size = run.workload.containers * run.workload.nodes
-    quick = [one for one in alone if not _slow(one)]
-    among = alone if size <= LARGEST else quick if size <= LARGEST_SCORED else []
-    if not among or (met and size > LARGEST):
-        return []
+    quick = [one for one in going if not _slow(one)]
+    among = going if size <= LARGEST else quick if size <= LARGEST_SCORED else []
     replays = results(run)
-    if size <= SMALL:
-        left = [one for one in among if not barred_for_good(replays, str(one))]
-        return [one for one in left if str(one) not in met]
-    by_name = {str(one): one for one in among if not barred_for_good(replays, str(one))}
+    left = {str(one): one for one in among if not barred_for_good(replays, str(one))}
     by = next((one for one in COMPARED if one in replays.measures), "")
-    best = _ranked(replays, by, list(by_name))[:MOST] if by else []
-    return [by_name[name] for name in best if name not in met]
+    if not by:
+        return list(left.values())
+    known = {name: replays.of(name, by) for name in replays.policies if replays.has_value(name, by)}
+    low = replays.measures[by].first == "low"
+    beaten = [name for name in rivals if name in known]
+    keep = {*may_win(known, list(left), beaten, low=low), *_fewest_used(replays, list(left))}
+    return [one for name, one in left.items() if name in keep]
+
+
+def may_win(
+    values: Mapping[str, FloatArray], names: Sequence[str], rivals: Sequence[str], *, low: bool
+) -> list[str]:
+    """Those whose mean is better than that of each rival, over the orders that both met.
+
+    Parameters
+    ----------
+    values : mapping of str to float64, shape (orders,)
+        The measure that decides, order by order.
+    low : bool
+        Whether less is better.
+    """
+    sign = 1.0 if low else -1.0
+    return [
+        name
+        for name in names
+        if name in values
+        and all(
+            sign * float((values[name] - values[other][: len(values[name])]).mean()) < 0
+            for other in rivals
+        )
+    ]
+
+
+def _fewest_used(replays: Results, names: Sequence[str]) -> list[str]:
+    known = [name for name in names if replays.has_value(name, NODES)]
+    return sorted(known, key=lambda name: float(replays.of(name, NODES)[0]))[:FEWEST_USED]
 
 
 def _slow(one: Entrant) -> bool:
     """Whether its decisions take far longer than to score nodes: a search, or every neighbour."""
     policy = halves(one)[0]
     return policy.batched or isinstance(policy, Interference)
-
-
-def _ranked(replays: Results, by: str, names: Sequence[str]) -> list[str]:
-    """The policies by their first order, best first."""
-    sign = 1.0 if replays.measures[by].first == "low" else -1.0
-    known = [name for name in names if replays.has_value(name, by)]
-    return sorted(known, key=lambda name: sign * float(replays.of(name, by)[0]))

@@ -50,8 +50,23 @@ def differences_of(results: Results) -> tuple[dict[tuple[str, str], int], Compar
     table = np.concatenate(apart_by, axis=1) if apart_by else np.zeros((most, 0))
     with_it = [any(_is_production(results, name) for name in pair) for pair in pairs]
     once = np.repeat(with_it, len(results.measures))
-    tested = compare(table, first=decisive(results, pairs), once=once, looks=results.looks)
+    tested = compare(
+        table,
+        first=decisive(results, pairs),
+        once=once,
+        looks=results.looks,
+        left_out=_left_out(results),
+    )
     return {pair: at for at, pair in enumerate(pairs)}, _within_reach(results, pairs, tested)
+
+
+def _left_out(results: Results) -> tuple[int, int]:
+    """How many comparisons were given up on the way, a decision's and others."""
+    left = set(results.left_out)
+    names = [group[0] for group in results.groups]
+    pairs = [pair for pair in itertools.combinations(names, 2) if left & set(pair)]
+    read = sum(name in COMPARED for name in results.measures) * len(pairs)
+    return read, len(results.measures) * len(pairs) - read
 
 
 def decisive(results: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:

@@ -1,6 +1,7 @@
 """One workload in several orders of arrival, under several seeds: how much is chance."""
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,11 +9,12 @@ import polars as pl
 
 from tracekit.answer.compare import differences, with_intervals
 from tracekit.answer.decide import choose
-from tracekit.answer.followed import ROUNDS, followed
+from tracekit.answer.followed import LOOKS, followed
 from tracekit.answer.standings import standings
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import order_seed
+from tracekit.base.words import counted
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
 from tracekit.replay.chance.student import FEWEST
@@ -51,7 +53,6 @@ def added(met: int, up_to: int) -> str:
 
 
 _NO_OTHERS = "no orders are added: every order is the same"
-_NONE = "no policy of one order follows (--repeat-policy NAME lets any meet all orders)"
 
 
 def repeat_replay(
@@ -61,7 +62,7 @@ def repeat_replay(
     seed: int,
     repeats: int,
     repeated: Sequence[Entrant] | None = None,
-    follow: bool = False,
+    follow: Sequence[str] = (),
     up_to: int | None = None,
     replayer: Replayer | None = None,
     progress: Progress = SILENT,
@@ -77,10 +78,11 @@ def repeat_replay(
     repeated : sequence of Entrant, optional
         Those of ``policies`` that meet the other orders too; all of them if not given. The others
         are replayed once and have no intervals.
-    follow : bool
-        Whether the best of those others meet the other orders as well: see ``answer.followed``.
+    follow : sequence of str
+        The policies that one of those others has to beat; where there are any, the others meet
+        further orders as long as they may: see ``answer.followed``.
     up_to : int, optional
-        Where ``repeats`` orders leave open which policy is best, all that met them meet more, up
+        Where ``repeats`` orders leave open which policy is best, all that met all meet more, up
         to so many: see ``undecided``. Differences are then held to half of what may go wrong,
         whether or not orders are added.
 
@@ -117,12 +119,13 @@ def repeat_replay(
         covers=tuple(differs),
         looks=(repeats, up_to) if up_to else (),
     )
-    met = _Met(first, again, list(zip(planned, done, strict=True)), repeats)
+    met = _Met(first, again, list(zip(planned, done, strict=True)))
     if follow and repeats > 1:
-        _follow(met, policies, replayer, progress)
+        how: Any = {"repeats": repeats, "replayer": replayer, "progress": progress}
+        again = [*again, *_follow(met, policies, follow, **how)]
     if up_to and undecided(met.run()):
         progress.say(added(repeats, up_to))
-        met.add(_orders(met.again, seed, up_to, since=repeats), replayer, progress)
+        met.add(_orders(again, seed, up_to, since=repeats), replayer, progress)
     run = met.run()
     replays = results(run)
     return dataclasses.replace(
@@ -137,7 +140,6 @@ class _Met:
     first: Run
     again: list[Entrant]
     pairs: list[tuple[Planned, Replayed]]
-    repeats: int
 
     def add(self, plans: Sequence[Planned], replayer: Replayer, progress: Progress) -> None:
         """Replay in more orders."""
@@ -155,20 +157,26 @@ class _Met:
         )
 
 
-def _follow(met: _Met, policies: Sequence[Entrant], replayer: Replayer, progress: Progress) -> None:
-    """Let the best of those that met one order meet the others."""
-    alone = [one for one in policies if one not in met.again]
-    names: list[str] = []
-    for _ in range(ROUNDS):
-        more = followed(met.run(), alone, names)
-        if not (more or names):
-            progress.say(_NONE)
-        if not more:
-            break
-        progress.say(_told(more, met.repeats))
-        met.again += more
-        met.add(_orders(more, met.first.seed, met.repeats), replayer, progress)
-        names += map(str, more)
+def _follow(
+    met: _Met,
+    policies: Sequence[Entrant],
+    rivals: Sequence[str],
+    *,
+    repeats: int,
+    replayer: Replayer,
+    progress: Progress,
+) -> list[Entrant]:
+    """Let those that may still be recommended meet further orders; gives those that met all."""
+    others = [one for one in policies if one not in met.again]
+    looks, going = [one for one in LOOKS if one < repeats], others
+    for since, until in itertools.pairwise([*looks, repeats]):
+        going = followed(met.run(), going, rivals)
+        progress.say(_told(going, len(others), since))
+        met.again += [one for one in going if one not in met.again]
+        met.add(_orders(going, met.first.seed, until, since), replayer, progress)
+    left = tuple(str(one) for one in others if one not in going)
+    met.first = dataclasses.replace(met.first, left_out=left)
+    return going
 
 
 def _orders(policies: Sequence[Entrant], seed: int, repeats: int, since: int = 1) -> list[Planned]:
@@ -177,11 +185,10 @@ def _orders(policies: Sequence[Entrant], seed: int, repeats: int, since: int = 1
     return [Planned(one, its, number) for number, its in seeds.items() for one in policies]
 
 
-def _told(more: Sequence[Entrant], repeats: int) -> str:
-    names = ", ".join(map(str, more))
-    return (
-        f"{names}: of those that met one order, and that it does not bar, meet {repeats - 1} more"
-    )
+def _told(going: Sequence[Entrant], others: int, orders: int) -> str:
+    names = f": {', '.join(map(str, going))}" if going else ""
+    met = counted(orders, "order")
+    return f"{len(going)} of {others} may still be recommended after {met} of arrival{names}"
 
 
 def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from tracekit.answer.decide import choose
+from tracekit.answer.intervals import RANDOM
 from tracekit.answer.repeat import repeat_replay
 from tracekit.answer.run_facts import answer_replays
 from tracekit.base.crew.crew import Crew, Workers
@@ -38,7 +39,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.kept import Kept, forget, kept_folder
 from tracekit.replay.runs.replayer import Replayer
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.run import Run, choose_policies
+from tracekit.replay.runs.run import OBSERVED, Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
 from tracekit.replay.runs.varying import ALIKE, varying
@@ -72,7 +73,8 @@ def replay_by(
     schedulers : Schedulers, optional
         Several schedulers by whom each policy is replayed, too.
     follow : bool
-        Whether the best of those that are not in ``repeat_policies`` meet every order too.
+        Whether those that are not in ``repeat_policies`` meet further orders as long as they may
+        still be recommended.
     fit : path, optional
         A fit that policy ``interference`` places by where it is given none.
     keep : bool
@@ -133,7 +135,7 @@ class _Asked(NamedTuple):
 
     repeats: int
     policies: Sequence[str]
-    follow: bool
+    follow: Sequence[str]
     default: bool
     up_to: int | None = None
 
@@ -176,15 +178,17 @@ def _asked(
 ) -> _Asked:
     """The number of orders: as many as an interval needs, unless one is given.
 
-    Of ``all`` policies those that are compared first meet them: the others are many, and some slow.
+    Of those that ``all`` or ``common`` stands for, only those meet them that have to be beaten, and
+    those that may still be recommended: see ``answer.followed``.
     """
+    spelled = [text for text in policies if policies_of(text) == [text]]
+    words = len(spelled) < len(policies) and not repeated
+    rivals = (OBSERVED, in_use_of(policies), RANDOM) if follow or words else ()
     if repeats is not None:
         most = _more_than(repeats, up_to)
-        return _Asked(repeats, repeated, follow, default=False, up_to=most)
-    of_all = "all" in policies and not repeated
-    names = ["common"] if of_all else repeated
-    most = _more_than(FEWEST, up_to)
-    return _Asked(FEWEST, names, follow or of_all, default=True, up_to=most)
+        return _Asked(repeats, repeated, rivals if follow else (), default=False, up_to=most)
+    names = [*spelled, *rivals[1:]] if words else repeated
+    return _Asked(FEWEST, names, rivals, default=True, up_to=_more_than(FEWEST, up_to))
 
 
 def _more_than(repeats: int, up_to: int | None) -> int | None:

@@ -198,7 +198,7 @@ def _replayed(
         assume=asked.assume,
         repeats=asked.repeats,
         repeats_up_to=asked.repeats_up_to,
-        repeat_policies=["common"] if every else [],
+        repeat_policies=["common"] if every and asked.repeats else [],
         follow=every,
         fit=fit,
         keep=True,  # interrupted in what follows, it need not replay again

@@ -85,7 +85,7 @@ def replay(
         Repeats,
         Option(
             "Orders of arrival, each its own seed; without it as many as an interval needs (six),"
-            " of all policies for the common ones. 1: no interval.",
+            " for policies not named as long as they may be recommended. 1: no interval.",
             names="--repeat --seeds",
         ),
     ] = None,
@@ -180,8 +180,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     """Replay a workload under placement policies, beside production and a lower bound.
 
     Without --policy every policy is replayed with its defaults. Policies that are named meet six
-    orders of arrival, and of all policies the ten that are compared first (common): one is called
-    better only where an interval says so. --repeat 20 asks for more, --repeat 1 for one.
+    orders of arrival, others as long as they may still be recommended: one is called better only
+    where an interval says so. --repeat 20 asks for more, --repeat 1 for one.
     Every policy also takes near_weight=W: it prefers nodes that keep calls between services on
     the node, with weight W.
     Interrupted, the same command goes on with the policies that are not done yet.

@@ -47,8 +47,8 @@ def run(
     repeats: Annotated[
         Repeats,
         Option(
-            "Orders of arrival of named policies, of all the common ones; six without it, as an"
-            " interval needs. 1: no interval."
+            "Orders of arrival of the policies; without it six, as an interval needs, as long as a"
+            " policy may be recommended. 1: no interval."
         ),
     ] = None,
     repeats_up_to: RepeatsUpTo = None,
@@ -125,7 +125,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     Needs no data of your own when SRC is synth:small, a made-up trace.
     Leaves DIR/store, DIR/analysis, DIR/replay and DIR/report.html.
     Without --policy the ten common policies are replayed, beside production and the bound.
-    They meet six orders of arrival, which gives intervals. Then the fewest nodes are counted.
+    Each meets up to six orders of arrival, as long as it may still be recommended. Then the
+    fewest nodes are counted.
 
     Example: tracekit run synth:small --out demo
     """

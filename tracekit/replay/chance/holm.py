@@ -9,7 +9,11 @@ _TO_ANSWERS = 0.8
 
 
 def holm(
-    p: FloatArray, tested: BoolArray, first: BoolArray | None, alpha: float
+    p: FloatArray,
+    tested: BoolArray,
+    first: BoolArray | None,
+    alpha: float,
+    left_out: tuple[int, int] = (0, 0),
 ) -> tuple[FloatArray, FloatArray]:
     """P after Holm, of one family or two, and the share outside that each interval may have.
 
@@ -21,18 +25,25 @@ def holm(
         The columns that are comparisons at all.
     first : bool, optional
         Those that answer the question: a family of their own.
+    left_out : (int, int)
+        So many more belong to the family of ``first``, and to the other, but were given up for what
+        they showed. They count as comparisons that nothing is told of: who is left is not told
+        apart more easily because others went.
     """
     if first is None:
-        return _holm(p, tested, alpha)
+        return _holm(p, tested, alpha, sum(left_out))
     corrected, share = np.full(len(p), np.nan), np.full(len(p), alpha)
-    for part, of_all in ((first, _TO_ANSWERS), (~first, 1 - _TO_ANSWERS)):
-        found, left = _holm(p, np.asarray(tested & part), alpha * of_all)
+    shares = (_TO_ANSWERS, 1 - _TO_ANSWERS)
+    for part, of_all, more in zip((first, ~first), shares, left_out, strict=True):
+        found, left = _holm(p, np.asarray(tested & part), alpha * of_all, more)
         corrected = np.where(tested & part, np.minimum(found / of_all, 1.0), corrected)
         share = np.where(part, left, share)
     return corrected, share
 
 
-def _holm(p: FloatArray, tested: BoolArray, alpha: float) -> tuple[FloatArray, FloatArray]:
+def _holm(
+    p: FloatArray, tested: BoolArray, alpha: float, more: int
+) -> tuple[FloatArray, FloatArray]:
     """Corrected p, and the share outside that each interval may have.
 
     The k-th smallest of m is tested at alpha / (m - k + 1), as long as all before it were told;
@@ -43,9 +54,9 @@ def _holm(p: FloatArray, tested: BoolArray, alpha: float) -> tuple[FloatArray, F
     at = np.flatnonzero(tested)
     if len(at):
         order = at[np.argsort(p[at], kind="stable")]
-        left = len(order) - np.arange(len(order))
+        left = len(order) + more - np.arange(len(order))
         corrected[order] = np.minimum(np.maximum.accumulate(p[order] * left), 1.0)
         missed = np.flatnonzero(corrected[order] > alpha)
-        stop = left[missed[0]] if len(missed) else 1
+        stop = left[missed[0]] if len(missed) else 1 + more
         share[order] = alpha / np.maximum(left, stop)
     return corrected, share

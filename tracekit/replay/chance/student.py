@@ -175,17 +175,23 @@ def compare(
     first: BoolArray | None = None,
     once: BoolArray | None = None,
     looks: int = 1,
+    left_out: tuple[int, int] = (0, 0),
 ) -> Compared:
     """Whether paired differences, shape (repeats, columns), are beyond chance.
 
-    See ``judge`` for ``first`` and ``looks``, ``paired`` for ``once``.
+    See ``judge`` for ``first`` and ``looks``, ``paired`` for ``once``, ``holm`` for ``left_out``.
     """
     if not len(differences):
         differences = np.zeros((1, differences.shape[1]))
-    return judge(paired(differences, once), first=first, looks=looks)
+    return judge(paired(differences, once), first=first, looks=looks, left_out=left_out)
 
 
-def judge(*samples: Sample, first: BoolArray | None = None, looks: int = 1) -> Compared:
+def judge(
+    *samples: Sample,
+    first: BoolArray | None = None,
+    looks: int = 1,
+    left_out: tuple[int, int] = (0, 0),
+) -> Compared:
     """Whether differences are beyond chance, all columns of all samples being one family.
 
     With ``first`` it is two: four fifths of what may go wrong are left to the columns that answer
@@ -210,7 +216,7 @@ def judge(*samples: Sample, first: BoolArray | None = None, looks: int = 1) -> C
     tested = differs & np.isfinite(error)
     p = np.full(len(mean), np.nan)
     p[tested] = _tail(mean[tested], error[tested], freedom[tested])
-    corrected, share = holm(p, tested, first, (1 - LEVEL) / looks)
+    corrected, share = holm(p, tested, first, (1 - LEVEL) / looks, left_out)
     corrected = np.minimum(corrected * looks, 1.0)
     # of what never differs there is no doubt; of what is not tested there is no interval
     reach = np.where(~differs & np.isfinite(mean), 0.0, error * quantile(freedom, share))

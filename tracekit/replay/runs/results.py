@@ -78,6 +78,11 @@ class Results:
         """Among how many looks what may go wrong is shared out; runs of before have one."""
         return looks_of(self.manifest)
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The policies that met no further orders for what the first ones showed."""
+        return tuple(self.manifest.get("repeats_left_out") or ())
+
     def of(self, policy: str, measure: str) -> FloatArray:
         """The values of a measure, shape (orders,)."""
         return self.values[policy][:, self._at[measure]]
@@ -142,6 +147,7 @@ def _about(run: Run) -> dict[str, Any]:
         "repeats_cover": list(run.covers),
         "repeats_none": run.alone,
         "repeats_looks": list(run.looks),
+        "repeats_left_out": list(run.left_out),
         "workload": {
             "nodes": run.workload.nodes,
             "steps": len(run.workload.times_ms),

@@ -62,6 +62,9 @@ class Run(Shown):
     looks : tuple of int
         After how many orders it was to be looked whether policies differ, where orders could be
         added: each look has its part of what may go wrong. Empty where that was not asked for.
+    left_out : tuple of str
+        The policies that met no further orders for what the first ones showed: see
+        ``tracekit.answer.followed``.
     alone : str
         Why there is one replay alone where more were asked for, a clause.
     digests : mapping
@@ -82,6 +85,7 @@ class Run(Shown):
     differences: pl.DataFrame | None = None
     covers: tuple[str, ...] = ()
     looks: tuple[int, ...] = ()
+    left_out: tuple[str, ...] = ()
     alone: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
     movable: Mapping[str, float] = field(default_factory=dict)

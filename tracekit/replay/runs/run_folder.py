@@ -58,6 +58,7 @@ def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
         "repeats_cover": list(run.covers),
         "repeats_none": run.alone,
         "repeats_looks": list(run.looks),
+        "repeats_left_out": list(run.left_out),
         "workload": {
             "name": load.name,
             "nodes": load.nodes,
