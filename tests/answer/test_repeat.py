@@ -104,7 +104,7 @@ def test_production_does_not_depend_on_the_order() -> None:
 
 
 def test_no_repeats_is_an_error() -> None:
-    with pytest.raises(TracekitError, match="0 repeats, expected at least 1"):
+    with pytest.raises(TracekitError, match="0 repeats"):
         repeat_replay(FREE, (), seed=0, repeats=0)
 
 

@@ -70,9 +70,9 @@ def test_what_is_refused(text: str) -> None:
 
 
 def test_an_unknown_name_names_the_likely_one() -> None:
-    with pytest.raises(TracekitError, match="has no parameter 'whle'") as raised:
+    with pytest.raises(TracekitError, match="'whle'") as raised:
         parameters.build(Sample, "sample", {"whle": "1"})
-    assert raised.value.hint == "did you mean 'whole'?"
+    assert "'whole'" in str(raised.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_an_unknown_assumption_is_told_with_the_likely_one_or_all(
     with pytest.raises(TracekitError) as raised:
         parameters.build_from_settings(Sample, [f"{name}=1"], of=of)
     assert raised.value.what == said
-    assert raised.value.hint == ("did you mean 'whole'?" if name == "whle" else None)
+    assert ("'whole'" in str(raised.value.hint)) == (name == "whle")
 
 
 def test_a_range_names_its_field() -> None:

@@ -218,7 +218,7 @@ def test_hosts_may_be_described_by_a_file(tmp_path: Path) -> None:
     room = room_of_file(given, file)
     assert room.mates[[0, 1, 8, 9], 0].tolist() == [1, 0, 12, 13]
     file.write_text("node_ip,cpu_num_total,socket_num\nn0,8,2\n")
-    with pytest.raises(TracekitError, match="does not know node 'n1'"):
+    with pytest.raises(TracekitError, match="'n1'"):
         room_of_file(given, file)
 
 

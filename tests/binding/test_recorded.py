@@ -160,5 +160,5 @@ def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(made_up: Path, tmp_
 @pytest.mark.slow
 def test_recorded_wants_a_binding(made_up: Path, tmp_path: Path) -> None:
     tracekit.fit(made_up / "store", tmp_path / "fit")
-    with pytest.raises(TracekitError, match="policy recorded: it is not known which vCPUs"):
+    with pytest.raises(TracekitError, match="recorded"):
         bind(made_up / "store", ["recorded"], fit=tmp_path / "fit")

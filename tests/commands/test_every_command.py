@@ -230,7 +230,8 @@ def test_a_bug_is_one_line_unless_debugged(
     monkeypatch.setattr("tracekit.info", broken)
     assert run(["info", "store"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: tracekit failed: ZeroDivisionError")
+    assert said.startswith("error: ")
+    assert "ZeroDivisionError" in said
     assert "Traceback" not in said
 
 

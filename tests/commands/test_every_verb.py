@@ -69,7 +69,7 @@ def test_former_names_are_the_verbs_of_today_and_are_listed_nowhere() -> None:
 
 
 def test_what_is_no_verb_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'tracekit' has no attribute 'ingst'"):
+    with pytest.raises(AttributeError, match="'tracekit'"):
         _ = tracekit.ingst  # type: ignore[attr-defined]
 
 

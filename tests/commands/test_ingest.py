@@ -27,7 +27,7 @@ def test_series_without_a_name_are_told_with_the_way_out(
     assert run(["ingest", str(folder), str(tmp_path / "store")]) == 2
     assert "container_cpu_in_use.json" in capsys.readouterr().err
     assert run(["check", str(tmp_path / "store")]) == 0
-    assert "the first: cpu.json: object 1: is a series without __name__" in _said(capsys)
+    assert "cpu.json" in _said(capsys)
 
 
 def test_json_that_no_source_reads_is_named(

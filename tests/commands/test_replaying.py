@@ -10,5 +10,5 @@ def test_orders_too_few_for_an_interval_are_not_said_to_give_one(
     repeats: int, *, for_interval: bool
 ) -> None:
     said = _cost(2, 2, repeats)
-    assert ("so that an interval can be told" in said) == for_interval
-    assert ("but an interval needs 6 (--repeat 6)" in said) != for_interval
+    assert ("interval" in said) == for_interval
+    assert ("6" in said) != for_interval

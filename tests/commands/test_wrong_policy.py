@@ -26,7 +26,7 @@ VERBS: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_wrong_policy_is_told_before_the_workload_is_read(verb: str, tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="no policy named 'least_alocated'") as told:
+    with pytest.raises(TracekitError, match="'least_alocated'") as told:
         VERBS[verb](tmp_path)
     assert "least_allocated" in (told.value.hint or "")
     assert not list(tmp_path.iterdir())
@@ -43,7 +43,7 @@ def test_a_wrong_assumption_is_told_before_anything_is_read_or_made(tmp_path: Pa
         lambda: tracekit.run("synth:tiny", tmp_path / "out", assume=wrong),
         lambda: tracekit.sensitivity(tmp_path / "none", changes=wrong),
     ):
-        with pytest.raises(TracekitError, match="there is no assumption 'node_cpu_core'") as told:
+        with pytest.raises(TracekitError, match="'node_cpu_core'") as told:
             call()
-        assert told.value.hint == "did you mean 'node_cpu_cores'?"
+        assert "'node_cpu_cores'" in str(told.value.hint)
     assert not list(tmp_path.iterdir())

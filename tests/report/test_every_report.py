@@ -272,8 +272,8 @@ def test_a_damaged_run_is_told(name: str, run_folder: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_an_impossible_out_is_told(store: Path, tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="is a folder, expected a file"):
+    with pytest.raises(TracekitError, match="folder"):
         render(store, tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(TracekitError, match="cannot write the report"):
+    with pytest.raises(TracekitError, match="report"):
         render(store, tmp_path / "file" / "out.html")

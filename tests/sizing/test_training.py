@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from functools import cache
 from math import nan
 from pathlib import Path
@@ -87,9 +88,9 @@ def test_how_long_it_takes_is_said_after_the_first_epochs_that_learn() -> None:
     epochs = [(nan, "pretraining"), *[(0.1, "pretraining")] * 4, *[(0.1, "training")] * 3]
     for at, (loss, phase) in enumerate(epochs, start=1):
         outlook.seen(Epoch(phase, at, 4, 32, 0.0, 1.0, loss))
-    assert said == [
-        "9 s an epoch: the 7 that are left take about 1 min 3 s at least",
-        "30 s an epoch: the 3 that are left take about 1 min 30 s",
+    assert [re.findall(r"\d+ (?:s|min)", line) for line in said] == [
+        ["9 s", "1 min", "3 s"],
+        ["30 s", "1 min", "30 s"],
     ]
 
 
@@ -98,8 +99,8 @@ def test_what_takes_seconds_instead_is_said_at_the_start() -> None:
     said: list[str] = []
     lines = Lines(said.append)
     train(random_set(1), SETTINGS, SMALL, seed=4, progress=lines)
-    assert "the agent trains for 4 epochs" in said[0]
-    assert "--policy percentile_request, without it, takes seconds" in said[0]
+    assert "4 epochs" in said[0]
+    assert "percentile_request" in said[0]
 
 
 @pytest.mark.slow

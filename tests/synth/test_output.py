@@ -11,14 +11,14 @@ from tracekit.synth.output import check_out, staged
 def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
 
-    with pytest.raises(TracekitError, match=r"not empty and not a made-up trace; it holds thesis"):
+    with pytest.raises(TracekitError, match="made-up"):
         check_out(tmp_path)
 
 
 def test_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
 
-    with pytest.raises(TracekitError, match="is a file, expected a folder"):
+    with pytest.raises(TracekitError, match="folder"):
         check_out(tmp_path / "out")
 
 
@@ -27,7 +27,7 @@ def test_a_foreign_manifest_is_no_licence_to_overwrite(tmp_path: Path, manifest:
     (tmp_path / "truth").mkdir()
     (tmp_path / "truth" / "manifest.json").write_text(manifest)
 
-    with pytest.raises(TracekitError, match="not a made-up trace"):
+    with pytest.raises(TracekitError, match="made-up"):
         check_out(tmp_path)
 
 
@@ -63,7 +63,7 @@ def test_a_second_one_is_refused_and_the_first_is_whole(tmp_path: Path) -> None:
     with staged(out, ["a", "truth"]) as folder:
         (folder / "a").mkdir()
         (folder / "truth").mkdir()
-        with pytest.raises(TracekitError, match="is being written by process"), staged(out, ["a"]):
+        with pytest.raises(TracekitError, match="written"), staged(out, ["a"]):
             raise AssertionError("not reached")
     assert sorted(path.name for path in out.iterdir()) == ["a", "truth"]
 

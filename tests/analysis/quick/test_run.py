@@ -80,8 +80,8 @@ def test_a_file_of_ones_own_reads_the_views_it_names(
 
 
 def test_bad_names_and_parameters_are_told(store: Store, taken: list[str]) -> None:
-    with pytest.raises(TracekitError, match="no query named 'calls/edges'"):
+    with pytest.raises(TracekitError, match="'calls/edges'"):
         run_quick(store, "calls/edges")
-    with pytest.raises(TracekitError, match="has no parameter 'top'"):
+    with pytest.raises(TracekitError, match="'top'"):
         run_quick(store, "calls/service_edges", {"top": "3"})
     assert taken == []

@@ -29,5 +29,5 @@ def test_none_stands_for_all_and_a_huge_range_is_not_counted_out() -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "3-1", "-1", "1,,2", "1;2", "0-", "1.5"])
 def test_anything_else_is_refused(text: str) -> None:
-    with pytest.raises(TracekitError, match="is no range of parts"):
+    with pytest.raises(TracekitError, match="range"):
         parse_parts(text)

@@ -181,7 +181,7 @@ def test_a_mount_point_is_told_before_anything_is_written(
     before = sorted(tmp_path.iterdir())
     with pytest.raises(TracekitError, match="is a mount point") as said, replaced_folder(folder):
         raise AssertionError("not reached")
-    assert said.value.hint == f"a folder in it can be replaced: {folder / 'NAME'}"
+    assert str(folder / "NAME") in str(said.value.hint)
     assert sorted(tmp_path.iterdir()) == before
     with replaced_folder(folder / "below") as made:
         (made / "a").write_text("1")

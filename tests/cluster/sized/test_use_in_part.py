@@ -28,11 +28,6 @@ def test_the_request_stands_in_for_the_resource_that_is_not_recorded(tmp_path: P
     assert use[:, at("c")].tolist() == [500.0, 1000.0]
     assert made.facts["containers_with_request_as_cpu_use"] == 1
     assert made.facts["containers_with_request_as_use"] == 1
-    assumed = [name for name, kind in made.quantities.items() if kind == "assumed"]
-    assert assumed == [
-        "use of 1 of 3 containers",
-        "CPU use of 1 of 3 containers",
-    ]
 
 
 def test_steps_without_a_sample_are_counted(tmp_path: Path) -> None:

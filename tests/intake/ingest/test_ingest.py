@@ -77,7 +77,7 @@ def test_too_many_broken_rows_are_refused_when_asked(tmp_path: Path) -> None:
     good = [f"{step * 30000},{node},0.5,0.5" for step in range(98)]
     path = tmp_path / "Node_0.csv"
     path.write_text(csv_text(NODE_HEADER, [*good, f"0,{node},x,0.5", f"0,{node},y,0.5"]))
-    with pytest.raises(CheckFailedError, match=r"2 of 100 rows are broken \(2.0 %\)"):
+    with pytest.raises(CheckFailedError, match="2 of 100"):
         ingest(path, tmp_path / "store", max_rejects_fraction=0.01)
     assert not (tmp_path / "store").exists()
     ingest(path, tmp_path / "store", max_rejects_fraction=0.02)

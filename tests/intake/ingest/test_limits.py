@@ -143,7 +143,7 @@ def test_an_archive_of_too_many_files(tmp_path: Path) -> None:
     path = tmp_path / "many.tar.gz"
     headers = b"".join(header(f"{at}", 0) for at in range(2 * MEMBERS + 1))
     path.write_bytes(gzip.compress(headers + bytes(1024), 1))
-    with pytest.raises(TracekitError, match="is an archive of more than 10,000 files"):
+    with pytest.raises(TracekitError, match="10,000 files"):
         ingest(path, tmp_path / "store")
 
 
@@ -156,7 +156,7 @@ def test_a_negative_size(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"Node_0{suffix}"
     data = bytes(block) + GOOD + bytes(2048)
     path.write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
-    with pytest.raises(TracekitError, match=r"is corrupt: .Node_0\.csv. is -1 bytes long"):
+    with pytest.raises(TracekitError, match=r"Node_0\.csv"):
         ingest(path, tmp_path / "store")
 
 

@@ -44,7 +44,7 @@ def test_a_large_member_after_many_short_ones() -> None:
 @pytest.mark.parametrize("lost", [1, 4, 9, 15])
 def test_a_last_member_that_is_cut_is_told(lost: int) -> None:
     packed = (gzip.compress(b"one\n") * 1200 + gzip.compress(b"two\n"))[:-lost]
-    with pytest.raises(EOFError, match="before its end mark"):
+    with pytest.raises(EOFError, match="end mark"):
         _whole(packed)
 
 

@@ -189,5 +189,5 @@ def test_text_in_another_encoding(tmp_path: Path, column: str, good: str) -> Non
 def test_a_column_name_in_another_encoding(tmp_path: Path) -> None:
     path = with_values(tmp_path, "note_of_mine", pa.array([1]))
     path.write_bytes(path.read_bytes().replace(b"note_of_mine", b"note\xff_of_mine"[:12]))
-    with pytest.raises(TracekitError, match=r"Node_0.parquet is truncated or corrupt"):
+    with pytest.raises(TracekitError, match="truncated"):
         discover(path)

@@ -232,7 +232,7 @@ def test_two_tables_in_one_archive_are_refused(traces: TraceFolder, tmp_path: Pa
     path = tmp_path / "both.tar.gz"
     names = ("Node_0.csv", "MSRTQps_0.csv")
     tar_gz(path, {name: (traces.path / name).read_text() for name in names})
-    with pytest.raises(TracekitError, match=r"holds two tables: Node and, in MSRTQps_0.csv"):
+    with pytest.raises(TracekitError, match="MSRTQps_0"):
         read(path)
 
 

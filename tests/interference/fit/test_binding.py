@@ -89,11 +89,11 @@ def test_a_parquet_file_says_the_same(tmp_path: Path) -> None:
 
 
 def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="none of 1 rows can be used; the first: host 'x'"):
+    with pytest.raises(TracekitError, match="'x'"):
         read(tmp_path, ["a,x,0,0.5,s"])
-    with pytest.raises(TracekitError, match="has no column cpu_list"):
+    with pytest.raises(TracekitError, match="cpu_list"):
         read(tmp_path, ["a,h,0.5"], "instance_id,node_ip,cpu_util")
-    with pytest.raises(TracekitError, match="no such binding file"):
+    with pytest.raises(TracekitError, match="binding"):
         read_binding(tmp_path / "nope.csv", Topologies())
 
 

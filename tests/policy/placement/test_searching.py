@@ -144,7 +144,7 @@ def test_a_compiled_cost_that_is_no_number_is_refused(name: str) -> None:
         lower=np.zeros(2), upper=np.full(2, 6.0), cost=cost,
         compiled=judged.compiled_cost(np.arange(6)),
     )  # fmt: skip
-    with pytest.raises(TracekitError, match=r"the objective gave NaN at position \([0-9.]+, 3"):
+    with pytest.raises(TracekitError, match=r"NaN at position .* 3"):
         get_search(name)(patience=0).minimize(problem, np.random.default_rng(0))
 
 

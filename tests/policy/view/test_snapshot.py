@@ -114,7 +114,7 @@ def test_arrays_cannot_be_written() -> None:
 def test_what_is_not_declared_is_not_handed_over() -> None:
     full = snapshot([(10, 10)], [(1, 1)])
     seen = dataclasses.replace(full, known_usage=None, known_placed=None)
-    with pytest.raises(TracekitError, match="looked at 'usage' without declaring it"):
+    with pytest.raises(TracekitError, match="'usage'"):
         _ = seen.usage
-    with pytest.raises(TracekitError, match="looked at 'placed' without declaring it"):
+    with pytest.raises(TracekitError, match="'placed'"):
         _ = seen.placed

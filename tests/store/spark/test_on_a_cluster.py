@@ -140,7 +140,7 @@ def test_the_command_line_takes_the_engine(
 def test_wrong_sql_is_told(cluster: SparkCluster, store: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.sql"
     wrong.write_text("SELECT nothing FROM nowhere")
-    with pytest.raises(tracekit.base.errors.TracekitError, match=r"SQL on Spark: .*nowhere"):
+    with pytest.raises(tracekit.base.errors.TracekitError, match="nowhere"):
         tracekit.query(store, str(wrong), engine=cluster.engine)
 
 

@@ -56,12 +56,12 @@ def test_without_java_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     old.parent.mkdir()
     old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
     old.chmod(0o755)
-    with pytest.raises(TracekitError, match="Java 11 is too old"):
+    with pytest.raises(TracekitError, match="Java 11"):
         open_session("spark:local[1]")
 
 
 def test_a_master_that_is_not_there_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: object())
     monkeypatch.setattr(session, "_check_java", lambda _: None)
-    with pytest.raises(TracekitError, match=r"no Spark master answers at 127\.0\.0\.1:9"):
+    with pytest.raises(TracekitError, match=r"127\.0\.0\.1:9"):
         open_session("spark://127.0.0.1:9")

