@@ -12,7 +12,6 @@ from tracekit.policy.entrant import (
     halves,
     parse_entrant,
     parse_rebalancer,
-    spelled,
 )
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import all_rebalancers
@@ -42,12 +41,6 @@ EAGER = "low_node_utilization[interval_ms=2000]"
 def test_its_text_reads_back(text: str) -> None:
     assert str(parse_entrant(text)) == text
     assert parse_entrant(parse_entrant(text).address()) == parse_entrant(text)
-
-
-def test_parameters_of_both_are_spelled() -> None:
-    entrant = parse_entrant(f"first_fit+{EAGER}")
-    assert spelled(entrant)["tie"] == "first"
-    assert spelled(entrant)["low_node_utilization.interval_ms"] == "2000"
 
 
 @pytest.mark.parametrize(

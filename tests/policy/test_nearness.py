@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -20,7 +19,6 @@ from tracekit.policy.nearness import near_kind, to_hundred
 from tracekit.policy.parse import get_policy, parse_policy
 from tracekit.policy.placement import all_policies
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.explain import explain
 from tracekit.replay.runs.one import replay_one
 
 EDGES = pl.DataFrame(
@@ -110,21 +108,6 @@ def test_without_weight_the_choice_is_the_policys_own() -> None:
         for policy in (parse_policy("least_allocated"), near_kind(get_policy("least_allocated"))())
     )
     assert plain == zero
-
-
-def test_it_is_explained() -> None:
-    found = explain(chatty(), parse_policy("least_allocated[near_weight=1]"), "c1")
-    assert {"calls kept", "policy of 100"} <= set(found.nodes[0].parts)
-    assert found.nodes[0].parts["calls kept"] == 1.0
-
-
-def test_a_workload_without_calls_says_so(tmp_path: Path) -> None:
-    from tracekit.cluster.source import WorkloadSource  # noqa: PLC0415 - as the command uses it
-
-    source = WorkloadSource(None, "paper000[containers=3,nodes=1]", calls=True)
-    with pytest.raises(TracekitError, match="near_weight"):
-        source.load()
-    assert not list(tmp_path.iterdir())
 
 
 def test_equal_scores_are_all_full() -> None:

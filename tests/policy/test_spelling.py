@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from replay_support import workload
 
-from tracekit.base.seeds import stream
-from tracekit.policy.entrant import draws, halves, parse_entrant
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.runs.run import choose_policies, replay
 
 LOAD = workload([(100, 100)] * 4, [(at * 10, 9000, 3, 3, at % 4) for at in range(30)])
@@ -21,11 +20,6 @@ def test_a_spelling_is_kept(text: str) -> None:
     assert str(one) == text
     assert str(parse_entrant(one.address())) == text
     assert one == parse_entrant(text)
-
-
-def test_a_policy_named_plainly_draws_as_ever() -> None:
-    policy, _ = halves(parse_entrant("random"))
-    assert draws(7, policy).integers(1 << 40) == stream(7, "random").integers(1 << 40)
 
 
 def test_spellings_draw_apart() -> None:

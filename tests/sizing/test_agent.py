@@ -11,8 +11,7 @@ from sizing_support import GOLDEN
 
 from tracekit.sizing.agent.episode import Backdater, double_target, handed_back
 from tracekit.sizing.agent.memory import LEAST, Memory
-from tracekit.sizing.network.explore import bounds, explore, greedy, one_step
-from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.network.explore import bounds, explore, greedy
 
 
 def test_double_target() -> None:
@@ -24,13 +23,6 @@ def test_double_target() -> None:
     # a single network is the vanilla target
     vanilla = double_target(given_["r"], given_["gamma"], target, target)
     assert float(vanilla) == pytest.approx(case["expected"]["y_vanilla_max"])
-
-
-def test_double_target_looks_at_allowed_sizes_only() -> None:
-    q = np.array([[1.0, 9.0, 2.0]], dtype=np.float32)
-    allowed = np.array([[True, False, True]])
-    found = double_target(0.0, 1.0, q, np.array([[5.0, 7.0, 3.0]], np.float32), allowed=allowed)
-    assert found.tolist() == [3.0]
 
 
 def test_upper_bounds() -> None:
@@ -52,13 +44,6 @@ def test_exploring_counts_each_decision_before_the_next() -> None:
     assert taken.tolist() == [1, 2, 1]
     assert greedy(np.array([[1.0, 3.0, 3.0]], np.float32), allowed[:1]).tolist() == [1]
     assert greedy(np.array([[9.0, 3.0, 3.0]], np.float32), allowed[3:]).tolist() == [1]
-
-
-def test_one_step_mask() -> None:
-    sizes = Settings().sizes()
-    allowed = np.ones((1, 16), dtype=np.bool_)
-    near = one_step(allowed, np.array([[1.0, 3.0]]), sizes)[0]
-    assert {tuple(size) for size in sizes[near]} == {(c, g) for c in (1, 2) for g in (2, 3, 4)}
 
 
 def test_rewards_handed_back() -> None:
@@ -86,14 +71,6 @@ def test_a_reward_reaches_the_three_decisions_before() -> None:
         back.add(memory, np.array([0]), np.array([at]), np.array([reward]))
     thirds = [8 ** (1 / 4) / 3, 8 ** (1 / 3) / 3, 8 ** (1 / 2) / 3]
     assert memory.rewards[:5] == pytest.approx([0.0, *thirds, 8.0])
-
-
-def test_handing_back_keeps_containers_apart() -> None:
-    memory, back = memory_with(4), Backdater(2, "gamma", 0.5, 1)
-    memory.rewards[:4] = 0
-    back.add(memory, np.array([0, 1]), np.array([0, 1]), np.zeros(2))
-    back.add(memory, np.array([1]), np.array([2]), np.array([4.0]))
-    assert memory.rewards[:4].tolist() == [0.0, 2.0, 0.0, 0.0]
 
 
 @given(some.lists(some.floats(0, 10), min_size=1, max_size=8), some.integers(0, 1000))

@@ -11,9 +11,8 @@ from sizing_support import random_set
 
 from tracekit.analysis.callgraph import export as export_module
 from tracekit.analysis.callgraph.export import export
-from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.sizing.read import CALLS, MEMBERS, STATES, load_set, set_from_frames
+from tracekit.sizing.read import CALLS, STATES, load_set, set_from_frames
 from tracekit.sizing.world.simset import split, upstream_felt
 from tracekit.store.folder import open_store
 from tracekit.synth import write
@@ -80,39 +79,6 @@ def test_calls_stand_under_their_periods_end() -> None:
     assert len(set(made.chain.tolist())) == 1
 
 
-BAD = {
-    "no column": (
-        {STATES: states([]).rename({"cpuNeed": "cpu"}), CALLS: calls([])},
-        "has no column cpuNeed; it has timestamp, containerID, cpu",
-    ),
-    "no rows": ({STATES: states([]), CALLS: calls([])}, "has no rows"),
-    "one period": ({STATES: states([(0, "a", 1, 1)]), CALLS: calls([])}, "has 1 period"),
-    "on no chain": (
-        {
-            STATES: states([(0, "a", 1, 1), (STEP, "b", 1, 1)]),
-            CALLS: calls([(0, "a", "b", 1)]),
-            MEMBERS: pl.DataFrame({"chain": [0], "containerID": ["a"]}),
-        },
-        "1 containers of containerState.csv are on no chain",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_tables_that_will_not_do(case: str) -> None:
-    frames, words = BAD[case]
-    with pytest.raises(TracekitError, match=words):
-        set_from_frames("x", frames)
-
-
-def test_a_folder_that_is_neither(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="no such store"):
-        load_set(tmp_path / "none")
-    states([(0, "a", 1, 1)]).write_csv(tmp_path / STATES)
-    with pytest.raises(TracekitError, match=r"but no calltable\.csv"):
-        load_set(tmp_path)
-
-
 @pytest.mark.slow
 def test_a_store_and_its_export_are_the_same_set(tmp_path: Path) -> None:
     write(tmp_path / "trace", preset="tiny")
@@ -137,11 +103,6 @@ def test_no_chain_is_in_both_parts() -> None:
     assert split(whole, np.random.default_rng(1)).test.containers != parts.test.containers
 
 
-def test_a_single_chain_cannot_be_split() -> None:
-    with pytest.raises(TracekitError, match="has 1 call chains"):
-        split(random_set(1, containers=3), np.random.default_rng(0))
-
-
 def test_upstreams_are_felt_where_somebody_calls() -> None:
     frames = {
         STATES: states([(at * STEP, name, 1, 1) for at in range(6) for name in "abc"]),
@@ -164,12 +125,3 @@ def test_a_store_with_rates_feels_its_upstreams(
     sample = upstream_felt(load_set(tmp_path / "store"), 10)
     assert sample < 0.5
     assert rates > 0.9
-
-
-def test_a_store_without_calls_says_where_sizes_are_told(tmp_path: Path) -> None:
-    header = "timestamp,nodeid,node_cpu_usage,node_memory_usage"
-    (tmp_path / "Node_0.csv").write_text(f"{header}\n0,n1,0.5,0.5\n")
-    ingest(tmp_path / "Node_0.csv", tmp_path / "store")
-    with pytest.raises(TracekitError, match="sizing") as caught:
-        load_set(tmp_path / "store")
-    assert f"tracekit requests {tmp_path / 'store'}" in str(caught.value.hint)

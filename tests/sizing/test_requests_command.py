@@ -163,34 +163,3 @@ def test_without_torch_the_agent_has_the_network_that_comes_with_tracekit(
         said = capsys.readouterr().err
         assert "installed" in said
         assert "tracekit[rl]" in said
-
-
-BAD = {
-    "setting": (["--assume", "alpha=1"], "sizing has no parameter 'alpha'"),
-    "range": (["--assume", "cycle_periods=0"], "must be at least 1"),
-    "policy": (["--policy", "vpa2"], "no sizing policy named 'vpa2'"),
-    "model": (["--model", "none.npz"], "no such model file"),
-    "nodes": (["--policy", "oracle", "--assume", "containers_per_node=2000"], None),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input(
-    case: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments, words = BAD[case]
-    code = run(["requests", str(folder), "--out", str(tmp_path / "run"), *arguments])
-    said = capsys.readouterr().err
-    if words is None:
-        assert code == 0
-        return
-    assert code == 2
-    assert words in said
-    assert not (tmp_path / "run").exists()
-
-
-def test_another_folder_is_left_alone(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(TracekitError, match="exists"):
-        tracekit.requests(folder, ["oracle"], out=tmp_path)
-    assert (tmp_path / "note.txt").read_text() == "mine"

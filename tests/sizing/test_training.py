@@ -13,7 +13,6 @@ import pytest
 from sizing_support import random_set, set_of
 
 from tracekit.base.arrays import FloatArray
-from tracekit.commands.shell.progress import Lines
 from tracekit.sizing.agent.network import act, layers_of, make_network
 from tracekit.sizing.agent.session import (
     Outlook,
@@ -92,15 +91,6 @@ def test_how_long_it_takes_is_said_after_the_first_epochs_that_learn() -> None:
         ["9 s", "1 min", "3 s"],
         ["30 s", "1 min", "30 s"],
     ]
-
-
-@pytest.mark.slow
-def test_what_takes_seconds_instead_is_said_at_the_start() -> None:
-    said: list[str] = []
-    lines = Lines(said.append)
-    train(random_set(1), SETTINGS, SMALL, seed=4, progress=lines)
-    assert "4 epochs" in said[0]
-    assert "percentile_request" in said[0]
 
 
 @pytest.mark.slow

@@ -91,11 +91,6 @@ def test_whom_the_agent_does_not_beat_comes_first() -> None:
     ]
 
 
-def test_without_the_agent_there_is_no_duel() -> None:
-    frame = table({"oracle": [use(1, 1)], "percentile_request": [use(1, 1)]})
-    assert not duels(summary(frame), differences(frame))
-
-
 def test_one_seed_has_no_interval() -> None:
     assert interval(np.array([0.25])) == (0.25, None, None)
     mean, low, high = interval(np.array([0.0, 1.0]))

@@ -5,7 +5,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tracekit.base.errors import TracekitError
 from tracekit.interference.fit.binding import Binding, read_binding
 from tracekit.interference.fit.topology_file import Topologies, read_topologies
 from tracekit.interference.vcpu.topology import linux_numbering
@@ -88,15 +87,6 @@ def test_a_parquet_file_says_the_same(tmp_path: Path) -> None:
     assert read_binding(file, topologies).place.tolist() == [0, 8]
 
 
-def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="'x'"):
-        read(tmp_path, ["a,x,0,0.5,s"])
-    with pytest.raises(TracekitError, match="cpu_list"):
-        read(tmp_path, ["a,h,0.5"], "instance_id,node_ip,cpu_util")
-    with pytest.raises(TracekitError, match="binding"):
-        read_binding(tmp_path / "nope.csv", Topologies())
-
-
 def topologies(folder: Path, text: str) -> Topologies:
     (folder / "hosts.csv").write_text(text)
     return read_topologies(folder / "hosts.csv")
@@ -119,21 +109,3 @@ def test_a_map_alone_holds_for_every_host(tmp_path: Path) -> None:
     host = found.of("any")
     assert host is not None
     assert host.siblings(0).tolist() == [1]
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("node_ip,cpus\na,4\n", "hosts.csv has no column cpu_num_total, socket_num"),
-        ("node_ip,cpu_num_total,socket_num\na,10,2\n", "line 2: 10 vCPUs do not divide"),
-        ("node_ip,cpu_num_total,socket_num\na,x,2\n", "line 2: cpu_num_total 'x'"),
-        ("node_ip,cpu_num_total,socket_num\na,8,2\na,8,2\n", "line 3: host 'a' stands twice"),
-        ("node_ip,cpu_num_total,socket_num\n,8,2\n", "line 2: node_ip is empty"),
-        ("node_ip,cpu_num_total,socket_num\n", "names no host"),
-        ("node_ip,cpu_num_total,socket_num,map\na,8,2,nope\n", "no such map: nope"),
-        ("# CPU,Core,Socket\nx\n", "hosts.csv: line 2: 'x' is no row"),
-    ],
-)
-def test_a_topology_file_that_is_none(text: str, what: str, tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match=what):
-        topologies(tmp_path, text)

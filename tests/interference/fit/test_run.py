@@ -163,12 +163,6 @@ def test_a_fit_is_written_with_the_same_bytes(folder: Path, tmp_path: Path) -> N
         write_fit(bound(folder), tmp_path / "mine")
 
 
-def test_one_file_without_the_other_is_told(folder: Path) -> None:
-    truth = folder / "trace" / "truth"
-    with pytest.raises(TracekitError, match="--binding without --topology"):
-        tracekit.fit(folder / "store", binding=truth / "monitoring.csv")
-
-
 def test_the_policy_loses_less_than_its_baselines(folder: Path, tmp_path: Path) -> None:
     """Decided by the fit, measured by what was planted."""
     bound(folder, tmp_path / "fit")
@@ -209,8 +203,3 @@ def test_the_command_lines(
     for name, arguments in (("fit", [*files]), ("bind", ["--fit", out, "--policy", "lowest_free"])):
         assert run([name, store, *arguments, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["schema"] == f"tracekit/{name}/1"
-
-
-def test_what_is_no_fit_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["bind", str(folder / "store"), "--fit", "nope"]) == 2
-    assert "nope" in capsys.readouterr().err

@@ -7,7 +7,6 @@ from facts_support import causes
 from fit_support import planted
 from scipy import stats
 
-from tracekit.base.errors import TracekitError
 from tracekit.interference.fit.how import How
 from tracekit.interference.fit.options import Options
 from tracekit.interference.fit.run import fit_rows
@@ -157,12 +156,6 @@ def test_planted_effects_are_usable_and_a_proxy_never_is(rows: pl.DataFrame) -> 
     }
 
 
-def test_few_rows_in_all_fit_nothing(rows: pl.DataFrame) -> None:
-    found = fit_services(make_table(rows.head(5)), How(), np.random.default_rng(0), proxy=False)
-    assert set(found.services["basis"]) == {"none"}
-    assert found.pooled["verdict"].to_list() == ["not identifiable"]
-
-
 def test_columns_and_predictions(rows: pl.DataFrame) -> None:
     table = make_table(rows)
     found = fit_services(table, How(), np.random.default_rng(0), proxy=False)
@@ -191,11 +184,6 @@ def test_unequal_load_is_not_mistaken_for_interference() -> None:
     assert np.abs(blind - k[:, 0]).mean() > 0.1
     assert np.abs(told["k1"].to_numpy() - k[:, 0]).mean() < 0.02
     assert told["k_load"].to_numpy() == pytest.approx(np.full(len(k), 0.1), abs=0.02)
-
-
-def test_load_that_nobody_has_is_an_error(rows: pl.DataFrame) -> None:
-    with pytest.raises(TracekitError, match="instance"):
-        fit_rows(rows, "bound", Options(load=True))
 
 
 def test_totals_of_sockets_find_the_shared_coefficients() -> None:

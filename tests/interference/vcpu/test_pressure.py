@@ -63,14 +63,6 @@ def test_one_pass_equals_plain_enumeration(
             at += 1
 
 
-def test_who_has_no_neighbours_is_not_pressed() -> None:
-    room, bound = placed_on_hosts([(TOPOLOGIES["usual"], [[0, 8], [4, 12]])])
-    for agg in EVERY:
-        core, socket = pressure(room, bound, np.array([0.5, 0.7]), agg)
-        assert core.tolist() == [0, 0]
-        assert socket.tolist() == [0, 0]
-
-
 def test_half_empty_neighbourhoods_press_less_by_occupancy() -> None:
     room, bound = placed_on_hosts([(TOPOLOGIES["usual"], [[0, 1], [8], [2]])])
     cpu = np.array([0.2, 0.6, 0.4])
@@ -94,9 +86,3 @@ def test_the_other_socket_of_the_host_presses_apart() -> None:
     assert other_sockets(room, bound, cpu, "occupancy") == pytest.approx(
         np.array(busy) / len(other)
     )
-
-
-def test_an_instance_without_vcpus_neither_presses_nor_is_pressed() -> None:
-    room, bound = placed_on_hosts([(TOPOLOGIES["usual"], [[0], [], [8]])])
-    core, _ = pressure(room, bound, np.array([0.5, 0.9, 0.1]))
-    assert core.tolist() == pytest.approx([0.1, 0.0, 0.5])

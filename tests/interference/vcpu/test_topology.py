@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from vcpu_support import GOLDEN, TOPOLOGIES
 
-from tracekit.base.errors import TracekitError
 from tracekit.interference.vcpu.topology import Topology, linux_numbering, parse_lscpu
 
 CASE = GOLDEN["patent.topology"]
@@ -48,30 +47,3 @@ def test_columns_of_lscpu_may_be_chosen() -> None:
     found = parse_lscpu("# Socket,CPU,Core\n0,0,0\n1,1,0\n0,2,0\n1,3,0\n")
     assert found.vcpus_of(1).tolist() == [1, 3]
     assert found.siblings(0).tolist() == [2]
-
-
-def test_without_hyper_threading_nobody_shares_a_core() -> None:
-    topology = linux_numbering(8, 2, 1)
-    assert all(len(topology.siblings(vcpu)) == 0 for vcpu in range(8))
-    assert topology.vcpus_of(1).tolist() == [4, 5, 6, 7]
-
-
-@pytest.mark.parametrize(("vcpus", "sockets", "threads"), [(10, 2, 2), (0, 1, 2), (8, 0, 1)])
-def test_vcpus_that_do_not_divide(vcpus: int, sockets: int, threads: int) -> None:
-    with pytest.raises(TracekitError, match="do not divide"):
-        linux_numbering(vcpus, sockets, threads)
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("0,0\n", "line 1: '0,0' is no row of cpu,core,socket"),
-        ("0,0,0\nx,0,0\n", "line 2: 'x,0,0' is no row"),
-        ("0,0,0\n0,1,0\n", "line 2: vCPU 0 stands twice"),
-        ("0,0,-1\n", "negative"),
-        ("# nothing\n", "has no vCPU"),
-    ],
-)
-def test_a_map_that_is_none(text: str, what: str) -> None:
-    with pytest.raises(TracekitError, match=what):
-        parse_lscpu(text)

@@ -218,11 +218,6 @@ def test_real_arguments_without_effect_are_told(tmp_path: Path) -> None:
     assert "not known" not in notes
 
 
-def test_how_the_program_runs_is_told_in_one_line(tmp_path: Path) -> None:
-    notes = profile(tmp_path, leaderElection={"leaderElect": True}, parallelism=4).notes
-    assert len([one for one in notes if "leaderElection, parallelism" in one]) == 1
-
-
 def test_arguments_of_a_plugin_that_does_not_score_are_told(tmp_path: Path) -> None:
     notes = profile(tmp_path, None, {"TargetLoadPacking": {"targetUtilization": 60}}).notes
     where = "profiles[0].pluginConfig[0].args"
@@ -239,12 +234,6 @@ def test_a_profile_is_chosen_by_name(tmp_path: Path) -> None:
     assert "profiles" in both[0].notes[-1]
     with pytest.raises(TracekitError, match="'bach'"):
         parse_policy(f"{path}[profile=bach]")
-
-
-def test_where_nothing_scores_the_first_node_found_is_taken(tmp_path: Path) -> None:
-    policy = profile(tmp_path, {"score": {"disabled": [{"name": "*"}]}})
-    load = workload([(1000, 1000)] * 4, [(at, 9000, 100, 100) for at in range(6)])
-    assert Engine(load, policy, np.random.default_rng(0)).run().node.tolist() == [0, 1, 2, 3, 0, 1]
 
 
 def test_coscheduling_says_how_patient_gangs_are(tmp_path: Path) -> None:
@@ -389,11 +378,3 @@ def test_what_stands_twice_is_refused(
     with pytest.raises(TracekitError) as wrong:
         parse_policy(str(written(tmp_path, {**BASE, "profiles": profiles})))
     assert wrong.value.what.endswith(said)
-
-
-def test_a_plugin_that_is_disabled_and_not_known_is_told(tmp_path: Path) -> None:
-    off = {"score": {"disabled": [{"name": "NodeResourcesFitt"}]}}
-    made = parse_policy(str(written(tmp_path, {**BASE, "profiles": [{"plugins": off}]})))
-    assert isinstance(made, Profile)
-    assert any("disabled" in note and "NodeResourcesFitt" in note
-               for note in made.notes)  # fmt: skip

@@ -16,13 +16,6 @@ from tracekit.policy.profile import Profile
 from tracekit.replay.engine.engine import Engine
 
 
-def test_a_policy_document_is_refused_for_what_the_scheduler_refuses(tmp_path: Path) -> None:
-    for at, weight in enumerate(({"weight": 0}, {})):
-        given = {**LEGACY, "priorities": [{"name": "SelectorSpreadPriority", **weight}]}
-        with pytest.raises(TracekitError, match="'0'"):
-            parse_policy(str(written(tmp_path, given, f"policy{at}.json")))
-
-
 def test_priorities_of_a_policy_document(tmp_path: Path) -> None:
     bare = {"kind": "Policy", "apiVersion": "v1"}
     made = parse_policy(str(written(tmp_path, bare, "policy.json")))

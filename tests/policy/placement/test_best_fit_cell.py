@@ -68,11 +68,6 @@ def test_where_it_goes(
     assert placed(load, "best_fit_cell", placer) == best
 
 
-def test_without_cells_it_is_best_fit_by_cpu() -> None:
-    load = workload([(9, 9), (8, 90), (8, 9)], [(0, 9000, 4, 1)] * 3)
-    assert placed(load, "best_fit_cell") == [1, 1, 2]
-
-
 @pytest.mark.parametrize(("sequence", "waiting"), [("c1", 5), ("c2", 0), ("c3", 64)])
 def test_real_requests_on_real_cells(sequence: str, waiting: int) -> None:
     """With NUMA respected and affinity left out first fit places all, best fit leaves some."""

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import container, snapshot, waiting
 
-from tracekit.base.parameters import ParameterError
 from tracekit.cluster.resources import DISK, DISK_IO, NET
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.topsis import closeness
@@ -21,8 +20,6 @@ from tracekit.policy.placement._parts.weights import (
     INCOMPRESSIBLE,
     ahp,
     by_kind,
-    combine,
-    entropy_weights,
     kind_of,
 )
 from tracekit.policy.view.cluster import Cluster
@@ -81,34 +78,6 @@ def test_judgements_give_weights(
 
 
 @pytest.mark.parametrize(
-    ("matrix", "expected"),
-    [
-        ([[1, 5], [1, 0]], [0.0, 1.0]),  # the first column tells nothing
-        ([[1, 0], [1, 0]], [0.5, 0.5]),  # nor does any
-        ([[3, 4, 0]], [THIRD, THIRD, THIRD]),  # one row
-        ([[1, 0], [0, 1]], [0.5, 0.5]),
-    ],
-)
-def test_entropy_weights(matrix: list[list[float]], expected: list[float]) -> None:
-    assert entropy_weights(np.array(matrix, dtype=np.float64)) == pytest.approx(expected)
-
-
-def test_weights_are_combined_by_product_or_mean() -> None:
-    judged, found = np.array([0.75, 0.25]), np.array([0.5, 0.5])
-    assert combine(judged, found, False).tolist() == [0.75, 0.25]
-    assert combine(judged, found, True).tolist() == [0.625, 0.375]
-    nothing = combine(np.array([1.0, 0.0]), np.array([0.0, 1.0]), False)
-    assert nothing.tolist() == [1.0, 0.0]
-
-
-def test_closeness_of_a_known_matrix() -> None:
-    # golden topsis.plain: cost and benefit columns
-    matrix = np.array([[1, 3000], [2, 3750], [5, 4500]], dtype=np.float64)
-    found = closeness(matrix, weights=[0.5, 0.5], benefit=[False, True])
-    assert found == pytest.approx([0.7621405801238, 0.72217783322933, 0.2378594198762], abs=1e-9)
-
-
-@pytest.mark.parametrize(
     ("matrix", "plain", "squares"),
     [
         # golden liang.topsis_core
@@ -153,14 +122,6 @@ def test_an_absolute_ideal_ranks_no_row_by_another() -> None:
 def test_type_of_a_container(request_: tuple[int, ...], expected: int) -> None:
     size = np.array([32.0, 64.0, 1000.0, 1000.0])
     assert kind_of(np.array(request_), size, ("cpu_milli", "memory_bytes", DISK, NET)) == expected
-
-
-@pytest.mark.parametrize(
-    ("request_", "expected"),
-    [((500, 100), COMPRESSIBLE), ((100, 500), INCOMPRESSIBLE), ((100, 100), BALANCED)],
-)
-def test_cpu_and_memory_alone_decide_the_type(request_: tuple[int, int], expected: int) -> None:
-    assert kind_of(np.array(request_), np.array([1000.0, 1000.0]), FIVE[:2]) == expected
 
 
 def test_judgements_by_type_are_consistent_and_put_throttled_resources_first() -> None:
@@ -227,21 +188,6 @@ def test_use_is_measured_and_where_it_is_not_what_is_requested_stands_for_it() -
         bare.change(node, row, row, row, sign=1)
     requested = bare.snapshot(0, usage=SeriesUsage(np.empty((0, 2, 2)), None))
     assert np.argmax(policy.score(requested, container(10, 10), every)) == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("cwt[judgements=cpu:memory:9+memory:net:9+net:cpu:9]", "consistency ratio 6.130"),
-        ("cwt[judgements=cpu:gpu:2]", "two of cpu, memory, net, disk, io"),
-        ("cwt[judgements=cpu:memory:0]", "a ratio above 0"),
-        ("cwt[judgements=cpu:cpu:2]", "two of cpu"),
-        ("cwt[dominance=0.5]", "dominance must be at least 1"),
-    ],
-)
-def test_impossible_judgements_are_refused(text: str, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        parse_policy(text)
 
 
 def test_judgements_of_resources_that_are_not_there_do_not_count() -> None:

@@ -38,11 +38,6 @@ def test_it_knows_who_comes_and_first_fit_does_not(
     assert nodes_used("first_fit_decreasing", sizes) == decreasing
 
 
-def test_one_at_a_time_it_is_first_fit() -> None:
-    sizes = [30, 30, 30, 70, 70, 70]
-    assert nodes_used("first_fit_decreasing[batch_size=1]", sizes) == nodes_used("first_fit", sizes)
-
-
 @given(some.lists(some.integers(1, 100), min_size=1, max_size=24))
 def test_it_keeps_the_bound_that_is_proven_for_it(sizes: list[int]) -> None:
     """Any two nodes together hold more than one has, and each but the last is almost full."""
@@ -58,15 +53,3 @@ def test_the_scarcest_resource_says_who_is_large() -> None:
     batch = Batch(containers=(container(50, 10), container(60, 10), container(10, 900)))
     chosen = policy.select(seen, batch, np.random.default_rng(0))  # type: ignore[attr-defined]
     assert chosen.tolist() == [1, 0, 0]
-
-
-def test_closed_nodes_and_those_without_room_are_left_out() -> None:
-    seen = snapshot([(100, 1000)] * 2, [(90, 10), (0, 0)])
-    policy = parse_policy("first_fit_decreasing")
-    batch = Batch(
-        containers=(container(10, 10), container(20, 10), container(200, 10)),
-        open_nodes=np.array([[False, True], [True, True], [True, True]]),
-    )
-    chosen = policy.select(seen, batch, np.random.default_rng(0))  # type: ignore[attr-defined]
-    assert chosen.tolist() == [1, 1, -1]
-    assert (seen.requested == [[90, 10], [0, 0]]).all()

@@ -9,8 +9,6 @@ from hypothesis import strategies as some
 from replay_support import waiting
 from tbesk_support import FOUR, GOLDEN, POD, cluster, fitness_policy, golden
 
-from tracekit.base.parameters import ParameterError
-from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.batch import Batch
 from tracekit.policy.placement._parts.searching import BatchFitness
 from tracekit.policy.placement._parts.weights import BALANCED, COMPRESSIBLE, INCOMPRESSIBLE
@@ -86,25 +84,6 @@ def test_what_came_after_the_newest_sample_counts_by_its_request() -> None:
     usage = SeriesUsage(np.full((1, 1, 2), 0.5), 5, np.array([[10, 10]], dtype=np.int64))
     seen = made.snapshot(10, usage=usage)
     assert fitness_policy().ground(seen, np.arange(1)).used.tolist() == [[57.0, 55.0]]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("tcrit=1.5", "at most 1"),
-        ("dominance=0.5", "at least 1"),
-        ("load_weights=io:1", "must be of one of"),
-        ("load_weights=cpu:0", "sum to 0"),
-        ("left_weights=io:1", "must be of one of"),
-        ("critical_loads=cpu:1.1", "at most 1"),
-        ("batch_size=0", "at least 1"),
-        ("population=1", "at least 2"),
-        ("alpha=3", "at most 2"),
-    ],
-)
-def test_parameters_out_of_range(text: str, problem: str) -> None:
-    with pytest.raises(ParameterError, match=problem):
-        parse_policy(f"tbesk[{text}]")
 
 
 @settings(max_examples=40)

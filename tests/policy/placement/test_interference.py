@@ -90,12 +90,6 @@ def test_without_a_fit_all_services_are_alike() -> None:
     assert np.isfinite(scores).all()
 
 
-def test_what_is_no_fit_is_told(tmp_path: Path) -> None:
-    policy = parse_policy(f"interference[fit={tmp_path}]")
-    with pytest.raises(TracekitError, match="holds no fit"):
-        policy.score(seen(), container(2000, 1), np.arange(NODES))
-
-
 def test_the_fit_beside_is_read_in_any_process_and_named_the_same_everywhere(fit: Path) -> None:
     named = parse_entrant("interference[fit=beside,agg=mean]")
     assert isinstance(named, PlacementPolicy)

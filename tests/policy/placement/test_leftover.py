@@ -93,13 +93,6 @@ def test_worst_fit_is_best_fit_reversed(
         assert best.tolist() == (-worst).tolist()
 
 
-def test_a_node_without_a_resource_has_nothing_left_of_it() -> None:
-    seen = snapshot([(1000, 0), (1000, 100)], [(0, 0), (0, 0)])
-    policy = parse_policy("best_fit[leftover=fraction]")
-    scores = policy.score(seen, container(100, 0), np.arange(2))
-    assert scores.tolist() == [-0.9, -1.9]
-
-
 def openb() -> tuple[IntArray, IntArray]:
     """Nodes and pods of openb in order of submission; skips where they are not at hand."""
     folder = shared_data("openb")
@@ -121,12 +114,6 @@ def test_openb_needs_as_many_nodes_as_other_simulators_say(policy: str, nodes_us
     chosen = placements(parse_policy(policy), nodes, pods)
     assert None not in chosen
     assert len(set(chosen)) == nodes_used
-
-
-def test_openb_best_fit_agrees_placement_by_placement() -> None:
-    nodes, pods = openb()
-    head = pods[:1000]
-    assert placements(parse_policy("best_fit"), nodes, head) == accasim_best_fit(nodes, head)
 
 
 def test_lowest_debris_takes_what_ff_passes_by() -> None:

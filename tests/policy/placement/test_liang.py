@@ -17,7 +17,6 @@ from replay_support import waiting, workload
 from tracekit.base.arrays import FloatArray
 from tracekit.cluster.resources import DISK_IO, NET
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement._extender import total
 from tracekit.policy.placement._parts.load_balance import balance_scores, variances_after
 from tracekit.policy.placement.balanced_allocation import BalancedAllocation
 from tracekit.policy.placement.cmdn import faithful_scores
@@ -135,13 +134,6 @@ def test_scores_by_sums_are_the_originals_but_for_rounding(
     assert (scores > exact - 1 - 1e-4).all()
 
 
-def test_totals_add_the_built_in_scores() -> None:
-    # golden k8s.extender_sum
-    builtin, own = [np.array([150, 170])], np.array([51, 40])
-    assert total(builtin, own, 1).tolist() == [660, 570]
-    assert total(builtin, own, 3).tolist() == [150 + 1530, 170 + 1200]
-
-
 @pytest.mark.parametrize("policy", ["bnp", "cmdn", "cmdn[mode=fixed]", "bdi"])
 def test_built_in_scores_are_those_of_the_default_scheduler(policy: str) -> None:
     here = seen([(1000, 1000, 100, 100), (2000, 1000, 100, 200)], [(0.1, 0.2, 0.3, 0.4)] * 2)
@@ -152,16 +144,6 @@ def test_built_in_scores_are_those_of_the_default_scheduler(policy: str) -> None
     assert parts["balanced_allocation"].tolist() == balance.tolist()
     together = sum(parts.values()) + 9 * parts["extender"]
     assert parse_policy(policy).score(here, one, nodes).tolist() == together.tolist()
-
-
-def test_metrics_are_as_old_as_the_cache() -> None:
-    policy = parse_policy("bnp[cache_ms=10000]")
-    assert [policy.metric_time_ms(now) for now in (0, 9_999, 10_000, 25_000)] == [
-        0,
-        0,
-        10_000,
-        20_000,
-    ]
 
 
 @pytest.mark.parametrize(
@@ -189,21 +171,6 @@ FAITHFUL_BALANCED = f"cmdn[{EXTENDER_ALONE},balanced=true]"
 FIXED = f"cmdn[{EXTENDER_ALONE},mode=fixed]"
 FIXED_BALANCED = f"cmdn[{EXTENDER_ALONE},mode=fixed,balanced=true]"
 SAME = (1000, 1000, 1000, 1000)
-
-
-@pytest.mark.parametrize(
-    ("policy", "expected"),
-    [
-        # use .2 and .6 of the cpu, all else equal: compact takes the busy node
-        (FAITHFUL, [0, 100]),
-        (FAITHFUL_BALANCED, [100, 0]),
-        (FIXED, [0, 100]),
-        (FIXED_BALANCED, [100, 0]),
-    ],
-)
-def test_compact_packs_and_balanced_spreads(policy: str, expected: list[int]) -> None:
-    here = seen([SAME, SAME], [(0.2, 0.3, 0.0, 0.1), (0.6, 0.3, 0.0, 0.1)])
-    assert scores(policy, here, (0, 0, 0, 0)) == expected
 
 
 def test_a_full_node_looks_empty_to_the_original_only() -> None:
@@ -243,12 +210,6 @@ def test_the_containers_own_need_counts_in_the_repaired_form() -> None:
     here = seen([SAME, small], [(0.2, 0.2, 0, 0), (0.2, 0.2, 0, 0)])
     assert scores(FAITHFUL, here, (100, 0, 0, 0)) == [50, 50]
     assert scores(FIXED_BALANCED, here, (100, 0, 0, 0)) == [100, 0]
-
-
-def test_no_valid_node_leaves_the_choice_to_the_built_in_scores() -> None:
-    here = seen([SAME, SAME], [(0.9, 0.9, 0, 0.9), (0.9, 0.9, 0, 0.9)])
-    assert scores(FAITHFUL_BALANCED, here, (0, 0, 0, 900)) == [0, 0]
-    assert scores(FIXED_BALANCED, here, (0, 0, 0, 0)) == [0, 0]
 
 
 def test_resources_that_the_workload_lacks_are_left_out() -> None:

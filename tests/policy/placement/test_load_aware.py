@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -135,22 +134,6 @@ def arriving(*times_ms: int) -> list[tuple[int, ...]]:
     return [(time, 90_000, 200, 100) for time in times_ms]
 
 
-def test_target_load_packing_counts_what_it_placed_a_moment_ago() -> None:
-    # 10 % and 30 % busy, each container expected to use its limit, 10 %: n1 reaches the target of
-    # 40 % with the first, then n0 with the fourth; the fifth finds both at 50 %.
-    chosen = replayed(
-        "target_load_packing", [[0.1, 0.3]] * 6, arriving(4100, 4200, 4300, 4400, 4500)
-    )
-    assert chosen == [1, 0, 0, 0, 0]
-
-
-def test_load_variation_avoids_a_node_that_swings() -> None:
-    swinging = [[0.1, 0.3], [0.5, 0.3]] * 3
-    assert replayed("load_variation_risk_balancing", swinging, arriving(4100)) == [1]
-    name = "load_variation_risk_balancing[safe_variance_margin=0]"
-    assert replayed(name, swinging, arriving(4100)) == [0]  # means are equal
-
-
 def test_load_variation_looks_back_as_far_as_its_window() -> None:
     calm = [[0.9, 0.5], [0.9, 0.5], [0.1, 0.5], [0.1, 0.5], [0.1, 0.5]]
     name = "load_variation_risk_balancing"
@@ -158,34 +141,9 @@ def test_load_variation_looks_back_as_far_as_its_window() -> None:
     assert replayed(f"{name}[window_samples=2]", calm, arriving(4100)) == [0]
 
 
-def test_low_risk_avoids_load_above_what_is_requested() -> None:
-    # one large container on each node, 75 % requested; measured 98 % and 48 %
-    large = [(0, 90_000, 3000, 100), (1, 90_000, 3000, 100)]
-    busy = [[0.6, 0.1], [0.62, 0.12]] * 3
-    assert replayed("low_risk_overcommitment", busy, [*large, *arriving(4100)]) == [0, 1, 1]
-    # an empty node's load is no risk to what is requested there: nothing is
-    assert replayed("low_risk_overcommitment", [[0.9, 0.1]] * 6, arriving(4100)) == [0]
-
-
 def test_peaks_fills_the_busy_node_where_power_rises_least() -> None:
     assert replayed("peaks", [[0.1, 0.5]] * 6, arriving(4100)) == [1]
     assert replayed("peaks[k1=1.0,k2=0.05]", [[0.1, 0.5]] * 6, arriving(4100)) == [0]
-
-
-@every_policy
-def test_without_metrics_all_nodes_are_equal(name: str) -> None:
-    nothing = np.empty((0, 2, 2))
-    seen = snapshot([(1000, 1000)] * 2, [(0, 0), (500, 500)], used=nothing)
-    policy = get_policy(name)()
-    assert policy.score(seen, container(100, 100), np.arange(2)).tolist() == [0, 0]
-
-
-def test_low_risk_without_any_claim_scores_0() -> None:
-    seen = snapshot([(1000, 1000)], [(0, 0)])
-    policy = get_policy("low_risk_overcommitment")()
-    assert policy.score(seen, container(0, 0), np.arange(1)).tolist() == [0]
-    one = dataclasses.replace(container(0, 0), limit=np.array([1, 0]))
-    assert policy.score(seen, one, np.arange(1)).tolist() == [100]
 
 
 def test_every_reader_of_load_is_known_here() -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
 from replay_support import workload
 
-from tracekit.base.errors import TracekitError
 from tracekit.cluster.nodes import domains_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
@@ -61,21 +59,3 @@ def test_every_pod_goes_where_a_loop_puts_it(constraints: dict[str, int]) -> Non
     for placer in (PlainPlacer, rows_placer):
         outcome = Engine(load(services), policy, np.random.default_rng(0), placer=placer).run()
         assert outcome.node.tolist() == wanted
-
-
-def test_zones_hold_as_many_of_a_service() -> None:
-    policy = parse_policy("pod_topology_spread[constraints=zone:1,every_domain=true]")
-    node = Engine(load(("x",) * 20), policy, np.random.default_rng(0)).run().node
-    assert Counter(ZONES[at] for at in node.tolist()) == {"a": 10, "b": 10}
-
-
-def test_a_container_of_no_service_has_no_peers() -> None:
-    policy = parse_policy("pod_topology_spread")
-    node = Engine(load(("?",) * 5), policy, np.random.default_rng(0)).run().node
-    assert node.tolist() == [0] * 5
-
-
-@pytest.mark.parametrize("constraints", ["planet:1", "zone:0"])
-def test_constraints_that_are_none_are_told(constraints: str) -> None:
-    with pytest.raises(TracekitError, match="node, rack, domain, zone"):
-        parse_policy(f"pod_topology_spread[constraints={constraints}]")

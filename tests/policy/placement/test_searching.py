@@ -14,8 +14,6 @@ from replay_support import waiting
 from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
 
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.paper000 import Paper000
-from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.batch import Batch, BatchPolicy
 from tracekit.policy.placement._parts.fitness import FitnessPolicy
@@ -26,12 +24,6 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.engine.engine import Engine
 
 SEARCHING = ["bes", "tbesk", "tpso", "tsbo", "tssa"]
-
-
-def test_decoding() -> None:
-    assert decode(np.array([0.0, 0.999, 1.0, 30.5, 31.0, -3.2]), 31).tolist() == [
-        0, 0, 1, 30, 30, 0,
-    ]  # fmt: skip
 
 
 def plain_fitness(
@@ -148,20 +140,6 @@ def test_a_compiled_cost_that_is_no_number_is_refused(name: str) -> None:
         get_search(name)(patience=0).minimize(problem, np.random.default_rng(0))
 
 
-def test_a_policy_of_ones_own_may_give_arrays_of_any_layout() -> None:
-    class Odd(type(fitness_policy("tbesk_exact"))):  # type: ignore[misc]
-        def mu(self, ground: Any) -> Any:
-            found = np.asfortranarray(super().mu(ground))
-            found.flags.writeable = False
-            return found
-
-    seen = cluster(np.full((6, 4), 50), np.zeros((6, 4), dtype=np.int64), resources=FOUR)
-    batch = Batch(containers=(waiting(1, 1, 1, 1), waiting(2, 2, 2, 2)), open_nodes=None)
-    nodes = np.array([[0, 1], [2, 2]])
-    odd, usual = (BatchFitness(one, seen, batch) for one in (Odd(), fitness_policy("tbesk_exact")))
-    assert odd.fitness(nodes)[0].tolist() == usual.fitness(nodes)[0].tolist()
-
-
 @pytest.mark.parametrize("name", SEARCHING)
 def test_a_search_places_all_and_repeats_itself(name: str) -> None:
     load = small()
@@ -197,17 +175,6 @@ def test_the_exact_policy_is_no_worse_than_the_search_per_container() -> None:
         return float(scores[state_nodes[0]])
 
     assert first_scores(exact) >= first_scores(search)
-
-
-@pytest.mark.parametrize("name", ["tbesk", "tbesk_exact"])
-def test_with_nothing_feasible_all_wait(name: str) -> None:
-    load = small()
-    drawn = Paper000(containers=5, nodes=1, target_alloc_fraction=1.0)
-    huge = drawn_workload(drawn, np.random.default_rng(0))
-    tight = parse_policy(f"{name}[tcrit=0,tcrit_mode=hard]")
-    assert (Engine(load, tight, np.random.default_rng(0)).run().node == -1).all()
-    one = Engine(huge, parse_policy(name), np.random.default_rng(0)).run()
-    assert set(one.node.tolist()) <= {0, -1}
 
 
 def test_node_order_changes_the_search_and_not_what_is_possible() -> None:

@@ -10,8 +10,6 @@ from replay_support import workload
 
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.window import nodes_to_find, search
-from tracekit.policy.placement.default_scheduler import DefaultScheduler
-from tracekit.policy.placement.first_fit import FirstFit
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
@@ -49,21 +47,6 @@ def test_search_is_a_walk_around_the_cluster(fits: list[bool], data: some.DataOb
     chosen, next_start = search(np.flatnonzero(fits), start, wanted)
     assert chosen.tolist() == found
     assert next_start == after
-
-
-def test_the_window_moves_from_decision_to_decision() -> None:
-    policy, everywhere = DefaultScheduler(), np.arange(250)
-    windows, start = [], 0
-    for _ in range(3):
-        found, start = policy.candidates(everywhere, start, 250)
-        windows.append((int(found[0]), int(found[-1]), len(found)))
-    # 250 nodes: 50 - 250 div 125 = 48 %, 120 nodes
-    assert windows == [(0, 119, 120), (120, 239, 120), (240, 109, 120)]
-
-
-def test_other_policies_look_at_all() -> None:
-    found, start = FirstFit().candidates(np.array([3, 5]), 0, 250)
-    assert (found.tolist(), start) == ([3, 5], 0)
 
 
 def test_the_replay_goes_round_the_cluster() -> None:

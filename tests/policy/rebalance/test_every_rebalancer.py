@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -35,11 +33,6 @@ def clusters(draw: some.DrawFn) -> Snapshot:
     return running(nodes, draw(some.lists(one, max_size=20)))
 
 
-def test_the_registry_finds_them() -> None:
-    assert {"low_node_utilization", "high_node_utilization", "load_spread"} <= set(POLICIES)
-    assert {"remove_duplicates", "pod_life_time"} <= set(POLICIES)
-
-
 @every_policy
 def test_is_documented(name: str) -> None:
     policy = POLICIES[name]
@@ -47,13 +40,6 @@ def test_is_documented(name: str) -> None:
     assert policy.source
     assert "placed" in policy.reads
     assert all(note.doc.endswith(".") for note in parameters.about(policy).values())
-
-
-@every_policy
-def test_every_parameter_has_a_default(name: str) -> None:
-    fields = dataclasses.fields(POLICIES[name])
-    assert all(field.default is not dataclasses.MISSING for field in fields)
-    assert all(field.kw_only for field in fields)
 
 
 @every_policy
@@ -86,13 +72,6 @@ def test_evicts_what_runs_and_each_once(name: str, seen: Snapshot) -> None:
 @every_policy
 def test_an_empty_cluster_is_left_alone(name: str) -> None:
     assert POLICIES[name]().evict(running([(100, 100)] * 2, [])).tolist() == []
-
-
-def test_an_unknown_name_is_an_error_that_suggests_the_likely_one() -> None:
-    with pytest.raises(TracekitError) as raised:
-        parse_rebalancer("low_node_utilisation")
-    assert raised.value.hint is not None
-    assert "low_node_utilization" in raised.value.hint
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from hypothesis import strategies as some
 from rebalance_support import Running, running
 
 from tracekit.policy.entrant import parse_rebalancer
-from tracekit.policy.rebalance.load_spread import excess_of
 from tracekit.policy.view.usage import SeriesUsage
 
 NODES = [(1000, 1000)] * 3
@@ -50,17 +49,6 @@ def test_no_more_goes_than_the_others_may_take() -> None:
     seen = running([(1000, 1000), (10000, 1000)], rows)
     # mean 5400 of 11000: 409 over it on n0, as much below on n1
     assert parse_rebalancer("load_spread").evict(seen).tolist() == [0]
-
-
-def test_nothing_is_done_before_the_first_measurement() -> None:
-    blank = SeriesUsage(np.empty((0, 3, 2)), None)
-    seen = dataclasses.replace(running(NODES, ROWS), known_usage=blank)
-    assert parse_rebalancer("load_spread").evict(seen).tolist() == []
-
-
-def test_a_node_without_measurements_takes_no_part() -> None:
-    excess = excess_of(np.array([0.9, np.nan, 0.1]), np.array([100.0, 100.0, 100.0]))
-    assert excess.tolist() == [40.0, 0.0, -40.0]
 
 
 def test_load_is_the_mean_of_the_newest_samples() -> None:

@@ -55,30 +55,6 @@ def test_by_requests(settings: str, expected: list[int]) -> None:
     assert evicted(f"{LOW}[{settings}]", running(NODES, ROWS)) == expected
 
 
-def test_best_effort_goes_before_burstable_before_guaranteed() -> None:
-    rows: list[Running] = [(0, 300, 300), (0, 500, 100), (0, 0, 0), (1, 100, 100)]
-    limits = [(300, 300), (0, 0), (0, 0), (0, 0)]
-    seen = running(NODES[:2], rows, limits=limits)
-    settings = "thresholds=cpu:20,target_thresholds=cpu:50"
-    assert evicted(f"{LOW}[{settings}]", seen) == [2, 1]
-
-
-def test_a_node_is_emptied_only_into_nodes_with_room() -> None:
-    # the large one fits n1 by nothing but its cpu
-    rows: list[Running] = [(0, 600, 500), (1, 100, 10)]
-    seen = running([(1000, 1000), (1000, 400)], rows)
-    settings = "thresholds=cpu:20,target_thresholds=cpu:50"
-    assert evicted(f"{LOW}[{settings}]", seen) == []
-    assert evicted(f"{LOW}[{settings},node_fit=false]", seen) == [0]
-
-
-def test_the_node_used_most_goes_first_and_memory_decides_which() -> None:
-    rows: list[Running] = [(0, 900, 100), (1, 600, 900), (2, 10, 10)]
-    seen = running([(1000, 2000)] * 3, rows)
-    settings = "thresholds=cpu:20,target_thresholds=cpu:50,node_fit=false"
-    assert evicted(f"{LOW}[{settings}]", seen) == [1]  # its 600 use up what n2 may take
-
-
 def test_metrics_tell_another_story_than_requests() -> None:
     # n0 requests little and uses much
     rows: list[Running] = [
@@ -107,16 +83,6 @@ def test_a_prometheus_query_says_nothing_of_containers() -> None:
     )
     assert evicted(f"{LOW}[{settings}]", seen) == [1]
     assert evicted(f"{LOW}[{settings},eviction_limit_node=2]", seen) == [1, 0]
-
-
-def test_pods_count_where_the_workload_limits_them() -> None:
-    resources = ("cpu_milli", "memory_bytes", "pods")
-    rows: list[Running] = [*[(0, 10, 10)] * 6, (1, 10, 10)]
-    seen = running([(1000, 1000, 10)] * 2, rows, resources=resources)
-    settings = "thresholds=pods:20,target_thresholds=pods:30"
-    assert evicted(f"{LOW}[{settings}]", seen) == [0, 1]  # n1 may take two more
-    bare = running([(1000, 1000)] * 2, rows)
-    assert evicted(f"{LOW}[{settings}]", bare) == []
 
 
 def plain(nodes: list[tuple[int, int]], rows: list[Running], low: int, high: int) -> list[int]:

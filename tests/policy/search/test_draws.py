@@ -46,11 +46,3 @@ def test_compiled_draws_are_numpys(function: Callable[..., None], shape: tuple[i
         function(rngs[1], expected) if function is not draw else function(expected, rngs[1])
         assert found.tolist() == expected.tolist()
         assert rngs[0].bit_generator.state == rngs[1].bit_generator.state
-
-
-def test_numbers_one_by_one_are_those_of_an_array() -> None:
-    rngs = [np.random.default_rng(3), np.random.default_rng(3)]
-    assert [coin(rngs[0]) for _ in range(101)] == rngs[1].integers(0, 2, 101).tolist()
-    out = np.empty((5, 7))
-    draw(out, rngs[0])
-    assert out.tolist() == rngs[1].random((5, 7)).tolist()

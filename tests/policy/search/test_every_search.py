@@ -10,7 +10,6 @@ import pytest
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import ParameterError, about
 from tracekit.policy.search.problem import Problem
-from tracekit.policy.search.ranking import turned
 from tracekit.policy.search.searches import all_searches, get_search, parse_search
 
 SEARCHES = sorted(all_searches())
@@ -122,34 +121,6 @@ def test_an_objective_that_gives_nan_is_refused(name: str) -> None:
     bad = problem(lambda at: np.where(at[:, 0] > 0.5, np.nan, 1.0))
     with pytest.raises(TracekitError, match="objective"):
         get_search(name)(iterations=50, patience=0).minimize(bad, np.random.default_rng(0))
-
-
-def test_bad_problems() -> None:
-    ones = np.ones(2)
-    with pytest.raises(TracekitError, match="not below"):
-        Problem(lower=ones, upper=ones, cost=lambda at: at[:, 0])
-    with pytest.raises(TracekitError, match="bounds have shapes"):
-        Problem(lower=ones[:0], upper=ones[:0], cost=lambda at: at[:, 0])
-    short = problem(lambda at: at[:1, 0])
-    with pytest.raises(TracekitError, match="gave shape"):
-        get_search("bes")().minimize(short, np.random.default_rng(0))
-    with pytest.raises(TracekitError) as known:
-        get_search("tbes")
-    assert "tbesk" in f"{known.value.what} {known.value.hint}"
-
-
-def test_a_turn_keeps_lengths() -> None:
-    turn = turned(6, np.random.default_rng(3))
-    assert turn @ turn.T == pytest.approx(np.eye(6), abs=1e-12)
-    assert not np.allclose(turn, np.eye(6))
-
-
-@pytest.mark.parametrize("setting", ["alpha=1", "angle=11", "cycles=0.1", "c1=3", "c2=0.5"])
-def test_ranges_of_the_paper(setting: str) -> None:
-    name, value = setting.split("=")
-    kind: Any = get_search("bes")
-    with pytest.raises(ParameterError, match=name):
-        kind(**{name: float(value)})
 
 
 @pytest.mark.parametrize("name", sorted(all_searches()))

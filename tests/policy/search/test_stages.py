@@ -40,14 +40,12 @@ from tracekit.policy.search.searches.tbesk import TbeskSearch
 from tracekit.policy.search.searches.tpso import steered
 from tracekit.policy.search.searches.tsbo import attraction, built, chosen
 from tracekit.policy.search.searches.tssa import (
-    by_cost,
     fleeing_scout,
     hungry_scrounger,
     safe_producer,
 )
 from tracekit.policy.search.starting import (
     EXACT,
-    SLOPE,
     STARTS,
     TENT,
     first_positions,
@@ -108,12 +106,6 @@ def test_starts_fill_the_box_evenly(how: str) -> None:
         assert inside == pytest.approx(np.full(4, 0.25), abs=0.05)
 
 
-def test_an_orbit_that_is_stuck_begins_anew() -> None:
-    rows = orbits(TENT, [0.0, 1.0, SLOPE / (1 + SLOPE)], 5)
-    assert (np.diff(rows, axis=0) != 0).all()
-    assert ((rows > 0) & (rows < 1)).all()
-
-
 def test_sparrows() -> None:
     assert [safe_producer(x, 1, 0.5, 100) for x in ROW] == pytest.approx(
         [0.98019867330676, -1.96039734661351]
@@ -123,13 +115,6 @@ def test_sparrows() -> None:
     )
     fled = [fleeing_scout(x, best, 1.2) for x, best in zip(ROW, BEST, strict=True)]
     assert fled == pytest.approx([1.1, 3.5])
-
-
-@given(some.lists(some.integers(0, 5), min_size=1))
-def test_sparrows_that_cost_the_same_stay_in_order(costs: list[int]) -> None:
-    order = np.empty(len(costs), dtype=np.int64)
-    by_cost(np.array(costs, dtype=np.float64), order)
-    assert order.tolist() == np.argsort(costs, kind="stable").tolist()
 
 
 def test_bowerbirds() -> None:
@@ -189,27 +174,6 @@ def test_eagles_move_as_plain_loops_say(seed: int, eagles: int, dimensions: int)
             assert searched[k, d] == pytest.approx(moved, abs=1e-9)
             down = share[k, d] * b + x * (own - 1.5 * m) + y * (own - 2 * b)
             assert out[k, d] == pytest.approx(down, abs=1e-9)
-
-
-def mutants(at: np.ndarray, low: float, high: float, degrees: int, centred: bool) -> np.ndarray:
-    out, bounds = np.empty_like(at), np.repeat([[low], [high]], at.shape[1], axis=1)
-    mutate(at, bounds, degrees, centred, np.random.default_rng(0), out)
-    return out
-
-
-def test_a_mutation_leaves_its_anchor_alone() -> None:
-    at = np.zeros((50, 3))
-    assert (mutants(at, -1.0, 1.0, 1, centred=False) == 0).all()
-    assert (mutants(at, 0.0, 1.0, 1, centred=True) != 0).all()
-    assert (mutants(at + 0.5, 0.0, 1.0, 1, centred=True) == 0.5).all()
-
-
-def test_a_mutation_narrows_with_the_iterations() -> None:
-    at = np.ones((20_000, 1))
-    wide, narrow = (
-        np.abs(mutants(at, -1.0, 1.0, degrees, centred=False) - 1) for degrees in (1, 100)
-    )
-    assert np.quantile(wide, 0.99) > 5 * np.quantile(narrow, 0.99)
 
 
 def sphere(positions: np.ndarray) -> np.ndarray:
@@ -287,14 +251,6 @@ def test_what_is_mutated_is_what_the_rule_says(rule: Mutated) -> None:
     assert flock.positions == pytest.approx(np.where(better[:, None], mutant, positions))
     assert flock.tally[EVALUATIONS] == (8 if rule == "population" else 4)
     assert not flock.tally[FAILED]
-
-
-@pytest.mark.parametrize(("rule", "stages"), [("population", 4), ("proposed", 3)])
-def test_the_printed_rule_needs_no_further_evaluation(rule: Mutated, stages: int) -> None:
-    problem = Problem(lower=np.full(3, -5.0), upper=np.full(3, 5.0), cost=sphere)
-    search = TbeskSearch(population=10, iterations=7, patience=0, mutated=rule)
-    found = search.minimize(problem, np.random.default_rng(0))
-    assert found.evaluations == 10 + 7 * stages * 10
 
 
 def test_the_printed_rule_does_worse_where_the_optimum_is_not_the_origin() -> None:

@@ -30,13 +30,3 @@ def test_reservoir_is_even_over_the_highest_only() -> None:
     assert counts[[1, 4]].tolist() == [0, 0]
     # 1000 each, standard deviation 27
     assert np.abs(counts[[0, 2, 3, 5]] - 1000).max() < 5 * 27
-
-
-def test_reservoir_is_repeatable() -> None:
-    scores = np.zeros(50)
-    first, second = (
-        [best(scores, "reservoir", rng) for _ in range(20)]
-        for rng in (np.random.default_rng(3), np.random.default_rng(3))
-    )
-    assert first == second
-    assert len(set(first)) > 5

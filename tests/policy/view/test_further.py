@@ -10,18 +10,15 @@ import numpy as np
 import pytest
 from replay_support import STEP_MS, workload
 
-from tracekit.base.errors import TracekitError
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.changed.more_nodes import with_more
 from tracekit.cluster.changed.multiplied import multiplied
 from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.shared import shared
 from tracekit.cluster.workload import Workload
-from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.measures import bound_steps, bounds_of
 from tracekit.replay.engine.sampling import PlainSampler
 from tracekit.replay.runs.kept import fingerprint
-from tracekit.replay.runs.run import replay
 
 STEPS = 3
 #: Use of network of three containers at each step; nothing is known of the second.
@@ -127,27 +124,3 @@ def test_a_replay_is_kept_for_the_use_it_was_of() -> None:
     assert fingerprint(recording()) == fingerprint(recording())
     assert fingerprint(recording()) != fingerprint(recording(NET + 1))
     assert fingerprint(recording()) != fingerprint(recording(None))
-
-
-@pytest.mark.parametrize("policy", ["worst_fit", "random", "best_fit"])
-def test_the_same_seed_gives_the_same_bits(policy: str) -> None:
-    runs = [replay(recording(), [parse_policy(policy)], seed=4) for _ in range(2)]
-    assert runs[0].steps.equals(runs[1].steps)
-    assert runs[0].summary.equals(runs[1].summary)
-
-
-@pytest.mark.parametrize(
-    ("further", "said"),
-    [
-        (NET[:2], r"further_usage has shape \(1, 2, 3\), expected \(1, 3, 3\)"),
-        (-NET, "use of net_kbit is -50, expected 0 or more"),
-    ],
-)
-def test_use_that_is_none_is_refused(further: np.ndarray, said: str) -> None:
-    with pytest.raises(TracekitError, match=said):
-        recording(further)
-
-
-def test_use_of_no_column_is_refused() -> None:
-    with pytest.raises(TracekitError, match="further_used is "):
-        dataclasses.replace(recording(), further_used=(1,))

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from tracekit.base.errors import TracekitError
-from tracekit.commands.shell import run
-from tracekit.replay.cases.kinds import all_kinds
 from tracekit.replay.cases.scoring import score_file
 
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*_*.json"))
@@ -80,31 +78,6 @@ def refused(file: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        (("inputs", "nodes", 0, "allocatable", "cpu_milli"), "4000", "is '4000', expected a whole"),
-        (("inputs", "nodes", 0, "allocatable", "cpu_milli"), 10**30, "from 0 to 9,007"),
-        (("inputs", "nodes"), {}, "inputs.nodes is an object, expected a list"),
-        (("inputs", "pod", "containers"), 3, "inputs.pod.containers is 3, expected a list"),
-        (("expected", "tolerance"), "a", "expected.tolerance is 'a', expected a number"),
-        (("policy",), 7, "policy is 7, expected text"),
-    ],
-)
-def test_the_line_names_file_case_and_field(
-    field: tuple[Any, ...], value: Any, message: str, tmp_path: Path, capsys: Any
-) -> None:
-    case = next(one for one in cases() if one["kind"] == "score" and "pod" in one["inputs"])
-    case = damaged(damaged(case, ("name",), "mine"), field, value)
-    file = tmp_path / "cases.json"
-    file.write_text(json.dumps({"cases": [case]}))
-    assert run(["explain", str(file)]) == 2
-    first, hint = capsys.readouterr().err.splitlines()
-    assert first.startswith(f"error: {file}: case 1 'mine': ")
-    assert message in first
-    assert hint.startswith(" hint: a case is")
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ('{"kind": "max_variance", "inputs": {"m1": NaN}}', "is not JSON: NaN is no number"),
@@ -119,7 +92,3 @@ def test_what_is_no_case_is_refused(text: str, message: str, tmp_path: Path) -> 
     file.write_text(text)
     with pytest.raises(TracekitError, match=message):
         score_file(file)
-
-
-def test_every_kind_states_what_it_reads() -> None:
-    assert all(kind.inputs for kind in all_kinds().values())

@@ -47,27 +47,6 @@ def ten(*arrivals_ms: int) -> list[tuple[int, int, int]]:
     return [(at, END_MS, 0) for at in arrivals_ms]
 
 
-def test_none_holds_a_node_before_as_many_exist_as_are_needed() -> None:
-    """PreFilter: the single pod that comes meanwhile finds a place."""
-    pods = sorted([*ten(*[0] * 9, 5000), (1000, 4000, -1)])
-    load = gangs(10, pods, gang_wait_ms=60_000, gang_backoff_ms=30_000)
-    outcome = run(load)
-    single = [gang for _, _, gang in pods].index(-1)
-    assert outcome.time_ms[single] == 1000
-    # and no back-off has begun, as none was tried
-    assert set(np.delete(outcome.time_ms, single)) == {5000}
-    # and no policy is told to leave them waiting, as none can place them
-    assert outcome.steps["pending"].to_list()[:6] == [0] * 6
-
-
-@pytest.mark.parametrize(("places", "held"), [(9, True), (8, False)])
-def test_nodes_are_held_while_at_most_a_tenth_is_missing(places: int, held: bool) -> None:
-    pods = [*ten(*[0] * 10), (1000, END_MS, -1)]
-    outcome = run(gangs(places, pods, gang_wait_ms=7000))
-    assert outcome.time_ms[10] == (7000 if held else 1000)
-    assert outcome.node[:10].tolist() == [-1] * 10
-
-
 def test_who_leaves_while_its_gang_holds_nodes_has_not_begun() -> None:
     """Nine hold nodes, one of them leaves, a tenth place comes: nine began where ten must."""
     pods = [(0, 3000, -1), (0, 2000, 0), *ten(*[0] * 9)]
@@ -96,12 +75,6 @@ def test_who_waits_because_a_gang_held_its_node_is_told_so() -> None:
         (10, {"gang": 1}),
         (1, {HELD: 1}),
     ]
-
-
-def test_members_that_do_not_stand_together_in_the_queue_are_tried_together() -> None:
-    pods = [(0, 3000, -1), (0, END_MS, 0), (10, END_MS, -1), (20, END_MS, 0)]
-    assert run(gangs(2, pods, minimum=2)).time_ms[[1, 3]].tolist() == [-1, -1]
-    assert run(gangs(3, pods, minimum=2)).time_ms[[1, 3]].tolist() == [3000, 3000]
 
 
 @dataclass

@@ -44,30 +44,6 @@ def test_a_whole_timeline() -> None:
     ]
 
 
-def test_what_is_too_large_waits_for_ever_and_then_departs() -> None:
-    load = workload([(100, 100)], [(0, 2000, 101, 1), (0, 9000, 100, 1)])
-    outcome = run(load)
-    assert outcome.node.tolist() == [-1, 0]
-    assert timeline(outcome, "placed", "pending") == [(1, 1), (1, 1), (1, 0), (1, 0)]
-    assert load.too_large().tolist() == [0]
-
-
-def test_a_departure_makes_room_for_an_arrival_at_the_same_time() -> None:
-    load = workload([(100, 100)], [(0, 1000, 100, 1), (1000, 9000, 100, 1)])
-    assert run(load).time_ms.tolist() == [0, 1000]
-
-
-def test_who_waits_longest_goes_first_and_the_smaller_may_pass() -> None:
-    """50 free again at 1000: c1 (60) still waits, c2 (50) passes it."""
-    load = workload(
-        [(100, 100)],
-        [(0, 1000, 50, 1), (0, 9000, 50, 1), (100, 9000, 60, 1), (200, 9000, 50, 1)],
-    )
-    outcome = run(load)
-    assert outcome.node.tolist() == [0, 0, -1, 0]
-    assert outcome.time_ms.tolist() == [0, 0, -1, 1000]
-
-
 def test_a_life_between_two_samples_is_placed_but_never_measured() -> None:
     outcome = run(workload([(100, 100)], [(0, 9000, 1, 1), (100, 200, 50, 50)]))
     assert outcome.node.tolist() == [0, 0]
@@ -128,32 +104,3 @@ def test_capacity_and_containers_are_conserved(policy: str, load: Workload) -> N
     outcome = engine.run(check)
     assert checked == len(load.times_ms)
     assert ((outcome.node >= 0) == (outcome.time_ms >= 0)).all()
-
-
-@pytest.mark.slow
-@given(workloads())
-def test_the_engine_does_as_a_slow_reading_of_the_rules(load: Workload) -> None:
-    """First fit written out millisecond by millisecond, in plain Python."""
-    where: dict[int, int] = {}
-    placed: dict[int, tuple[int, int]] = {}
-    waiting: list[int] = []
-
-    def place(index: int, now: int) -> bool:
-        for node in range(load.nodes):
-            left = load.capacity[node] - sum(load.request[i] for i, n in where.items() if n == node)
-            if (load.request[index] <= left).all() or not load.request[index].any():
-                where[index], placed[index] = node, (node, now)
-                return True
-        return False
-
-    for now in range(4000):
-        gone = [i for i in range(load.containers) if load.departure_ms[i] == now]
-        freed = [i for i in gone if where.pop(i, None) is not None]
-        waiting = [i for i in waiting if i not in gone]
-        if freed:
-            waiting = [i for i in waiting if not place(i, now)]
-        arrivals = [i for i in range(load.containers) if load.arrival_ms[i] == now]
-        waiting += [i for i in arrivals if not place(i, now)]
-    outcome = run(load)
-    found = zip(outcome.node.tolist(), outcome.time_ms.tolist(), strict=True)
-    assert list(found) == [placed.get(i, (-1, -1)) for i in range(load.containers)]

@@ -48,23 +48,6 @@ def four() -> Workload:
     return dataclasses.replace(load, domains=domains_of({"zone": ["a", "b", "b"]}))
 
 
-def test_what_ran_there_is_evicted_and_placed_again() -> None:
-    outcome = run(happening(four(), "lost=n0@2s"))
-    assert outcome.node.tolist() == [2, 2, 1, 1]
-    assert outcome.time_ms.tolist() == [2000, 2000, 0, 0]
-    assert outcome.taken_off.evicted.tolist() == [0, 1]
-    assert outcome.steps["placed"].to_list() == [4] * 6
-
-
-def test_what_finds_no_other_node_waits_and_is_counted() -> None:
-    load = happening(four(), "lost=zone:b@2s")
-    outcome = run(load)
-    assert outcome.steps["pending"].to_list() == [0, 0, 2, 2, 2, 2]
-    assert outcome.taken_off.unplaced_after_loss.tolist() == [2, 3]
-    row = replay(load, [parse_entrant("first_fit")], seed=0).summary.row(0, named=True)
-    assert (row["evicted_by_loss"], row["unplaced_after_loss"]) == (2, 2)
-
-
 @pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
 def test_who_waits_until_it_departs_found_no_other_node(placer: MakePlacer) -> None:
     """c1 waits from 2 s until it leaves at 4 s; c2 finds room once c0 left; c3 waits to the end."""

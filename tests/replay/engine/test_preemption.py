@@ -157,26 +157,6 @@ def test_at_the_end_nobody_waits_who_could_evict(
     assert outcome.node.tolist() == run(load, policy).node.tolist()
 
 
-def test_the_node_that_loses_least_is_taken_and_the_evicted_are_tried_elsewhere() -> None:
-    # n1 and n2 lose priority 1 both; that on n2 has run for less time, and finds room on n3
-    rows: list[Row] = [(0, 9000, 4, 0), (1, 9000, 4, 0), (2, 9000, 2, 0), (3, 9000, 3, 0)]
-    load = urgent([*rows, (1500, 9000, 5, 0)], [5, 1, 1, 2, 9], nodes=4)
-    outcome = run(load, "worst_fit")
-    assert outcome.node.tolist() == [0, 1, 3, 3, 2]
-    assert outcome.taken_off.preempted.tolist() == [2]
-    calm = run(dataclasses.replace(load, preemption=None), "worst_fit")
-    assert calm.node.tolist() == [0, 1, 2, 3, -1]
-    assert not len(calm.taken_off.preempted)
-
-
-def test_who_evicts_nobody_waits() -> None:
-    load = urgent([(0, 9000, SIZE, 0), (1, 9000, SIZE, 0)], [0, 5], nodes=1)
-    assert run(load).taken_off.preempted.tolist() == [0]
-    load = dataclasses.replace(load, evicts_nobody=np.array([False, True]))
-    waits = run(load)
-    assert (waits.node.tolist(), waits.taken_off.preempted.tolist()) == ([0, -1], [])
-
-
 def test_groups_hold_when_somebody_is_evicted() -> None:
     """c2 may not join c0, and n1 is full of higher priority: so it takes the place of c0."""
     load = urgent([(0, 9000, 1, 0), (1, 9000, 6, 0), (1500, 9000, 1, 0)], [0, 9, 5], nodes=2)

@@ -101,19 +101,6 @@ def test_members_that_leave_while_they_wait_leave_room_for_their_gang(
     assert list(pairs) == [placed.get(i, (-1, -1)) for i in range(load.containers)]
 
 
-@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
-@pytest.mark.parametrize("minimum", [None, 0, 3])
-def test_a_gang_is_tried_again_when_one_that_waits_leaves(
-    placer: MakePlacer, minimum: int | None
-) -> None:
-    """c0 leaves at 600 ms, and nothing else happens: c1 and c2 fit, which are all that are left."""
-    load = workload([(4, 9)], [(0, 600, 2, 1), (0, 9000, 2, 1), (0, 9000, 2, 1)], steps=2)
-    least = None if minimum is None else np.full(3, minimum)
-    load = dataclasses.replace(load, gang=np.zeros(3, np.int64), gang_minimum=least)
-    outcome = Engine(load, parse_policy("first_fit"), np.random.default_rng(1), placer=placer).run()
-    assert outcome.time_ms.tolist() == [-1, *([-1, -1] if minimum else [600, 600])]
-
-
 class Slow:
     """First fit event by event, with nothing kept but who is where."""
 
@@ -295,65 +282,6 @@ def test_levelling_moves_another_than_the_daemon() -> None:
     assert outcome.steps["moves"].sum() == 1
 
 
-def test_the_higher_priority_goes_first_among_those_that_wait() -> None:
-    load = workload([(10, 10)], [(0, 1000, 9, 1), (1, 9000, 9, 1), (2, 9000, 9, 1),
-                                 (3, 9000, 9, 1)])  # fmt: skip
-    load = dataclasses.replace(load, priority=np.array([0, 1, 2, 2]))
-    assert run(load).node.tolist() == [0, -1, 0, -1]
-    assert run(dataclasses.replace(load, priority=None)).node.tolist() == [0, 0, -1, -1]
-
-
-@pytest.mark.parametrize(
-    ("minimum", "expected"), [(None, [-1, -1, -1]), (3, [-1, -1, -1]), (2, [0, 0, -1])]
-)
-def test_a_gang_runs_when_its_minimum_does(minimum: int | None, expected: list[int]) -> None:
-    load = workload([(10, 10)], [(0, 9000, 4, 1)] * 3)
-    needed = None if minimum is None else np.full(3, minimum)
-    load = dataclasses.replace(load, gang=np.zeros(3, np.int64), gang_minimum=needed)
-    assert run(load).node.tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("minimum", "leaves", "expected"),
-    [
-        # one left before there was room: of three that must run together two are left, for ever
-        ([3] * 3, 200, [-1, -1, -1]),
-        # where no minimum is stated all that are left are enough
-        (None, 200, [-1, 0, 0]),
-        ([2] * 3, 200, [-1, 0, 0]),
-        # all three are still there as room comes
-        ([3] * 3, 301, [0, 0, 0]),
-    ],
-)
-@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
-def test_a_gang_of_which_too_few_are_left_never_begins(
-    minimum: list[int] | None, leaves: int, expected: list[int], placer: MakePlacer
-) -> None:
-    """Two ran of which three must run together."""
-    load = workload(
-        [(10, 10)],
-        [(0, 300, 10, 1), (30, leaves, 2, 1), (30, 9000, 2, 1), (30, 9000, 2, 1)],
-        steps=1,
-    )
-    least = None if minimum is None else np.array([0, *minimum])
-    load = dataclasses.replace(load, gang=np.array([-1, 0, 0, 0]), gang_minimum=least)
-    policy = parse_policy("first_fit")
-    engine = Engine(load, policy, np.random.default_rng(0), placer=placer)
-    assert engine.run().node.tolist()[1:] == expected
-
-
-def test_a_gang_that_has_begun_takes_in_who_comes_after_others_left() -> None:
-    load = workload(
-        [(10, 10)],
-        [(0, 300, 4, 1), (0, 400, 4, 1), (500, 9000, 9, 1), (600, 9000, 1, 1)],
-        steps=1,
-    )
-    load = dataclasses.replace(
-        load, gang=np.array([0, 0, -1, 0]), gang_minimum=np.array([2, 2, 0, 2])
-    )
-    assert run(load).time_ms.tolist() == [0, 0, 500, 600]
-
-
 @pytest.mark.parametrize("start", ["empty", "observed"])
 @pytest.mark.parametrize("minimum", [None, 2, 3])
 @pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
@@ -387,12 +315,6 @@ def test_production_runs_the_same_with_and_without_gangs(
     held, without = run(load, "observed"), run(free, "observed")
     assert held.time_ms.tolist() == without.time_ms.tolist()
     assert held.steps.equals(without.steps)
-
-
-def test_a_gang_waits_for_those_that_come_later() -> None:
-    load = workload([(10, 10)], [(0, 9000, 4, 1), (500, 9000, 4, 1), (700, 9000, 2, 1)])
-    load = dataclasses.replace(load, gang=np.array([3, 3, -1]))
-    assert run(load).time_ms.tolist() == [500, 500, 700]
 
 
 def test_the_constraint_that_closed_a_node_is_named() -> None:

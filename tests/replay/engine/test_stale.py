@@ -24,7 +24,6 @@ from tracekit.policy.schedulers import Schedulers
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.stale import StalePlacer
-from tracekit.replay.runs.one import replay_one
 
 rows_of = some.lists(
     some.tuples(
@@ -142,14 +141,6 @@ def test_with_a_new_view_at_each_decision_several_place_as_one(
     several = replayed(load, name, Schedulers(number=3, cache_age_ms=0))
     assert several.node.tolist() == alone.node.tolist()
     assert several.conflicts == 0
-
-
-def test_a_conflict_is_counted_and_decided_again() -> None:
-    """Both see an empty first node, which has room for one; the third is of the first scheduler."""
-    load = workload([(100, 100)] * 3, [(at, 9000, 60, 60) for at in (10, 20, 30)])
-    found = replay_one(load, parse_entrant("first_fit+schedulers[cache_age_ms=1000]"), 0)
-    assert (found.row["conflicts"], found.row["pending"]) == (2, 0)
-    assert found.placements["node"].to_list() == [0, 1, 2]
 
 
 def test_an_entrant_is_spelled_as_it_is_read() -> None:

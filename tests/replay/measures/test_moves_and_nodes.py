@@ -69,12 +69,6 @@ def test_moves_while_the_cluster_fills_count(
     assert counted(row) == moves
 
 
-def test_a_run_that_never_fills_up_counts_every_step() -> None:
-    row = summarize(replayed([[0], [], [], [], []], settled=99))
-    assert counted(row) == (1, 0, 0)
-    assert row["nodes_used_end"] == 1
-
-
 def test_nodes_that_are_emptied_later_are_told() -> None:
     load = workload([(100, 100), (2, 2)], [(0, 10**9, 1, 1)] * 3, steps=6)
     load = dataclasses.replace(load, pinned=np.array([0, 1, 1]))

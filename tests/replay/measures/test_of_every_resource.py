@@ -16,7 +16,6 @@ from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view import room
 from tracekit.policy.view.room import Room, measured_names, typical_shapes
-from tracekit.policy.view.sampled import addable, requested_on
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.fast.sampling import CompiledSampler
 from tracekit.replay.measures import find_measure, measures_in, resources_in
@@ -109,26 +108,6 @@ def test_both_samplers_give_the_same_bits(load: Workload) -> None:
     assert all(np.array_equal(one, other) for one, other in zip(*use, strict=True))
 
 
-def test_a_typical_container_that_no_longer_fits_strands_what_is_free() -> None:
-    # a node of 10 and 10: after 6 and 2 who asks for 5 and 1 does not fit, for 1 and 1 does
-    load = workload([(10, 10)], [(0, 9000, 6, 2), (0, 9000, 5, 1), (0, 9000, 1, 1)], steps=1)
-    found = PlainSampler(load)
-    list(found.sample(np.array([True, False, False]), np.zeros(3, dtype=np.int64), range(1)))
-    told = found.measures()
-    # neither the 6 and 2 nor the 5 and 1 fit: two of three
-    assert told["cpu_stranded_share"].tolist() == pytest.approx([2 / 3 * 4 / 10])
-    assert told["memory_stranded_share"].tolist() == pytest.approx([2 / 3 * 8 / 10])
-    assert np.isnan(told["debris_full_fraction"]).all()
-
-
-def test_a_node_that_one_resource_closes_leaves_its_debris() -> None:
-    load = workload([(10, 10), (10, 10)], [(0, 9000, 10, 2), (0, 9000, 5, 1)], steps=1)
-    found = PlainSampler(load)
-    list(found.sample(np.array([True, True]), np.array([0, 1]), range(1)))
-    # node 0 is out of cpu and has 8 of 10 of memory; node 1 takes the small one
-    assert found.measures()["debris_full_fraction"].tolist() == pytest.approx([(0.0 + 0.8) / 2])
-
-
 @given(some.integers(1, 400))
 def test_the_percentile_is_the_least_that_99_of_100_do_not_exceed(nodes: int) -> None:
     rank = rank_of(nodes)
@@ -175,15 +154,6 @@ def test_room_over_many_stretches_is_room_of_one_after_another() -> None:
         slowly = [other.closed(at) for at in requested]
         assert closed.tolist() == [of.tolist() for of, _ in slowly]
         assert full.tolist() == [of.tolist() for _, of in slowly]
-
-
-@pytest.mark.parametrize("most", [10**6, 2**54])
-def test_requests_are_added_up_exactly(most: int) -> None:
-    rng = np.random.default_rng(1)
-    request = rng.integers(0, most, (50, 3))
-    at, node = np.arange(0, 50, 2), rng.integers(0, 4, 25)
-    expected = [sum(request[at[node == n]], start=np.zeros(3, dtype=np.int64)) for n in range(4)]
-    assert np.array_equal(requested_on(addable(request), at, node, 4), expected)
 
 
 def test_measures_are_found_by_their_names() -> None:

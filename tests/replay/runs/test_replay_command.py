@@ -107,17 +107,6 @@ def test_what_is_refused(
     assert not (tmp_path / "run").exists()
 
 
-def test_what_fits_no_node_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made, out = "paper000[nodes={},containers={},target_alloc_fraction=1]", str(tmp_path / "run")
-    arguments = ["--policy", "first_fit", "--out", out]
-    assert run(["replay", "--workload", made.format(5, 4), *arguments]) == 0
-    answer = read_answer(Path(out))
-    assert answer is not None
-    assert [one.value for one in answer.of("remark") if one.because == "too_large"] == [2]
-    assert run(["replay", "--workload", made.format(5, 6), *arguments]) == 2
-    assert "'paper000'" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"

@@ -15,7 +15,6 @@ from replay_support import workload
 from threadpoolctl import threadpool_info, threadpool_limits
 from workload_support import parquet_folder
 
-from tracekit.base.errors import TracekitError
 from tracekit.base.progress import Silent
 from tracekit.commands import _replaying as verb
 from tracekit.commands.replay import replay
@@ -238,9 +237,3 @@ class Told(Silent):
     def stage(self, text: str, *, then: str = "") -> None:
         if not then:  # what is remarkable, not what is under way
             self.stages.append(text)
-
-
-def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
-    load = parquet_folder(tmp_path / "load")
-    with pytest.raises(TracekitError, match="no engine 'sprak'"):
-        replay(None, POLICIES, out=tmp_path / "run", workload=load, engine="sprak")

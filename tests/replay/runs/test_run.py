@@ -15,7 +15,6 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import stream
 from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import all_policies
-from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.runs.run import Run, choose_policies, replay
 from tracekit.replay.runs.run_folder import (
     decisions_without_use,
@@ -32,21 +31,6 @@ FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parque
 
 def run(*names: str, load: Workload = LOAD, seed: int = 0) -> Run:
     return replay(load, choose_policies(names, load), seed=seed)
-
-
-def test_production_and_the_bound_are_always_there() -> None:
-    made = run("first_fit", "first_fit")
-    assert made.summary["policy"].to_list() == ["observed", "first_fit", "bound"]
-    assert made.steps.schema == {"policy": pl.String, **step_schema()}
-    assert made.steps.height == 3 * len(LOAD.times_ms)
-    assert made.placements.height == 2 * LOAD.containers
-
-
-def test_all_is_every_policy() -> None:
-    names = [str(policy) for policy in choose_policies(["all", RESERVOIR], LOAD)]
-    assert names[0] == "observed"
-    assert {"balanced_allocation", "first_fit", "least_allocated", RESERVOIR} <= set(names)
-    assert len(names) == len(set(names))
 
 
 def test_common_are_ten() -> None:
@@ -79,15 +63,6 @@ def test_every_gap_is_at_least_zero() -> None:
     gaps = summary.select(pl.col("^.*_gap.*$"))
     assert gaps.width == 13
     assert min(value for value in gaps.min().row(0)) >= 0
-
-
-def test_placements_name_the_nodes() -> None:
-    load = workload([(10, 10)], [(0, 9000, 8, 8), (5, 9000, 8, 8)])
-    placed = run("first_fit", load=load).placements
-    assert placed.rows() == [
-        ("first_fit", "c0", "s0", "n0", 0, "placed"),
-        ("first_fit", "c1", "s1", None, None, "pending"),
-    ]  # fmt: skip
 
 
 def test_what_is_pinned_is_no_decision_without_use() -> None:
@@ -161,10 +136,3 @@ def test_a_run_folder_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
         write_run(run("first_fit"), mine)
     assert (mine / "thesis.txt").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "run"]
-
-
-def test_timing_counts_decisions() -> None:
-    timing = run("first_fit").timing.filter(pl.col("policy") == "first_fit").row(0, named=True)
-    assert timing["decisions"] == LOAD.containers
-    assert np.isfinite(timing["latency_p95_ms"])
-    assert timing["latency_p50_ms"] <= timing["latency_p95_ms"]

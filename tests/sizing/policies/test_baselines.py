@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from sizing_support import PERIOD_MS, random_set, set_of
+from sizing_support import random_set, set_of
 
 from tracekit.sizing.policies.exponential_forecast import ExponentialForecast
 from tracekit.sizing.policies.oracle import Oracle
@@ -53,15 +52,3 @@ def test_forecast_is_the_weighted_mean_and_deviation() -> None:
     wanted = (mean + 2 * np.sqrt(square - mean**2)) * 1.5
     expected = np.clip(np.ceil(wanted - 1e-9), 1, 4)
     assert simulation.arrays.limits[:, 40].tolist() == expected.tolist()
-
-
-def test_forecast_answers_an_overflow_with_the_next_size() -> None:
-    need = np.full((1, 4, 2), 2.5)
-    simulation = Simulation(set_of(need), ROOMY)
-    simulate(simulation, ExponentialForecast(margin=0.0), rng=np.random.default_rng(0))
-    assert simulation.arrays.limits[0, :, 0].tolist() == [1, 2, 3, 3]
-
-
-@pytest.mark.parametrize("period_ms", [PERIOD_MS])
-def test_sets_carry_their_period(period_ms: int) -> None:
-    assert int(np.diff(random_set(1).times_ms)[0]) == period_ms

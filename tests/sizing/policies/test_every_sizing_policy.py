@@ -9,7 +9,6 @@ import pytest
 from sizing_support import random_set
 
 from tracekit.base import parameters
-from tracekit.base.errors import TracekitError
 from tracekit.commands.listing import listing
 from tracekit.sizing.network.weights import Model, layer_shapes
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
@@ -88,9 +87,3 @@ def test_only_the_oracle_knows_what_comes(name: str) -> None:
 def test_a_policy_that_peeks_is_stopped() -> None:
     with pytest.raises(PermissionError, match="coming"):
         View(Simulation(random_set(1), SETTINGS)).ahead()
-
-
-def test_an_unknown_name() -> None:
-    with pytest.raises(TracekitError, match="'orcale'") as caught:
-        parse_sizing_policy("orcale")
-    assert "'oracle'" in str(caught.value.hint)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import read_study
 from tracekit.cluster.source import source_of
-from tracekit.commands.shell import run
 from tracekit.sizing.policies import parse_sizing_policy
 from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.frames import services_of
@@ -163,18 +161,6 @@ def test_totals_are_the_sums_of_services(sized: Path) -> None:
     both = study.frames["policies"].join(summed, on=["policy", "resource"], suffix="_summed")
     for name in ("freed", "above_share", "services_at_risk"):
         assert both[name].to_list() == pytest.approx(both[f"{name}_summed"].to_list())
-
-
-def test_json_has_every_row(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    policy = ["--policy", "vertical_pod_autoscaler"]
-    assert run(["requests", str(store), *policy, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["schema"] == "tracekit/size-by-use/1"
-    assert {row["policy"] for row in told["services"]} == {"now", "vertical_pod_autoscaler"}
-    assert told["subject"] == "vertical_pod_autoscaler"
-    bound = [row for row in told["services"] if row["recommended"] is not None]
-    assert bound
-    assert all(row["lower"] < row["recommended"] < row["upper"] for row in bound)
 
 
 def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> None:

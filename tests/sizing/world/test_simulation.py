@@ -12,7 +12,6 @@ from hypothesis import strategies as some
 from plain_sizing import PlainSimulation
 from sizing_support import random_set, set_of
 
-from tracekit.base.errors import TracekitError
 from tracekit.sizing.world.room import INFEASIBLE, KEPT, MOVED, RESIZED
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet
@@ -78,24 +77,6 @@ def test_an_overflow_ends_the_cycle_at_once() -> None:
     assert simulation.cycles.tolist() == [3]
 
 
-def test_what_is_served_ends_at_the_limit() -> None:
-    simulation = Simulation(set_of(np.full((1, 3, 2), 2.5)), Settings(cycle_periods=3))
-    simulation.apply(np.array([[1.2, 4.0]]))
-    simulation.advance()
-    assert simulation.arrays.served[0, 0].tolist() == [2.0, 2.5]
-    assert simulation.arrays.share[0, 0].tolist() == [1.0, 2.5 / 4]
-    assert simulation.arrays.overflowed[0].tolist() == [True, False]
-
-
-def test_a_need_above_the_largest_size_overflows_for_ever() -> None:
-    simulation = Simulation(set_of(np.full((1, 6, 2), 5.0)), Settings(cycle_periods=3))
-    while not simulation.done:
-        simulation.apply(np.array([[5.0, 5.0]])[: len(simulation.due)])
-        simulation.advance()
-    assert simulation.overflow_cycles.tolist() == simulation.cycles.tolist() == [6]
-    assert simulation.arrays.limit[0].tolist() == [4.0, 4.0]
-
-
 def test_outcomes_of_resizing() -> None:
     simulation = Simulation(
         set_of(np.full((26, 4, 2), 0.5)), Settings(cycle_periods=2, nodes=3, node_scale=1)
@@ -105,33 +86,6 @@ def test_outcomes_of_resizing() -> None:
     assert set(first.tolist()) == {RESIZED, MOVED, INFEASIBLE}
     simulation.advance()
     assert set(simulation.apply(simulation.arrays.limit[simulation.due]).tolist()) == {KEPT}
-
-
-def test_possible_sizes_are_those_that_fit() -> None:
-    simulation = Simulation(set_of(np.full((30, 4, 2), 0.5)), Settings(nodes=1, node_scale=1))
-    simulation.apply(np.tile([1.0, 1.0], (30, 1)))
-    simulation.advance()
-    could = simulation.possible(simulation.due)
-    sizes = simulation.settings.sizes()
-    # 48 cores and GB on the node, 30 taken: everything fits one of them
-    assert could.all()
-    simulation.apply(np.vstack([np.tile([4.0, 4.0], (6, 1)), np.tile([1.0, 1.0], (24, 1))]))
-    assert sizes[simulation.possible(np.array([29]))[0]].tolist() == [[1.0, 1.0]]
-
-
-def test_too_many_containers_for_the_nodes() -> None:
-    with pytest.raises(TracekitError, match="49 containers"):
-        Simulation(set_of(np.ones((49, 3, 2))), Settings(nodes=1, node_scale=1))
-
-
-def test_a_container_that_had_its_steps_is_never_due_again() -> None:
-    simulation = Simulation(set_of(np.full((2, 40, 2), 0.5)), Settings(cycle_periods=5))
-    simulation.reset(steps=3)
-    while not simulation.done:
-        simulation.apply(np.ones((len(simulation.due), 2)))
-        simulation.advance()
-    assert simulation.cycles.tolist() == [3, 3]
-    assert simulation.now == 15
 
 
 def test_a_part_that_begins_later_sees_later_needs() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tracekit.base.errors import TracekitError
 from tracekit.policy.parse import get_policy
 from tracekit.replay.cases.case import Question
 from tracekit.replay.cases.kinds import all_kinds
@@ -70,52 +69,8 @@ def test_defaults(
     assert "watcher_address" not in found
 
 
-def test_allocatable_defaults() -> None:
-    found = answered("defaults", {"args": {}}, ALLOCATABLE)["args"]
-    assert found == {"mode": "Least", "resources": {"cpu": 1 << 20, "memory": 1}}
-
-
 def one(**requests: int) -> dict[str, Any]:
     return {"requests": requests, "limits": {}}
-
-
-EFFECTIVE = [
-    ({"containers": [one(cpu_milli=1), one(cpu_milli=2)]}, 3),
-    ({"containers": [one(cpu_milli=1)], "init_containers": [one(cpu_milli=5)]}, 5),
-    # a sidecar is an init container like any other, neither added nor kept
-    ({"containers": [one(cpu_milli=4)], "sidecars": [one(cpu_milli=3)]}, 4),
-    ({"containers": [], "overhead": {"cpu_milli": 7}}, 7),
-]
-
-
-@pytest.mark.parametrize(("pod", "cpu"), EFFECTIVE)
-def test_pod_effective_resource(pod: dict[str, Any], cpu: int) -> None:
-    found = answered("pod_effective_resource", {"pod": pod, "which": "requests"})
-    assert found == {"cpu_milli": cpu, "memory_bytes": 0}
-
-
-BETAS = [
-    ("beta_new", {"alpha": 0, "beta": 1}, {"valid": False}),
-    ("beta_match_moments", {"m1": 0.5, "m2": 0.3}, {"ok": True, "alpha": 2.0, "beta": 2.0}),
-    ("beta_match_moments", {"m1": 0.5, "m2": 0.5}, {"ok": False}),  # the variance is the largest
-    ("beta_match_moments", {"m1": 1.5, "m2": 0.5}, {"ok": False}),
-    ("beta_pdf", {"alpha": -1, "beta": 1, "x": 0.5}, {"value": 0.0}),
-    ("beta_pdf", {"alpha": 2, "beta": 2, "x": 1.5}, {"value": 0.0}),
-    ("beta_pdf", {"alpha": 1, "beta": 1, "x": 0.0}, {"value": 1.0}),
-    ("beta_cdf", {"alpha": 2, "beta": 2, "x": 0.5}, {"value": 0.5}),
-    ("beta_cdf", {"alpha": 2, "beta": 2, "x": 1.5}, {"value": 0.0}),
-    ("max_variance", {"m1": 1}, {"value": 0.0}),
-    (
-        "beta_summary",
-        {"alpha": 1, "beta": 1},
-        {"mean": 0.5, "variance": 1 / 12, "m1": 0.5, "m2": 1 / 3, "m3": 0.25},
-    ),
-]
-
-
-@pytest.mark.parametrize(("kind", "inputs", "expected"), BETAS)
-def test_beta(kind: str, inputs: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert answered(kind, inputs) == pytest.approx(expected)
 
 
 def node(name: str, cpu: int) -> dict[str, Any]:
@@ -163,35 +118,6 @@ def test_old_overhead_counts_whole_cores_as_millicores() -> None:
     assert answered("score", inputs, "k8s_least_requested_legacy") == {"scores": {"a": 89}}
 
 
-def test_volumes_count_where_a_node_limits_them() -> None:
-    inputs = {
-        "nodes": [{**node("a", 100), "allocatable_volumes": 4}, node("b", 100)],
-        "pod": {"containers": [one(cpu_milli=50, memory_bytes=20)]},
-        "requested_volumes": 2,
-        "args": {"max_score": 100, "include_volumes": True},
-    }
-    # a: variance of .5, .2, .5 is .02; b: distance .3
-    assert answered("score", inputs, "k8s_balanced_allocation_legacy") == {
-        "scores": {"a": 98, "b": 70}
-    }
-    inputs["args"] = {"max_score": 100, "include_volumes": False}
-    assert answered("score", inputs, "k8s_balanced_allocation_legacy") == {
-        "scores": {"a": 70, "b": 70}
-    }
-
-
-def test_an_old_balance_of_another_scale_is_refused() -> None:
-    with pytest.raises(TracekitError, match="max_score"):
-        answered("score", {"args": {"max_score": 50}}, "k8s_balanced_allocation_legacy")
-
-
-def test_a_kind_of_another_policy_is_refused() -> None:
-    with pytest.raises(TypeError, match="first_fit"):
-        answered("power_model_lookup", {"node": "a"})
-    with pytest.raises(TypeError, match="first_fit"):
-        answered("compute_risk", {"resource": "cpu"})
-
-
 def test_normalized_scores_show_what_they_were_before() -> None:
     inputs = {"nodes": [node("a", 100), node("b", 300)], "pod": {"containers": []}}
     question = Question(name="one", inputs=inputs, policy=lambda: get_policy(ALLOCATABLE))
@@ -216,17 +142,6 @@ def test_a_pod_bound_within_a_minute_of_the_windows_end_counts(time_s: int, scor
     }
     # 40 % is the target; with the recent pod 50 %: 40 * 50 / 60
     assert answered("score", inputs, TLP) == {"scores": {"a": score}}
-
-
-def test_no_capacity_has_neither_mean_nor_deviation() -> None:
-    stats = {"capacity": 0, "req": 10, "used_avg": 40, "used_stdev": 36}
-    assert answered("mu_sigma", {"stats": stats}) == {"mu": 0.0, "sigma": 0.0}
-
-
-def test_a_falling_line_is_cut_toward_zero() -> None:
-    inputs = {"points": [[0, 10], [3, 0]], "p": [1, 2]}
-    assert answered("broken_linear", inputs) == {"values": [7, 4]}
-    assert answered("broken_linear", {"points": [[5, 3]], "p": [0, 9]}) == {"values": [3, 3]}
 
 
 def test_peaks_charges_nothing_for_what_would_not_fit() -> None:

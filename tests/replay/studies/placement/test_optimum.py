@@ -11,11 +11,10 @@ from hypothesis import strategies as some
 from optimum import fewest_nodes, lowest_imbalance, lowest_peak
 from replay_support import workload
 
-from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds import nodes as node_bound_module
 from tracekit.replay.bounds.measures import bound_steps
-from tracekit.replay.bounds.nodes import fit_counts, linear_bound, volume_bound
+from tracekit.replay.bounds.nodes import linear_bound, volume_bound
 from tracekit.replay.runs.run import choose_policies, replay
 
 sizes = some.tuples(some.integers(1, 60), some.integers(1, 60))
@@ -105,12 +104,6 @@ def test_node_bounds_by_hand(
     assert fewest_nodes(load, 0) == best
 
 
-def test_the_program_sees_what_volume_does_not() -> None:
-    """Containers of 60 on nodes of 100 go one to a node; their volume is 1.8 nodes."""
-    assert volume_bound(np.array([(60, 1)] * 3), np.array([(100, 100)] * 9)) == 2
-    assert linear_bound(np.array([(60, 1)] * 3), np.array([(100, 100)] * 9)) == 3
-
-
 @settings(max_examples=60)
 @given(
     some.lists(some.tuples(some.integers(0, 60), some.integers(0, 60)), min_size=1, max_size=12),
@@ -145,14 +138,3 @@ def test_without_a_solution_every_node_is_needed() -> None:
     load = workload([(100, 100)], [(0, 9000, 90, 1), (0, 9000, 90, 1)], steps=1)
     assert fewest_nodes(load, 0) is None
     assert lowest_peak(load, 0, 0) is None
-
-
-def test_unlimited_resources_bound_nothing() -> None:
-    request, capacity = np.array([(10, 1)] * 20), np.array([(100, UNLIMITED)] * 5)
-    assert volume_bound(request, capacity) == 2
-    assert linear_bound(request, capacity) == 2
-
-
-def test_how_many_of_a_shape_fit() -> None:
-    shapes, types = np.array([(10, 0), (30, 30), (0, 0)]), np.array([(100, 70), (5, 5)])
-    assert fit_counts(shapes, types).tolist() == [[10, 2, UNLIMITED], [0, 0, UNLIMITED]]
