@@ -125,9 +125,3 @@ def test_growth_of_all_nodes_is_a_fact_where_it_is_beyond_chance(days: int, beca
     (grown,) = (one for one in facts_of_analysis(made) if one.kind == "growth")
     assert (grown.because, grown.measure) == (because, "cpu")
     assert grown.value == pytest.approx(0.01 if days == 2 else 0.07, rel=0.1)
-
-
-def test_where_nothing_grows_is_no_fact_of_growth() -> None:
-    for seed in range(20):
-        made = analysis(**{"usage/node_blocks": blocks(0.0, 2, seed)})
-        assert "growth" not in {one.kind for one in facts_of_analysis(made)}

@@ -84,14 +84,6 @@ def test_the_same_seed_gives_the_same_bytes(store: Store, analysis: Analysis) ->
     assert other.frames[name]["mean"].equals(analysis.frames[name]["mean"])
 
 
-def test_every_result_is_written_by_its_name(store: Store, tmp_path: Path) -> None:
-    analysis = analyze(store, tmp_path)
-    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet")}
-    assert found == {f"{name}.parquet" for name in analysis.frames}
-    read = pl.read_parquet(tmp_path / "zones_confidence.parquet")
-    assert read.equals(analysis.frames["zones_confidence"])
-
-
 @pytest.mark.parametrize("absent", ["node_usage", "container_usage"])
 def test_a_missing_table_takes_only_what_needs_it(absent: str, tmp_path: Path) -> None:
     nodes, containers = random_usage(np.random.Generator(np.random.PCG64(1)))

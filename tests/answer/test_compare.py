@@ -80,18 +80,6 @@ def test_unlike_loads_are_marked() -> None:
     assert not row(found, "a", "c", "imbalance_mean")["all_placed"]
 
 
-def test_one_policy_has_no_differences() -> None:
-    known = measured()
-    assert known.repeats is not None
-    alone = Results({}, known.summary.head(1), known.repeats.filter(pl.col("policy") == "a"))
-    assert differences(alone).height == 0
-    assert "separated" in differences(alone).columns
-
-
-def test_few_repeats_say_nothing() -> None:
-    assert not differences(measured(repeats=5))["separated"].any()
-
-
 def test_the_summary_gets_intervals_and_keeps_its_rows() -> None:
     known = measured()
     bound = pl.DataFrame({"policy": ["bound"], "imbalance_mean": [1.0]})
@@ -103,19 +91,6 @@ def test_the_summary_gets_intervals_and_keeps_its_rows() -> None:
     assert (low[:3] < middle[:3]).all()
     assert (middle[:3] < high[:3]).all()
     assert low[3] is None
-
-
-def test_rows_may_come_in_any_order() -> None:
-    known = measured()
-    assert known.repeats is not None
-    mixed = known.repeats.sample(fraction=1, shuffle=True, seed=3)
-    assert differences(Results({}, known.summary, mixed)).equals(differences(known))
-
-
-def test_columns_end_in_their_unit() -> None:
-    assert part_column("cpu_max_fraction", "low") == "cpu_max_low_fraction"
-    assert part_column("qos_share", "high") == "qos_high_share"
-    assert part_column("nodes_used_max", "low") == "nodes_used_max_low"
 
 
 def test_an_interval_leaves_zero_out_only_where_signs_agree_too() -> None:

@@ -1,7 +1,6 @@
 """The table of kinds, and the words that printers make of facts by it."""
 
 import string
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,6 @@ from tracekit.base.facts import (
     write_document,
 )
 from tracekit.report.sentences import command, document, long, short
-
-_OWN = {one.name for one in fields(Fact)}
 
 
 @pytest.mark.parametrize("name", kinds())
@@ -80,11 +77,6 @@ def test_an_answer_goes_to_its_file_and_back(tmp_path: Path) -> None:
     assert again is not None
     assert [one.document() for one in again.facts] == [one.document() for one in made.facts]
     assert again.next == made.next
-
-
-def test_a_kind_that_the_table_has_not_is_refused() -> None:
-    with pytest.raises(ValueError, match="nosuch"):
-        Fact(kind="nosuch")
 
 
 def test_a_command_repeats_options_and_quotes_values() -> None:

@@ -6,11 +6,9 @@ import dataclasses
 
 import numpy as np
 import polars as pl
-import pytest
 from replay_support import workload
 
 from tracekit.answer.repeat import repeat_replay
-from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import stream
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.workload import Workload
@@ -96,16 +94,6 @@ def test_the_first_is_the_plain_replay_and_the_same_again() -> None:
     assert made[0].summary.equals(made[1].summary)
     for name in ("repeats", "differences"):
         assert getattr(made[0], name).equals(getattr(made[1], name))
-
-
-def test_production_does_not_depend_on_the_order() -> None:
-    seen = repeated().filter(pl.col("policy") == "observed")["imbalance_mean"]
-    assert seen.round(9).n_unique() == 1
-
-
-def test_no_repeats_is_an_error() -> None:
-    with pytest.raises(TracekitError, match="0 repeats"):
-        repeat_replay(FREE, (), seed=0, repeats=0)
 
 
 def test_those_not_repeated_are_replayed_once_and_have_no_interval() -> None:

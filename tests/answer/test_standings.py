@@ -67,16 +67,6 @@ def test_policies_that_place_alike_are_one_row() -> None:
     assert (alike.mean, alike.low, alike.high, alike.apart) == (0.0, 0.0, 0.0, False)
 
 
-def test_a_difference_turned_round_is_the_same_with_another_sign() -> None:
-    run = made({"a": 0.0, "b": 0.1})
-    there, back = (difference(run, *pair, "cpu_max_fraction") for pair in (("a", "b"), ("b", "a")))
-    assert there is not None
-    assert back is not None
-    assert there.apart
-    assert (there.mean, there.low, there.high) == (-back.mean, -(back.high or 0), -(back.low or 0))
-    assert (there.low or 0) < -0.1 < (there.high or 0) < 0
-
-
 def test_a_measure_tells_only_beyond_chance_and_by_enough() -> None:
     few = standings(made({"a": 0.0, "b": 0.3}, orders=5), "cpu_max_fraction")
     noisy = standings(made({"a": 0.0, "b": 0.001}, noise=0.1), "cpu_max_fraction")

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 
 from tracekit.base import parameters
 from tracekit.base.errors import TracekitError
-from tracekit.base.parameters import About, Pairs, ParameterError
+from tracekit.base.parameters import About, Pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +69,6 @@ def test_what_is_refused(text: str) -> None:
     assert raised.value.what == REFUSED[text]
 
 
-def test_an_unknown_name_names_the_likely_one() -> None:
-    with pytest.raises(TracekitError, match="'whle'") as raised:
-        parameters.build(Sample, "sample", {"whle": "1"})
-    assert "'whole'" in str(raised.value.hint)
-
-
 @pytest.mark.parametrize(
     ("name", "of", "said"),
     [
@@ -94,18 +88,6 @@ def test_an_unknown_assumption_is_told_with_the_likely_one_or_all(
         parameters.build_from_settings(Sample, [f"{name}=1"], of=of)
     assert raised.value.what == said
     assert ("'whole'" in str(raised.value.hint)) == (name == "whle")
-
-
-def test_a_range_names_its_field() -> None:
-    with pytest.raises(ParameterError) as raised:
-        Sample(whole=-1)
-    assert raised.value.field == "whole"
-
-
-@pytest.mark.parametrize("text", ["", "[a=1]", "name[a=1", "name]", "name[a]", "name[a=1,a=2]"])
-def test_what_is_not_of_the_form(text: str) -> None:
-    with pytest.raises(TracekitError):
-        parameters.split(text)
 
 
 def test_sizes_may_have_a_unit() -> None:

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tracekit.base.seeds import order_seed
-
-
-@pytest.mark.parametrize("seed", [0, 1, 7, 2**62, 2**63 - 1])
-def test_the_first_order_has_the_seed_itself(seed: int) -> None:
-    assert order_seed(seed, 0) == seed
 
 
 def test_no_two_seeds_share_a_further_order() -> None:

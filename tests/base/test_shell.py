@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from tracekit.base.shell import in_lines, quoted
+from tracekit.base.shell import in_lines
 
 LONG = (
     "tracekit replay 'my store' --assume 'name=a value' --policy first_fit --policy"
@@ -26,15 +26,3 @@ def test_lines_fit_and_begin_with_an_option() -> None:
     assert len(first) <= 44
     assert others
     assert all(len(line) <= 44 and line.startswith("    --") for line in others)
-
-
-def test_a_command_that_fits_stays_one_line() -> None:
-    assert in_lines("tracekit info s", 40) == "tracekit info s"
-
-
-@pytest.mark.parametrize(
-    "text", ["plain", "two words", "SELECT 'a' FROM 'b c'", "it's $HOME", "a \"b\" 'c'", "a'\\'b!"]
-)
-def test_a_text_is_one_word(text: str) -> None:
-    assert shlex.split(quoted(text)) == [text]
-    assert not quoted("SELECT 'a'").startswith("'")

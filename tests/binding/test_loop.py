@@ -90,13 +90,6 @@ def test_services_do_not_meet_on_a_host(name: str) -> None:
         assert len(there) == len(set(there))
 
 
-def test_lowest_ids_of_the_first_host() -> None:
-    given = load([(0, FOREVER, 2000, 1), (0, FOREVER, 1000, 1), (0, FOREVER, 2000, 1)])
-    outcome = run(given, NAMED["lowest_free"])
-    assert outcome.node.tolist() == [0, 0, 0]
-    assert outcome.vcpus == [[0, 1], [4], [2, 3]]
-
-
 def test_the_policy_avoids_siblings_while_there_is_room() -> None:
     given = load([(0, FOREVER, 2000, 1), (0, FOREVER, 2000, 1), (0, FOREVER, 2000, 1)])
     ways = {Interference(candidates="ids"): [0, 1], Interference(): [0, 4]}
@@ -119,19 +112,6 @@ def test_who_finds_no_room_waits_until_some_is_freed() -> None:
     outcome = run(given, Interference())
     assert outcome.placed_ms.tolist() == [0, 0, 1500]
     assert [row["pending"] for row in outcome.steps] == [1, 1, 0, 0]
-
-
-def test_a_request_of_nothing_is_bound_to_nothing() -> None:
-    given = load([(0, FOREVER, 0, 1), (0, FOREVER, 3000, 1)])
-    outcome = run(given, Interference())
-    assert outcome.node.tolist() == [0, 0]
-    assert outcome.socket.tolist() == [-1, 0]
-    assert outcome.vcpus == [[], [0, 1, 4]]
-
-
-def test_a_request_that_no_socket_has_room_for_waits() -> None:
-    given = load([(0, FOREVER, 5000, 1)])
-    assert run(given, Interference()).node.tolist() == [-1]
 
 
 def test_use_rises_with_interference_up_to_twice_the_request() -> None:
@@ -190,22 +170,6 @@ def test_a_run_compares_the_first_policy_with_the_others() -> None:
     assert found.services.group_by("policy").agg(pl.col("containers").sum())[
         "containers"
     ].unique().to_list() == [given.containers]
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [("interferance", "no way to bind named"), ("interference[choice=x]", "must be 'score'"),
-     ("interference[step=0]", "must be at least 1"), ("nope+lowest_free", "no policy named")],
-)  # fmt: skip
-def test_an_unknown_policy_is_told(text: str, what: str) -> None:
-    given = load([(0, FOREVER, 1000, 1)])
-    with pytest.raises(TracekitError, match=what):
-        replay_vcpus(given, room_of(given), MODEL, SERVICES, [text], seed=0)
-
-
-def test_nodes_too_small_for_sockets_are_told() -> None:
-    with pytest.raises(TracekitError, match="too few"):
-        room_of(load([(0, FOREVER, 1000, 1)], vcpus=3))
 
 
 def test_hosts_may_be_described_by_a_file(tmp_path: Path) -> None:

@@ -101,18 +101,6 @@ def test_another_binding_costs_what_it_costs_and_no_more() -> None:
     assert use_of_the_node(found, name) == pytest.approx(own + lost, rel=1e-6)
 
 
-def test_without_taking_off_it_is_counted_twice() -> None:
-    load, bindings = cluster(nodes=1)
-    seen = measured(load, bindings, share=1.0)
-    twice, once = (
-        use_of_the_node(run(seen, bindings, "recorded", use=use), "recorded")
-        for use in ("without_neighbours", "with_neighbours")
-    )
-    cost = old(load, bindings).cost_milli(0).sum()
-    assert cost > 0
-    assert twice - once == pytest.approx(np.full(len(once), cost), rel=1e-3)
-
-
 @pytest.mark.parametrize(("share", "taken_off"), [(1.0, True), (0.0, False)])
 def test_the_data_show_whether_use_holds_it(share: float, taken_off: bool) -> None:
     load, bindings = cluster(nodes=40)

@@ -10,7 +10,6 @@ import pytest
 from replay_support import Row, workload
 
 import tracekit
-from tracekit.base.errors import TracekitError
 from tracekit.binding.empty import request_vcpus
 from tracekit.binding.hosts import room_of
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
@@ -155,10 +154,3 @@ def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(made_up: Path, tmp_
     assert not found.held.taken_off
     assert found.held.high is not None
     assert found.held.high < 0.5
-
-
-@pytest.mark.slow
-def test_recorded_wants_a_binding(made_up: Path, tmp_path: Path) -> None:
-    tracekit.fit(made_up / "store", tmp_path / "fit")
-    with pytest.raises(TracekitError, match="recorded"):
-        bind(made_up / "store", ["recorded"], fit=tmp_path / "fit")

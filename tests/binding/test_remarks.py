@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from replay_support import workload
 
-from tracekit.binding.drawn import RECORDED, unlike_recorded
 from tracekit.binding.hosts import assumed_hosts
 from tracekit.binding.model import model_of_fit
 from tracekit.interference.fit.folder import FIT_FOLDER
@@ -41,9 +40,3 @@ def test_vcpus_that_are_left_out_are_counted(sockets: int, left_out: int | None)
     fact = assumed_hosts(load, sockets=sockets, threads_per_core=sockets)
     assert fact.value == fact.about["threads"] == sockets
     assert (fact.about["left_out_vcpus"], fact.about["every_vcpus"]) == (left_out, 23)
-
-
-@pytest.mark.parametrize(("others", "unlike"), [(100.0, False), (104.0, False), (120.0, True)])
-def test_recorded_sets_of_another_size_are_of_another_load(others: float, unlike: bool) -> None:
-    found = list(unlike_recorded({RECORDED: 100.0, "a": others}))
-    assert [(one.value, one.about["other_vcpus"]) for one in found] == [(100, 120)] * unlike

@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import polars as pl
-import pytest
 from constraint_support import broken_rules
 from hypothesis import given, settings
 from hypothesis import strategies as some
@@ -69,23 +68,8 @@ def test_a_closed_node_is_passed_over_until_its_holder_leaves() -> None:
     assert placed(load, "first_fit")["time_ms"].to_list() == [0, 10, 2000]
 
 
-def test_of_two_of_one_size_only_the_forbidden_one_waits() -> None:
-    """Both wait for room; when it comes, the rule still keeps the first of them out."""
-    load = workload([(10, 10)], [(0, 9000, 1, 1), (0, 2000, 9, 9), (10, 9000, 5, 5),
-                                 (20, 9000, 5, 5)])  # fmt: skip
-    load = dataclasses.replace(load, services=("s0", "s2", "s1", "s2"))
-    load = limited(load, [(0, 1, 0)])
-    assert placed(load, "first_fit")["node"].to_list() == ["n0", "n0", None, "n0"]
-
-
 def test_production_is_shown_as_it_was() -> None:
     """Rules hold for policies; what production did against them is replayed all the same."""
     load = workload([(10, 10)] * 2, [(0, 9000, 1, 1, 0), (10, 9000, 1, 1, 0)])
     load = dataclasses.replace(load, services=("s0", "s1"))
     assert placed(limited(load, [(0, 1, 0)]), "observed")["node"].to_list() == ["n0", "n0"]
-
-
-@pytest.mark.parametrize("policy", ["first_fit", "least_allocated"])
-def test_without_rules_nothing_changes(policy: str) -> None:
-    load = workload([(20, 20)] * 3, [(at * 10, 9000, 3, 3) for at in range(12)])
-    assert placed(limited(load, []), policy).equals(placed(load, policy))

@@ -14,16 +14,14 @@ from replay_support import Row, workload
 from workload_support import parquet_folder
 
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.gangs import runs, with_gangs
+from tracekit.cluster.gangs import with_gangs
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.runs.one import in_order
-from tracekit.replay.runs.run import replay
 
 POLICIES = ["first_fit", "least_allocated", "random", "cwt", "target_load_packing"]
 shapes = some.tuples(some.integers(0, 3000), some.integers(10, 70), some.integers(10, 70))
@@ -36,25 +34,6 @@ def ganged(nodes: list[tuple[int, int]], rows: list[Row]) -> Workload:
     usage = load.usage.copy()
     usage[:, :, exchangeable] = (load.request[exchangeable] * 0.5).T[:, None, :]
     return with_gangs(dataclasses.replace(load, exchangeable=exchangeable, usage=usage))
-
-
-def test_a_gang_arrives_together_at_its_earliest_time() -> None:
-    load = ganged([(100, 100)], [(at * 10, 9000, 1, 1) for at in range(6)])
-    assert load.services == ("s0", "s0", "s1", "s1", "s2", "s2")
-    assert load.arrival_ms.tolist() == [0, 0, 10, 10, 20, 20]
-    assert load.gang is not None
-    assert runs(load.gang) == [(0, 2), (2, 4), (4, 6)]
-
-
-def test_without_room_for_all_none_runs_and_later_all_do() -> None:
-    """c0 and c3 of s0 need 120 of the node together; c1, which leaves at 2 s, is in the way."""
-    rows: list[Row] = [(5, 9000, 60, 1), (0, 2000, 50, 1), (4000, 9000, 1, 1), (5, 9000, 60, 1)]
-    load = ganged([(120, 100)], rows)
-    run = replay(load, [parse_entrant("first_fit")], seed=0)
-    placed = run.steps.filter(run.steps["policy"] == "first_fit")["placed"].to_list()
-    assert placed == [1, 1, 2, 2]  # c1 alone; then the gang, as soon as c1 has left
-    times = dict(run.placements.select("container", "time_ms").iter_rows())
-    assert times["c0"] == times["c3"] == 2000
 
 
 @pytest.mark.slow

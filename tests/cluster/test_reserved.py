@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.base.errors import TracekitError
 from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.reserved import held_at_most, reserved_of
 from tracekit.cluster.resources import UNLIMITED
@@ -18,7 +17,6 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.runs.background import shares
 
 #: Two nodes whose background is 10 of CPU and 0, 20, 40 of memory; the second one's is nothing.
 BACKGROUND = np.zeros((2, 3, 2), dtype=np.float32)
@@ -58,15 +56,6 @@ def test_nothing_is_kept(text: str) -> None:
     none = np.zeros_like(BACKGROUND)
     held = np.zeros((2, 2), dtype=np.int64)
     assert reserved_of(text, background=none, capacity=CAPACITY, held=held) is None
-
-
-@pytest.mark.parametrize(
-    "text", ["", "all", "background:disk", "background:p101", "background:p5:p6"]
-)
-def test_a_text_that_says_nothing_is_told_what_would(text: str) -> None:
-    with pytest.raises(TracekitError, match="is not known") as told:
-        reserved_of(text, background=BACKGROUND, capacity=CAPACITY, held=CAPACITY)
-    assert "background:memory" in str(told.value.hint)
 
 
 @given(
@@ -112,9 +101,3 @@ def test_who_goes_by_requests_has_the_rest_and_what_is_reserved_stays_reserved()
 def test_what_was_observed_stays_where_it_is_though_too_little_is_left() -> None:
     load = loaded(pinned=np.array([0, 0, -1]))
     assert replayed(load, "first_fit") == [0, 0, 1]
-
-
-def test_shares_are_of_all_nodes() -> None:
-    found = shares(loaded())
-    assert found["background"] == pytest.approx({"cpu": 0.05, "memory": 0.1})
-    assert found["reserved"] == pytest.approx({"cpu": 0.0, "memory": 0.1})

@@ -70,12 +70,6 @@ def test_what_fits_no_node_is_found() -> None:
     assert dataclasses.replace(GOOD, request=request).too_large().tolist() == [1]
 
 
-def test_presence_ends_at_departure() -> None:
-    assert [GOOD.present(step).tolist() for step in range(4)] == [
-        [True, False], [True, True], [True, False], [True, False]
-    ]  # fmt: skip
-
-
 def test_defaults_replace_only_what_is_not_stated() -> None:
     request = np.array([[0, 0], [0, 5]])
     stated = np.array([[False, False], [True, True]])

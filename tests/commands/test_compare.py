@@ -53,11 +53,6 @@ def test_json_and_study(
     assert (tmp_path / "study" / "changes.parquet").is_file()
 
 
-def test_every_line_fits(two: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["compare", *two, "--all"]) == 0
-    assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 80
-
-
 def test_a_pipeline_gets_junit_and_markdown(
     two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

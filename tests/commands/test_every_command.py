@@ -118,11 +118,6 @@ def test_a_subcommand_loads_no_other() -> None:
     assert done.stderr.strip() == "['ingest']"
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("tracekit ")
-
-
 ERRORS = [
     (["ingest", "nope", "store"], "no such file or folder: nope"),
     (["info", "nope"], "no such store: nope"),

@@ -30,11 +30,6 @@ def test_every_one_of_a_kind_can_be_explained(
         assert " ".join(entry["title"].split())[:40] in " ".join(shown.split())
 
 
-def test_a_near_name_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["list", "queries", "usage/zone_sumary"]) == 2
-    assert "'usage/zone_summary'" in capsys.readouterr().err
-
-
 def test_a_default_that_differs_by_workload_is_told_with_what_it_is_of(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -27,11 +27,6 @@ def archive(path: Path) -> Path:
     return path
 
 
-def test_an_empty_folder_offers_the_demo() -> None:
-    told = advice(Found(traces=(), stores=(), runs=(), pages=()))
-    assert "synth:small" in told[0][1]
-
-
 def test_it_sees_what_a_run_leaves(tmp_path: Path) -> None:
     manifest(tmp_path / "out" / "store", STORE)
     manifest(tmp_path / "out" / "replay", RUN)
@@ -99,10 +94,6 @@ def test_what_a_whole_run_leaves_is_known_to_belong_together(tmp_path: Path) -> 
 def test_what_is_made_of_this_folder_goes_beside_it(tmp_path: Path) -> None:
     told = advice(look_around(manifest(tmp_path / "s", STORE)))
     assert "../run" in [command.rpartition(" ")[2] for _, command in told]
-
-
-def test_inside_a_store_it_is_named_by_a_dot(tmp_path: Path) -> None:
-    assert look_around(manifest(tmp_path / "s", STORE)).stores == (".",)
 
 
 def test_traces_in_one_folder_and_in_several(tmp_path: Path) -> None:

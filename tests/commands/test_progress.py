@@ -26,29 +26,6 @@ class Clock:
         return self.now
 
 
-def test_a_line_says_when_what_how_much_and_what_is_next() -> None:
-    said: list[str] = []
-    clock = Clock()
-    lines = Lines(said.append, clock)
-    lines.stage("ingest", then="replay")
-    clock.now += 2.5
-    with lines.task("read", 3_000_000, "bytes") as task:
-        clock.now += 9
-        task.advance(1_000_000, "b.csv")
-        clock.now += 18
-        task.advance(2_000_000)
-    lines.say("1,234 rows of 2 files")
-    clock.now += 4000
-    lines.stage("replay")
-    assert said == [
-        "    0.0 s  ingest; next: replay",
-        "     12 s    read: 33% of 3.0 MB, after b.csv, about 18 s left",
-        "     30 s    read: 3.0 MB in 27 s",
-        "     30 s    1,234 rows of 2 files",
-        "1 h 07 min  replay",
-    ]
-
-
 def test_a_task_is_told_less_often_the_longer_it_takes() -> None:
     said: list[str] = []
     clock = Clock()
@@ -85,16 +62,6 @@ def test_few_parts_foretell_nothing() -> None:
         task.advance(0, "replay 7 of best_fit")
     assert len(said) == 3
     assert not any("left" in line for line in said)
-
-
-def test_a_size_nobody_knows_has_no_estimate() -> None:
-    said: list[str] = []
-    clock = Clock()
-    with Lines(said.append, clock).task("export", None, "pieces") as task:
-        clock.now += 6
-        task.advance(1)
-    assert len(said) == 2
-    assert not any("%" in line or "left" in line for line in said)
 
 
 def test_piped_verbs_say_what_they_do(

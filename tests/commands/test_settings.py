@@ -121,15 +121,6 @@ def test_what_it_cannot_mean_is_refused(
     assert said[-1].startswith(f" hint: {hint}") or hint is None
 
 
-def test_a_value_of_another_type_is_told_as_if_typed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("tracekit.toml").write_text("[replay]\nrepeat = 'many'")
-    assert run(["replay", "s", "--out", "r"]) == 2
-    assert "'many'" in capsys.readouterr().err
-
-
 def test_the_file_that_is_used_is_named(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

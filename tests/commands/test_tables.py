@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import Any
 
@@ -13,23 +12,6 @@ from hypothesis import strategies as st
 
 from tracekit.commands.shell.output import print_frame, print_table
 from tracekit.report.terminal import table
-
-LONG = "container_memory_in_use-20260101T000000Z.json.gz"
-
-
-def test_a_long_name_is_not_broken_inside_a_word(capsys: pytest.CaptureFixture[str]) -> None:
-    columns = ["file", "table", "rows", "rejected", "duplicates"]
-    print_table("Ingested", columns, [[LONG, "container_amount", 100_000, 0, 0]])
-    _, _, _, *lines = capsys.readouterr().out.splitlines()
-    assert all(len(line) <= 80 for line in lines)
-    shown = [line.split()[0] for line in lines if line.strip() and "---" not in line]
-    assert "".join(shown) == LONG
-    assert all(part[-1] in "-_" or rest[0] == "." for part, rest in itertools.pairwise(shown))
-
-
-def test_what_fits_stays_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table("Ingested", ["file", "rows"], [[LONG, 1]])
-    assert f" {LONG}" in capsys.readouterr().out
 
 
 def test_times_and_keys_have_no_separators_between_their_digits(

@@ -32,11 +32,6 @@ def test_a_wrong_policy_is_told_before_the_workload_is_read(verb: str, tmp_path:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_right_one_gets_as_far_as_the_store(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="none"):
-        tracekit.replay(tmp_path / "none", ["first_fit"], out=tmp_path / "run")
-
-
 def test_a_wrong_assumption_is_told_before_anything_is_read_or_made(tmp_path: Path) -> None:
     wrong = ["node_cpu_core=3"]
     for call in (

@@ -238,29 +238,6 @@ def test_every_assumption_is_listed(page: Parsed) -> None:
         assert name in text
 
 
-def _nothing(folder: Path) -> Path:
-    return folder / "nothing"
-
-
-def _empty(folder: Path) -> Path:
-    (folder / "empty").mkdir()
-    return folder / "empty"
-
-
-ERRORS = {
-    "no such folder": (_nothing, "no such store"),
-    "neither store nor run": (_empty, "neither a store nor a run folder"),
-}
-
-
-@pytest.mark.parametrize("case", ERRORS)
-def test_a_wrong_source_is_told(case: str, tmp_path: Path) -> None:
-    make, words = ERRORS[case]
-    with pytest.raises(TracekitError, match=words):
-        render(make(tmp_path), tmp_path / "out.html")
-    assert not (tmp_path / "out.html").exists()
-
-
 @pytest.mark.parametrize("name", ["summary", "steps"])
 def test_a_damaged_run_is_told(name: str, run_folder: Path, tmp_path: Path) -> None:
     assert name in FRAMES

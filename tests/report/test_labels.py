@@ -40,15 +40,6 @@ def test_nobody_is_covered(seed: int) -> None:
         assert not any(left < x < right and top < y < bottom for x, y in marks)
 
 
-def test_three_marks_on_one_spot_have_three_names() -> None:
-    labels = [Label(text=name, x=0.95, y=0.02, must=True) for name in ("observed", "one", "two")]
-    spots = [(0.95, 0.02)] * 3
-    found = placed(labels, spots, width_px=WIDTH_PX, height_px=HEIGHT_PX, most=8)
-    boxes = [_room(one, drawn) for one, drawn in found]
-    assert [one.text for one, _ in found] == ["observed", "one", "two"]
-    assert all(_twice(one, other) == 0 for one, other in combinations(boxes, 2))
-
-
 def test_who_finds_no_place_is_left_out_unless_it_must_not() -> None:
     long = "n" * 200
     for must in (False, True):

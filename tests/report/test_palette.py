@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracekit.base.arrays import FloatArray
-from tracekit.report.drawing.palette import SERIES, SURFACES, TEXT, color, declarations
+from tracekit.report.drawing.palette import SERIES, SURFACES, TEXT, declarations
 
 #: Machado, Oliveira and Fernandes 2009, severity 1.0, in linear RGB.
 DEFICIENCIES = {
@@ -60,12 +60,6 @@ def test_series_of_one_figure_stay_apart(
     seen = [np.array(DEFICIENCIES[deficiency]) @ linear(SERIES[name][theme]) for name in names]
     distances = [np.abs(a - b).max() for a, b in itertools.combinations(seen, 2)]
     assert min(distances) > 0.08
-
-
-def test_names_are_the_only_way_to_a_colour() -> None:
-    assert color("cpu") == "var(--cpu)"
-    with pytest.raises(KeyError):
-        color("mauve")
 
 
 def test_css_holds_every_name_in_both_themes() -> None:

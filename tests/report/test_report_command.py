@@ -37,20 +37,6 @@ def test_people_get_the_findings_in_80_columns(
     assert all(len(line) <= 80 for line in shown.splitlines() if "report:" not in line)
 
 
-def test_a_wrong_source_leaves_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["report", str(tmp_path), "--out", str(tmp_path / "r.html")]) == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith("error: ")
-    assert "folder" in shown
-
-
-def test_a_source_that_is_not_there_is_told_before_anything_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["report", str(tmp_path / "no"), "--out", str(tmp_path / "r.html")]) == 2
-    assert str(tmp_path / "no") in capsys.readouterr().err
-
-
 @pytest.mark.slow
 @pytest.mark.page_faults_are_told
 def test_a_page_with_a_fault_is_told_and_the_others_are_whole(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests_support import TraceFolder
 
-from tracekit.store.arrow import arrow_array, arrow_strings, arrow_table
+from tracekit.store.arrow import arrow_array, arrow_strings
 
 VALUES = st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.booleans()), max_size=40)
 
@@ -29,15 +29,6 @@ def test_values_and_gaps_are_where_they_were(
     assert array.type == pa.from_numpy_dtype(np.dtype(kind))
     assert array.to_pylist() == [None if gone else value for value, gone in rows]
     assert arrow_array(values).to_pylist() == values.tolist()
-
-
-def test_rows_become_a_table_of_the_schema() -> None:
-    schema = pa.schema([("name", pa.string()), ("rows", pa.int64())])
-    rows: list[dict[str, object]] = [{"rows": 2**40, "name": "é"}, {"rows": None, "name": None}]
-    table = arrow_table(rows, schema)
-    assert table.schema == schema
-    assert table.to_pylist() == [{"name": "é", "rows": 2**40}, {"name": None, "rows": None}]
-    assert arrow_table([], schema).num_rows == 0
 
 
 @pytest.mark.slow

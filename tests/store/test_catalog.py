@@ -45,13 +45,6 @@ def test_what_is_kept_gives_the_bytes_of_what_was_bound(made: Store, kept: Path)
     assert _written(made) == first
 
 
-@pytest.mark.usefixtures("kept")
-def test_what_is_kept_is_not_bound_again(made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = _written(made)
-    monkeypatch.setattr(catalog, "_bind", lambda *_: pytest.fail("was bound again"))
-    assert _written(made) == first
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("bad", ["empty", "no database", "of zeros", "flipped", "cut"])
 def test_what_is_damaged_is_made_anew(

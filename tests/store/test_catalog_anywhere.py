@@ -16,7 +16,6 @@ import pytest
 from store_support import tiny_store
 
 import tracekit
-from tracekit.base.errors import TracekitError
 from tracekit.commands.shell import run
 from tracekit.store.catalog import mend_catalog
 from tracekit.store.folder import Store, open_store
@@ -131,11 +130,6 @@ def test_connect_gives_frames_of_three_kinds(
     assert polars.equals(tracekit.query(made, "usage/zone_summary").select("zone", "nodes"))
 
 
-def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="no such store"):
-        tracekit.connect(tmp_path / "nope")
-
-
 def duckdb_command(arguments: list[str], path: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "tracekit", "duckdb", *arguments],
@@ -158,11 +152,6 @@ def test_the_command_opens_the_duckdb_cli(made: Path) -> None:
     done = duckdb_command([str(made), "CREATE TABLE t (i INTEGER)"], "")
     assert done.returncode != 0
     assert "read-only" in done.stderr
-
-
-def test_sql_is_given_once(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["duckdb", str(made), "SELECT 1", "-c", "SELECT 2"]) == 2
-    assert "given twice" in capsys.readouterr().err
 
 
 def test_without_the_cli_it_says_how_to_get_it(

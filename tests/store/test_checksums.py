@@ -10,7 +10,6 @@ from store_support import tree
 from tests_support import NODE_HEADER, RESOURCE_HEADER, TraceFolder, node_lines, resource_lines
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.checksums import checksum
 from tracekit.commands.check import check
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
@@ -40,24 +39,6 @@ def flip(path: Path, at: int = -1) -> None:
     data = bytearray(path.read_bytes())
     data[at if at >= 0 else len(data) // 2] ^= 16
     path.write_bytes(bytes(data))
-
-
-@pytest.mark.slow
-def test_every_part_has_a_checksum(many: TraceFolder, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    ingest(many.path, store)
-    entries = open_store(store).manifest.sources
-    kept = {path: one for entry in entries for path, one in entry.checksums.items()}
-    assert sorted(kept) == parts(store)
-    assert all(checksum(store / path) == one for path, one in kept.items())
-    found = check(store, verify=True)
-    assert found == {
-        "verified": len(kept) + len(QUALITY) + 1,
-        "without_checksums": [],
-        "damaged": [],
-        "stale": [],
-        "unfinished": False,
-    }
 
 
 @pytest.mark.slow
@@ -206,15 +187,6 @@ def test_a_changed_manifest_is_refused(
     (store / "manifest.json").write_text(text.replace(old, new, 1))
     with pytest.raises(TracekitError, match="tracekit"):
         open_store(store)
-
-
-def test_a_damaged_name_of_the_writer_is_damage(traces: TraceFolder, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    ingest(traces.path / "Node_0.csv", store)
-    for name in QUALITY:
-        data = (store / name).read_bytes()
-        (store / name).write_bytes(data.replace(b"parquet-cpp-arrow", b"p\xe1rquet-cpp-arrow"[:17]))
-    assert [one["path"] for one in check(store, verify=True)["damaged"]] == list(QUALITY)
 
 
 def test_a_moved_store_is_told_and_an_ingest_makes_its_catalog_anew(

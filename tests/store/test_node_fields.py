@@ -8,13 +8,8 @@ import polars as pl
 import pytest
 
 from tracekit.store.node_states import (
-    absences,
-    cordoned,
-    gone_for_good,
     nodes_of,
     repriced,
-    resized,
-    retainted,
 )
 
 NOW = 1_767_225_600_000
@@ -82,18 +77,6 @@ def test_what_a_row_does_not_state_stays(
     (found,) = nodes_of(_nodes(rows), _sizes(*sized), NOW + 20)[0].to_dicts()
     assert found["time_ms"] == (NOW + since if since else 0)
     assert [found[one] for one in ("state", "zone", "taints", "price_per_hour")] == fields
-
-
-def test_a_price_alone_changes_nothing_else() -> None:
-    rows = _nodes([(1, "closed", "a", GPU, 0.4), (10, None, None, None, 0.9)])
-    begun, _ = nodes_of(rows, _sizes(1), NOW)
-    assert retainted(begun, rows) == []
-    assert resized(_sizes(1), NOW) == []
-    assert cordoned(rows)["node"].to_list() == ["n1"]
-    assert absences(rows).height == 0
-    left = _nodes([(1, "ready", "a", GPU, 0.4), (5, "gone", None, None, None),
-                   (10, None, None, None, 0.9)])  # fmt: skip
-    assert gone_for_good(left).select("node", "time_ms").rows() == [("n1", NOW + 5)]
 
 
 @pytest.mark.parametrize(

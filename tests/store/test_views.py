@@ -11,7 +11,6 @@ from polars.testing import assert_frame_equal
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
-from tracekit.store.views import steps_view
 
 HEADER = ",timestamp,nodeid,node_cpu_usage,node_memory_usage\n"
 ROWS = [
@@ -63,15 +62,6 @@ def test_each_sample_has_its_step_however_many_parts_there_are(tmp_path: Path, p
         for row in rows
     }
     assert found == STEPS
-
-
-@pytest.mark.parametrize(("parts", "sorts"), [(1, False), (2, True)])
-def test_only_several_parts_are_sorted(tmp_path: Path, parts: int, *, sorts: bool) -> None:
-    store = open_store(_store(tmp_path, parts))
-    (view,) = steps_view(store, in_file_order=True)
-    assert ("PARTITION BY" in view) == sorts
-    (view,) = steps_view(store, in_file_order=False)
-    assert "PARTITION BY" in view
 
 
 def test_many_row_groups_are_handed_on_in_the_order_of_the_file(tmp_path: Path) -> None:

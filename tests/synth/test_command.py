@@ -34,30 +34,6 @@ def test_help_names_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Example: tracekit synth" in shown
 
 
-def test_the_table_fits_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["synth", str(tmp_path / "out"), "--preset", "tiny"]) == 0
-
-    shown = capsys.readouterr().out
-    assert "container_usage" in shown
-    table = shown.split("planted truth")[0]
-    assert max(len(line) for line in table.splitlines()) <= 80
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--preset", "huge"], "error: no preset named 'huge'"),
-        (["--preset", "tiny", "--seed", "-4"], "error: the seed is -4"),
-    ],
-)
-def test_mistakes_are_answered(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
-) -> None:
-    assert run(["synth", str(tmp_path / "out"), *arguments]) == 2
-
-    assert says in capsys.readouterr().err
-
-
 def test_some_archives_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ["synth", str(tmp_path), "--preset", "tiny", "--tables", "rate,resource", "--parts", "0"]
     assert run([*call, "--json"]) == 0

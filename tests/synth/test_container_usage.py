@@ -48,19 +48,6 @@ def test_names_belong_to_the_container(
     assert found["nodeid"].to_list() == truth["node_id"].to_list()
 
 
-def test_no_service_stands_twice_on_a_node(tiny_truth: dict[str, pl.DataFrame]) -> None:
-    together = tiny_truth["container"].group_by("service_id", "node_id").len()
-
-    assert together["len"].max() == 1
-
-
-def test_some_container_starts_late(tiny_truth: dict[str, pl.DataFrame]) -> None:
-    late = tiny_truth["container"].filter(pl.col("first_ms") > 0)
-
-    assert late.height == 1
-    assert late["samples"][0] == 240 - late["first_ms"][0] // 30_000
-
-
 def test_cpu_lies_on_the_grid_up_to_float_noise(usage: pl.DataFrame) -> None:
     scaled = usage["instance_cpu_usage"].to_numpy() * 24_000
     distance = np.abs(scaled - np.rint(scaled))

@@ -6,13 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 from tracekit.base.crew.crew import Workers
-from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT
 from tracekit.synth import generate, tasks, write
 
@@ -139,16 +137,6 @@ def test_summary_counts_what_is_in_the_files(
     }
 
 
-def test_manifest_names_preset_and_seed(tiny: Path) -> None:
-    manifest = json.loads((tiny / "truth" / "manifest.json").read_text())
-
-    assert (manifest["schema"], manifest["preset"], manifest["seed"]) == (
-        "tracekit/synth/1",
-        "tiny",
-        7,
-    )
-
-
 def test_an_earlier_made_up_trace_is_replaced(tmp_path: Path) -> None:
     write(tmp_path, preset="tiny", seed=1)
     extra = tmp_path / "MSResource" / "MSResource_9.tar.gz"
@@ -157,23 +145,6 @@ def test_an_earlier_made_up_trace_is_replaced(tmp_path: Path) -> None:
 
     assert not extra.exists()
     assert json.loads((tmp_path / "truth" / "manifest.json").read_text())["seed"] == 2
-
-
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        ({"preset": "tyni"}, "no preset named 'tyni'"),
-        ({"seed": -1}, "the seed is -1, expected 0 or more"),
-        ({"jobs": -1}, "--jobs -1: expected 0 or more"),
-        ({"tables": ["nods"]}, "no table 'nods'; tables: node, resource, rate, call"),
-        ({"tables": ["resource"], "parts": [2]}, "MSResource has parts 0 to 1, none of those"),
-    ],
-)
-def test_wrong_calls_are_refused(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
-    with pytest.raises(TracekitError, match=says):
-        write(tmp_path / "out", **{"preset": "tiny", **asked})
-
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

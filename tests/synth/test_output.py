@@ -15,22 +15,6 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
         check_out(tmp_path)
 
 
-def test_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("mine")
-
-    with pytest.raises(TracekitError, match="folder"):
-        check_out(tmp_path / "out")
-
-
-@pytest.mark.parametrize("manifest", ["{", "[]", '{"schema": "other/1"}'])
-def test_a_foreign_manifest_is_no_licence_to_overwrite(tmp_path: Path, manifest: str) -> None:
-    (tmp_path / "truth").mkdir()
-    (tmp_path / "truth" / "manifest.json").write_text(manifest)
-
-    with pytest.raises(TracekitError, match="made-up"):
-        check_out(tmp_path)
-
-
 def test_nothing_is_left_under_its_final_name_after_a_failure(tmp_path: Path) -> None:
     def fail() -> None:
         with staged(tmp_path / "out", ["a", "truth"]) as folder:
@@ -40,15 +24,6 @@ def test_nothing_is_left_under_its_final_name_after_a_failure(tmp_path: Path) ->
     with pytest.raises(RuntimeError):
         fail()
     assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_parts_appear_together(tmp_path: Path) -> None:
-    with staged(tmp_path / "out", ["a", "truth"]) as folder:
-        (folder / "a").mkdir()
-        (folder / "truth").mkdir()
-        assert not (tmp_path / "out" / "a").exists()
-
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a", "truth"]
 
 
 def test_an_interrupted_run_may_be_repeated(tmp_path: Path) -> None:

@@ -330,28 +330,6 @@ def test_the_call_that_reached_the_first_known_service_is_put_back() -> None:
     assert edges([rpc("0.1", A, None, 5)]) == [("0.1", A, None, None)]
 
 
-def test_a_record_too_quick_to_tell_its_end_pairs_with_the_other() -> None:
-    for first, second in ((0.0, 3.0), (0.0, -3.0), (0.0, 0.0)):
-        records = [*ENTRY, rpc("0.1", A, B, first), rpc("0.1", A, None, second)]
-        assert edges(records)[1:] == [("0.1", A, B, "0")]
-        assert not {defect for defect, _ in ledger(records)} & {"missing_twin", "reused_rpc_id"}
-
-
-def test_repeats_and_response_times() -> None:
-    records = [*ENTRY, *(rpc("0.1", A, B, ms) for ms in (-3, -4, -5, 7, 0))]
-    calls = calls_frame(rebuild(rows_of({0: records})))
-    row = calls.filter(pl.col("rpc_id") == "0.1").row(0, named=True)
-    assert (row["repeats"], row["response_time_ms"]) == (3, 7)
-    assert (row["by_caller"], row["by_callee"]) == (True, True)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_one_record_alone(mode: Mode) -> None:
-    alone = ("0.4.2", A, CACHE, None)
-    above = [("0.4", None, A, None), ("0.4.2", A, CACHE, "0.4")]
-    assert edges([mc("0.4.2", A)], mode) == ([alone] if mode == "naive" else above)
-
-
 def test_a_trace_without_any_path_has_no_calls_but_stands_in_the_traces() -> None:
     rows = rows_of({0: [rpc("zero", A, B, 1)], 1: CLEAN})
     for mode in MODES:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests_support import CALL_HEADER, TraceFolder, call_lines, csv_text
+from tests_support import TraceFolder, call_lines
 
 from tracekit.analysis.callgraph.run import Folder
 from tracekit.commands.shell import run
@@ -83,26 +83,3 @@ def test_a_failed_run_leaves_no_half_result(
     assert run(["callgraph", store, "--out", str(tmp_path / "out")]) == 2
     assert "disk" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
-
-
-def test_mistakes_are_one_line_with_a_hint(
-    traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    nodes_only = str(tmp_path / "nodes")
-    ingest(traces.path / "Node_0.csv", nodes_only)
-    for arguments, what in (
-        ([nodes_only], "has no calls"),
-        ([nodes_only, "--export", str(tmp_path / "e")], "has no calls"),
-        ([str(tmp_path / "nowhere")], "no such store"),
-    ):
-        assert run(["callgraph", *arguments]) == 2
-        said = capsys.readouterr().err
-        assert what in said
-        assert len(said.splitlines()) == 2
-
-
-def test_export_needs_container_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "MSCallGraph_0.csv").write_text(csv_text(CALL_HEADER, call_lines()))
-    ingest(tmp_path / "MSCallGraph_0.csv", tmp_path / "store")
-    assert run(["callgraph", str(tmp_path / "store"), "--export", str(tmp_path / "e")]) == 2
-    assert "container" in capsys.readouterr().err

@@ -15,7 +15,6 @@ from tracekit.analysis.callgraph.chains import ANSWERED, Chain, ChainCounter, ch
 from tracekit.analysis.callgraph.export import export
 from tracekit.analysis.callgraph.frames import calls_frame
 from tracekit.analysis.callgraph.graph import rebuild
-from tracekit.base.errors import TracekitError
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store
@@ -47,12 +46,6 @@ def test_the_most_frequent_chain_first_then_the_most_different() -> None:
     assert [c.traces for c in choose(chains, 5, many)] == [9, 2, 8, 1, 7]
     assert [c.traces for c in choose(chains, 2, many)] == [9, 2]
     assert choose([], 3, many) == []
-
-
-def test_a_chain_that_would_share_a_container_is_passed_over() -> None:
-    chains = [chain(AB, traces=3), chain(BC, traces=2), chain(CD, traces=1)]
-    chosen = choose(chains, 3, {0: 1, 1: 1, 2: 1, 3: 1})
-    assert [c.traces for c in chosen] == [3, 1]
 
 
 def test_traces_with_the_same_edges_are_one_chain() -> None:
@@ -155,21 +148,6 @@ def test_calls_to_whoever_reports_no_rate_are_those_of_the_sample(tmp_path: Path
     # every trace of a chain calls along each of its edges at least once
     for number, edges, count in seen.select("chain", "edges", "calls").rows():
         assert count >= edges * traces[number]
-
-
-def test_no_call_between_services_with_containers(tmp_path: Path) -> None:
-    folder = tmp_path / "traces"
-    folder.mkdir()
-    (folder / "MSCallGraph_0.csv").write_text(
-        "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\nt,1,0.1,a,mc,b,,1\n"
-    )
-    (folder / "MSResource_0.csv").write_text(
-        "msname,msinstanceid,nodeid,instance_cpu_usage,instance_memory_usage,timestamp\n"
-        "a,c,n,0.5,0.5,0\n"
-    )
-    ingest(folder, tmp_path / "store")
-    with pytest.raises(TracekitError, match="containers"):
-        export(open_store(tmp_path / "store"), tmp_path / "out")
 
 
 def test_the_command(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from store_support import tiny_store
-from tests_support import CALL_HEADER, NODE_HEADER, call_lines, csv_text, hex_id, node_lines
+from tests_support import CALL_HEADER, call_lines, csv_text, hex_id
 
-from tracekit.analysis.callgraph.parts import Part, chunks, open_parts, ranges, read
+from tracekit.analysis.callgraph.parts import Part, chunks, open_parts, ranges
 from tracekit.analysis.callgraph.run import CallGraphs, callgraph
-from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store
 
@@ -79,13 +78,6 @@ def test_the_same_rows_in_two_files_are_merged(tmp_path: Path) -> None:
     assert merged.select("action", "count", "traces").rows() == [("merged", 4, 1)]
 
 
-def test_a_store_without_calls_says_so(tmp_path: Path) -> None:
-    (tmp_path / "Node_0.csv").write_text(csv_text(NODE_HEADER, node_lines()))
-    ingest(tmp_path / "Node_0.csv", tmp_path / "store")
-    with pytest.raises(TracekitError, match="has no calls"):
-        callgraph(open_store(tmp_path / "store"))
-
-
 def test_one_call(tmp_path: Path) -> None:
     line = f"t,5,0,{hex_id('service', 0)},mc,{hex_id('service', 1)},,0"
     (tmp_path / "MSCallGraph_0.csv").write_text(csv_text(CALL_HEADER, [line]))
@@ -112,8 +104,3 @@ def test_ranges_cover_all_traces_without_overlap(
     for (_, last), (first, _) in itertools.pairwise(found):
         assert first == last + 1
     assert all(first <= last for first, last in found)
-
-
-def test_read_takes_only_the_traces_of_a_range(store: Store) -> None:
-    parts = open_parts(store)
-    assert set(read(parts, 10, 12)["trace_key"]) == {10, 11, 12}

@@ -33,37 +33,12 @@ def rebuilt(records: list[Record]) -> tuple[pl.DataFrame, list[tuple[str, str, i
     return calls_frame(rebuild(rows)), noted
 
 
-@pytest.mark.parametrize("wrong", ["0.1", "0.5", "0.2.7", "0", "0.1.2"])
-def test_an_end_goes_to_the_other_end(wrong: str) -> None:
-    calling, called = both_ends("0.2", 1, 3, 20, 9.0)
-    beside = [*both_ends("0.1", 1, 2, 10, 5.0), stored("0.3", 1, 9, 40)]
-    calls, noted = rebuilt([ENTRY, *beside, calling, called._replace(rpc_id=wrong)])
-    assert calls["rpc_id"].to_list() == ["0", "0.1", "0.2", "0.3"]
-    assert noted == [("shifted_rpc_id", "named by twin", 1)]
-
-
 @pytest.mark.parametrize("wrong", ["0.1", "0.3", "0"])
 def test_a_record_goes_to_the_one_gap_among_the_calls_of_its_caller(wrong: str) -> None:
     beside = [*both_ends("0.1", 1, 2, 10, 5.0), *both_ends("0.3", 1, 4, 40, 3.0)]
     calls, noted = rebuilt([ENTRY, *beside, stored(wrong, 1, 9, 20)])
     assert calls["rpc_id"].to_list() == ["0", "0.1", "0.2", "0.3"]
     assert noted == [("shifted_rpc_id", "put in a gap", 1)]
-
-
-@pytest.mark.parametrize(("times", "right"), [((20, 30), [8, 9]), ((30, 20), [9, 8])])
-def test_of_two_that_a_gap_may_be_of_the_earlier_has_the_lower_number(
-    times: tuple[int, int], right: list[int]
-) -> None:
-    two = [stored("0.3", 1, store, time_ms) for store, time_ms in zip((8, 9), times, strict=True)]
-    calls, _ = rebuilt([ENTRY, *both_ends("0.1", 1, 2, 10, 5.0), *two])
-    assert calls["rpc_id"].to_list() == ["0", "0.1", "0.2", "0.3"]
-    assert calls["downstream_key"].to_list()[2:] == right
-
-
-def test_a_level_too_many_is_taken_off() -> None:
-    calls, noted = rebuilt([ENTRY, stored("0.1", 1, 8, 5), stored("0.2.4", 1, 9, 20)])
-    assert calls["rpc_id"].to_list() == ["0", "0.1", "0.2"]
-    assert noted == [("shifted_rpc_id", "moved up", 1)]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tracekit.analysis.callgraph.frames import calls_frame, ledger_frame, traces_frame
 from tracekit.analysis.callgraph.graph import rebuild
-from tracekit.analysis.callgraph.totals import Tally, Totals, summary
+from tracekit.analysis.callgraph.totals import Totals, summary
 
 durations = st.lists(st.one_of(st.none(), st.integers(0, 9)), min_size=1, max_size=12)
 
@@ -85,15 +85,3 @@ def test_shapes_and_their_summary() -> None:
     table = {row[0]: row[1:] for row in summary(shapes).rows()}
     assert table["calls"] == (3, pytest.approx(7 / 3), 2, 3, 3, 3)
     assert table["depth"] == (3, 1.0, 1, 1, 1, 1)
-
-
-def test_a_tally_adds_up_however_often_it_is_compacted() -> None:
-    rng = np.random.Generator(np.random.PCG64(1))
-    frames = [
-        pl.DataFrame({"key": rng.integers(0, 200_000, 200_000), "count": 1}) for _ in range(6)
-    ]
-    tally = Tally(["key"])
-    for frame in frames:
-        tally.add(frame)
-    expected = pl.concat(frames).group_by("key").agg(pl.col("count").sum()).sort("key")
-    assert tally.frame().sort("key").equals(expected)

@@ -12,7 +12,6 @@ from store_support import tiny_store
 from tracekit.analysis.quick import run as quick_run
 from tracekit.analysis.quick.forms import quick_form
 from tracekit.analysis.quick.run import run_quick
-from tracekit.base.errors import TracekitError
 from tracekit.store.folder import Store
 from tracekit.store.query import run
 from tracekit.store.sqlfiles import SqlFile
@@ -77,11 +76,3 @@ def test_a_file_of_ones_own_reads_the_views_it_names(
     found = run_quick(store, str(tmp_path / "mine.sql"))
     assert found.equals(pl.DataFrame({"n": [run(store, "calls/service_edges").height]}))
     assert set(taken) == {"calls/service_edges"}
-
-
-def test_bad_names_and_parameters_are_told(store: Store, taken: list[str]) -> None:
-    with pytest.raises(TracekitError, match="'calls/edges'"):
-        run_quick(store, "calls/edges")
-    with pytest.raises(TracekitError, match="'top'"):
-        run_quick(store, "calls/service_edges", {"top": "3"})
-    assert taken == []

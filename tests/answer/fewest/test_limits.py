@@ -24,30 +24,6 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 
-ERRORS: list[tuple[Sequence[str], dict[str, Any], str | None]] = [
-    # searched for two minutes, and said nothing: see S3 of the reviews
-    (["cpu_max <= 0.8"], {}, "cpu_max_fraction"),
-    (["cpu_max_mean <= 0.8"], {}, "cpu_max_fraction"),
-    (["gpu_max_fraction <= 1"], {}, "cpu_max_fraction"),
-    (["kept_calls_share > 0.1"], {}, None),
-    (["first_fit: pending == 0"], {}, "best_fit"),
-    (["cpu_max_fraction <= observed"], {}, "base"),
-    (["cpu_max_fraction <= 18"], {}, None),
-    (["cpu_max_fraction"], {}, None),
-    ([], {"scale": 0}, None),
-    ([], {"repeats": 0}, None),
-    ([], {"policies": ["bestfit"]}, "best_fit"),
-]
-
-
-@pytest.mark.parametrize(("texts", "more", "proposed"), ERRORS)
-def test_what_cannot_be_is_refused(
-    texts: Sequence[str], more: dict[str, Any], proposed: str | None
-) -> None:
-    with pytest.raises(TracekitError) as raised:
-        shrunk(EVEN, *texts, **more)
-    assert proposed is None or proposed in str(raised.value.hint)
-
 
 @pytest.mark.parametrize(
     ("texts", "more"), [(["cpu_max_fraction <= 0.2"], {}), ([], {"scale": 40})]

@@ -10,7 +10,6 @@ from replay_support import workload
 from shrink_support import row, shrunk
 
 from tracekit.answer.fewest.special import special_nodes
-from tracekit.base.errors import TracekitError
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.workload import Workload
@@ -98,8 +97,3 @@ def test_a_node_stays_whose_container_may_not_be_evicted() -> None:
     # where no owner is recorded at all, nothing tells a container without one
     bare = dataclasses.replace(load, services=load.container_ids, never_evicted=None)
     assert special_nodes(bare) == {}
-
-
-def test_an_unknown_class_is_refused() -> None:
-    with pytest.raises(TracekitError):
-        shrunk(PLAIN, may_remove=["gpus"])

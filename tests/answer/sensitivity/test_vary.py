@@ -151,15 +151,6 @@ def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
     assert set(found.frames["ranks"]["change"]) == {BASE, "background=none"}
 
 
-def test_bad_calls(store: Path) -> None:
-    with pytest.raises(TracekitError, match="no measure 'imbalance'"):
-        vary_assumptions(store, measure="imbalance")
-    with pytest.raises(TracekitError, match="policy"):
-        vary_assumptions(store, policies=["lra"])
-    with pytest.raises(TracekitError, match="no such store"):
-        vary_assumptions(store / "nowhere", policies=["lra", "bra"])
-
-
 @pytest.mark.slow
 def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
     found = vary_assumptions(stored(tmp_path).path, policies=["first_fit", "worst_fit"], repeats=1)

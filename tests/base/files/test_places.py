@@ -49,18 +49,6 @@ def test_a_result_has_no_url(given: str | Path) -> None:
     assert here("out") == Path("out")
 
 
-def test_an_unknown_protocol_is_refused() -> None:
-    with pytest.raises(TracekitError, match="nosuch://bucket/store"):
-        place("nosuch://bucket/store")
-
-
-def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "upath", None)
-    with pytest.raises(TracekitError, match="installed") as error:
-        place("s3://bucket/store")
-    assert error.value.hint == "pip install 'tracekit[s3]'"
-
-
 @pytest.mark.parametrize(
     ("error", "what"),
     [

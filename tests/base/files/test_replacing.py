@@ -149,18 +149,6 @@ def test_a_folder_put_aside_comes_back(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out"]
 
 
-def test_rights_are_those_of_any_new_file(tmp_path: Path) -> None:
-    with replaced_file(tmp_path / "file") as made:
-        made.touch()
-    with replaced_folder(tmp_path / "folder"):
-        pass
-    (tmp_path / "plain").touch()
-    (tmp_path / "plain_folder").mkdir()
-    for name in ("file", "folder"):
-        plain = tmp_path / {"file": "plain", "folder": "plain_folder"}[name]
-        assert (tmp_path / name).stat().st_mode == plain.stat().st_mode
-
-
 def test_a_device_is_written_to_as_it_is() -> None:
     with replaced_file(Path("/dev/null")) as made:
         assert made == Path("/dev/null")

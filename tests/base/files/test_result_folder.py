@@ -88,14 +88,6 @@ def test_one_of_its_kind_is_replaced_but_for_what_others_put_there(tmp_path: Pat
     assert (tmp_path / "out" / "notes" / "one.txt").read_text() == "mine too"
 
 
-def test_links_stay_links(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    KIND.write(tmp_path / "out", DOCUMENT, {})
-    (tmp_path / "out" / "link").symlink_to(tmp_path / "elsewhere")
-    KIND.write(tmp_path / "out", DOCUMENT, {})
-    assert (tmp_path / "out" / "link").is_symlink()
-
-
 def test_of_a_folder_that_lists_no_files_nothing_stays(tmp_path: Path) -> None:
     """Written before files were listed: its frames are not those of what takes its place."""
     KIND.write(tmp_path / "out", DOCUMENT, {"old": FRAME})
@@ -119,15 +111,3 @@ def test_anything_else_is_left_alone(tmp_path: Path, text: str) -> None:
     with pytest.raises(TracekitError, match="harvest"):
         KIND.write(tmp_path, DOCUMENT, {})
     assert (tmp_path / "manifest.json").read_text() == text
-
-
-def test_a_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("mine")
-    with pytest.raises(TracekitError, match="is not a harvest"):
-        KIND.check_free(tmp_path / "out")
-
-
-def test_an_empty_folder_is_free(tmp_path: Path) -> None:
-    KIND.check_free(tmp_path)
-    KIND.write(tmp_path / "out", DOCUMENT, {})
-    assert files(tmp_path / "out") == ["manifest.json"]

@@ -70,11 +70,6 @@ def test_daemons_of_further_nodes_come_when_those_of_their_originals_do() -> Non
     assert row["pending"] == 4
 
 
-def test_nothing_more_is_the_same_workload() -> None:
-    load = three()
-    assert with_more(load, np.empty(0, dtype=np.int64)) is load
-
-
 @pytest.mark.parametrize("count", [1, 7, 30])
 def test_further_nodes_are_spread_evenly_over_sizes(count: int) -> None:
     """Of 20 small and 10 large ones, in any order, about two in three are small."""

@@ -13,7 +13,6 @@ from hypothesis import given, reject
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import stream
 from tracekit.cluster.changed.multiplied import multiplied, scale_of
 from tracekit.cluster.changed.on_nodes import beside_daemons, on_nodes
@@ -166,26 +165,6 @@ def test_replicas_are_their_originals_and_daemons_stay_alone() -> None:
     assert made.use_at(1)[0].tolist() == [5, 5.5, 6, 6.5, 6, 6.5]
     assert made.pinned is not None
     assert made.pinned.tolist() == [0, 2, 2, -1, -1, -1]
-
-
-def test_gangs_stay_in_one_piece() -> None:
-    load = workload([(100, 100)], [(0, 9000, 1, 1)] * 3)
-    load = dataclasses.replace(load, gang=np.array([0, 0, -1]))
-    made = multiplied(load, Fraction(2), stream(1, "replicas"))
-    assert made.gang is not None
-    assert made.gang.tolist() == [0, 0, 0, 0, -1, -1]
-
-
-@pytest.mark.parametrize("scale", [0, -1.5, float("inf"), float("nan")])
-def test_what_is_no_scale(scale: float) -> None:
-    with pytest.raises(TracekitError, match="above 0"):
-        scale_of(scale)
-
-
-def test_prices_go_with_their_nodes() -> None:
-    load = dataclasses.replace(pinned_load(), price_per_hour=np.array([1.0, np.nan, 3.0]))
-    assert on_nodes(load, np.array([2, 0])).price_per_hour is not None
-    assert np.asarray(on_nodes(load, np.array([2, 0])).price_per_hour).tolist() == [3.0, 1.0]
 
 
 def test_use_grows_as_requests_do_where_these_are_equal() -> None:

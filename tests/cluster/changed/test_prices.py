@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -110,12 +109,6 @@ def test_what_cannot_be_a_price_is_refused(text: str, named: str, load: Workload
     with pytest.raises(TracekitError) as raised:
         read_prices(text).applied(load)
     assert named in f"{raised.value} {raised.value.hint}"
-
-
-def test_nodes_without_types_take_no_prices_by_type(load: Workload) -> None:
-    plain = dataclasses.replace(load, instance_types=None)
-    with pytest.raises(TracekitError, match=TODAY):
-        read_prices("small=1").applied(plain)
 
 
 def test_a_run_is_priced_by_options_and_by_settings_alike(

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from pod_oracle import REQUIRED, open_to
 from replay_support import Row, workload
 
-from tracekit.base.errors import TracekitError
 from tracekit.cluster.constraints.build import constraints_of, not_held
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.intake.sources.own._kubernetes import rules
@@ -180,14 +178,6 @@ def required(kind: str, *some_terms: Thing) -> Thing:
     return {"affinity": {kind: {REQUIRED: list(some_terms)}}}
 
 
-def test_who_wants_to_be_near_another_gets_in_once_that_one_is_there() -> None:
-    follower = pod("a", {"app": "cache"}, required("podAffinity", ZONE))
-    beside = pod("a", {}, required("podAntiAffinity", {**ZONE, "labelSelector": {}}))
-    load = load_of([follower, pod("a", {"app": "web"}, {"nodeSelector": {"zone": "b"}})], "ab")
-    assert placed(load) == [1, 1]
-    assert placed(load_of([follower, beside], "ab")) == [-1, 0]
-
-
 def test_each_zone_gets_its_share_and_who_waits_for_balance_gets_in() -> None:
     even: Thing = {"topologySpreadConstraints": [
         {**ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}  # fmt: skip
@@ -202,46 +192,8 @@ def test_each_zone_gets_its_share_and_who_waits_for_balance_gets_in() -> None:
     assert placed(load_of([*[pod("a", web, near)] * 3, late], "ab")) == [0, 0, -1, 1]
 
 
-def test_ports_and_rules_of_others_close_nodes_for_every_policy() -> None:
-    takes = {"containers": [{"ports": [{"hostPort": 80}]}]}
-    assert placed(load_of([pod("a", {}, takes)] * 3, "ab"), "least_allocated") == [0, 1, -1]
-    alone = pod("a", {}, required("podAntiAffinity", {**ZONE, "topologyKey": KEYS[1]}))
-    web = pod("a", {"app": "web"}, {})
-    assert placed(load_of([alone, web, pod("b", {"app": "web"}, {})], "ab")) == [0, 1, 0]
-
-
 def test_a_rule_by_what_no_node_states_is_counted() -> None:
     made = containers([pod("a", {}, required("podAffinity", {**ZONE, "topologyKey": "row"}))] * 2)
     assert not_held(pl.DataFrame({"node": ["n"]}), made) == {
         "containers_not_held_podAffinity_by_row": 2
     }
-
-
-MORE = {"key": "a", "operator": "Gt", "values": ["1"]}
-GREATER = json.dumps([{"kind": "podAffinity", "topologyKey": "z", "selector": [MORE]}])
-
-
-@pytest.mark.parametrize(
-    ("column", "text", "why"),
-    [
-        ("rules", "{", "container 'c0' has rules {"),
-        ("rules", '[{"kind": "near"}]', "expected rules of a kind: podAntiAffinity"),
-        ("rules", '[{"kind": "podAffinity"}]', "expected a topologyKey"),
-        ("rules", '[{"kind": "topologySpread", "topologyKey": "z", "maxSkew": 0}]', "maxSkew"),
-        ("rules", GREATER, "operator 'Gt' is none of In, NotIn, Exists, DoesNotExist"),
-        ("labels", "[1]", "container 'c0' has labels [1]: expected an object"),
-        ("host_ports", "http", "expected ports such as 80/TCP, found 'http'"),
-    ],
-)
-def test_what_cannot_be_is_named(column: str, text: str, why: str) -> None:
-    sound = {"container": "c0", "rules": '[{"kind": "podAffinity", "topologyKey": "node"}]'}
-    with pytest.raises(TracekitError) as raised:
-        constraints_of(
-            pl.DataFrame({"node": ["n"]}),
-            None,
-            pl.DataFrame([{**sound, column: text}]),
-            None,
-            request=np.zeros((1, 2), dtype=np.int64),
-            capacity=np.ones((1, 2), dtype=np.int64),
-        )
-    assert why in str(raised.value)

@@ -200,16 +200,6 @@ def test_groups_by_what_no_node_states_are_counted_not_held() -> None:
     assert [part.name for part in made.parts] == ["together by node"]
 
 
-def test_rules_are_by_service() -> None:
-    rules = pl.DataFrame({"holder": ["a"], "guest": ["b"], "most": [0]})
-    containers = pl.DataFrame({"container": ["c0", "c1", "c2"], "service": ["a", "b", None]})
-    made = built(NODES, containers, rules=rules)
-    assert made is not None
-    keeper = made.keeper(3)
-    keeper.add(0, 1)
-    assert [keeper.open(at).tolist() for at in (1, 2)] == [[True, False, True], [True] * 3]  # type: ignore[union-attr]
-
-
 def test_cells_in_the_order_of_their_numbers_and_a_node_without_is_one() -> None:
     cells = pl.DataFrame(
         [("n0", "cpu", "10", 4.0, "cores"), ("n0", "cpu", "9", 2.0, "cores"),
@@ -249,13 +239,6 @@ def test_what_cannot_be_read_names_the_container(column: str, text: str) -> None
     containers = pl.DataFrame({"container": ["c0", "c1"], column: [None, text]})
     with pytest.raises(TracekitError, match=f"container 'c1' has {column}"):
         built(tainted, containers)
-
-
-@pytest.mark.parametrize(("column", "text"), [("labels", "[]"), ("labels", "{"), ("taints", "{}")])
-def test_what_cannot_be_read_names_the_node(column: str, text: str) -> None:
-    nodes = NODES.with_columns(pl.Series(column, [None, text, None], dtype=pl.String))
-    with pytest.raises(TracekitError, match=f"node 'n1' has {column}"):
-        built(nodes, pl.DataFrame({"container": ["c"], "selector": ['{"disk": "ssd"}']}))
 
 
 def test_a_large_cluster_takes_seconds() -> None:

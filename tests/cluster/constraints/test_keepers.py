@@ -13,8 +13,6 @@ from hypothesis import strategies as some
 from replay_support import Row, workload
 
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.constraints.allowed import Allowed
-from tracekit.cluster.constraints.by_domain import Apart
 from tracekit.cluster.constraints.cells import Cells, CellsKeeper
 from tracekit.cluster.constraints.constraint import CellChoice
 from tracekit.cluster.constraints.constraints import Constraints
@@ -128,19 +126,6 @@ def chosen(
     return taken
 
 
-def test_who_is_put_on_a_full_node_takes_its_emptiest_cells() -> None:
-    cells = Cells(capacity=np.array([[[4, 4], [2, 2], [6, 6]]]), request=np.array([[8, 8], [9, 1]]),
-                  numa_cells=np.array([1, 2]))  # fmt: skip
-    keeper = cells.keeper(1)
-    assert not keeper.open(0).any()
-    keeper.add(0, 0)
-    keeper.add(1, 0)
-    assert keeper.free[0].tolist() == [[-1, 3], [-3, 1], [-2, -2]]
-    keeper.remove(0, 0)
-    keeper.remove(1, 0)
-    assert keeper.free[0].tolist() == [[4, 4], [2, 2], [6, 6]]
-
-
 def test_together_with_its_parts_and_another_order() -> None:
     parts = tuple(drawn(LOAD, np.random.default_rng(5)))
     whole, order = Constraints(parts=parts), np.array([3, 1, 7])
@@ -160,17 +145,3 @@ def test_together_with_its_parts_and_another_order() -> None:
     with pytest.raises(TracekitError, match="'rules on sharing'"):
         whole.check(9, NODES)
     assert isinstance(parts[-1].keeper(NODES), CellsKeeper)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Apart(by="node", group=np.array([1]), domain=np.array([0]), most=np.array([1])),
-        lambda: Allowed(label="selector", of=np.array([-2]), mask=np.ones((1, 1), np.bool_)),
-        lambda: Cells(capacity=np.ones((1, 1, 2), np.int64), request=np.ones((1, 2), np.int64),
-                      numa_cells=np.array([-1])),
-    ],
-)  # fmt: skip
-def test_what_cannot_be(make: Any) -> None:
-    with pytest.raises(TracekitError, match="expected"):
-        make()

@@ -63,26 +63,6 @@ def test_selectors(asked: object, expected: list[str]) -> None:
     assert (np.logical_or.reduce(list(found.values())) == ~part.keeper(4).open(0)).all()
 
 
-def test_taints_and_cordons() -> None:
-    part = _suited({}).taints()
-    assert part is not None
-    found = part.why(0, 4)
-    assert list(found) == ["have the taint own:NoExecute", "are cordoned"]
-    assert (np.logical_or.reduce(list(found.values())) == ~part.keeper(4).open(0)).all()
-    bears = _suited({}, tolerations=[{"key": "own", "operator": "Exists"}]).taints()
-    assert bears is not None
-    assert list(bears.why(0, 4)) == ["are cordoned"]
-
-
-def test_they_go_with_containers_and_nodes() -> None:
-    part = _suited({"disk": "ssd"}, {"disk": "hdd"}).selectors()
-    assert part is not None
-    some = part.taken(np.array([1])).on(np.array([1, 3]))
-    assert {name: mask.tolist() for name, mask in some.why(0, 2).items()} == {
-        "lack the label disk=hdd": [False, True]
-    }
-
-
 def test_too_many_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reasons, "_MOST", 0)
     part = _suited({"disk": "ssd"}).selectors()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from tracekit.base.arrays import BoolArray, IntArray
-from tracekit.base.errors import TracekitError
 from tracekit.cluster.constraints.sharing import (
     AntiAffinity,
     Sharing,
@@ -60,27 +58,3 @@ def test_closed_is_where_one_more_breaks_a_rule(
             assert (
                 sharing.open(asked).tolist() == (~breaks(together.rules, more).any(axis=1)).tolist()
             )
-
-
-def test_the_same_service_is_limited_besides_the_one() -> None:
-    """Rule (a, a, 1): two of a may share a node; rule (a, b, 0): no b beside an a."""
-    sharing = keeper(limits([(0, 0, 1), (0, 1, 0)]))
-    sharing.add(0, 2)
-    assert sharing.open(0).all()
-    assert sharing.open(1).tolist() == [True, True, False]
-    sharing.add(0, 2)
-    assert sharing.open(0).tolist() == [True, True, False]
-    sharing.add(1, 1)
-    assert sharing.open(0).tolist() == [True, False, False]
-    assert sharing.open(-1).all()
-    assert sharing.open(2).all()
-
-
-def test_positions_of_services_without_rules() -> None:
-    assert limits([]).positions(["b", "x", "a"]).tolist() == [1, -1, 0]
-
-
-@pytest.mark.parametrize("rules", [[(0, 3, 1)], [(0, 1, -1)], [(-1, 0, 1)]])
-def test_a_rule_that_cannot_be(rules: list[tuple[int, int, int]]) -> None:
-    with pytest.raises(TracekitError, match="expected positions below 3"):
-        limits(rules)

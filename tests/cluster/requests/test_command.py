@@ -50,21 +50,3 @@ def _services(store: Path) -> list[str]:
 
     found = query(store, "services/profile")
     return [str(name) for name in found["service"]]
-
-
-@pytest.mark.parametrize(
-    ("assumed", "says"),
-    [
-        ("requests=recordet", "did you mean 'recorded'?"),
-        ("requests=none.csv", "no such file"),
-        ("requests=sized:nowhere", "no result of tracekit requests"),
-    ],
-)
-def test_what_is_refused_is_one_line(
-    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], assumed: str, says: str
-) -> None:
-    call = ["replay", str(store), "--policy", "best_fit", "--out", str(tmp_path / "out")]
-    assert run([*call, "--assume", assumed]) == 2
-    shown = " ".join(capsys.readouterr().err.split())
-    assert says in shown
-    assert not (tmp_path / "out").exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,14 +14,11 @@ from tracekit.base.seeds import stream
 from tracekit.cluster.arrivals import rearranged, with_drawn_sizes
 from tracekit.cluster.changed.multiplied import multiplied
 from tracekit.cluster.doubt import SizeDoubt
-from tracekit.cluster.shared import shared
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.policy.entrant import parse_entrant
 from tracekit.synth import write
-
-GIB = 2**30
 
 
 def doubt_of(group: np.ndarray, groups: int, **changed: object) -> SizeDoubt:
@@ -63,12 +59,6 @@ def test_untold_sizes_lie_around_the_common_one_within_what_is_not_ruled_out() -
     # the common size is drawn too
     medians = [np.median(doubt.drawn(stream(at, "m"))[1::2, 0]) for at in range(100)]
     assert np.std(medians) == pytest.approx(1000 / (2 * 1.96), rel=0.2)
-
-
-def test_sizes_are_above_nothing_and_what_is_not_inferred_stays_so() -> None:
-    drawn = doubt_of(np.arange(50), 50, low=np.full((50, 2), -90_000.0)).drawn(stream(2, "s"))
-    assert (drawn[:, 0] >= 400).all()
-    assert np.isnan(drawn[:, 1]).all()
 
 
 @pytest.fixture(scope="module")
@@ -116,14 +106,6 @@ def test_use_is_drawn_with_sizes_and_nodes_keep_theirs(load: Workload) -> None:
     np.testing.assert_allclose(node_use(made)[0].sum(), node_use(load)[0].sum(), rtol=0.02)
 
 
-def test_the_same_seed_draws_the_same(load: Workload) -> None:
-    one, other = (rearranged(load, stream(4, "arrivals")) for _ in range(2))
-    another = rearranged(load, stream(5, "arrivals"))
-    np.testing.assert_array_equal(one.request, other.request)
-    np.testing.assert_array_equal(one.usage, other.usage)
-    assert np.sort(one.request[:, 0]).tolist() != np.sort(another.request[:, 0]).tolist()
-
-
 def test_without_doubt_nothing_is_drawn(load: Workload) -> None:
     plain = dataclasses.replace(load, doubt=None)
     made = rearranged(plain, stream(4, "arrivals"))
@@ -139,17 +121,6 @@ def test_replicas_are_drawn_with_their_originals(load: Workload) -> None:
         assert asked == sizes[name.split("+")[0]]
     # replicas bring no measured use with them
     np.testing.assert_allclose(made.background, again.background, rtol=1e-5, atol=1.0)
-
-
-def test_a_shared_workload_has_its_doubt(load: Workload, tmp_path: Path) -> None:
-    with shared(load, tmp_path / "shared") as there:
-        same = there.load()
-    assert load.doubt is not None
-    assert same.doubt is not None
-    np.testing.assert_array_equal(same.doubt.group, load.doubt.group)
-    np.testing.assert_array_equal(
-        with_drawn_sizes(same, stream(7, "d")).usage, with_drawn_sizes(load, stream(7, "d")).usage
-    )
 
 
 def test_repeats_cover_the_doubt_of_sizes(load: Workload) -> None:

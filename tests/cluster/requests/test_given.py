@@ -113,16 +113,6 @@ def test_uniform_is_what_a_store_without_sizes_gives(store: Store, bare: Store) 
     assert plain.quantities["requests"] == plain.quantities["node sizes"] == "assumed"
 
 
-def test_resources_can_be_left_out(store: Store) -> None:
-    assert load(store, "resources=cpu+memory").resources == RESOURCES[:2]
-
-
-def test_recorded_network_is_not_modelled_again(store: Store) -> None:
-    made, plain = load(store, "network_and_disk=modelled"), load(store)
-    assert made.resources == plain.resources
-    np.testing.assert_array_equal(made.request, plain.request)
-
-
 def test_dedicated_nodes_keep_their_shapes(store: Store) -> None:
     """One factor for all, so that three quarters of the scarcer resource is asked for."""
     made, plain = load(store, "background=none"), load(store)
@@ -250,26 +240,6 @@ def test_a_bad_file_is_one_clear_line(text: str, says: str, bare: Store, tmp_pat
     assert "bad.csv" in caught.value.what
     assert "\n" not in caught.value.what
     assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("recorded", "the store records no requests"),
-        ("infered", "requests='infered' is none of auto, uniform, inferred, recorded"),
-        ("missing.csv", "no such file"),
-        ("sized:nowhere", "is no result of tracekit requests"),
-        ("inferred", "tells no size of containers"),
-    ],
-)
-def test_what_cannot_be_had_is_said(
-    text: str, says: str, bare: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tracekit.cluster.requests import inferred  # noqa: PLC0415 - patched
-
-    monkeypatch.setattr(inferred, "inferred_sizes", lambda *_: {})
-    with pytest.raises(TracekitError, match=says):
-        load(bare, f"requests={text}")
 
 
 def sized(folder: Path, limits: pl.DataFrame) -> Path:

@@ -38,21 +38,6 @@ def _pod(name: str, hour: int, cores: int, **spec: Any) -> Object:
 GROWN = [node("n1"), *(_pod(f"web-{hour}", hour, 1, nodeName="n1") for hour in range(8))]
 
 
-def test_who_stayed_was_there_at_the_beginning(tmp_path: Path) -> None:
-    load = _load(tmp_path, GROWN, "arrival_span_ms=60000")
-    assert int(load.times_ms[0]) == CREATED_MS + 7 * HOUR_MS
-    assert load.arrival_ms.max() <= load.settled_ms < CREATED_MS + 8 * HOUR_MS
-    assert load.quantities["arrivals"] == "assumed"
-    assert causes(load.remarks) == ["from_the_beginning"]
-
-
-def test_the_recorded_arrivals_can_be_had(tmp_path: Path) -> None:
-    load = _load(tmp_path, GROWN, "arrivals=recorded")
-    assert load.arrival_ms.tolist() == [CREATED_MS + hour * HOUR_MS for hour in range(8)]
-    assert load.quantities["arrivals"] == "recorded"
-    assert not load.remarks
-
-
 @pytest.mark.slow
 def test_where_most_depart_it_is_a_history(tmp_path: Path) -> None:
     ended = {"phase": "Succeeded", "containerStatuses": [
@@ -92,16 +77,6 @@ def test_nobody_takes_the_room_of_one_who_is_there(tmp_path: Path, order: tuple[
     row = run.summary.filter(policy="first_fit").row(0, named=True)
     assert row["overloaded_node_steps"] == 0
     assert row["cpu_max_fraction"] == pytest.approx(7.5 / 8)
-
-
-def test_one_that_waits_longest_hides_nobody_who_runs(tmp_path: Path) -> None:
-    load = _load(
-        tmp_path,
-        [node("n1"), _pod("waits", 0, 2), _pod("big", 1, 7, nodeName="n1")],
-        "start=observed",
-    )
-    pinned = dict(zip(load.container_ids, load.pinned.tolist(), strict=True))  # type: ignore[union-attr]
-    assert pinned == {"default/big": 0, "default/waits": -1}
 
 
 _TINY = {"cpu": "1m", "memory": "1Mi", "pods": "110"}
@@ -174,12 +149,6 @@ def test_one_on_a_node_that_nobody_lists_takes_no_room_that_is_taken(tmp_path: P
     where = dict(placed.select("container", "node").iter_rows())
     assert where["default/big"] == "n1"
     assert where.get("default/lost") is None
-
-
-def test_arrivals_that_were_asked_for_as_before_are_assumed(tmp_path: Path) -> None:
-    load = _load(tmp_path, GROWN, "arrivals=before")
-    assert load.quantities["arrivals"] == "assumed"
-    assert not load.remarks
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from tracekit.policy.entrant import halves, parse_entrant
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
-from tracekit.replay.runs.run import replay
 from tracekit.store.folder import open_store
 
 HOUR_MS = 3_600_000
@@ -76,23 +75,6 @@ def test_nothing_is_placed_before_a_node_came_and_after_it_left(
     assert len(outcome.taken_off.evicted) == 1
     evicted = load.container_ids[int(outcome.taken_off.evicted[0])]
     assert came[evicted] == CREATED_MS + 9 * HOUR_MS
-
-
-def test_production_keeps_its_row(tmp_path: Path) -> None:
-    load = _load(tmp_path)
-    run = replay(load, [parse_entrant(name) for name in ("observed", "first_fit")], seed=0)
-    assert run.summary["policy"].to_list()[:2] == ["observed", "first_fit"]
-    assert run.summary["pending"].to_list()[0] == 0
-
-
-def test_fewer_nodes_keep_their_times(tmp_path: Path) -> None:
-    load = _load(tmp_path)
-    some = np.array([load.node_ids.index(name) for name in ("n3", "n1")], dtype=np.int64)
-    part = on_nodes(load, some)
-    assert part.joins is not None
-    assert part.joins.node.tolist() == [0]
-    assert part.losses is not None
-    assert not len(part.losses.node)
 
 
 def _away(folder: Path, *assume: str) -> Workload:

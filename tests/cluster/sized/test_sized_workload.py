@@ -85,14 +85,6 @@ def test_orders_are_drawn_by_seed(tmp_path: Path) -> None:
     assert listed == tuple(f"k{at:02}" for at in range(40))
 
 
-def test_without_any_use_requests_alone_are_a_workload(tmp_path: Path) -> None:
-    store = stored(tmp_path, {"usage.csv": None})
-    made = workload(store)
-    assert int(made.times_ms[-1]) >= 150_000, "the end is the latest departure"
-    assert made.usage.shape[2] == 3, "those that ask for the same share a column"
-    assert made.quantities["use of containers"] == "assumed"
-
-
 @pytest.mark.slow
 def test_what_ran_at_the_beginning_stays_when_observed(tmp_path: Path) -> None:
     made = workload(stored(tmp_path), "start=observed")
@@ -167,37 +159,6 @@ def test_groups_keep_apart_by_rack(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_gang_is_what_the_source_calls_one(tmp_path: Path) -> None:
-    header, *rows = CLUSTER["containers.csv"]
-    lines = [f"{header},gang,gang_minimum", f"{rows[0]},x,", f"{rows[1]},x,1", f"{rows[2]},,"]
-    made = workload(stored(tmp_path, {"containers.csv": lines}))
-    assert made.gang is not None
-    assert made.gang_minimum is not None
-    by_id = dict(zip(made.container_ids, made.gang.tolist(), strict=True))
-    assert by_id == {"a": 0, "b": 0, "c": -1}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("changed", "assume", "message"),
-    [
-        ({"nodes.csv": None}, (), "records no nodes"),
-        ({}, ("resources=cpu+gpu",), "resource 'gpu_milli' is asked for by no container"),
-        ({}, ("start=later",), "start"),
-        ({}, ("starts=empty",), "starts"),
-    ],
-)
-def test_what_cannot_be_replayed(
-    tmp_path: Path, changed: dict[str, None], assume: tuple[str, ...], message: str
-) -> None:
-    usual = [",".join(part for at, part in enumerate(line.split(",")) if at != 2)
-             for line in _OF_MB]  # fmt: skip
-    files = {**changed, "containers.csv": usual} if changed else changed
-    with pytest.raises(TracekitError, match=message):
-        workload(stored(tmp_path, files), *assume)
-
-
-@pytest.mark.slow
 def test_most_containers_that_ask_for_something_have_to_be_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,14 +202,6 @@ def test_nodes_that_are_not_listed_are_counted(tmp_path: Path) -> None:
     assert made.facts["containers_on_unknown_nodes"] == 2
     assert made.facts["containers_without_recorded_node"] == 1
     assert not made.recorded, "a third of production compares with nothing"
-
-
-def test_as_observed_wants_something_observed(tmp_path: Path) -> None:
-    usual = [",".join(part for at, part in enumerate(line.split(",")) if at != 2)
-             for line in CLUSTER["containers.csv"]]  # fmt: skip
-    store = stored(tmp_path, {"containers.csv": usual})
-    with pytest.raises(TracekitError, match=r"at the beginning|was there"):
-        workload(store, "start=observed")
 
 
 @pytest.mark.slow

@@ -43,8 +43,3 @@ def test_steps_without_a_sample_are_counted(tmp_path: Path) -> None:
     assert made.facts["container_steps_held"] == 3
     # of nobody: step 2
     assert made.facts["steps_without_any_sample"] == 1
-
-
-def test_where_somebody_always_has_a_sample_nothing_is_told(tmp_path: Path) -> None:
-    made = workload(stored(tmp_path))
-    assert "steps_without_any_sample" not in made.facts

@@ -172,16 +172,3 @@ def test_what_does_not_pass_is_one_clear_error(
     (file,) = take().files
     assert target.read_bytes() == node
     assert file.outcome == ("resumed" if "cut" in _name else "fetched")
-
-
-def test_the_same_seed_gives_the_same_waits(
-    take: Take, mirror: Mirror, target: Path, naps: list[float]
-) -> None:
-    runs = []
-    for seed in (3, 3, 4):
-        mirror.tricks[NODE] = [status(503)] * 4
-        take(seed=seed)
-        runs.append(naps.copy())
-        naps.clear()
-        target.unlink()
-    assert runs[0] == runs[1] != runs[2]

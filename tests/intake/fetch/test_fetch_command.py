@@ -45,24 +45,6 @@ def test_what_is_fetched_can_be_ingested(
     assert document["passed_over"] == []
 
 
-ERRORS = [
-    (["ctm20"], "no trace release named 'ctm20'; known: "),
-    (["ctm21", "--tables", "nodes"], "release ctm21 has no table 'nodes'"),
-    (["ctm21", "--parts", "x"], "--parts x: 'x' is no range of parts"),
-    (["ctm21", "--base-url", "here"], "--base-url here: not an http address"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), ERRORS)
-def test_wrong_calls_are_one_line_and_leave_nothing(
-    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    release, *options = arguments
-    assert run(["fetch", release, str(tmp_path / "out"), *options]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {message}")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_an_interrupted_fetch_ends_at_once_and_is_resumed(
     mirror: Mirror, tmp_path: Path, node: bytes, sign: signal.Signals, code: int

@@ -136,15 +136,6 @@ def test_what_goes_wrong_is_told_and_what_was_there_stays(
     ]
 
 
-def test_no_kubectl_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = str(tmp_path / "out")
-    assert run(["fetch", "kubernetes", out, "--kubectl", "no-such-kubectl"]) == 2
-    first, hint = capsys.readouterr().err.splitlines()
-    assert "no-such-kubectl" in first
-    assert "no-such-kubectl" in hint
-    assert list((tmp_path / "out").iterdir()) == []
-
-
 def test_without_a_cluster_kubectls_own_log_is_not_the_error(tmp_path: Path) -> None:
     script = tmp_path / "kubectl"
     script.write_text(

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from tracekit.base.errors import TracekitError
 from tracekit.intake.fetch.plan import plan
 
 
@@ -54,32 +53,3 @@ def test_files_that_are_read_by_code_have_archives_and_checksums() -> None:
     assert one.url.endswith("/v2018Traces/machine_meta.tar.gz")
     assert (one.sha256 or "").startswith("b5b1b786")
     assert plan("ctm21")[0].sha256 is None
-
-
-WRONG = [
-    ({"release": "ctm20"}, "no trace release named 'ctm20'"),
-    ({"release": "openb"}, "release openb cannot be fetched; these can: alibaba17, "),
-    ({"tables": ["nodes"]}, "has no table 'nodes'; tables: resource, rate, call, node"),
-    ({"tables": [""]}, "has no table ''"),
-    ({"tables": ["resource"], "parts": "12"}, "MSResource has parts 0 to 11, none of those"),
-    ({"tables": ["node"], "parts": "5-9"}, "Node has part 0 only, none of those asked for"),
-    ({"parts": "3-1"}, "'3-1' is no range of parts"),
-    ({"parts": "a"}, "'a' is no range of parts"),
-    ({"parts": "1,,2"}, "'' is no range of parts"),
-    ({"parts": "-1"}, "'-1' is no range of parts"),
-    ({"base_url": "ftp://host/"}, "--base-url ftp://host/: not an http address"),
-    ({"base_url": "host/path"}, "not an http address"),
-    ({"base_url": "http://"}, "not an http address"),
-    ({"base_url": ""}, "not an http address"),
-]
-
-
-@pytest.mark.parametrize(("asked", "message"), WRONG)
-def test_wrong_wishes(asked: dict[str, object], message: str) -> None:
-    with pytest.raises(TracekitError) as caught:
-        plan(**{"release": "ctm21", **asked})  # type: ignore[arg-type]
-    assert message in caught.value.what
-
-
-def test_a_huge_range_is_not_counted_out() -> None:
-    assert len(plan("ctm21", tables=["resource"], parts="0-99999999999")) == 12

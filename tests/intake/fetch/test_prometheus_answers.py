@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from tracekit.commands.shell import run
 from tracekit.intake.fetch import prometheus_query as fetching
 from tracekit.intake.fetch.retry import Retries
 from tracekit.intake.fetch.server import Server, address
-from tracekit.intake.fetch.spans import span_s, spelled_span, time_s
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES
 
 
@@ -68,14 +66,6 @@ def test_a_query_that_is_refused_does_not_hinder_the_others(tmp_path: Path) -> N
     assert f"{len(QUERIES) - 1} queries" in told.value.what
     assert "promtool query range" in (told.value.hint or "")
     assert len(list(tmp_path.glob("*.gz"))) == len(QUERIES) - 1
-
-
-def test_an_address_that_leads_nowhere_is_told_its_path(tmp_path: Path) -> None:
-    replies: list[Reply] = [_error(404, "page not found")] * 3
-    with serving(Made(replies=replies)) as made, pytest.raises(TracekitError) as told:
-        fetched(made.url, tmp_path)
-    assert "HTTP 404" in told.value.what
-    assert "/api/v1" in (told.value.hint or "")
 
 
 def _in_200(**members: object) -> Reply:
@@ -210,35 +200,6 @@ def test_a_connection_that_is_cut_is_tried_again(
     assert not list(tmp_path.glob("*.gz"))
 
 
-BAD = [
-    ({}, lambda _: (200, b"<html>login</html>"), "does not answer as Prometheus does"),
-    ({}, _error(401, "no entry"), "HTTP 401 no entry"),
-    ({"start": "soon"}, some, "--from soon: not a time"),
-    ({"start": "now", "end": "now-1h"}, some, "--from now is not before --to now-1h"),
-    ({"step": "0"}, some, "--step 0: not a span"),
-    ({"labels": ["a-b=c"]}, some, "--label a-b=c: expected NAME=VALUE"),
-    ({"headers": ["Authorization"]}, some, "--header: expected NAME: VALUE"),
-]
-
-
-@pytest.mark.parametrize(("given", "reply", "message"), BAD, ids=[case[2] for case in BAD])
-def test_bad_input_is_told_and_nothing_is_left(
-    tmp_path: Path, given: dict[str, Any], reply: Reply, message: str
-) -> None:
-    with (
-        serving(Made(replies=[reply] * 20)) as made,
-        pytest.raises(TracekitError, match=message),
-    ):
-        fetched(made.url, tmp_path, **given)
-    assert {path.name for path in tmp_path.iterdir()} <= {".prometheus.json"}
-
-
-@pytest.mark.parametrize("url", ["localhost:9090", "ftp://x", "http://"])
-def test_an_address_is_an_http_address(url: str, tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="address"):
-        fetched(url, tmp_path)
-
-
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         run(
@@ -258,29 +219,6 @@ def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "yesterday" in capsys.readouterr().err
     with pytest.raises(TracekitError, match=r"127\.0\.0\.1:9"):
         fetched("http://127.0.0.1:9", tmp_path)
-
-
-TIMES = [
-    ("now", 1000),
-    ("now-30s", 970),
-    ("now-1h", -2600),
-    ("2026-01-01", START_S),
-    ("2026-01-01T00:00:00Z", START_S),
-    ("2026-01-01T02:00:00+02:00", START_S),
-    ("1767225600", START_S),
-    ("1767225600.7", START_S),
-]
-
-
-@pytest.mark.parametrize(("text", "time"), TIMES)
-def test_times(text: str, time: int) -> None:
-    assert time_s(text, "--from", 1000.0) == time
-
-
-@pytest.mark.parametrize(("text", "span"), [("30", 30), ("30s", 30), ("5m", 300), ("1d", 86400)])
-def test_spans(text: str, span: int) -> None:
-    assert span_s(text, "--step") == span
-    assert span_s(spelled_span(span), "--step") == span
 
 
 def test_a_port_where_nothing_ever_answered_is_not_waited_for(tmp_path: Path) -> None:

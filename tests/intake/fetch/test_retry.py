@@ -26,11 +26,6 @@ def test_waits_double_up_to_the_longest_and_lose_at_most_the_jitter() -> None:
         assert most / 2 <= got <= most
 
 
-def test_the_same_seed_gives_the_same_waits_and_another_others() -> None:
-    assert waits(1) == waits(1)
-    assert waits(1) != waits(2)
-
-
 @pytest.mark.parametrize(("asked", "expected"), [(7.0, 7.0), (1000.0, 60.0), (0.0, 0.25)])
 def test_a_server_may_ask_for_a_longer_wait_but_not_for_ever(asked: float, expected: float) -> None:
     error = FetchError("HTTP 503", wait_s=asked)

@@ -79,13 +79,6 @@ def test_a_host_that_does_not_exist_stops_everything_at_once(
     assert (len(asked), len(naps)) == (2, 1)
 
 
-def test_a_port_without_a_server(tmp_path: Path, retries: Retries) -> None:
-    with serving({}) as mirror:
-        address = mirror.base_url
-    with pytest.raises(TracekitError, match=r"127.0.0.1:\d+ refuses connections"):
-        fetch("ctm21", tmp_path, tables=["node"], base_url=address, retries=retries)
-
-
 def test_no_room_on_the_disk_is_said_before_anything_is_written(
     take: Take, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,12 +86,6 @@ def test_no_room_on_the_disk_is_said_before_anything_is_written(
     with pytest.raises(TracekitError, match=r"Node_0.tar.gz: 7\d\d.\d kB"):
         take()
     assert not target.exists()
-
-
-def test_a_folder_that_cannot_be_made(take: Take, tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("a file")
-    with pytest.raises(TracekitError, match="out"):
-        take()
 
 
 def test_a_second_fetch_into_the_folder_is_told_who_is_at_it(take: Take, tmp_path: Path) -> None:

@@ -115,12 +115,3 @@ def test_a_mended_slice_has_the_same_rates(tmp_path: Path) -> None:
     assert ingest(later, store, jobs=1).mended == ["vm-1.jsonl"]
     assert tree(store / "tables") == before
     assert _cores(store) == WHOLE
-
-
-@pytest.mark.slow
-def test_the_number_of_jobs_does_not_show(tmp_path: Path) -> None:
-    folder = _sliced(tmp_path / "all", 3, 0, 2, 1)
-    _cluster(folder / "k.json")
-    for jobs in (1, 3):
-        ingest(folder, tmp_path / str(jobs), jobs=jobs)
-    assert tree(tmp_path / "1") == tree(tmp_path / "3")

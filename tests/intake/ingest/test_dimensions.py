@@ -89,14 +89,6 @@ def test_hashes_stay_what_they_are_in_stores_that_exist() -> None:
     assert hashed(pl.Series("id", ["a", "é"])).tolist() == HASHES
 
 
-def test_nothing_is_written_for_ids_that_are_all_known(tmp_path: Path) -> None:
-    first, _ = extend(Dimension(), pl.Series("id", ["b", "a"]), tmp_path / "one.parquet")
-    second, keys = extend(first, pl.Series("id", ["b"]), tmp_path / "two.parquet")
-    assert second is first
-    assert keys.tolist() == [1]
-    assert not (tmp_path / "two.parquet").exists()
-
-
 def test_a_part_beyond_the_count_is_an_interrupted_ingests(tmp_path: Path) -> None:
     first = tmp_path / dimension_path("node", 0)
     one, _ = extend(Dimension(), pl.Series("id", ["a", "b"]), first)

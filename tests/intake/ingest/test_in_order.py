@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from store_support import ingest_one
 from tests_support import CALL_HEADER, NODE_HEADER, hex_id
 
-from tracekit.intake.ingest import sort
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
@@ -31,15 +29,6 @@ def test_duplicates_are_dropped_and_the_first_is_kept(tmp_path: Path) -> None:
     with Database(open_store(tmp_path / "store")) as database:
         kept = database.frame("SELECT cpu_fraction FROM node_usage WHERE time_ms = 30000")
     assert kept["cpu_fraction"].to_list() == [0.5]
-
-
-def test_duplicates_are_found_across_row_groups(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sort, "ROW_GROUP_ROWS", 2048)
-    lines = [f"{step * 30000},{hex_id('node', 0)},0.5,0.5" for step in range(5000)]
-    entry = ingest_one(tmp_path, "Node_0.csv", NODE_HEADER, lines + lines + lines[:10])
-    assert (entry.rows, entry.duplicates_dropped) == (5000, 5010)
 
 
 def test_calls_are_duplicates_only_when_equal_in_every_column(tmp_path: Path) -> None:

@@ -147,19 +147,6 @@ def test_an_archive_of_too_many_files(tmp_path: Path) -> None:
         ingest(path, tmp_path / "store")
 
 
-@pytest.mark.parametrize("suffix", [".tar", ".tar.gz"])
-def test_a_negative_size(tmp_path: Path, suffix: str) -> None:
-    block = bytearray(header("Node_0.csv", len(GOOD)))
-    block[124:136] = b"\xff" * 12
-    block[148:156] = b" " * 8
-    block[148:156] = b"%06o\0 " % sum(block)
-    path = tmp_path / f"Node_0{suffix}"
-    data = bytes(block) + GOOD + bytes(2048)
-    path.write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
-    with pytest.raises(TracekitError, match=r"Node_0\.csv"):
-        ingest(path, tmp_path / "store")
-
-
 def test_an_extended_header_of_usual_size_is_read(tmp_path: Path) -> None:
     path = tmp_path / "Node_0.tar"
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:

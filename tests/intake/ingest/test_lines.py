@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from cluster_support import written
 
 from tracekit.base.errors import CheckFailedError
 from tracekit.intake.ingest import ingest
-from tracekit.intake.ingest.rejects import Lines
 from tracekit.store.broken_rows import broken_rows
 from tracekit.store.folder import open_store
 from tracekit.store.query import run
@@ -82,10 +80,3 @@ def test_a_line_without_any_amount_is_a_line_that_was_read(tmp_path: Path, empty
     usage = next(one for one in summary.ingested if one.table == "container_amount")
     read = 2 + len(empty.splitlines())
     assert (usage.lines_read, usage.rejected, usage.rows) == (read, 1, 4)
-
-
-def test_a_line_counts_once() -> None:
-    lines = Lines()
-    lines.note(np.array([2, 2, 3, 90_000]), np.array([3, 3, 200_000]))
-    lines.note(np.array([], dtype=np.int64), np.array([], dtype=np.int64))
-    assert (lines.read, lines.broken) == (4, 2)

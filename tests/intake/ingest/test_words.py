@@ -64,20 +64,6 @@ def test_the_compiled_order_is_numpys(pairs: list[list[int]]) -> None:
     assert compiled.tolist() == np.lexsort(words[::-1]).tolist()
 
 
-def test_the_first_of_each_run_of_duplicates_is_kept() -> None:
-    words = np.array([[7, 3, 7, 3, 3, 1]], dtype=np.uint64)
-    order = order_of(words)
-    found = find_duplicates(words[:, order])
-    assert order[found.kept].tolist() == [5, 1, 0]
-    assert order[found.gone].tolist() == [3, 4, 2]
-    assert order[found.first].tolist() == [1, 1, 0]
-
-
-def test_every_table_with_a_key_is_ordered_by_it() -> None:
-    for table in all_tables().values():
-        assert len(sorted_columns(table)) in {len(table.key), len(table.columns)}
-
-
 def test_ranges_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.Generator(np.random.PCG64(9))
     lines = [

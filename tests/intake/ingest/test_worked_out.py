@@ -83,12 +83,6 @@ def test_a_damaged_part_that_was_worked_out_is_mended(tmp_path: Path) -> None:
     assert not list(damaged_parts(store.path, after.manifest.sources))
 
 
-def test_recorded_fractions_are_not_worked_out_again(tmp_path: Path) -> None:
-    own = ["time_ms,service,container,node,cpu_fraction,memory_fraction", "0,web,b,n1,0.5,0.5"]
-    store = stored(tmp_path, {"container_usage.csv": own})
-    assert rows(store, "SELECT cpu_fraction FROM container_usage") == [{"cpu_fraction": 0.5}]
-
-
 @pytest.mark.slow
 def test_use_may_be_far_beyond_the_request(tmp_path: Path) -> None:
     usage = ["container,time_ms,cpu_milli,memory_bytes"]

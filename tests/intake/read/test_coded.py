@@ -176,20 +176,6 @@ def test_no_name_is_left_that_stands_in_broken_rows_only(
         assert [name for some in coded.keys.texts(0) for name in some.to_pylist()] == ["good"]
 
 
-def test_many_names_and_many_rows_outgrow_every_buffer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = 70_000
-    path = tmp_path / "Node_0.csv"
-    lines = [f"{at},{at},{hex_id('node', at)},0.{at},0.5" for at in range(rows)]
-    path.write_text("\n".join([NODE_HEADER, *lines]) + "\n")
-    frame, rejects, _ = _everything(_compiled(path, monkeypatch))
-    assert rejects.is_empty()
-    assert frame["time_ms"].to_list() == list(range(rows))
-    assert frame["node"].to_list() == [hex_id("node", at) for at in range(rows)]
-    assert frame["cpu_fraction"].to_list() == [float(f"0.{at}") for at in range(rows)]
-
-
 @pytest.mark.parametrize(
     ("size_bytes", "together_bytes", "known", "compiled"),
     [
@@ -236,16 +222,6 @@ def test_odd_lines_of_many_blocks_stand_where_they_stood(
     assert frame["time_ms"].to_list() == [at for at in range(rows) if at not in broken]
     assert frame[LINE].to_list() == [at + 2 for at in range(rows) if at not in broken]
     assert rejects["line"].to_list() == [at + 2 for at in broken]
-
-
-def test_a_name_longer_than_all_room_for_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "Node_0.csv"
-    names = ["n" * 1_000_000, "m" * 700_000]
-    path.write_text("\n".join([NODE_HEADER, *(f"0,0,{name},0.5,0.5" for name in names)]) + "\n")
-    frame, _, _ = _everything(_compiled(path, monkeypatch))
-    assert frame["node"].to_list() == names
 
 
 def test_the_careful_way_agrees_with_the_frames_of_read_file(

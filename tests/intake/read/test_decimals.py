@@ -46,20 +46,6 @@ def test_halves_between_two_floats_go_to_the_even_one() -> None:
     assert_exact(HALFWAY)
 
 
-@pytest.mark.parametrize("form", ["{!r}", "{:.17g}", "{:.18e}", "{:.15f}", "{:.3g}"])
-def test_numbers_as_programs_print_them(form: str) -> None:
-    rng = np.random.Generator(np.random.PCG64(3))
-    values = np.concatenate(
-        [
-            rng.random(20_000),
-            np.round(rng.lognormal(-1.9, 0.7, 20_000) * 24_000) / 24_000,
-            rng.random(20_000) * 10.0 ** rng.uniform(-25, 18, 20_000),
-            -rng.random(1_000),
-        ]
-    )
-    assert_exact([form.format(value) for value in values.tolist()])
-
-
 def test_what_a_usage_table_holds_is_parsed_here_and_not_left_to_others() -> None:
     rng = np.random.Generator(np.random.PCG64(4))
     values = np.concatenate([rng.random(20_000), rng.random(20_000) * 0.01]).tolist()

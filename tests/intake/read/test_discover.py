@@ -32,29 +32,6 @@ def test_part_ten_follows_part_nine() -> None:
     ]
 
 
-def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="folder"):
-        discover(tmp_path / "nope")
-
-
-def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="folder") as caught:
-        discover(tmp_path)
-    assert "kubectl" in str(caught.value.hint)
-
-
-def test_an_empty_file(tmp_path: Path) -> None:
-    (tmp_path / "Node_0.csv").touch()
-    with pytest.raises(TracekitError, match="0 bytes"):
-        discover(tmp_path)
-
-
-def test_a_file_of_another_trace(tmp_path: Path) -> None:
-    (tmp_path / "Node_0.csv").write_text("task,machine,start,end\na,1,2,3\n")
-    with pytest.raises(TracekitError, match="tables"):
-        discover(tmp_path)
-
-
 def test_a_table_without_a_column_stops_even_beside_good_ones(traces: TraceFolder) -> None:
     traces.write("Node_1.csv", ",timestamp,nodeid,cpu_used,node_memory_usage", ["0,a,0.5,0.5"])
     with pytest.raises(TracekitError, match="'node_cpu_usage'"):

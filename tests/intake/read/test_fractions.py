@@ -45,8 +45,3 @@ def test_most_above_1_over_all_batches_is_refused(
 )
 def test_shares_as_they_are_pass(noted: Fractions) -> None:
     noted.check("x.csv")
-
-
-def test_a_request_is_called_one() -> None:
-    with pytest.raises(TracekitError, match="fraction"):
-        _noted([50.0], column="request").check("x.csv")

@@ -35,12 +35,6 @@ def test_of_thousands_of_members_each_is_read(content: bytes) -> None:
     assert _whole(packed) == b"first\n" + content * 5000 + b"last\n"
 
 
-def test_a_large_member_after_many_short_ones() -> None:
-    large = bytes(range(256)) * 20_000
-    packed = gzip.compress(b"") * 2000 + gzip.compress(large, 0) + gzip.compress(b"end")
-    assert _whole(packed) == large + b"end"
-
-
 @pytest.mark.parametrize("lost", [1, 4, 9, 15])
 def test_a_last_member_that_is_cut_is_told(lost: int) -> None:
     packed = (gzip.compress(b"one\n") * 1200 + gzip.compress(b"two\n"))[:-lost]

@@ -117,13 +117,6 @@ def test_a_type_that_no_text_stands_for_is_refused(
         read(path)
 
 
-def test_a_timestamp_out_of_this_calendar_is_a_time_too(tmp_path: Path) -> None:
-    times = pa.array([10**17, -(10**17)], pa.timestamp("ms"))
-    clean, rejects = read(with_values(tmp_path, "timestamp", times))
-    assert clean["time_ms"].to_list() == [10**17]
-    assert rejects["line"].to_list() == [2]
-
-
 NUMBERS = st.one_of(
     st.text("0123456789.eE+-", max_size=7),
     st.text("0123456789.eE+-_ xinfatyNAIy\u0663", max_size=5),

@@ -49,11 +49,6 @@ def test_linked_folders_are_searched_once(traces: TraceFolder, tmp_path: Path) -
     }
 
 
-def test_a_linked_source_is_searched(traces: TraceFolder, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(traces.path)
-    assert found(tmp_path / "link") == found(traces.path)
-
-
 def test_pipes_sockets_and_devices_are_named(
     traces: TraceFolder,
     tmp_path: Path,
@@ -75,9 +70,3 @@ def test_pipes_sockets_and_devices_are_named(
         discover(traces.path / "pipe.csv")
     with pytest.raises(TracekitError, match="/dev/null"):
         discover(Path("/dev/null"))
-
-
-def test_a_folder_of_pipes_is_not_called_empty(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(TracekitError, match="tables"):
-        discover(tmp_path)

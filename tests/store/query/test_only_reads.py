@@ -182,17 +182,6 @@ def test_what_only_reads_is_answered(folder: Path, sql: str) -> None:
     assert tracekit.query(folder / "store", sql).height
 
 
-def test_a_store_in_a_folder_of_any_name_is_read(folder: Path) -> None:
-    odd = shutil.copytree(folder / "store", folder / "it's [a-z]*? {0}" / "store")
-    assert tracekit.query(odd, "FROM node_usage").height
-
-
-@pytest.mark.parametrize("sql", ["SELECT 1" + " + 1" * 2000, "FROM " + "(FROM " * 3000 + "t"])
-def test_what_is_too_deep_is_refused(folder: Path, sql: str) -> None:
-    with pytest.raises(TracekitError):
-        tracekit.query(folder / "store", sql + ")" * sql.count("("))
-
-
 @pytest.mark.parametrize("sql", ["SELECT '\\', reflect('a', 'b') , ''", "SELECT '${env:HOME}'"])
 def test_what_spark_reads_in_another_way_is_refused(sql: str) -> None:
     check_only_reads(sql.replace("reflect", "concat"))
@@ -215,19 +204,3 @@ def test_a_table_of_ones_own_stands_beside_those_of_the_store(folder: Path, endi
     sql = "SELECT DISTINCT node, price FROM node_usage JOIN prices USING (node) ORDER BY node"
     read = {"prices": folder / f"prices.{ending}"}
     assert tracekit.query(folder / "store", sql, read=read).equals(prices)
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        ["node_usage=outside/secret.csv"],
-        ["no-name=outside/secret.csv"],
-        ["outside/none.csv"],
-        ["outside/secret.csv", "secret=outside/secret.csv"],
-        ["store/manifest.json", "x=outside"],
-        ["x=store/catalog.duckdb"],
-    ],
-)
-def test_a_file_that_is_no_table_is_refused(folder: Path, files: list[str]) -> None:
-    options = [word for file in files for word in ("--read", file)]
-    assert run(["query", str(folder / "store"), "SELECT 1", *options]) == 2

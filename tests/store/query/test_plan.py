@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import pytest
 from tests_support import TraceFolder
 
-from tracekit.base.errors import TracekitError
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store
@@ -64,14 +62,3 @@ def test_the_command_prints_it(store: Store, capsys: pytest.CaptureFixture[str])
     shown = capsys.readouterr().out
     assert "one machine does" in shown
     assert max(len(line) for line in shown.splitlines()) <= 80
-
-
-def test_an_unknown_engine_is_refused(store: Store) -> None:
-    with pytest.raises(TracekitError, match="no engine 'sprak'"):
-        plan(store, "sprak")
-
-
-def test_an_empty_store_has_nothing_to_measure(tmp_path: Path) -> None:
-    (tmp_path / "Node_0.csv").write_text("timestamp,nodeid,node_cpu_usage,node_memory_usage\n")
-    ingest(tmp_path / "Node_0.csv", tmp_path / "store")
-    assert "empty" in plan(open_store(tmp_path / "store")).advice

@@ -23,21 +23,6 @@ def test_a_parameter_changes_the_answer(store: Store) -> None:
     assert set(many["zone"]) == {"too_short"}
 
 
-ERRORS = [
-    ("usage/nope", {}, "no query named 'usage/nope'"),
-    ("usage/node_profile", {"min_sample": "3"}, "has no parameter 'min_sample'"),
-    ("usage/node_profile", {"min_samples": "soon"}, "must be BIGINT, got 'soon'"),
-    ("usage/node_profile", {"zone_limit": "x"}, "must be DOUBLE, got 'x'"),
-    ("nope.sql", {}, "no such SQL file: nope.sql"),
-]
-
-
-@pytest.mark.parametrize(("name", "params", "message"), ERRORS)
-def test_slips_are_told(store: Store, name: str, params: dict[str, str], message: str) -> None:
-    with pytest.raises(TracekitError, match=message):
-        run(store, name, params)
-
-
 @pytest.mark.parametrize(
     ("name", "near"),
     [
@@ -61,11 +46,6 @@ def test_a_users_own_file_runs_and_takes_parameters(store: Store, tmp_path: Path
     )
     assert run(store, str(path))["n"].to_list() == [6]
     assert run(store, str(path), {"until_ms": 30000})["n"].to_list() == [3]
-
-
-def test_wrong_sql_is_one_clear_error(store: Store) -> None:
-    with Database(store) as database, pytest.raises(TracekitError, match=r"SQL: .*node_usge"):
-        database.frame("SELECT * FROM node_usge")
 
 
 #: Tables that are not there, and which is meant: no view that is merely spelled like it.

@@ -87,11 +87,6 @@ def test_json_names_its_schema_and_spells_no_nan(
     }
 
 
-def test_a_table_of_it_has_no_title_of_sql(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["query", str(store), "SELECT 1 AS one"]) == 0
-    assert "SELECT" not in capsys.readouterr().out
-
-
 def test_what_is_explained_is_shown(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("EXPLAIN", "explain analyze", "EXPLAIN (FORMAT json)"):
         assert run(["query", str(store), f"{word} SELECT 1 AS a"]) == 0
@@ -148,13 +143,6 @@ def test_the_text_of_a_query_is_sql(store: Path, capsys: pytest.CaptureFixture[s
     given = capsys.readouterr().out
     assert run(["query", str(store), "usage/zone_summary", "--format", "csv"]) == 0
     assert given == capsys.readouterr().out
-
-
-def test_an_option_that_is_not_there_is_no_sql(
-    store: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["query", str(store), "--frmat csv", "SELECT 1"]) == 2
-    assert "'--frmat csv'" in capsys.readouterr().err
 
 
 OUTPUTS = [

@@ -137,13 +137,6 @@ def test_the_command_line_takes_the_engine(
     assert_alike(pl.read_parquet(out), tracekit.query(store, "usage/zone_summary"))
 
 
-def test_wrong_sql_is_told(cluster: SparkCluster, store: Path, tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.sql"
-    wrong.write_text("SELECT nothing FROM nowhere")
-    with pytest.raises(tracekit.base.errors.TracekitError, match="nowhere"):
-        tracekit.query(store, str(wrong), engine=cluster.engine)
-
-
 def test_a_query_survives_the_loss_of_a_worker(cluster: SparkCluster, store: Path) -> None:
     """Every worker is at a task of it when one dies; the tests after it have one worker less."""
     opened = open_store(store)

@@ -5,25 +5,6 @@ import pytest
 from tracekit.store.tables import all_tables
 
 
-def test_the_base_tables_are_these() -> None:
-    assert list(all_tables()) == [
-        "call",
-        "container",
-        "container_amount",
-        "container_resource",
-        "container_usage",
-        "counter_end",
-        "fixed_request",
-        "node",
-        "node_amount",
-        "node_resource",
-        "node_usage",
-        "service_rate",
-        "shadow_choice",
-        "sharing_rule",
-    ]
-
-
 @pytest.mark.parametrize("name", all_tables())
 def test_every_table_is_described(name: str) -> None:
     table = all_tables()[name]

@@ -87,34 +87,6 @@ def test_an_interface_is_there_exactly_for_rpc_and_http(small_calls: pl.DataFram
     }
 
 
-#: Real shares of types (duplicates removed), and of names and signs in the head of the files.
-TYPES = {"rpc": 0.42, "mc": 0.39, "db": 0.062, "http": 0.056, "mq": 0.048, "userDefined": 0.024}
-
-
-@pytest.mark.parametrize("name", TYPES)
-def test_mix_of_types(small_calls: pl.DataFrame, name: str) -> None:
-    assert (small_calls["rpctype"] == name).mean() == pytest.approx(TYPES[name], abs=0.035)
-
-
-@pytest.mark.parametrize(
-    ("what", "expected", "tolerance"),
-    [
-        (pl.col("um") == "(?)", 0.10, 0.04),
-        (pl.col("um") == "", 0.004, 0.003),
-        (pl.col("dm") == "(?)", 0.077, 0.03),
-        ((pl.col("um") == pl.col("dm")) & (pl.col("um") != "(?)"), 0.098, 0.04),
-        (pl.col("rt") < 0, 0.216, 0.04),
-        (pl.col("rt") == 0, 0.29, 0.08),
-    ],
-)
-def test_shares(
-    small_calls: pl.DataFrame, what: pl.Expr, expected: float, tolerance: float
-) -> None:
-    found = small_calls.select(what.mean()).item()
-
-    assert found == pytest.approx(expected, abs=tolerance)
-
-
 @pytest.mark.parametrize("name", ["db", "mc", "userDefined"])
 def test_some_types_are_only_recorded_by_the_caller(small_calls: pl.DataFrame, name: str) -> None:
     times = small_calls.filter(pl.col("rpctype") == name)["rt"].to_numpy()
@@ -126,20 +98,6 @@ def test_most_services_are_in_no_usage_table(small_world: World, small_calls: pl
     inside = np.mean(np.isin(small_calls["dm"].to_numpy(), small_world.services.ids.to_numpy()))
 
     assert 0.05 < inside < 0.3
-
-
-def test_a_row_never_repeats_by_accident(small_calls: pl.DataFrame) -> None:
-    assert small_calls.unique().height == small_calls.height
-
-
-def test_another_seed_gives_other_traces() -> None:
-    preset = get_preset("tiny")
-    ids = []
-    for seed in (0, 1):
-        directory = make_directory(Seeds(seed), pl.Series(["a" * 64, "b" * 64]))
-        ids.append(next(parts(preset, Seeds(seed), directory)).traces["trace_id"])
-
-    assert not set(ids[0]) & set(ids[1])
 
 
 def test_files_can_be_made_from_the_one_before_their_first() -> None:

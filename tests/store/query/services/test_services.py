@@ -79,22 +79,6 @@ def test_few_minutes_or_constant_use_give_no_regression(store: Store, tmp_path: 
     ]
 
 
-def test_a_service_without_usage_still_has_its_load(tmp_path: Path) -> None:
-    rates = pl.DataFrame(
-        {
-            "time_ms": [0, 60_000],
-            "service": "s",
-            "container": "c",
-            "metric": "providerRPC_MCR",
-            "value": [10.0, 20.0],
-        }
-    )
-    found = run(usage_store(tmp_path, rates=rates), "services/demand")
-    assert found.select("rate_mean", "rate_max", "minutes", "cpu_per_call").rows() == [
-        (15.0, 20.0, 0, None)
-    ]
-
-
 @pytest.fixture(scope="module")
 def containers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, pl.DataFrame]:
     nodes, rows = random_usage(np.random.Generator(np.random.PCG64(8)), containers=40)

@@ -73,12 +73,6 @@ def test_a_move_is_a_deployment_on_both_nodes(tmp_path: Path) -> None:
     ]
 
 
-def test_steps_over_a_gap_are_left_out(tmp_path: Path) -> None:
-    nodes = node_rows({"n": ([0.5] * 9, [0.7] * 9)}).filter(pl.col("time_ms") != 4 * STEP_MS)
-    store = usage_store(tmp_path, nodes=nodes, containers=stays({"c": ("n", list(range(9)))}))
-    assert run(store, "usage/change_causes").select("cause", "events").rows() == [("quiet", 6)]
-
-
 def test_cohorts(tmp_path: Path) -> None:
     means = {"n1": (0.9, 0.9), "n2": (0.7, 0.9), "n3": (0.3, 0.4), "n4": (0.29, 0.9)}
     nodes = node_rows({name: ([cpu], [memory]) for name, (cpu, memory) in means.items()})

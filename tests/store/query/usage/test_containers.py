@@ -60,11 +60,6 @@ def containers_by_definition(containers: pl.DataFrame) -> dict[str, int]:
     return {node: int(np.floor(median + 0.5)) for node, median in medians.rows()}
 
 
-def test_containers_of_a_node_with_samples_missing(rows: Rows) -> None:
-    found = run(rows[0], "usage/node_containers")
-    assert dict(found.select("node", "containers").rows()) == containers_by_definition(rows[2])
-
-
 @pytest.mark.parametrize("late", [0, 1, 20])
 def test_containers_of_a_node_that_one_joins_later(tmp_path: Path, late: int) -> None:
     """Two containers all the time, a third one from step ``late`` on: counted by half the steps."""

@@ -73,34 +73,6 @@ def test_every_number_agrees_with_numpy(tmp_path: Path) -> None:
             assert row[name] == pytest.approx(value, abs=1e-9), name
 
 
-def test_the_limits_of_the_zones(tmp_path: Path) -> None:
-    """A node is in zone C from the limit on, and in zone A below its negative."""
-    store = store_of(tmp_path, {"n3": SERIES["n3"]})
-    r = run(store, "usage/node_profile", {"min_samples": 6})["pearson_r"][0]
-    for limit, zone in ((r - 1e-9, "C"), (r + 1e-9, "B")):
-        rows = run(store, "usage/node_profile", {"min_samples": 6, "zone_limit": limit})
-        assert rows["zone"].to_list() == [zone]
-
-
-def test_strength_is_low_from_the_limit_of_the_zones_on(tmp_path: Path) -> None:
-    store = store_of(
-        tmp_path, {"n": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.3, 0.1, 0.5, 0.2, 0.4, 0.3])}
-    )
-    r = run(store, "usage/node_profile", {"min_samples": 6})["pearson_r"][0]
-    assert 0.1 < r < 0.5
-    for limit, strength in ((r - 1e-9, "low"), (r + 1e-9, "weak_or_none")):
-        rows = run(store, "usage/node_profile", {"min_samples": 6, "zone_limit": limit})
-        assert rows["strength"].to_list() == [strength]
-
-
-def test_weights_of_the_debris_rate(tmp_path: Path) -> None:
-    # the worked case of the formula: ((1 - 0.8 * 0.625) + (1 - 0.46875)) / 2 = 0.515625
-    store = store_of(tmp_path, {"n": ([0.625], [0.46875])})
-    assert run(store, "usage/node_profile")["debris"].to_list() == [0.453125]
-    weighted = run(store, "usage/node_profile", {"cpu_weight": 0.8})
-    assert weighted["debris"].to_list() == [0.515625]
-
-
 def test_nodes_with_few_samples_have_no_zone(tmp_path: Path) -> None:
     rows = run(store_of(tmp_path, SERIES), "usage/node_profile")
     assert set(rows["zone"]) == {"too_short"}

@@ -24,11 +24,6 @@ def test_zone_summary(store: Store) -> None:
     assert [mean for *_, mean in rows] == pytest.approx([0.9 - 0.21 / 12, 0.4 + 0.42 / 12, 0.7])
 
 
-def test_shares_sum_to_one(store: Store) -> None:
-    assert run(store, "usage/zone_summary")["node_share"].sum() == pytest.approx(1)
-    assert run(store, "usage/util_diff_by_zone")["node_share"].sum() == pytest.approx(1)
-
-
 def test_util_diff_by_zone_counts_every_node_once(store: Store) -> None:
     rows = run(store, "usage/util_diff_by_zone", {"bin_width": 0.1})
     assert rows["nodes"].sum() == 3

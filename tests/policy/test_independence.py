@@ -9,14 +9,14 @@ import pytest
 
 import tracekit
 
-REPLAY = Path(tracekit.__file__).parent / "replay"
+POLICY_ROOM = Path(tracekit.__file__).parent / "policy"
 #: Upstream composes these of whole plugins, and so does tracekit.
 COMPOSED = {
     "first_fit_decreasing": ["first_fit"],
     "default_scheduler": {"least_allocated", "balanced_allocation"},
 }
 POLICIES = sorted(
-    path for folder in ("placement", "rebalance") for path in (REPLAY / folder).glob("[!_]*.py")
+    path for folder in ("placement", "rebalance") for path in (POLICY_ROOM / folder).glob("[!_]*.py")
 )
 
 
@@ -33,7 +33,7 @@ def imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", POLICIES, ids=[path.stem for path in POLICIES])
 def test_a_policy_imports_no_other_policy(path: Path) -> None:
-    package = f"tracekit.replay.{path.parent.name}"
+    package = f"tracekit.policy.{path.parent.name}"
     allowed = {path.stem, *COMPOSED.get(path.stem, ())}
     others = {f"{package}.{other.stem}" for other in POLICIES} - {
         f"{package}.{name}" for name in allowed
