@@ -16,7 +16,9 @@ COMPOSED = {
     "default_scheduler": {"least_allocated", "balanced_allocation"},
 }
 POLICIES = sorted(
-    path for folder in ("placement", "rebalance") for path in (POLICY_ROOM / folder).glob("[!_]*.py")
+    path
+    for folder in ("placement", "rebalance")
+    for path in (POLICY_ROOM / folder).glob("[!_]*.py")
 )
 
 
