@@ -66,20 +66,6 @@ def written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def written_all(folder: Path, files: Mapping[str, str]) -> Path:
-    """A new folder of CSV files, by their names without the ending."""
-    folder.mkdir()
-    for name, text in files.items():
-        written(folder, f"{name}.csv", text)
-    return folder
-
-
-def assert_known_by_name_and_lines(path: Path, text: str, known: tuple[str, str]) -> None:
-    """The source and kind of file are told of this text under this name, not under another."""
-    assert recognised(written(path.parent, path.name, text)) == [known]
-    assert recognised(written(path.parent, "other.csv", text)) == []
-
-
 def recognised(path: Path) -> list[tuple[str, str]]:
     """The sources that think a file is theirs, with the kind of file: one where all is well."""
     head = head_of(path)

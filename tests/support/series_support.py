@@ -93,16 +93,6 @@ def quoted(labels: Mapping[str, str]) -> str:
     return ",".join(f"{json.dumps(key)}={json.dumps(value)}" for key, value in labels.items())
 
 
-def as_quoted(some: Sequence[Made]) -> str:
-    """OpenMetrics with the names in quotes, as exporters for Prometheus 3 may write them."""
-    lines = [
-        f"{{{json.dumps(name)},{quoted(labels)}}} {value} {time}\n"
-        for name, labels, values in some
-        for time, value in values
-    ]
-    return f"{''.join(lines)}# EOF\n"
-
-
 FORMS: list[tuple[str, str, Callable[[Sequence[Made]], str]]] = [
     ("range", "answer.json", as_range),
     ("range", "promtool.json", as_promtool),

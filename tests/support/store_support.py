@@ -49,14 +49,6 @@ def ingest_one(folder: Path, name: str, header: str, lines: list[str]) -> Source
     return entry
 
 
-def counts_of(folder: Path, store: Path) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Ingest a folder; rows, rejected rows and duplicates by file and table."""
-    return {
-        (entry.file, entry.table): (entry.rows, entry.rejected, entry.duplicates_dropped)
-        for entry in ingest(folder, store).ingested
-    }
-
-
 def tiny_store(folder: Path, *, seed: int = 0, tables: str = "") -> Store:
     """The tiny made-up trace in ``folder / "traces"``, all or one folder of it, as a store."""
     write(folder / "traces", preset="tiny", seed=seed)
