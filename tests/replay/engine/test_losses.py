@@ -193,11 +193,11 @@ def test_both_engines_agree_and_nothing_is_on_a_lost_node(policy: str) -> None:
     [
         ("n9@1s", "has no node 'n9'"),
         ("1", "is no loss"),
-        ("n0@", "is no span of time"),
-        ("n0@soon", "'soon' in lost=n0@soon is no span of time"),
-        ("n0@1h", "the replay lasts 6,000 ms"),
-        ("zone:c@1s", "no node of 'hand-made' is in zone 'c'"),
-        ("3@1s", "3 nodes cannot be lost of the 3"),
+        ("n0@", "span"),
+        ("n0@soon", "'soon'"),
+        ("n0@1h", "6,000 ms"),
+        ("zone:c@1s", "'hand-made'"),
+        ("3@1s", "3 nodes"),
         ("zone:a@1s,zone:b@2s", "takes all 3 nodes"),
     ],
 )

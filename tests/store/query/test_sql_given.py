@@ -146,13 +146,13 @@ def test_the_text_of_a_query_is_sql(store: Path, capsys: pytest.CaptureFixture[s
 
 
 OUTPUTS = [
-    (["--out", "{0}/z.csv", "--json"], "--json prints a document and --out writes a file"),
-    (["--format", "csv", "--json"], "--json and --format csv are two formats"),
-    (["--out", "{0}/b.xlsx"], "rows are not written as .xlsx"),
-    (["--out", "{0}/b.tsv"], "rows are not written as .tsv"),
-    (["--out", "{0}/b.csv.gz"], "rows are not written as .gz"),
-    (["--out", "{0}/b.xlsx", "--format", "csv"], "b.xlsx ends in .xlsx, but --format is csv"),
-    (["--out", "{0}/b.json", "--format", "csv"], "b.json ends in .json, but --format is csv"),
+    (["--out", "{0}/z.csv", "--json"], "document"),
+    (["--format", "csv", "--json"], "formats"),
+    (["--out", "{0}/b.xlsx"], "written"),
+    (["--out", "{0}/b.tsv"], "written"),
+    (["--out", "{0}/b.csv.gz"], "written"),
+    (["--out", "{0}/b.xlsx", "--format", "csv"], "b.xlsx"),
+    (["--out", "{0}/b.json", "--format", "csv"], "b.json"),
 ]
 
 
