@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from failing_loop import SCENARIOS, Loop, Scenario
+from failing_loop import SCENARIOS, Loop, Scenario, fetching
+from fetch_support import NODE, archive_bytes, serving
 from forks import failing_calls, shared
 from power_loss import ENDED, KINDS, Call, Disk
 
@@ -58,6 +59,16 @@ def test_the_last_write_is_there_by_half(tmp_path: Path) -> None:
     path.write_bytes(b"earlier")
     torn = Call("W", path.stat().st_ino, 2, 4, (str(path), ""), b"LATE")
     assert Disk(tmp_path).image("synced", torn) == {"z": b"eaLAier"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux")
+def test_what_was_fetched_is_there_after_the_power_goes(tmp_path: Path) -> None:
+    with serving({NODE: archive_bytes(300_000)}) as mirror:
+        loop = Loop(fetching(mirror.base_url), tmp_path, shared(faults=True))
+        power = loop.power_points(_IMAGES)
+        assert (ENDED, "synced") in power
+        assert [str(loss) for loss in loop.try_power(power) if loss] == []
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 from isal import igzip
 
 from tracekit.base.errors import TracekitError
+from tracekit.base.files.durable import make_folder
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
@@ -184,7 +185,7 @@ def fetch_kubernetes(
     program = [*shlex.split(kubectl), *([f"--context={context}"] if context else [])]
     folder = Path(out)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         command = [*program, *_OBJECTS.split()]
         with progress.task("kubectl get", None, "bytes"):
             target = folder / "kubernetes.json.gz"

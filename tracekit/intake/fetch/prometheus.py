@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tracekit.base.errors import TracekitError
+from tracekit.base.files.durable import make_folder
 from tracekit.base.files.links import check_no_link, written_of_fetch
 from tracekit.base.files.lock import held
 from tracekit.base.progress import SILENT, Progress, Task
@@ -101,7 +102,7 @@ def fetch_prometheus(
             server.url, folder, times, [plan.progress_of([], "shown") for plan in plans]
         )
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise disk_error(error, folder) from error
     with held(folder / f"{NAME}.lock", busy=f"{folder} is being filled"):

@@ -14,6 +14,7 @@ import numpy as np
 
 from tracekit.base import units
 from tracekit.base.errors import TracekitError
+from tracekit.base.files.durable import make_folder
 from tracekit.base.files.links import check_no_link, written_of_fetch
 from tracekit.base.files.lock import held
 from tracekit.base.progress import SILENT, Progress, Task
@@ -143,7 +144,7 @@ def fetch(
     wanted = plan(release, tables=tables, parts=parts, base_url=base_url)
     manner = Manner(timeout_s=timeout_s, retries=retries or Retries())
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise disk_error(error, folder) from error
     total = sum(one.usual_bytes for one in wanted)
