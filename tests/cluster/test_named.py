@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -66,12 +67,16 @@ def test_the_store_is_made_once_and_anew_where_a_file_changes(
     folder = written(tmp_path / "files", OPENB)
     first = named.ingested(str(folder)).store
     assert first.name == "openb"
+    forgotten = first.parents[1] / "forgotten"
+    forgotten.mkdir()
+    os.utime(forgotten, (0, 0))
     with monkeypatch.context() as patched:
         patched.setattr(named, "_ingest", None)
         assert named.ingested(f"openb:{folder}").store == first
     pods, line = "openb_pod_list_default.csv", "pod-b,3000,4,0,0,,LS,Running,100,401,101"
     written(folder, changed(OPENB, pods, 2, line))
     assert named.ingested(str(folder)).store != first
+    assert not forgotten.exists()
 
 
 def test_a_broken_row_is_refused_and_nothing_is_kept(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_rebalancer_goes_on_from_a_policy() -> None:
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        ("tracekit sensitivity s --measure imb", "imbalance_mean"),
+        ("tracekit sensitivity s --measure imbalance_m", "imbalance_mean"),
         ("tracekit run synth:sm", "synth:small"),
         ("tracekit rep", "replay report"),
         ("tracekit replay --policy least_al", "least_allocated"),

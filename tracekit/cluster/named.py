@@ -264,7 +264,8 @@ def _kept(told: str, name: str, make: Callable[[Path], None]) -> Path:
     rooms = kept_folder() / "workloads"
     room = rooms / hashlib.sha256(told.encode()).hexdigest()[:24]
     if room.exists():
-        room.touch()
+        with contextlib.suppress(PermissionError):  # another user made it
+            room.touch()
     else:
         rooms.mkdir(exist_ok=True)
         _forget(rooms)
@@ -282,8 +283,9 @@ def _kept(told: str, name: str, make: Callable[[Path], None]) -> Path:
 def _forget(rooms: Path) -> None:
     """Remove the stores that nobody replayed for long."""
     for room in rooms.iterdir():
-        if time.time() - room.stat().st_mtime > _KEPT_S:
-            shutil.rmtree(room, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another process removed it
+            if time.time() - room.stat().st_mtime > _KEPT_S:
+                shutil.rmtree(room, ignore_errors=True)
 
 
 def _ingest(path: Path, store: Path, release: str, progress: Progress = SILENT) -> None:
