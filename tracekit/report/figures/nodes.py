@@ -11,8 +11,6 @@ _CASES = {"recorded": "requests as they are", "recommended": "requests as recomm
 _COUNTED = {"recorded": "recorded", "no_more_often": "recorded", "recommended": "recommended"}
 _MEASURES = (CPU, MEMORY)
 _LOOKS = {"recorded": "policy-1", "recommended": "policy-3"}
-#: Shares that are marked; the ceiling itself is among the facts.
-_MARKED = (0.7, 0.8, 0.9)
 #: The curve ends at so many times the nodes there are, or that are needed, and at this use.
 BEYOND, HIGHEST = 1.15, 1.5
 _COST, _KEPT = "cost_per_hour", "cost_kept_per_hour"
@@ -95,9 +93,14 @@ def _fitted(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ceilings(facts: pl.DataFrame) -> pl.DataFrame:
-    ceiling = ceiling_of(facts, CPU)
-    marks = {one: "ceiling" if one == ceiling else "marked" for one in (*_MARKED, ceiling)}
-    return _fitted(pl.DataFrame({"mark": list(marks.values()), "value": list(marks)}))
+    return _fitted(
+        pl.DataFrame(
+            {
+                "mark": ["ceiling", "memory ceiling"],
+                "value": [ceiling_of(facts, CPU), ceiling_of(facts, MEMORY)],
+            }
+        )
+    )
 
 
 def _points(facts: pl.DataFrame) -> pl.DataFrame:
@@ -184,8 +187,8 @@ nodes_curve = Figure(
     reads=_read("sizes"),
     rows=_curve,
     layers=(
-        _level("marked", "bound", 1),
         _level("ceiling", "warn", 2.5, "ceiling of CPU"),
+        _level("memory ceiling", "bound", 1.5, "ceiling of memory"),
         *(_line(case, measure) for measure in _MEASURES for case in _CASES),
         Layer(
             mark="points", x="nodes", y="value", name="a limit breaks", symbol="circle-open",
