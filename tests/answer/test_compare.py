@@ -67,13 +67,6 @@ def test_every_pair_by_every_measure_once() -> None:
     assert not row(found, "a", "b", "pending")["separated"]
 
 
-def test_an_interval_excludes_zero_just_where_the_difference_is_told() -> None:
-    found = differences(measured()).drop_nulls("p")
-    outside = (found["low"] > 0) | (found["high"] < 0)
-    assert outside.to_list() == found["separated"].to_list()
-    assert (found["p_corrected"] >= found["p"]).all()
-
-
 def test_unlike_loads_are_marked() -> None:
     found = differences(measured(waiting=1))
     assert row(found, "a", "b", "imbalance_mean")["all_placed"]

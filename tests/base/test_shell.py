@@ -1,4 +1,4 @@
-"""Commands in lines: nothing is lost, lines fit, and a shell reads them as one."""
+"""Quantities and commands as screens show them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from tracekit.base.shell import in_lines
+from tracekit.base.units import duration
 
 LONG = (
     "tracekit replay 'my store' --assume 'name=a value' --policy first_fit --policy"
@@ -26,3 +27,23 @@ def test_lines_fit_and_begin_with_an_option() -> None:
     assert len(first) <= 44
     assert others
     assert all(len(line) <= 44 and line.startswith("    --") for line in others)
+
+
+# Quantities as screens show them.
+
+
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "said"),
+    [
+        (60, "60 ms"),
+        (90_000, "1 min 30 s"),
+        (71 * HOUR_MS, "71 h"),
+        (72 * HOUR_MS, "3 d"),
+        (1823 * HOUR_MS + 60_000, "75 d 23 h"),
+    ],
+)
+def test_a_span_of_time(time_ms: float, said: str) -> None:
+    assert duration(time_ms) == said

@@ -10,22 +10,11 @@ from store_support import ingest_one, tree
 from tests_support import NODE_HEADER, TraceFolder, node_lines
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.lock import LOCK, held
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store
 from tracekit.store.manifest import FORMAT_VERSION
 from tracekit.store.query import Database
 from tracekit.store.query.plan import plan
-
-
-def test_a_second_writer_is_told_who_holds_the_store(traces: TraceFolder, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    ingest(traces.path, store)
-    with (
-        held(store / LOCK, busy=f"{store} is being written"),
-        pytest.raises(TracekitError, match="written"),
-    ):
-        ingest(traces.path, store)
 
 
 def test_a_folder_that_is_no_store_is_not_written_to(traces: TraceFolder, tmp_path: Path) -> None:

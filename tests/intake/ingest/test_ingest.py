@@ -8,9 +8,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from store_support import ingest_one
-from tests_support import NODE_HEADER, TraceFolder, csv_text, hex_id, node_lines
+from tests_support import NODE_HEADER, TraceFolder, hex_id, node_lines
 
-from tracekit.base.errors import CheckFailedError, TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
@@ -70,17 +70,6 @@ def test_ids_are_small_integers_and_rows_lie_in_the_stores_order(
     assert str(schema.field("container_key").type) == "int32"
     rows = pl.read_parquet(part).select("node_key", "container_key", "time_ms").rows()
     assert rows == sorted(rows)
-
-
-def test_too_many_broken_rows_are_refused_when_asked(tmp_path: Path) -> None:
-    node = hex_id("node", 0)
-    good = [f"{step * 30000},{node},0.5,0.5" for step in range(98)]
-    path = tmp_path / "Node_0.csv"
-    path.write_text(csv_text(NODE_HEADER, [*good, f"0,{node},x,0.5", f"0,{node},y,0.5"]))
-    with pytest.raises(CheckFailedError, match="2 of 100"):
-        ingest(path, tmp_path / "store", max_rejects_fraction=0.01)
-    assert not (tmp_path / "store").exists()
-    ingest(path, tmp_path / "store", max_rejects_fraction=0.02)
 
 
 def test_a_file_of_broken_rows_only_is_in_with_nothing_but_rejects(tmp_path: Path) -> None:

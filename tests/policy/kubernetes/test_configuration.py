@@ -206,18 +206,6 @@ def test_a_misspelt_field_is_refused(
     assert said.value.hint == f"did you mean '{meant}'?"
 
 
-def test_real_arguments_without_effect_are_told(tmp_path: Path) -> None:
-    args: dict[str, dict[str, Any]] = {
-        "InterPodAffinity": {"hardPodAffinityWeight": 5},
-        "NodeAffinity": {"addedAffinity": {}},
-        "DefaultPreemption": {"minCandidateNodesPercentage": 10},
-    }
-    notes = "\n".join(profile(tmp_path, None, args).notes)
-    for name, given in args.items():
-        assert f"args.{next(iter(given))} has no effect" in notes, name
-    assert "not known" not in notes
-
-
 def test_arguments_of_a_plugin_that_does_not_score_are_told(tmp_path: Path) -> None:
     notes = profile(tmp_path, None, {"TargetLoadPacking": {"targetUtilization": 60}}).notes
     where = "profiles[0].pluginConfig[0].args"
@@ -317,19 +305,6 @@ def test_a_wrong_document_is_told_in_one_line(document: Any, told: str, tmp_path
     with pytest.raises(TracekitError, match=told) as found:
         parse_entrant(str(path))
     assert str(path) in found.value.what
-
-
-def test_a_missing_file_and_a_wrong_parameter_are_told(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="cannot be read"):
-        parse_policy(str(tmp_path / "none.yaml"))
-    path = written(tmp_path, BASE)
-    with pytest.raises(TracekitError, match="'weight'"):
-        parse_policy(f"{path}[weight=2]")
-    with pytest.raises(TracekitError) as wrong:
-        parse_policy(f"{path}[profil=bach]")
-    assert "'profile'" in str(wrong.value.hint)
-    with pytest.raises(TracekitError, match="'last'"):
-        parse_policy(f"{path}[tie=last]")
 
 
 def test_a_run_has_the_notes_as_facts_and_writes_them_down(tmp_path: Path) -> None:

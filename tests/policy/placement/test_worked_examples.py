@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from replay_support import container, snapshot
 
-from tracekit.base.parameters import ParameterError
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.integers import divide, half_away, to_int
 from tracekit.policy.placement.load_variation_risk_balancing import risk_score
@@ -85,35 +84,3 @@ def test_half_away(value: float, rounded: int) -> None:
 def test_integers_as_go_has_them() -> None:
     assert divide([7, -7, 7, -7], [2, 2, -2, 0]).tolist() == [3, -3, -3, 0]
     assert to_int([1.9, -1.9, 1e19, -1e19]).tolist() == [1, -1, -(2**63), -(2**63)]
-
-
-REFUSED = [
-    ("requested_to_capacity_ratio[shape=none]", "scoringStrategy.shape"),
-    (
-        "requested_to_capacity_ratio[shape=0:0+0:5]",
-        "scoringStrategy.shape[1].utilization",
-    ),
-    (
-        "requested_to_capacity_ratio[shape=0:0+101:5]",
-        "scoringStrategy.shape[1].utilization",
-    ),
-    (
-        "requested_to_capacity_ratio[shape=0:11]",
-        "scoringStrategy.shape[0].score",
-    ),
-    ("requested_to_capacity_ratio[resources=cpu:0]", "scoringStrategy.resources[0].weight"),
-    ("node_resources_allocatable[resources=cpu:1+memory:0]", "resources[1].weight"),
-    ("low_risk_overcommitment[risk_limit_weights=cpu:1.5]", "risk_limit_weights"),
-    ("low_risk_overcommitment[smoothing_window_size=0]", "smoothing_window_size"),
-    ("target_load_packing[target_utilization=0]", "target_utilization"),
-    ("target_load_packing[target_utilization=160]", "target_utilization"),
-    ("load_variation_risk_balancing[safe_variance_margin=-1]", "safe_variance_margin"),
-    ("default_scheduler[percentage_of_nodes_to_score=101]", "percentage_of_nodes_to_score"),
-]
-
-
-@pytest.mark.parametrize(("policy", "field"), REFUSED)
-def test_parameters_that_are_refused(policy: str, field: str) -> None:
-    with pytest.raises(ParameterError) as raised:
-        parse_policy(policy)
-    assert raised.value.field == field

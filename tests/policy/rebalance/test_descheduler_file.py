@@ -279,16 +279,6 @@ def test_a_plugin_that_is_enabled_and_disabled_is_left_out_and_told(tmp_path: Pa
     assert note.endswith("PodLifeTime")
 
 
-def test_use_that_only_a_query_knows_is_told(tmp_path: Path) -> None:
-    asked = {"source": "Prometheus", "prometheus": {"query": "x"}}
-    args = {"LowNodeUtilization": {**LOW, "metricsUtilization": asked}}
-    made = parse_rebalancer(str(written(tmp_path, document(
-        {"balance": ["LowNodeUtilization"]}, args
-    ))))  # fmt: skip
-    text = "\n".join(made.notes)
-    assert "'Prometheus'" in text
-
-
 TYPED = document(NODES, {})["profiles"][0]
 
 

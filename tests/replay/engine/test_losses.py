@@ -48,20 +48,6 @@ def four() -> Workload:
     return dataclasses.replace(load, domains=domains_of({"zone": ["a", "b", "b"]}))
 
 
-@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
-def test_who_waits_until_it_departs_found_no_other_node(placer: MakePlacer) -> None:
-    """c1 waits from 2 s until it leaves at 4 s; c2 finds room once c0 left; c3 waits to the end."""
-    rows: list[Row] = [(0, 5000, 10, 1), (0, 4000, 10, 1), (0, 9000, 10, 1), (1, 9000, 10, 1)]
-    load = happening(workload([(10, 10), (30, 30)], rows, steps=7), "lost=n1@2s")
-    outcome = run(load, placer=placer)
-    assert outcome.taken_off.evicted.tolist() == [1, 2, 3]
-    assert outcome.taken_off.unplaced_after_loss.tolist() == [1, 3]
-    # who found no other node has none, so that the table of a run shows what its headline names
-    assert outcome.node.tolist() == [0, -1, 0, -1]
-    row = replay(load, [parse_entrant("first_fit")], seed=0).summary.row(0, named=True)
-    assert (row["evicted_by_loss"], row["unplaced_after_loss"], row["pending"]) == (3, 2, 2)
-
-
 class Logged(Engine):
     """Writes down who starts, who stops and why."""
 

@@ -63,50 +63,6 @@ def test_what_a_lost_node_held_is_a_fact(store: str, tmp_path: Path) -> None:
     assert found == ([("loss", lost_place, row["unplaced_after_loss"])] if lost_place else [])
 
 
-#: Arguments after the command; STORE is a store.
-WRONG = [
-    (["STORE", "--policy", "lest_allocated"], "'least_allocated'"),
-    (["STORE", "--policy", "first_fit[ties=first]"], "'ties'"),
-    (["STORE", "--assume", "nodes=3"], "'nodes'"),
-    (["STORE", "--workload", "paper000"], "workload"),
-    ([], "workload"),
-    (["--workload", "nowhere"], "workload"),
-    (["--workload", "openb:nowhere"], "nowhere"),
-    (["--workload", "opnb:x"], "'openb'"),
-    (["--workload", "openb"], "'openb'"),
-    (["--workload", "paper000:x"], "'paper000:x'"),
-    (["--workload", "paper000[nods=3]"], "'nodes'"),
-    (["--workload", "paper000", "--assume", "containers=x"], "must be a whole number, got 'x'"),
-    (["--workload", "paper000", "--assume", "containers"], "'containers'"),
-    (["--workload", "paper000[nodes=0]"], "got 0"),
-    (
-        ["--workload", "paper000", "--assume", "nodes=39223372036854775807"],
-        "1,000,000",
-    ),
-    (
-        ["--workload", "paper000[seed=39223372036854775807]"],
-        "9,007,199,254,740,992",
-    ),
-    (["--workload", "EMPTY"], "folder"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), WRONG)
-def test_what_is_refused(
-    arguments: list[str], message: str, request: pytest.FixtureRequest, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    store = request.getfixturevalue("store") if "STORE" in arguments else ""
-    (tmp_path / "empty").mkdir()
-    spelled = {"STORE": store, "EMPTY": str(tmp_path / "empty")}
-    given = [spelled.get(one, one) for one in arguments]
-    assert run(["replay", *given, "--out", str(tmp_path / "run")]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert len(said.splitlines()) <= 2
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.slow
 def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"

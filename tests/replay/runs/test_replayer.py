@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -9,20 +10,25 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from replay_support import workload
 from threadpoolctl import threadpool_info, threadpool_limits
 from workload_support import parquet_folder
 
+from tracekit.base.facts import remark
 from tracekit.base.progress import Silent
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.workload import Workload
 from tracekit.commands import _replaying as verb
 from tracekit.commands.replay import replay
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.runs import one
 from tracekit.replay.runs import replayer as replayers
-from tracekit.replay.runs.kept import DamagedReplayError, Kept
+from tracekit.replay.runs.kept import DamagedReplayError, Kept, fingerprint, replays_alike
 from tracekit.replay.runs.one import Replayed, layout, replay_one
 
 POLICIES = ["first_fit", "least_allocated[tie=reservoir]", "random"]
@@ -237,3 +243,31 @@ class Told(Silent):
     def stage(self, text: str, *, then: str = "") -> None:
         if not then:  # what is remarkable, not what is under way
             self.stages.append(text)
+
+
+# The key under which finished replays are kept: all that a replay can depend on.
+
+
+NODES = 3_000
+
+
+def _closed(node: int) -> Workload:
+    """One container that may run on every node but one."""
+    mask = np.ones((1, NODES), dtype=np.bool_)
+    mask[0, node] = False
+    part = Allowed(label="selector", of=np.zeros(1, dtype=np.int64), mask=mask)
+    load = workload([(100, 100)] * NODES, [(0, 9000, 1, 1)], steps=1)
+    return dataclasses.replace(load, constraints=Constraints(parts=(part,)))
+
+
+def test_a_node_in_the_middle_of_many_counts() -> None:
+    assert fingerprint(_closed(1_500)) != fingerprint(_closed(1_501))
+    assert fingerprint(_closed(1_500)) == fingerprint(_closed(1_500))
+
+
+def test_what_a_workload_says_of_itself_makes_no_other_replay() -> None:
+    load = _closed(7)
+    other = dataclasses.replace(load, assumptions={"cells": "none"}, remarks=(remark("fit_proxy"),))
+    assert fingerprint(other) != fingerprint(load)
+    assert replays_alike(other) == replays_alike(load)
+    assert replays_alike(other) != replays_alike(_closed(8))

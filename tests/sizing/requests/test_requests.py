@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from kubernetes_support import listed, node, pod, written
 from plain_requests import (
     GIB,
     PODS,
@@ -203,31 +202,3 @@ def test_what_will_not_do_is_refused(store: Path, tmp_path: Path) -> None:
     with pytest.raises(TracekitError, match="needs a folder"):
         tracekit.requests(chains, ["oracle"], by="calls")
     assert not (tmp_path / "sized").exists()
-
-
-def test_who_records_use_at_one_time_alone_is_told_what_helps(tmp_path: Path) -> None:
-    usage = "600000000,900000000,7,0,41," + ",".join(["0.25"] * 15)
-    asked = f"700000000,,7,0,41,1,{'A' * 43}=,3,9,0.5,0.25,0.1,0"
-    lines = {"machines": f"0,41,0,{'A' * 43}=,0.5,0.25", "tasks": asked, "usage": usage}
-    trace = tmp_path / "trace"
-    trace.mkdir()
-    for name, line in lines.items():
-        (trace / f"{name}.csv").write_text(f"{line}\n")
-    cluster = tmp_path / "cluster"
-    cluster.mkdir()
-    written(cluster / "cluster.json", listed(node("n1"), pod("web-1", nodeName="n1")))
-    sample = {
-        "metadata": {"name": "web-1", "namespace": "default"},
-        "timestamp": "2026-01-01T00:00:30Z",
-        "containers": [{"usage": {"cpu": "1m", "memory": "1Mi"}}],
-    }
-    kind = {"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1"}
-    written(cluster / "metrics.json", {**kind, "items": [sample]})
-    for folder, hint in (
-        (trace, "take in files of use at more times: tracekit ingest FOLDER STORE"),
-        (cluster, "record more: tracekit fetch prometheus URL FOLDER --from now-1d"),
-    ):
-        ingest(folder, tmp_path / f"{folder.name}-store")
-        with pytest.raises(TracekitError, match="records") as told:
-            tracekit.requests(tmp_path / f"{folder.name}-store", out=tmp_path / "sized")
-        assert told.value.hint == hint
