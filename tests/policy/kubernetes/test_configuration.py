@@ -309,8 +309,8 @@ def test_a_wrong_document_is_told_in_one_line(document: Any, told: str, tmp_path
 
 def test_a_run_has_the_notes_as_facts_and_writes_them_down(tmp_path: Path) -> None:
     recorded = {
-        "nodes": [{"name": "n", "allocatable": {"cpu_milli": 1000, "memory_bytes": 1000}}],
-        "pods": [{"requests": {"cpu_milli": 10, "memory_bytes": 10}}],
+        "nodes": [{"name": "n", "allocatable": {"cpu_milli": 1000, "memory_bytes": 2**30}}],
+        "pods": [{"requests": {"cpu_milli": 10, "memory_bytes": 2**20}}],
     }
     folder = as_workload(tmp_path / "cluster", recorded)
     path, out = written(tmp_path, BASE), tmp_path / "run"
