@@ -6,10 +6,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from tracekit.report.drawing.labels import Label, _box, placed
+from tracekit.report.drawing.plot import evenly, highest
 
 WIDTH_PX, HEIGHT_PX = 560, 340
 
@@ -46,3 +49,27 @@ def test_who_finds_no_place_is_left_out_unless_it_must_not() -> None:
         labels = [Label(text=long, x=0.5, y=0.5, must=must)]
         found = placed(labels, [(0.5, 0.5)], width_px=300, height_px=280, most=4)
         assert bool(found) is must
+
+
+# Thinned data keeps what a reader looks for.
+
+
+@given(rows=st.integers(0, 500), most=st.integers(2, 50))
+def test_evenly_keeps_the_ends(rows: int, most: int) -> None:
+    frame = pl.DataFrame({"at": range(rows)}, schema={"at": pl.Int64})
+    kept = evenly(frame, most)["at"].to_list()
+    assert len(kept) == min(rows, most)
+    assert kept == sorted(set(kept))
+    assert kept[:1] == list(range(rows))[:1]
+    assert kept[-1:] == list(range(rows))[-1:]
+
+
+@given(peak=st.integers(0, 9_999), groups=st.integers(1, 8))
+def test_a_peak_of_one_sample_stays(peak: int, groups: int) -> None:
+    rows = {"group": [f"g{at}" for at in range(groups) for _ in range(10_000)]}
+    frame = pl.DataFrame({**rows, "at": [*range(10_000)] * groups}).with_columns(
+        value=pl.when(pl.col("at") == peak).then(9.0).otherwise(1.0)
+    )
+    thinned = highest(frame, "group", "value", 50)
+    assert thinned.height == 50 * groups
+    assert thinned.filter(value=9.0)["at"].to_list() == [peak] * groups

@@ -11,8 +11,12 @@ import polars as pl
 import pytest
 
 from tracekit.base.crew.crew import Workers
+from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT
+from tracekit.commands.shell import run
 from tracekit.synth import generate, tasks, write
+from tracekit.synth.output import check_out, staged
+from tracekit.synth.presets import all_presets
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -177,3 +181,83 @@ def test_a_crew_that_is_there_writes_the_same_bytes_and_stays(
             assert fingerprints(tmp_path / name) == fingerprints(tiny)
     finally:
         crew.close()
+
+
+def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+
+    with pytest.raises(TracekitError, match="made-up"):
+        check_out(tmp_path)
+
+
+def test_nothing_is_left_under_its_final_name_after_a_failure(tmp_path: Path) -> None:
+    def fail() -> None:
+        with staged(tmp_path / "out", ["a", "truth"]) as folder:
+            (folder / "a").mkdir()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_an_interrupted_run_may_be_repeated(tmp_path: Path) -> None:
+    (tmp_path / ".synth-partial").mkdir()
+    (tmp_path / "node").mkdir()
+
+    check_out(tmp_path)
+
+
+def test_a_second_one_is_refused_and_the_first_is_whole(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with staged(out, ["a", "truth"]) as folder:
+        (folder / "a").mkdir()
+        (folder / "truth").mkdir()
+        with pytest.raises(TracekitError, match="written"), staged(out, ["a"]):
+            raise AssertionError("not reached")
+    assert sorted(path.name for path in out.iterdir()) == ["a", "truth"]
+
+
+def test_what_a_killed_one_left_is_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / ".lock").write_text("process 1 on nowhere")
+    with staged(tmp_path, ["a", "truth"]) as folder:
+        (folder / "a").mkdir()
+        (folder / "truth").mkdir()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "truth"]
+
+
+def test_json_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["synth", str(tmp_path / "out"), "--preset", "tiny", "--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "tracekit/synth/1"
+    assert document["preset"] == "tiny"
+    assert document["rows"].keys() == {
+        "node_usage",
+        "container_usage",
+        "service_rate",
+        "call",
+        "node",
+        "container",
+    }
+    assert Path(document["truth"]).is_dir()
+
+
+def test_help_names_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["synth", "--help"]) == 0
+
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in all_presets())
+    assert "Example: tracekit synth" in shown
+
+
+def test_some_archives_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["synth", str(tmp_path), "--preset", "tiny", "--tables", "rate,resource", "--parts", "0"]
+    assert run([*call, "--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["rows"].keys() == {"container_usage", "service_rate"}
+    assert sorted(path.name for path in tmp_path.glob("*/*.tar.gz")) == [
+        "MSRTQps_0.tar.gz",
+        "MSResource_0.tar.gz",
+    ]

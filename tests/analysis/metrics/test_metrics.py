@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tracekit.analysis.metrics import CONSTANT_VARIANCE, all_metrics
 from tracekit.analysis.metrics.correlation import pearson_r, strength, zone
 from tracekit.analysis.metrics.load import (
     debris_rate,
@@ -17,6 +19,8 @@ from tracekit.analysis.metrics.load import (
     spread,
     utilization_difference,
 )
+from tracekit.base.constants import ZONE_LIMIT
+from tracekit.store.sqlfiles import all_queries, default_of
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "metrics.json").read_text())["cases"]
 
@@ -67,3 +71,52 @@ def test_spread_is_over_nodes_not_resources() -> None:
 def test_overload_counts_only_what_is_beyond() -> None:
     # cpu: 3 over of 20; memory: none, though one node is nearly empty
     assert overload([[13, 1], [2, 9]], [[10, 10], [10, 10]]) == pytest.approx([0.15, 0.0])
+
+
+# Promises that every metric keeps.
+
+
+METRICS = all_metrics()
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_is_documented(name: str) -> None:
+    metric = METRICS[name]
+    assert metric.title
+    assert metric.source
+    assert metric.unit in {"0..1", "-1..1", "1/h", "count", "label", "as given"}
+    assert "shape" in (metric.function.__doc__ or "")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_function_carries_the_name(name: str) -> None:
+    assert METRICS[name].function.__name__ == name
+
+
+# Definitions that stand in a metric and in SQL have the same limits.
+
+
+def test_the_zone_limit() -> None:
+    assert default_of("usage/node_profile", "zone_limit") == ZONE_LIMIT
+
+
+def test_constant_series() -> None:
+    found = {
+        float(one)
+        for query in all_queries().values()
+        for one in re.findall(r"> (1e-\d+)", query.text)
+    }
+    assert found == {CONSTANT_VARIANCE}
+
+
+@pytest.mark.parametrize("name", ["strong", "moderate", "low"])
+def test_strength(name: str) -> None:
+    text = all_queries()["usage/node_profile"].text
+    ((sign, edge),) = re.findall(
+        rf"pearson_r\) (>=?) (?:coalesce.*, )?([\d.]+)\)? THEN '{name}'", text
+    )
+    at = float(edge)
+    below = np.nextafter(at, 0) if sign == ">=" else at
+    above = at if sign == ">=" else np.nextafter(at, 1)
+    assert strength(above) == name
+    assert strength(below) != name

@@ -13,6 +13,8 @@ from facts_support import the
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.resources import NONZERO_DEFAULT
 from tracekit.cluster.sized import tables
+from tracekit.cluster.sized.amounts import in_columns
+from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.runs.remarks import peaks
@@ -272,3 +274,66 @@ def test_daemons_are_there_before_anything_is_placed(tmp_path: Path) -> None:
     assert made.arrival_ms[:2].tolist() == [0, 0]
     assert made.exchangeable is not None
     assert not made.exchangeable[:2].any()
+
+
+# Units as an older store keeps them: columns of a workload are in one unit all the same.
+
+
+@pytest.mark.parametrize(
+    ("resource", "unit", "column", "amount"),
+    [
+        ("memory", "GiB", "memory_bytes", 2.0 * 2**30),
+        ("cpu", "millicores", "cpu_milli", 2.0),
+        ("cpu", "cores", "cpu_milli", 2000.0),
+        ("net", "bytes/s", "net_kbit", 0.016),
+        ("gpu", "count", "gpu_milli", 2000.0),
+        ("disk", None, "disk_bytes", 2.0),
+    ],
+)
+def test_amounts_are_in_the_unit_of_their_column(
+    resource: str, unit: str | None, column: str, amount: float
+) -> None:
+    kinds = {"resource": pl.String, "unit": pl.String, "amount": pl.Float64}
+    rows = pl.DataFrame([(resource, unit, 2.0)], schema=kinds, orient="row")
+    found = in_columns(rows, SizedAssumptions(), ("amount",))
+    assert found.select("column", "amount").rows() == [(column, pytest.approx(amount))]
+
+
+# Containers of whose use only a part is recorded: what they request stands in, and it is told.
+
+
+@pytest.mark.slow
+def test_the_request_stands_in_for_the_resource_that_is_not_recorded(tmp_path: Path) -> None:
+    rows = ["a,web,n1,0,,500,1000", "b,web,n1,0,,500,1000", "c,web,n1,0,,500,1000"]
+    used = [
+        f"{name},{at * 30_000},{cpu},400"
+        for at in range(4)
+        for name, cpu in (("a", "100"), ("b", ""))
+    ]
+    files = {
+        "containers.csv": [CLUSTER["containers.csv"][0], *rows],
+        "usage.csv": ["container,time_ms,cpu_milli,memory_bytes", *used],
+    }
+    made = workload(stored(tmp_path, files))
+    use = made.use_at(0)
+    at = made.container_ids.index
+    assert use[:, at("a")].tolist() == [100.0, 400.0]
+    assert use[:, at("b")].tolist() == [500.0, 400.0], "no CPU recorded: what it requests"
+    assert use[:, at("c")].tolist() == [500.0, 1000.0]
+    assert made.facts["containers_with_request_as_cpu_use"] == 1
+    assert made.facts["containers_with_request_as_use"] == 1
+
+
+def test_steps_without_a_sample_are_counted(tmp_path: Path) -> None:
+    rows = ["a,web,n1,0,,500,1000", "b,web,n1,0,60000,500,1000", "c,web,n1,0,,500,1000"]
+    samples = {("a", 0): "100,400", ("a", 1): "110,", ("a", 3): "120,410", ("b", 0): "90,300"}
+    used = [f"{name},{at * 30_000},{values}" for (name, at), values in samples.items()]
+    files = {
+        "containers.csv": [CLUSTER["containers.csv"][0], *rows],
+        "usage.csv": ["container,time_ms,cpu_milli,memory_bytes", *used],
+    }
+    made = workload(stored(tmp_path, files))
+    # of a: memory at step 1 and both at step 2; of b: step 1, after which it is gone; c has none
+    assert made.facts["container_steps_held"] == 3
+    # of nobody: step 2
+    assert made.facts["steps_without_any_sample"] == 1

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 from vcpu_support import GOLDEN, TOPOLOGIES
 
+from tracekit.interference.vcpu.cpu_list import parse_cpu_list, spell_cpu_list
 from tracekit.interference.vcpu.topology import Topology, linux_numbering, parse_lscpu
 
 CASE = GOLDEN["patent.topology"]
@@ -47,3 +50,27 @@ def test_columns_of_lscpu_may_be_chosen() -> None:
     found = parse_lscpu("# Socket,CPU,Core\n0,0,0\n1,1,0\n0,2,0\n1,3,0\n")
     assert found.vcpus_of(1).tolist() == [1, 3]
     assert found.siblings(0).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [("0-3,52", (0, 1, 2, 3, 52)), ("7", (7,)), (" 1, 3 ", (1, 3)), ("[2, 4]", (2, 4)),
+     ("5 6;7", (5, 6, 7))],
+)  # fmt: skip
+def test_reads_the_usual_spellings(text: str, ids: tuple[int, ...]) -> None:
+    assert parse_cpu_list(text) == ids
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("3-1", "runs backwards"), ("a", "vCPU"), ("", "vCPU"),
+     ("1,1", "names a vCPU twice"), ("-1", "vCPU"), ("1.5", "vCPU")],
+)  # fmt: skip
+def test_says_what_is_wrong(text: str, what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        parse_cpu_list(text)
+
+
+@given(some.sets(some.integers(0, 300), min_size=1))
+def test_what_is_spelled_reads_back(ids: set[int]) -> None:
+    assert parse_cpu_list(spell_cpu_list(list(ids))) == tuple(sorted(ids))

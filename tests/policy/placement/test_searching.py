@@ -185,3 +185,27 @@ def test_node_order_changes_the_search_and_not_what_is_possible() -> None:
         for order in (0, 1)
     ]  # fmt: skip
     assert nodes[0] != nodes[1]
+
+
+# Which containers a policy that places several at once is asked about together.
+
+
+def test_batches_end_with_the_sampling_step_and_hold_no_more_than_asked() -> None:
+    load = small("arrival_span_ms=60000", "step_ms=10000")
+    policy: Any = parse_policy("tbesk[batch_size=7,iterations=1]")
+    sizes: list[tuple[int, int]] = []
+    plain = type(policy).select
+
+    def select(self: Any, seen: Snapshot, batch: Batch, rng: np.random.Generator) -> Any:
+        sizes.append((seen.time_ms, len(batch.containers)))
+        return plain(self, seen, batch, rng)
+
+    watched = type("Watched", (type(policy),), {"select": select})
+    outcome = Engine(load, watched(batch_size=7, iterations=1), np.random.default_rng(0)).run()
+    assert sum(size for _, size in sizes) == load.containers
+    assert max(size for _, size in sizes) == 7
+    assert len(outcome.latencies_s) == load.containers
+    for index, placed in enumerate(outcome.time_ms.tolist()):
+        arrival = int(load.arrival_ms[index])
+        assert arrival <= placed
+        assert (placed - 1) // load.step_ms <= arrival // load.step_ms

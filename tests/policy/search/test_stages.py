@@ -1,25 +1,31 @@
 """Stages of the searches with random numbers given, against worked examples and plain loops.
 
-The numbers of the worked examples are those of the golden vectors, computed by hand.
-"""
+The numbers of the worked examples are those of the golden vectors, computed by hand."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tracekit.base.jit import compiled
+from tracekit.policy.search import running
 from tracekit.policy.search.flock import (
     EVALUATIONS,
     FAILED,
     Flock,
     Tools,
     arrange,
+    coin,
+    draw,
     mutate,
     propose,
+    shuffle,
 )
 from tracekit.policy.search.functions import all_functions, get_function
 from tracekit.policy.search.problem import Problem
@@ -267,3 +273,41 @@ def test_the_printed_rule_does_worse_where_the_optimum_is_not_the_origin() -> No
 
 def shifted(name: str, dimensions: int) -> Problem:
     return problem_of(get_function(name), "shifted", dimensions, np.random.default_rng(0))
+
+
+# Random numbers in compiled code: the same as numpy's own of the same seed, one after another.
+
+
+def _draws(rng: Any, out: np.ndarray) -> None:
+    for row in range(out.shape[1]):
+        out[0, row] = rng.random()
+        out[1, row] = rng.standard_normal()
+        out[2, row] = rng.uniform(-1.0, 1.0)
+        out[3, row] = rng.standard_t(row + 1)
+
+
+def _coins(rng: Any, out: np.ndarray) -> None:
+    for row in range(len(out)):
+        out[row] = coin(rng)
+
+
+def _orders(rng: Any, out: np.ndarray) -> None:
+    for row in range(len(out)):
+        order = np.empty(row + 1, np.int64)
+        shuffle(order, rng)
+        out[row, : row + 1] = order
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [(_draws, (4, 400)), (_coins, (501,)), (_orders, (70, 70)), (draw, (5, 7))],
+)
+def test_compiled_draws_are_numpys(function: Callable[..., None], shape: tuple[int, ...]) -> None:
+    quick = compiled(running._whole(function))
+    for seed in range(20):
+        found, expected = np.zeros(shape), np.zeros(shape)
+        rngs = [np.random.default_rng(seed), np.random.default_rng(seed)]
+        quick(rngs[0], found) if function is not draw else quick(found, rngs[0])
+        function(rngs[1], expected) if function is not draw else function(expected, rngs[1])
+        assert found.tolist() == expected.tolist()
+        assert rngs[0].bit_generator.state == rngs[1].bit_generator.state
