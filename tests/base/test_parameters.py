@@ -92,3 +92,9 @@ def test_an_unknown_assumption_is_told_with_the_likely_one_or_all(
 
 def test_sizes_may_have_a_unit() -> None:
     assert parameters.build(Sample, "sample", {"whole": "2GiB"}) == Sample(whole=2 * 2**30)
+
+
+@pytest.mark.parametrize("text", ["", "[a=1]", "name[a=1", "name]", "name[a]", "name[a=1,a=2]"])
+def test_what_is_not_of_the_form(text: str) -> None:
+    with pytest.raises(TracekitError):
+        parameters.split(text)

@@ -62,3 +62,10 @@ def test_by_hours_of_a_day_it_holds_zero_as_often_too(days: int, share: float) -
 def test_less_than_two_weeks_tell_nothing() -> None:
     assert np.isnan(growth(np.arange(13.0))).all()
     assert growth(np.zeros((2, 14))).shape == (2, 3)
+
+
+def test_growth_that_was_put_in_is_found() -> None:
+    series = _alike(np.random.default_rng(9), 500, 35, 0.3) + 2.0 * np.arange(35) / 7
+    found = growth(series)
+    assert (found[:, 1] > 0).mean() > 0.95
+    assert found[:, 0].mean() == pytest.approx(2.0, abs=0.05)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,20 @@ def test_strength(name: str) -> None:
     above = at if sign == ">=" else np.nextafter(at, 1)
     assert strength(above) == name
     assert strength(below) != name
+
+
+def test_debris_rate_leaves_out_what_a_node_does_not_have() -> None:
+    assert debris_rate([[5, 3], [0, 3]], [[10, 0], [0, 0]]).tolist()[0] == 0.5
+    assert math.isnan(float(debris_rate([1.0], [0.0])))
+
+
+def test_imbalance_as_printed() -> None:
+    given, expected = golden("tbesk.imbalance")
+    found = imbalance(given["A"])
+    assert found == pytest.approx(expected["Z"], abs=1e-9)
+    assert float(found.mean()) == pytest.approx(expected["Z_avg"])
+
+
+def test_constant_series_have_no_correlation() -> None:
+    level = np.full(100, 0.7)
+    assert np.isnan(pearson_r(level + 1e-13 * np.arange(100), np.linspace(0, 1, 100)))

@@ -36,3 +36,21 @@ def test_slope_equals_scipy() -> None:
     series = rng.standard_normal((5, 24)) + np.linspace(0, 2, 24)
     expected = [theilslopes(values, times).slope for values in series]
     assert theil_sen_slope(series, times) == pytest.approx(np.array(expected))
+
+
+def test_hill_index_by_hand() -> None:
+    # of twenty values the upper tenth is 8 and 4, above 2
+    values = [8.0, 4.0, 2.0, *[1.0] * 17]
+    assert hill_index(values, 0.1) == pytest.approx(1 / ((math.log(4) + math.log(2)) / 2))
+    assert ccdf_slope(values, 0.1) == pytest.approx(-1.0)
+
+
+def test_an_outlier_and_a_gap_do_not_move_the_slope() -> None:
+    values = 0.5 - 0.02 * np.arange(12.0)
+    values[5], values[7] = 40.0, np.nan
+    assert float(theil_sen_slope(values, np.arange(12.0))) == pytest.approx(-0.02)
+
+
+@pytest.mark.parametrize("values", [[], [0.5], [np.nan, 0.5]])
+def test_one_sample_has_no_slope(values: list[float]) -> None:
+    assert math.isnan(float(theil_sen_slope(values, np.arange(float(len(values))))))

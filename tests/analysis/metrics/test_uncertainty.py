@@ -166,3 +166,32 @@ def test_doubt_is_a_probability_and_grows_with_the_error(
 ) -> None:
     doubt, more = (float(zone_doubt(r, e, freedom)) for e in (error, 2 * error))
     assert 0 <= doubt <= more + 1e-9 <= 1 + 1e-9
+
+
+def test_every_draw_has_as_many_units() -> None:
+    drawn = resampling_matrix(generator(0), 7, 50)
+    assert drawn.shape == (50, 7)
+    assert set(drawn.sum(axis=1)) == {7}
+    assert (drawn == resampling_matrix(generator(0), 7, 50)).all()
+
+
+def test_effective_samples_at_their_edges() -> None:
+    assert np.isnan(effective_samples([0.5] * 8, [0.0] * 8, [10] * 8))
+    assert np.isnan(effective_samples([0.1, 0.2, 0.3], [0.1] * 3, [10] * 3))
+    assert np.isnan(effective_samples([0.1, 0.2, np.nan, 0.3], [0.1] * 4, [10, 10, 0, 10]))
+    # a series that only drifts is as good as a few samples
+    assert float(effective_samples(np.arange(8.0), np.zeros(8), [10] * 8)) < 8
+
+
+def test_error_of_a_constant_series_is_unknown() -> None:
+    first, second = correlated(generator(5), 2, 0.5, 0.0)
+    second[1] = 0.7
+    found = error_of(first, second)
+    assert np.isfinite(found[0])
+    assert np.isnan(found[1])
+
+
+def test_doubt_of_what_is_unknown() -> None:
+    assert np.isnan(zone_doubt([np.nan, 0.5], [0.1, np.nan], [5, 5])).all()
+    assert zone_doubt([0.0, 0.9], [0.0, 0.0], [5, 5]).tolist() == pytest.approx([0, 0])
+    assert float(zone_doubt(0.3, 0.1, 23)) == pytest.approx(0.5)

@@ -24,3 +24,10 @@ def test_numbers_and_ranges(text: str, numbers: list[int]) -> None:
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(TracekitError, match="range"):
         parse_parts(text)
+
+
+def test_none_stands_for_all_and_a_huge_range_is_not_counted_out() -> None:
+    assert parse_parts(None) is None
+    parts = parse_parts("0-99999999999")
+    assert parts is not None
+    assert 12_345_678_901 in parts

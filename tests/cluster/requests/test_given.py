@@ -297,3 +297,7 @@ def test_what_no_node_has_is_left_out_and_told(tmp_path: Path) -> None:
     ).load()
     assert made.request.tolist() == [[2000, 2**30]]
     assert the(made.remarks, "requests_of_no_node").about["resources"] == "disk_bytes, gpus"
+
+
+def test_resources_can_be_left_out(store: Store) -> None:
+    assert load(store, "resources=cpu+memory").resources == RESOURCES[:2]

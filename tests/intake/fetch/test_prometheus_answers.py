@@ -16,6 +16,7 @@ from tracekit.commands.shell import run
 from tracekit.intake.fetch import prometheus_query as fetching
 from tracekit.intake.fetch.retry import Retries
 from tracekit.intake.fetch.server import Server, address
+from tracekit.intake.fetch.spans import span_s, spelled_span, time_s
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES
 
 
@@ -240,3 +241,26 @@ def test_a_server_that_goes_away_is_waited_for() -> None:
     with pytest.raises(TracekitError, match="refuses connections"):
         server.tried(lambda: server.values("up", START_S, END_S, STEP_S), "up", "by hand")
     assert len(waits) == 3
+
+
+TIMES = [
+    ("now", 1000),
+    ("now-30s", 970),
+    ("now-1h", -2600),
+    ("2026-01-01", START_S),
+    ("2026-01-01T00:00:00Z", START_S),
+    ("2026-01-01T02:00:00+02:00", START_S),
+    ("1767225600", START_S),
+    ("1767225600.7", START_S),
+]
+
+
+@pytest.mark.parametrize(("text", "time"), TIMES)
+def test_times(text: str, time: int) -> None:
+    assert time_s(text, "--from", 1000.0) == time
+
+
+@pytest.mark.parametrize(("text", "span"), [("30", 30), ("30s", 30), ("5m", 300), ("1d", 86400)])
+def test_spans(text: str, span: int) -> None:
+    assert span_s(text, "--step") == span
+    assert span_s(spelled_span(span), "--step") == span

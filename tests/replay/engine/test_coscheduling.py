@@ -209,3 +209,16 @@ def test_every_pod_begins_when_the_plugin_lets_it(seed: int) -> None:
     expected = Plugin(load, int(load.capacity[0, 0])).walk()
     assert begins(load, dict(enumerate(plain.time_ms.tolist()))) == begins(load, expected)
     assert run(load, rows_placer).time_ms.tolist() == plain.time_ms.tolist()
+
+
+def test_none_holds_a_node_before_as_many_exist_as_are_needed() -> None:
+    """PreFilter: the single pod that comes meanwhile finds a place."""
+    pods = sorted([*ten(*[0] * 9, 5000), (1000, 4000, -1)])
+    load = gangs(10, pods, gang_wait_ms=60_000, gang_backoff_ms=30_000)
+    outcome = run(load)
+    single = [gang for _, _, gang in pods].index(-1)
+    assert outcome.time_ms[single] == 1000
+    # and no back-off has begun, as none was tried
+    assert set(np.delete(outcome.time_ms, single)) == {5000}
+    # and no policy is told to leave them waiting, as none can place them
+    assert outcome.steps["pending"].to_list()[:6] == [0] * 6

@@ -221,3 +221,26 @@ def test_that_lost_nodes_count_as_empty_ones_is_a_note_of_the_run(tmp_path: Path
     assert spread is not None
     assert EMPTY in spread.formula
     assert "nodes_empty_while_away" not in source_of(None, folder).load().facts
+
+
+def test_what_finds_no_other_node_waits_and_is_counted() -> None:
+    load = happening(four(), "lost=zone:b@2s")
+    outcome = run(load)
+    assert outcome.steps["pending"].to_list() == [0, 0, 2, 2, 2, 2]
+    assert outcome.taken_off.unplaced_after_loss.tolist() == [2, 3]
+    row = replay(load, [parse_entrant("first_fit")], seed=0).summary.row(0, named=True)
+    assert (row["evicted_by_loss"], row["unplaced_after_loss"]) == (2, 2)
+
+
+@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
+def test_who_waits_until_it_departs_found_no_other_node(placer: MakePlacer) -> None:
+    """c1 waits from 2 s until it leaves at 4 s; c2 finds room once c0 left; c3 waits to the end."""
+    rows: list[Row] = [(0, 5000, 10, 1), (0, 4000, 10, 1), (0, 9000, 10, 1), (1, 9000, 10, 1)]
+    load = happening(workload([(10, 10), (30, 30)], rows, steps=7), "lost=n1@2s")
+    outcome = run(load, placer=placer)
+    assert outcome.taken_off.evicted.tolist() == [1, 2, 3]
+    assert outcome.taken_off.unplaced_after_loss.tolist() == [1, 3]
+    # who found no other node has none, so that the table of a run shows what its headline names
+    assert outcome.node.tolist() == [0, -1, 0, -1]
+    row = replay(load, [parse_entrant("first_fit")], seed=0).summary.row(0, named=True)
+    assert (row["evicted_by_loss"], row["unplaced_after_loss"], row["pending"]) == (3, 2, 2)

@@ -16,6 +16,7 @@ from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view import room
 from tracekit.policy.view.room import Room, measured_names, typical_shapes
+from tracekit.policy.view.sampled import addable, requested_on
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.fast.sampling import CompiledSampler
 from tracekit.replay.measures import find_measure, measures_in, resources_in
@@ -348,3 +349,12 @@ def test_a_resource_that_nobody_asks_for_has_no_measures() -> None:
         limit=np.array([[1, 1, 1, 1, 0]]),
     )
     assert measured_names(load) == ("cpu", "memory", "network", "net_kbit")
+
+
+@pytest.mark.parametrize("most", [10**6, 2**54])
+def test_requests_are_added_up_exactly(most: int) -> None:
+    rng = np.random.default_rng(1)
+    request = rng.integers(0, most, (50, 3))
+    at, node = np.arange(0, 50, 2), rng.integers(0, 4, 25)
+    expected = [sum(request[at[node == n]], start=np.zeros(3, dtype=np.int64)) for n in range(4)]
+    assert np.array_equal(requested_on(addable(request), at, node, 4), expected)
