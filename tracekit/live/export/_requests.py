@@ -7,8 +7,11 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
+from tracekit.base.study import Study
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.intake.sources.own._kubernetes.requests import amount, is_sidecar
 from tracekit.intake.sources.own._kubernetes.shape import owner_of, pod_service
@@ -56,23 +59,7 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
     TracekitError
         Where nothing was recommended, or it is not known which containers pods have.
     """
-    study = left.study(REQUESTS)
-    if study is None:
-        raise TracekitError(
-            f"'{left.path}' recommends no requests",
-            hint="tracekit requests STORE --out RUN, or the folder of tracekit run",
-        )
-    if left.objects is None:
-        raise TracekitError(
-            "requests are of containers, and a record knows pods: their containers are missing",
-            hint="kubectl get pods -A -o json > pods.json, then --objects pods.json",
-        )
-    rows = services(study, left.policy)
-    if rows.is_empty():
-        known = study.frames["services"]["policy"].unique(maintain_order=True)
-        raise TracekitError(
-            f"'{left.policy}' recommends nothing here", hint=f"one of: {', '.join(known)}"
-        )
+    study, rows = _recommended(left)
     changed = set(by_change(study)["service"]) if not left.policy else set(rows["service"])
     pods = _pods(left.objects)
     found, unknown, fixed, capped = [], 0, 0, 0
@@ -110,6 +97,28 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
         about={"of": len(changed)},
     )
     return found, [wrote, *facts]
+
+
+def _recommended(left: Left) -> tuple[Study, pl.DataFrame]:
+    """The study of requests, and the rows of the policy that is written."""
+    study = left.study(REQUESTS)
+    if study is None:
+        raise TracekitError(
+            f"'{left.path}' recommends no requests",
+            hint="tracekit requests STORE --out RUN, or the folder of tracekit run",
+        )
+    if left.objects is None:
+        raise TracekitError(
+            "requests are of containers, and a record knows pods: their containers are missing",
+            hint="kubectl get pods -A -o json > pods.json, then --objects pods.json",
+        )
+    rows = services(study, left.policy)
+    if rows.is_empty():
+        policies = study.frames["services"]["policy"].unique(maintain_order=True)
+        raise TracekitError(
+            f"'{left.policy}' recommends nothing here", hint=f"one of: {', '.join(policies)}"
+        )
+    return study, rows
 
 
 def _pods(path: Path) -> dict[str, tuple[str, str, Mapping[str, Any]]]:
