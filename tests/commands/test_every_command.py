@@ -119,13 +119,13 @@ def test_a_subcommand_loads_no_other() -> None:
 
 
 ERRORS = [
-    (["ingest", "nope", "store"], "no such file or folder: nope"),
-    (["info", "nope"], "no such store: nope"),
-    (["check", "nope"], "no such store: nope"),
-    (["query", "nope", "usage/zone_summary"], "no such store: nope"),
-    (["analyze", "nope"], "no such store: nope"),
-    (["list", "polices"], "no kind 'polices'; kinds: sources"),
-    (["ingest", ".", "store", "--memory-limit", "lots"], "'lots' is not a size"),
+    (["ingest", "nope", "store"], "nope"),
+    (["info", "nope"], "no such store"),
+    (["check", "nope"], "no such store"),
+    (["query", "nope", "usage/zone_summary"], "no such store"),
+    (["analyze", "nope"], "no such store"),
+    (["list", "polices"], "'polices'"),
+    (["ingest", ".", "store", "--memory-limit", "lots"], "'lots'"),
 ]
 
 
@@ -142,38 +142,36 @@ def test_bad_input_is_one_line_and_exit_code_2(
     said = capsys.readouterr()
     assert said.out == ""
     first, *rest = said.err.splitlines()
-    assert first.startswith(f"error: {message}")
+    assert first.startswith("error: ")
+    assert message in first
     assert all(line.startswith(" hint: ") for line in rest)
     assert len(rest) <= 1
     assert list(tmp_path.iterdir()) == []
 
 
 #: What is typed wrong, the line that says so, and what the hint begins with.
+#: The first line names what is wrong; the hint, where there is one, what would be right.
 MISTYPED = [
-    (["ingst"], "no command 'ingst'", "did you mean 'ingest'?"),
-    (["zzz"], "no command 'zzz'", "all commands: tracekit --help"),
-    (["fetch", "kubernets"], "no command 'fetch kubernets'", "did you mean 'fetch kubernetes'?"),
-    (["fetch", "promethus"], "no command 'fetch promethus'", "did you mean 'fetch prometheus'?"),
-    (["fetch prometheu"], "no command 'fetch prometheu'", "did you mean 'fetch prometheus'?"),
-    (["--hlep"], "tracekit has no option '--hlep'", "did you mean '--help'?"),
-    (["synth", "--out", "a"], "tracekit synth has no option '--out'", "FOLDER is written"),
-    (["ingest", "a", "--out", "b"], "tracekit ingest has no option '--out'", "SRC STORE are"),
-    (["info", "--store", "a"], "tracekit info has no option '--store'", "STORE is written"),
-    (["ingest", "a", "b", "--jbos", "1"], "tracekit ingest has no option '--jbos'",
-     "did you mean '--jobs'?"),
-    (["replay", "a", "--scale", "2"], "tracekit replay has no option '--scale'",
-     "'tracekit nodes' has it; all options: tracekit replay --help"),
-    (["info"], "tracekit info needs STORE: the store's folder", "for example: tracekit info"),
-    (["replay", "s"], "tracekit replay needs --out RUN", "for example: tracekit replay"),
-    (["info", "a", "b"], "tracekit info: got unexpected extra argument", "for example:"),
-    (["query", "s", "q", "--format", "tabel"],
-     "--format must be one of table, csv, json, parquet, got 'tabel'", "did you mean 'table'?"),
-    (["replay", "s", "--out", "r", "--seed", "x"], "--seed must be a whole number, got 'x'", ""),
-    (["replay", "s", "--out", "r", "--seed", "-1"], "--seed must be at least 0, got -1", ""),
-    (["replay", "s", "--out", "r", "--seed", "9" * 20],
-     f"--seed must be at most 9,007,199,254,740,992, got {'9' * 20}", ""),
-    (["placement-bench", "--target", "2"], "--target must be between 0.01 and 1, got 2", ""),
-]  # fmt: skip
+    (["ingst"], "'ingst'", "'ingest'"),
+    (["zzz"], "'zzz'", "tracekit --help"),
+    (["fetch", "kubernets"], "'fetch kubernets'", "'fetch kubernetes'"),
+    (["fetch", "promethus"], "'fetch promethus'", "'fetch prometheus'"),
+    (["fetch prometheu"], "'fetch prometheu'", "'fetch prometheus'"),
+    (["--hlep"], "'--hlep'", "'--help'"),
+    (["synth", "--out", "a"], "'--out'", "FOLDER"),
+    (["ingest", "a", "--out", "b"], "'--out'", "SRC STORE"),
+    (["info", "--store", "a"], "'--store'", "STORE"),
+    (["ingest", "a", "b", "--jbos", "1"], "'--jbos'", "'--jobs'"),
+    (["replay", "a", "--scale", "2"], "'--scale'", "'tracekit nodes'"),
+    (["info"], "needs STORE", "tracekit info"),
+    (["replay", "s"], "needs --out RUN", "tracekit replay"),
+    (["info", "a", "b"], "tracekit info: ", "for example:"),
+    (["query", "s", "q", "--format", "tabel"], "'tabel'", "'table'"),
+    (["replay", "s", "--out", "r", "--seed", "x"], "--seed .* 'x'", ""),
+    (["replay", "s", "--out", "r", "--seed", "-1"], "--seed .* 0, got -1", ""),
+    (["replay", "s", "--out", "r", "--seed", "9" * 20], f"--seed .* got {'9' * 20}", ""),
+    (["placement-bench", "--target", "2"], "--target .* 1, got 2", ""),
+]
 
 
 @pytest.mark.parametrize(("arguments", "line", "hint"), MISTYPED)
@@ -184,8 +182,8 @@ def test_what_is_typed_wrong_is_told_as_any_other_mistake(
     said = capsys.readouterr()
     assert said.out == ""
     first, *rest = said.err.splitlines()
-    assert first.startswith(f"error: {line}")
-    assert [one.startswith(f" hint: {hint}") for one in rest] == ([True] if hint else [])
+    assert re.search(f"^error: .*{line}", first)
+    assert [one.startswith(" hint: ") and hint in one for one in rest] == ([True] if hint else [])
 
 
 def test_help_says_what_to_type_in_words_for_people(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,25 +30,6 @@ def test_every_one_of_a_kind_can_be_explained(
         assert " ".join(entry["title"].split())[:40] in " ".join(shown.split())
 
 
-def test_a_default_that_differs_by_workload_is_told_with_what_it_is_of(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run(["list", "assumptions", "reserved"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "background:memory" in said
-
-
-def test_a_meaning_that_differs_by_workload_is_told_with_what_it_is_of(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run(["list", "assumptions", "background"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "trace" in said
-    assert "container" in said
-    assert run(["list", "assumptions", "limit_factor"]) == 0
-    assert "a store with sizes:" not in capsys.readouterr().out
-
-
 def test_the_beginning_of_a_name_is_more_than_letters_in_another() -> None:
     known = ["lra", "least_allocated", "least_requested", "most_allocated"]
     assert nearest("lea", known) == "least_allocated"

@@ -52,18 +52,6 @@ def test_a_task_that_fails_or_has_nothing_to_do_is_not_said_to_be_done() -> None
     assert said == []
 
 
-def test_few_parts_foretell_nothing() -> None:
-    said: list[str] = []
-    clock = Clock()
-    with Lines(said.append, clock).task("fewest nodes", 3, "searches") as task:
-        clock.now += 6
-        task.advance(1, "production")
-        clock.now += 6
-        task.advance(0, "replay 7 of best_fit")
-    assert len(said) == 3
-    assert not any("left" in line for line in said)
-
-
 def test_piped_verbs_say_what_they_do(
     traces: TraceFolder,
     tmp_path: Path,

@@ -86,19 +86,19 @@ def test_sizing_has_policies_and_assumptions_of_its_own(monkeypatch: pytest.Monk
 
 
 REFUSED = [
-    ("polices = ['a']", "x.toml has no setting 'polices'", "did you mean 'policies'?"),
-    ("[replay]\nrepaet = 1", "x.toml has no setting 'repaet'", "did you mean 'repeat'?"),
-    ("[repaly]\nrepeat = 1", "x.toml has no setting 'repaly'", "did you mean 'replay'?"),
-    ("[replay]\nstore = 's'", "x.toml has no setting 'store'", ""),
-    ("[info]\njson = [1]", "x.toml: json must be one value, got [1]", None),
-    ("policies = 3", "x.toml: policies must be a list of values, got 3", None),
-    ("policies = [['a']]", "x.toml: policies must be a list of values", None),
-    ("policies = ['./mine.py[a=1]']", "x.toml names code to run: ./mine.py[a=1]", "a policy of"),
-    ("policies = ['first_fit[]+./mine.py']", "x.toml names code to run: first_fit", "a policy of"),
-    ("[replay]\nengine = 'spark://h:1'", "x.toml may not set 'engine'", "type it: --engine"),
-    ("a = [", "x.toml is not TOML", "see docs/"),
-    (f"policies = {'[' * 20_000}", "x.toml is not TOML: it is nested too deeply", "see docs/"),
-    (f"policies = [{'1' * 5_000}]", "x.toml is not TOML: Exceeds the limit", "see docs/"),
+    ("polices = ['a']", "'polices'", "'policies'"),
+    ("[replay]\nrepaet = 1", "'repaet'", "'repeat'"),
+    ("[repaly]\nrepeat = 1", "'repaly'", "'replay'"),
+    ("[replay]\nstore = 's'", "'store'", ""),
+    ("[info]\njson = [1]", "json must be", None),
+    ("policies = 3", "got 3", None),
+    ("policies = [['a']]", "policies must be", None),
+    ("policies = ['./mine.py[a=1]']", "./mine.py[a=1]", "policy"),
+    ("policies = ['first_fit[]+./mine.py']", "first_fit", "policy"),
+    ("[replay]\nengine = 'spark://h:1'", "'engine'", "--engine"),
+    ("a = [", "not TOML", "docs/"),
+    (f"policies = {'[' * 20_000}", "nested too deeply", "docs/"),
+    (f"policies = [{'1' * 5_000}]", "Exceeds the limit", "docs/"),
 ]
 
 
@@ -116,9 +116,10 @@ def test_what_it_cannot_mean_is_refused(
     command = ["info", "s"] if "[info]" in text else ["replay", "s", "--out", "r"]
     assert run(["--config", "x.toml", *command]) == 2
     said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith(f"error: {line}")
+    assert said[0].startswith("error: x.toml")
+    assert line in said[0]
     assert len(said) == (1 if hint is None else 2)
-    assert said[-1].startswith(f" hint: {hint}") or hint is None
+    assert hint is None or (said[-1].startswith(" hint: ") and hint in said[-1])
 
 
 def test_the_file_that_is_used_is_named(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 from tests_support import TraceFolder
@@ -46,15 +47,16 @@ def engine(name: str, pass_s: float) -> EnginePlan:
 @pytest.mark.parametrize(
     ("passes", "told"),
     [
-        ([3.0], "one machine does: 3.0 s a pass"),
-        ([WORTH_A_CLUSTER_S * 2], "20 minutes a pass on this machine"),
-        ([3.0, 9.0], "one machine does: 3.0 s a pass, against 9.0 s"),
-        ([90.0, 9.0], "cluster is quicker here: 9.0 s a pass against 90.0 s"),
+        ([3.0], ["3.0 s"]),
+        ([WORTH_A_CLUSTER_S * 2], ["20 min"]),
+        ([3.0, 9.0], ["3.0 s", "9.0 s"]),
+        ([90.0, 9.0], ["9.0 s", "90.0 s"]),
     ],
 )
-def test_the_advice_is_the_shorter_time(passes: list[float], told: str) -> None:
+def test_the_advice_is_the_shorter_time(passes: list[float], told: list[str]) -> None:
     engines = [engine(name, one) for name, one in zip(("duckdb", "cluster"), passes, strict=False)]
-    assert _advice(tuple(engines)).startswith(told)
+    times = re.findall(r"\d[\d.]* (?:s|min)", _advice(tuple(engines)))
+    assert times[: len(told)] == told
 
 
 def test_the_command_prints_it(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
