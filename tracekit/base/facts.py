@@ -17,7 +17,9 @@ from typing import Any, Literal
 
 from tracekit.base.assets import asset_dir
 from tracekit.base.errors import TracekitError
+from tracekit.base.files.checksums import Damage, as_damage
 from tracekit.base.files.replacing import replaced_file
+from tracekit.base.files.result_folder import AGAIN, is_sealed, sealed
 from tracekit.base.opened import read_text
 from tracekit.base.words import and_more
 
@@ -254,6 +256,8 @@ def read_answer(folder: Path) -> Answer | None:
     path = folder / FILE
     if not path.is_file():
         return None
+    if why := damage_of_answer(path):
+        raise TracekitError(f"{path} is damaged: {why.found}", hint=AGAIN)
     try:
         document = json.loads(read_text(path))
         facts = tuple(fact_of(one) for one in document["facts"])
@@ -268,12 +272,24 @@ def read_answer(folder: Path) -> Answer | None:
     return Answer(facts=facts, next=following)
 
 
+def damage_of_answer(path: Path) -> Damage | None:
+    """What is wrong with an answer that has a seal; one of before there were seals has none."""
+    try:
+        document = json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
+        return as_damage(FILE, "unreadable", why=str(error))
+    if not isinstance(document, dict):
+        return as_damage(FILE, "changed")
+    return as_damage(FILE, "changed") if "seal" in document and not is_sealed(document) else None
+
+
 def fact_of(document: Mapping[str, Any]) -> Fact:
     """The fact of a document."""
     return Fact(**{one.name: document[one.name] for one in fields(Fact)})
 
 
 def write_document(folder: Path, document: Mapping[str, Any]) -> None:
-    """Write ``answer.json``, whole or not at all."""
+    """Write ``answer.json`` with its seal, whole or not at all."""
+    text = json.dumps(sealed(document), indent=1, ensure_ascii=False)
     with replaced_file(folder / FILE, follow=False) as made:
-        made.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        made.write_text(text + "\n", encoding="utf-8")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tracekit.base.errors import TracekitError
+from tracekit.base.facts import FILE, damage_of_answer
 from tracekit.base.files.checksums import Damage, as_damage, damaged
 from tracekit.base.files.places import is_remote
 from tracekit.base.files.result_folder import damaged_results, document_of
@@ -73,6 +74,9 @@ def verified(folder: Path, subset: Subset) -> Verified:
     if not inner:
         open_store(folder)  # says what the folder is
     found = Verified()
+    if not is_remote(folder) and (folder / FILE).is_file():
+        damage = damage_of_answer(folder / FILE)
+        found = Verified(verified=1, damaged=[] if damage is None else [damage])
     for one in inner:
         _add(found, one, one.relative_to(folder).as_posix(), subset)
     return found

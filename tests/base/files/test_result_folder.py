@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Answer, read_answer, write_document
 from tracekit.base.files.checksums import checksum
+from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.result_folder import ResultFolder, check_sound, is_sealed
 from tracekit.base.study import Study, read_study, write_study
 from tracekit.commands._verify import Subset, verified
@@ -75,6 +77,34 @@ def test_every_damage_is_found_with_its_kind(tmp_path: Path, damage: str, name: 
     elif damage != "gone":
         (one,) = verified(tmp_path, Subset()).document()["damaged"]
         assert one["path"] == name
+
+
+def test_the_times_of_a_result_have_checksums_of_their_own(tmp_path: Path) -> None:
+    KIND.write(tmp_path, DOCUMENT, {"fruit": FRAME, "timing": FRAME})
+    path = tmp_path / "timing.parquet"
+    whole = path.read_bytes()
+    harmed = 0
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :])
+        found = [one.path for one in verified(tmp_path, Subset()).damaged]
+        harmed += found == ["timing.parquet"]
+        # what a reader does not look at may be anything
+        assert found or read_frame(path).equals(FRAME)
+    assert harmed > len(whole) // 4
+    path.unlink()
+    assert [one.kind for one in verified(tmp_path, Subset()).damaged] == ["gone"]
+
+
+def test_an_answer_is_what_was_written_or_named(tmp_path: Path) -> None:
+    KIND.write(tmp_path / "replay", DOCUMENT, {"fruit": FRAME})
+    write_document(tmp_path, {"facts": [], "next": []})
+    assert verified(tmp_path, Subset()).damaged == []
+    assert read_answer(tmp_path) == Answer(facts=(), next=())
+    path = tmp_path / "answer.json"
+    path.write_text(path.read_text().replace("next", "text"))
+    assert [one.path for one in verified(tmp_path, Subset()).damaged] == ["answer.json"]
+    with pytest.raises(TracekitError, match="is damaged"):
+        read_answer(tmp_path)
 
 
 def test_one_of_its_kind_is_replaced_but_for_what_others_put_there(tmp_path: Path) -> None:

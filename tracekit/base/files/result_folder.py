@@ -17,6 +17,7 @@ from tracekit.base.opened import NoFileError, read_text
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
 #: What the document of a result is called, where it has no name of its own.
 MANIFEST = "manifest.json"
@@ -24,8 +25,10 @@ MANIFEST = "manifest.json"
 STUDY = "study.json"
 #: What helps against damage of a result.
 AGAIN = "make the folder again by the command that wrote it"
-#: Files that hold wall-clock times: their bytes differ from run to run, and no document has them.
+#: Files that hold wall-clock times: their bytes differ from run to run, so that no document has a
+#: checksum of them. Each has one of its rows in its own schema.
 _TIMED = {"timing.parquet"}
+_OF_ROWS = b"tracekit_rows"
 
 
 def kind_of(folder: Path) -> str:
@@ -116,7 +119,7 @@ class ResultFolder:
         with self.writing(folder, document) as made:
             for name, frame in frames.items():
                 if frame is not None:
-                    frame.write_parquet(made / f"{name}.parquet", compression="zstd")
+                    _write(frame, made / f"{name}.parquet")
             if more is not None:
                 more(made)
 
@@ -191,6 +194,23 @@ def damaged_results(
         yield as_damage(name, "changed")
         return
     yield from damaged(folder, checksums)
+    from pyarrow import ArrowException  # noqa: PLC0415 - slow to import
+    from pyarrow.parquet import read_table  # noqa: PLC0415 - same
+
+    for timed in sorted(_TIMED & set(document.get("files", ()))):
+        try:
+            table = read_table(folder / timed)
+            table.validate(full=True)
+            now = _of_rows(table)
+        except FileNotFoundError:
+            yield as_damage(timed, "gone")
+        except (OSError, ArrowException, UnicodeDecodeError) as error:
+            yield as_damage(timed, "unreadable", why=next(iter(str(error).splitlines()), ""))
+        else:
+            wanted = (table.schema.metadata or {}).get(_OF_ROWS)
+            # one of before there were checksums has none
+            if wanted is not None and wanted != now:
+                yield as_damage(timed, "changed")
 
 
 def check_sound(folder: Path) -> None:
@@ -200,6 +220,22 @@ def check_sound(folder: Path) -> None:
     if "checksums" in document:
         for one in damaged_results(folder, path.name, document, document["checksums"]):
             raise TracekitError(f"{folder / one.path} is damaged: {one.found}", hint=AGAIN)
+
+
+def _write(frame: pl.DataFrame, path: Path) -> None:
+    if path.name in _TIMED:
+        from pyarrow.parquet import write_table  # noqa: PLC0415 - slow to import
+
+        table = frame.to_arrow()
+        told = {_OF_ROWS: _of_rows(table)}
+        write_table(table.replace_schema_metadata(told), path, compression="zstd")
+    else:
+        frame.write_parquet(path, compression="zstd")
+
+
+def _of_rows(table: pa.Table) -> bytes:
+    """A hash of what a table holds, with the names of its columns."""
+    return _digest(json.dumps(table.to_pydict(), default=str)).encode()
 
 
 def _checksums(folder: Path) -> dict[str, str]:
