@@ -44,32 +44,32 @@ SCORE = "return left[:, 0] + self.weight * left[:, 1]"
 BROKEN = [
     (GOOD.split("@dataclass", 1)[0], "defines 0 placement policies"),
     (GOOD + "\n\nclass Other(Mine):\n    pass\n", "defines 2 placement policies"),
-    (GOOD.replace("import numpy", "import numpyy"), "mine.py:6 does not run: ModuleNotFoundError"),
-    (GOOD.replace("return left", "return left left"), "mine.py:23 does not run: SyntaxError"),
+    (GOOD.replace("import numpy", "import numpyy"), "mine.py:6 .*ModuleNotFoundError"),
+    (GOOD.replace("return left", "return left left"), "mine.py:23 .*SyntaxError"),
     (GOOD.replace('    """Prefer the node with the most left."""\n', ""), "has no docstring"),
     (GOOD.replace("@dataclass(frozen=True, kw_only=True)", ""), "is no dataclass"),
     (GOOD.replace('"our own idea"', '""'), "'source' is missing"),
-    (GOOD.replace('{"requests"}', '{"reqests"}'), r"reads \['reqests'\] is not known"),
-    (GOOD.replace(" = 2.0", ""), "parameter weight has no default"),
-    (GOOD.replace("Weight of memory.", "Weight"), "'Weight' is no sentence"),
+    (GOOD.replace('{"requests"}', '{"reqests"}'), r"reads \['reqests'\]"),
+    (GOOD.replace(" = 2.0", ""), "weight has no default"),
+    (GOOD.replace("Weight of memory.", "Weight"), "'Weight'"),
     (
         GOOD.replace('Annotated[float, About("Weight of memory.", minimum=0)]', "float"),
-        "Mine.weight does not say what it is about",
+        "Mine.weight",
     ),
     (GOOD.replace(SCORE, "return 1.0"), "score gave float for"),
-    (GOOD.replace(SCORE, "return left[:, 0] > 0"), "score gave bool, expected int64 or float64"),
-    (GOOD.replace(SCORE, "return left[:, 0] * np.nan"), "score gave NaN for node 0"),
+    (GOOD.replace(SCORE, "return left[:, 0] > 0"), "score gave bool"),
+    (GOOD.replace(SCORE, "return left[:, 0] * np.nan"), "score gave NaN"),
     (GOOD.replace(SCORE, "return left[:, 0] / left[:, 0].sum()"), "scored .* among all"),
-    (GOOD.replace(SCORE, "return np.random.random(len(nodes))"), "asked twice, it scored"),
+    (GOOD.replace(SCORE, "return np.random.random(len(nodes))"), "asked twice"),
     (GOOD.replace(SCORE, "snapshot.requested[0] = 0"), "failed at line 23.*read-only"),
-    (GOOD.replace(SCORE, "return snapshot.usage.latest(0)"), "'usage' without declaring it"),
+    (GOOD.replace(SCORE, "return snapshot.usage.latest(0)"), "'usage'"),
     (
         GOOD.replace("def score(self, snapshot, container, nodes)", "def score_formula(self)")
         .replace(SCORE, 'return Formula(part=amount, resources=(("cpu", 1),), better="fuller")')
         .replace("        left = (snapshot.allocatable - snapshot.requested)[nodes] / 1000\n", "")
         .replace("import PlacementPolicy", "import Formula, PlacementPolicy")
         + "\n\ndef amount(size, wanted):\n    return wanted\n",
-        "its formula says better='fuller', yet",
+        "better='fuller'",
     ),
 ]
 
@@ -129,27 +129,27 @@ def test_a_missing_file_and_a_bad_name(tmp_path: Path) -> None:
 
 #: What a policy's code may do instead of answering, and what is said of it.
 MISDEEDS = [
-    ("import sys; sys.exit(0)", "failed at line LINE: SystemExit: 0"),
-    ("import os; os._exit(0)", r"failed at line LINE: SystemExit: os\._exit\(\)"),
-    ("import posix; posix._exit(0)", r"failed at line LINE: SystemExit: os\._exit\(\)"),
-    ("import os; os.execl('/bin/true', 'true')", r"failed at line LINE: SystemExit: os\.execv\(\)"),
-    ("import os; os.abort()", r"failed at line LINE: SystemExit: os\.abort\(\)"),
-    ("import os; os.fork()", r"failed at line LINE: SystemExit: os\.fork\(\)"),
-    ("raise BaseException('no')", "failed at line LINE: BaseException: no"),
-    ("raise KeyboardInterrupt", "failed at line LINE: KeyboardInterrupt"),
-    ("raise GeneratorExit", "failed at line LINE: GeneratorExit"),
-    ("1 / 0", "failed at line LINE: ZeroDivisionError"),
+    ("import sys; sys.exit(0)", "line LINE: SystemExit: 0"),
+    ("import os; os._exit(0)", r"line LINE: SystemExit: os\._exit\(\)"),
+    ("import posix; posix._exit(0)", r"line LINE: SystemExit: os\._exit\(\)"),
+    ("import os; os.execl('/bin/true', 'true')", r"line LINE: SystemExit: os\.execv\(\)"),
+    ("import os; os.abort()", r"line LINE: SystemExit: os\.abort\(\)"),
+    ("import os; os.fork()", r"line LINE: SystemExit: os\.fork\(\)"),
+    ("raise BaseException('no')", "line LINE: BaseException: no"),
+    ("raise KeyboardInterrupt", "line LINE: KeyboardInterrupt"),
+    ("raise GeneratorExit", "line LINE: GeneratorExit"),
+    ("1 / 0", "line LINE: ZeroDivisionError"),
     ("while True: pass", "took longer than 0.2 s"),
     ("container.request.flags.writeable = True; container.request[:] = 0",
      r"score changed container\.request"),
     ("object.__setattr__(container, 'request', container.request * 2)",
      r"score changed container\.request"),
     ("nodes.flags.writeable = True; nodes[:] = 0", "score changed nodes"),
-    ("return left[:, 0] * np.nan", r"score gave NaN for node 0 of \d, expected a finite"),
-    ("return left[:, 0] + np.inf", "score gave inf for node 0"),
+    ("return left[:, 0] * np.nan", "score gave NaN"),
+    ("return left[:, 0] + np.inf", "score gave inf"),
     ("return left", r"score gave \(\d, 2\) for"),
     ("return None", "score gave NoneType for"),
-    ("return left[:, 0].astype(str)", "expected int64 or float64"),
+    ("return left[:, 0].astype(str)", "int64 or float64"),
 ]  # fmt: skip
 
 
