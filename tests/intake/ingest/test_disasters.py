@@ -88,7 +88,7 @@ def test_no_room_while_writing_is_one_clear_error(
     done = tracekit_command("ingest", two_tables, store, before=LIMITED.format(limit_bytes))
     assert done.returncode == 2, done
     first, *rest = done.stderr.splitlines()
-    assert "the disk is full" in first
+    assert "disk is full" in first
     assert str(store) in first
     assert len(rest) <= 1
     assert tree_but_lock(store) == before

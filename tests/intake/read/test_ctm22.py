@@ -57,7 +57,7 @@ def test_a_broken_cell_breaks_its_line_and_is_named(tmp_path: Path) -> None:
         (reject,) = database.rows("SELECT * FROM reject")
         assert database.scalar("SELECT count(*) FROM service_rate") == 2
     assert (reject["line"], reject["column"]) == (3, "providerRPC_RT")
-    assert reject["reason"] == "is 'abc', expected a number"
+    assert "'abc'" in reject["reason"]
 
 
 def test_a_wide_table_in_parquet_is_read_too(tmp_path: Path) -> None:

@@ -174,7 +174,9 @@ def test_text_in_another_encoding(tmp_path: Path, column: str, good: str) -> Non
     values = [good.encode(), b"caf\xe9", None, good.encode()[:2] + b"\xff"]
     clean, rejects = read(with_values(tmp_path, column, broken_texts(values)))
     assert clean["time_ms"].to_list() == [0]
-    assert min(rejects.select("line", "reason").rows()) == (2, "is not UTF-8 text")
+    line, reason = min(rejects.select("line", "reason").rows())
+    assert line == 2
+    assert "UTF-8" in reason
     assert "caf\ufffd" in rejects.filter(line=2)["text"][0]
     assert sorted(rejects["line"]) == [2, 3, 4]
 

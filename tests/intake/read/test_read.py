@@ -99,7 +99,8 @@ def test_bytes_that_are_no_text_are_rejected(tmp_path: Path) -> None:
     path.write_bytes(f"{NODE_HEADER}\n0,{GOOD}\n1,30000,".encode() + b"\xff\xfe,0.5,0.7\n")
     clean, rejects, _ = read(path)
     assert clean.height == 1
-    assert rejects["reason"].to_list() == ["is not UTF-8 text"]
+    (reason,) = rejects["reason"]
+    assert "UTF-8" in reason
 
 
 def test_values_above_one_are_kept_and_counted(tmp_path: Path) -> None:
