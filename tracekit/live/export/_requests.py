@@ -59,9 +59,9 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
     TracekitError
         Where nothing was recommended, or it is not known which containers pods have.
     """
-    study, rows = _recommended(left)
+    study, rows, objects = _recommended(left)
     changed = set(by_change(study)["service"]) if not left.policy else set(rows["service"])
-    pods = _pods(left.objects)
+    pods = _pods(objects)
     found, unknown, fixed, capped = [], 0, 0, 0
     order = dict.fromkeys(by_change(study)["service"].to_list() + rows["service"].to_list())
     for service in (one for one in order if one in changed):
@@ -99,8 +99,8 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
     return found, [wrote, *facts]
 
 
-def _recommended(left: Left) -> tuple[Study, pl.DataFrame]:
-    """The study of requests, and the rows of the policy that is written."""
+def _recommended(left: Left) -> tuple[Study, pl.DataFrame, Path]:
+    """The study of requests, the rows of the policy that is written, and the list of pods."""
     study = left.study(REQUESTS)
     if study is None:
         raise TracekitError(
@@ -118,7 +118,7 @@ def _recommended(left: Left) -> tuple[Study, pl.DataFrame]:
         raise TracekitError(
             f"'{left.policy}' recommends nothing here", hint=f"one of: {', '.join(policies)}"
         )
-    return study, rows
+    return study, rows, left.objects
 
 
 def _pods(path: Path) -> dict[str, tuple[str, str, Mapping[str, Any]]]:
