@@ -50,7 +50,7 @@ def test_type_checkers_are_shown_every_verb() -> None:
 
 @pytest.mark.slow
 def test_a_package_of_the_same_name_does_not_hide_a_verb() -> None:
-    packages = [f"tracekit.{name}" for name in ("fetch", "fit", "report", "synth")]
+    packages = [f"tracekit.{name}" for name in ("report", "synth")]
     kinds = ", ".join(f"type({package}).__name__" for package in packages)
     code = f"import {', '.join(packages)}; print({kinds})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
