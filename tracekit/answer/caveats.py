@@ -95,6 +95,7 @@ _ELSEWHERE = frozenset(
         "containers_with_request_as_use",
         "containers_with_request_as_cpu_use",
         "containers_with_request_as_memory_use",
+        "nodes_without_zone",
     }
 )
 
