@@ -74,7 +74,7 @@ class Windows:
             self._open[report, width] = _loaded(context, report)
         page, said = self._open[report, width]
         page.evaluate("location.hash = '#/answer'")
-        page.wait_for_function("tracekit.base.shown() === tracekit.pages[0]")
+        page.wait_for_function("tracekit.shown() === tracekit.pages[0]")
         page.evaluate("scrollTo(0, 0)")
         yield page
         _nothing_said(said)

@@ -58,7 +58,7 @@ PANEL = Panel.replay
 
 
 def command(asked: Asked, as_json: JsonOption = False) -> None:
-    """Write the policy that won, its plan or its requests for other programs.
+    """Write what a run found for other programs: the policy, its plan, requests to change.
 
     kube-scheduler and descheduler are configurations of the policy that won. kubectl-patch and vpa
     are the recommended requests, split over the containers of each pod. moves.csv and drain.sh are

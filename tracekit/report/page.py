@@ -196,7 +196,10 @@ class Printer:
 
     def claims(self, caption: str) -> Markup:
         """Claims of sources, a row each, with the command that gives the number."""
-        rows = tables.claim_rows(self.facts("claim"), store=self.data.paths.store)
+        claims = self.facts("claim")
+        if all(one.value is None for one in claims):
+            return Markup()
+        rows = tables.claim_rows(claims, store=self.data.paths.store)
         return self._table(tables.records(rows, caption)) if rows else Markup()
 
     def waiting(self, caption: str) -> Markup:
