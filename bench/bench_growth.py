@@ -120,6 +120,7 @@ LEFT_OUT = {
     "claims": "judges what others measured",
     "extender_bench": "its clusters have the published size",
     "serve": "make bench-serve measures it",
+    "export": "writes files of what a run left",
     "export_chains": "the chains of callgraph, chosen and counted",
     "connect": "opens a file; what is asked through it is DuckDB's",
     "fetch": "its time is the network's",
