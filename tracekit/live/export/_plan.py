@@ -197,10 +197,17 @@ def _after(load: Workload, to_node: Mapping[int, int], stay: Sequence[int]) -> I
     stands = in_order_of(replace(load, recorded_node=where), runs, load.arrival_ms)
     there = on_nodes(stands, np.array(stay))
     _, use = replay_nodes(there, parse_entrant(OBSERVED), 0)
-    for measure, values in zip(FULLEST.values(), (use.cpu_p99, use.highest[1]), strict=True):
+    ceilings = (load.ceiling.cpu_fraction, load.ceiling.memory_fraction)
+    highest = (use.cpu_p99, use.highest[1])
+    for measure, values, ceiling in zip(FULLEST.values(), highest, ceilings, strict=True):
         at = int(values.argmax())
         full = Fullest(node=there.node_ids[at], measure=measure, value=float(values[at]))
-        yield fullest_fact(full, "plan", "recorded")
+        above = full.value > ceiling
+        yield replace(
+            fullest_fact(full, "plan", "recorded"),
+            because="above" if above else "",
+            against=ceiling if above else None,
+        )
 
 
 def _waves(load: Workload, leaving: Sequence[int]) -> Iterator[list[int]]:
