@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from plain_requests import made_cluster, random_use
 
@@ -22,6 +22,7 @@ from tracekit.cluster.requests.use_over_requested import request_changes, use_ov
 from tracekit.cluster.source import source_of
 from tracekit.commands.shell import run
 from tracekit.report.sentences import long, short
+from tracekit.sizing.requests.read_use import NoUseError
 from tracekit.sizing.requests.study import recommended, requests_of
 from tracekit.store.folder import open_store
 
@@ -58,7 +59,10 @@ def study_of(seed: int, risk_share: float) -> Study:
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10_000), risk_share=st.sampled_from([0.0, 0.05, 0.5, 1.0]))
 def test_facts_agree_with_the_frames(seed: int, risk_share: float) -> None:
-    study = study_of(seed, risk_share)
+    try:
+        study = study_of(seed, risk_share)
+    except NoUseError:  # a drawn record may have no sample in its first half
+        reject()
     facts, subject = facts_of_requests(study), study.about["subject"]
     rows = study.frames["services"].filter(policy=subject)
     for name in ("cpu", "memory"):
