@@ -14,7 +14,7 @@ from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_claims, print_json, print_lines
 
 if TYPE_CHECKING:
-    from tracekit.base.facts import Answer
+    from tracekit.base.facts import Answer, Fact
 
 
 def claims(
@@ -74,7 +74,23 @@ def command(asked: Asked, store: Path | str | None = None, json: JsonOption = Fa
     answer = asked()
     facts = answer.of("claim")
     if json:
-        print_json(claim_rows(facts, store="" if store is None else str(store)))
+        rows = claim_rows(facts, store="" if store is None else str(store))
+        print_json([{**row, **_why(one)} for row, one in zip(rows, facts, strict=True)])
         return
     print_lines([*summary(answer, rank=1), ""])
     print_claims(facts)
+
+
+def _why(fact: Fact) -> dict[str, object]:
+    """What a verdict rests on: its cause, the samples it needs, and what agrees."""
+    from tracekit.answer.claims.table import all_claims
+
+    claim = all_claims()[fact.subject]
+    return {
+        "because": fact.because or None,
+        "of": claim.of,
+        "fewest": claim.fewest,
+        "unit": claim.unit,
+        "tolerance": claim.tolerance,
+        "if_met": claim.if_met or None,
+    }
