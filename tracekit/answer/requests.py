@@ -1,6 +1,6 @@
 """What follows from a study of requests: facts, and what to do next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def answer_of_requests(study: Study, store: str = "", out: str = "") -> Answer:
         *_not_covered(study),
         *_left_out(study),
     ]
-    return answer_of(facts, _following(named, out))
+    return answer_of(facts, _following(named, out, study.about["asked"]))
 
 
 def facts_of_requests(study: Study) -> list[Fact]:
@@ -216,12 +216,13 @@ def _names(names: pl.Series) -> str:
     return ", ".join(map(short_hash, names.unique(maintain_order=True).head(NAMED).to_list()))
 
 
-def _following(store: str, out: str) -> Iterator[Followup]:
+def _following(store: str, out: str, policies: Sequence[str]) -> Iterator[Followup]:
     """With a folder of the study what it does to the nodes, else how to get one."""
     given: dict[str, Scalar] = {"STORE": store}
-    yield Followup(question="requests_all", command="requests", arguments={**given, "json": True})
+    again = {**given, "policy": policies[0]} if len(policies) == 1 else given
+    yield Followup(question="requests_all", command="requests", arguments={**again, "json": True})
     if not out:
-        keep = {**given, "out": "studies/requests"}
+        keep = {**again, "out": "studies/requests"}
         yield Followup(question="requests_kept", command="requests", arguments=keep)
         return
     sized = {**given, "assume": f"requests=sized:{out}"}
