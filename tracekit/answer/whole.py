@@ -187,7 +187,8 @@ class _Counting:
         if "policies_as_production" in recorded.frames:
             self._take(usual, recorded, "no_more_often")
         counts = {**usual, **counts}
-        if evidence.assumed:
+        # a first answer, whose replays are kept, leaves the other sizes to the rest of the run
+        if evidence.assumed and not self.asked.keep:
             self._with_sizes(counts)
         case = "recommended" if counts.get("recommended") else "recorded"
         return counts, [*special_facts(recorded), *facts, *drain_facts(acted, counts.get(case))]
