@@ -18,6 +18,7 @@ from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.replay.bounds.demand import demand_bound
+from tracekit.replay.bounds.nodes import linear_bound
 from tracekit.replay.runs.run import choose_policies, replay
 
 GIB = 2**30
@@ -174,7 +175,8 @@ def test_the_real_machines_of_tianchi() -> None:
     assert (made.containers, made.nodes, len(made.times_ms)) == (68_224, 6000, 98)
     assert int((made.recorded_node >= 0).sum()) == 61_254
     assert len(made.too_large()) == 0
-    assert demand_bound(made) == 2951
+    assert linear_bound(made.request, made.capacity) == 2951
+    assert demand_bound(made) == 2229
 
 
 def test_calls_of_a_folder(tmp_path: Path) -> None:
