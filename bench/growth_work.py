@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import tracekit
-from tracekit.synth.presets import STEPS_PER_HOUR, Preset, all_presets
+from tracekit.synth.presets import _PRESETS, STEPS_PER_HOUR, Preset
 
 #: Sizes of what does not grow.
 NODES, CONTAINERS, STEPS, CALLS = 80, 1_200, 240, 4_000
@@ -48,7 +48,7 @@ def plant(grows: str, size: int) -> None:
     containers = MANY if grows == "nodes_of_many" else CONTAINERS
     if grows.endswith("containers"):
         containers = size
-    all_presets()["grown"] = Preset(
+    _PRESETS["grown"] = Preset(
         title="one thing grows",
         nodes=size if "nodes" in grows else max(NODES, containers // 15),
         services=max(containers // 15, 4),

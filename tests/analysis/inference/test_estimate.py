@@ -43,9 +43,33 @@ def fitted(nodes: list[NodeChanges]) -> Estimate:
     return estimate(sums_of(nodes, ["cpu"])["cpu"], generator(0))
 
 
-def test_the_fit_is_that_of_all_rows_stacked() -> None:
-    nodes = cluster(1)
-    rows = [node.containers["cpu"].T for node in nodes]
+def many_services(seed: int) -> list[NodeChanges]:
+    """A dozen of a hundred services on each of 90 nodes; a third of them take nothing."""
+    rng = generator(seed)
+    sizes = np.maximum(0.06 * rng.standard_normal(100) + 0.03, 0)
+    made = []
+    for key in range(90):
+        here = np.sort(rng.choice(len(sizes), size=12, replace=False))
+        theirs = 0.02 * rng.standard_normal((12, 40))
+        own = sizes[here] @ theirs + 0.01 * rng.standard_normal(40)
+        made.append(
+            NodeChanges(
+                node_key=key,
+                services=here,
+                node={"cpu": own},
+                containers={"cpu": theirs},
+                steps={"cpu": 40},
+            )
+        )
+    return made
+
+
+@pytest.mark.parametrize("nodes", [cluster(1), many_services(1)], ids=["few", "many"])
+def test_the_fit_is_that_of_all_rows_stacked(nodes: list[NodeChanges]) -> None:
+    services = np.unique(np.concatenate([node.services for node in nodes]))
+    rows = [np.zeros((len(node.node["cpu"]), len(services))) for node in nodes]
+    for node, row in zip(nodes, rows, strict=True):
+        row[:, np.searchsorted(services, node.services)] = node.containers["cpu"].T
     targets = [node.node["cpu"] for node in nodes]
     first = np.linalg.lstsq(np.concatenate(rows), np.concatenate(targets))[0]
     noise = [np.std(y - x @ first, mean=0) for x, y in zip(rows, targets, strict=True)]

@@ -16,6 +16,10 @@ TOLD_PART = 0.5
 NORMAL_95 = 1.959964
 #: Directions in which the services' changes vary less than this cannot be told apart.
 _SMALLEST = 1e-10
+#: Of fewer services all eigenvalues are computed.
+_FEW = 64
+#: So many exchanges that come no nearer end those of several at a time.
+_TRIES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +66,12 @@ def estimate(sums: Sums, rng: np.random.Generator) -> Estimate:
     common, low, high = _common(weighed, drawn)
     told = bool(low > 0 and (high - low) / 2 <= TOLD_PART * common)
     gram, cross = weighed.normal_equations()
-    parts = _scaled(gram)
-    size, condition = _solve(gram, cross, parts)
-    service_low, service_high = _intervals(weighed, gram, cross, _inverse(parts), drawn)
+    length, unit = _unit(gram)
+    inverse, condition = _inverse(unit)
+    free = inverse @ (cross / length)
+    size = np.where(np.diag(gram) > 0, _non_negative(free, inverse) / length, np.nan)
+    inverse /= np.outer(length, length)
+    service_low, service_high = _intervals(weighed, gram, free / length, inverse, drawn)
     # before the limits are cut off at 0, which narrows the interval of an unlucky estimate
     narrow = (service_high - service_low) / 2 <= TOLD_PART * common
     return Estimate(
@@ -83,8 +90,11 @@ def estimate(sums: Sums, rng: np.random.Generator) -> Estimate:
 
 def _weighed(sums: Sums) -> Sums:
     """Each node's sums over the variance that a first, unweighed fit leaves on it."""
+    from scipy.linalg import cho_solve  # noqa: PLC0415 - slow to import
+
     gram, cross = sums.normal_equations()
-    first = _inverse(_scaled(gram)) @ cross
+    length, unit = _unit(gram)
+    first = cho_solve((_factor(unit), True), cross / length) / length
     left = np.array([_noise(node, first) for node in sums.nodes])
     # a node that is fitted all too well, as one with few samples is, must not rule
     floor = 0.01 * float(np.median(left))
@@ -113,51 +123,76 @@ def _common(sums: Sums, drawn: FloatArray) -> tuple[float, float, float]:
     return float(above.sum() / below.sum()), float(low), float(high)
 
 
-#: Lengths of the columns, eigenvalues and eigenvectors of the gram of unit columns.
-_Parts = tuple[FloatArray, FloatArray, FloatArray]
+def _unit(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lengths of the columns, 1 for one of zeros, and the gram of columns of unit length."""
+    square = np.diag(gram)
+    length = np.sqrt(np.where(square > 0, square, 1.0))
+    unit = gram / np.outer(length, length)
+    np.fill_diagonal(unit, 1.0)
+    return length, unit
 
 
-def _scaled(gram: FloatArray) -> _Parts:
-    """A gram taken apart: the work grows with the third power of the services."""
-    length = np.sqrt(np.diag(gram))
-    safe = np.where(length > 0, length, 1.0)
-    values, vectors = np.linalg.eigh(gram / np.outer(safe, safe))
-    return length, values, vectors
+def _least(unit: FloatArray) -> float:
+    """What is added to all eigenvalues, so that what cannot be told apart has an inverse."""
+    return _SMALLEST * float(np.abs(unit).sum(axis=0).max())
 
 
-def _solve(gram: FloatArray, cross: FloatArray, parts: _Parts) -> tuple[FloatArray, float]:
-    """Non-negative sizes by the normal equations, NaN for columns of zeros; condition number."""
-    live = np.diag(gram) > 0
-    size = np.full(len(cross), np.nan)
-    if not live.any():
-        return size, float("nan")
-    length, values, vectors = parts if live.all() else _scaled(gram[np.ix_(live, live)])
-    clipped = np.maximum(values, _SMALLEST * values[-1])
-    root = np.sqrt(clipped)
-    target = vectors.T @ (cross[live] / length) / root
-    from scipy.optimize import nnls  # noqa: PLC0415 - slow to import
+def _factor(unit: FloatArray) -> FloatArray:
+    """The lower factor of Cholesky, of what is above its diagonal the upper part is any."""
+    from scipy.linalg import cho_factor  # noqa: PLC0415 - slow to import
 
-    found: FloatArray = nnls(root[:, None] * vectors.T, target)[0]
-    size[live] = found / length
-    smallest = max(float(values[0]), float(np.finfo(float).tiny))
+    factor: FloatArray = cho_factor(unit + _least(unit) * np.eye(len(unit)), lower=True)[0]
+    return factor
+
+
+def _inverse(unit: FloatArray) -> tuple[FloatArray, float]:
+    """The inverse, and the condition number of the columns: the root of that of their gram."""
+    from scipy.linalg.lapack import dpotri  # noqa: PLC0415 - slow to import
+
+    lower = np.tril(dpotri(_factor(unit), lower=1)[0])
+    inverse = lower + np.tril(lower, -1).T
+    smallest = max(1 / _largest(inverse) - _least(unit), float(np.finfo(float).tiny))
     with np.errstate(over="ignore"):  # beyond all numbers it is infinite
-        return size, float(np.sqrt(values[-1] / smallest))
+        return inverse, float(np.sqrt(_largest(unit) / smallest))
 
 
-def _inverse(parts: _Parts) -> FloatArray:
-    length, values, vectors = parts
-    usable = values > _SMALLEST * max(values[-1], 0.0)
-    inverse = (vectors[:, usable] / values[usable]) @ vectors[:, usable].T
-    safe = np.where(length > 0, length, np.inf)
-    return np.asarray(inverse / np.outer(safe, safe))
+def _largest(matrix: FloatArray) -> float:
+    """The largest eigenvalue."""
+    from scipy.sparse.linalg import eigsh  # noqa: PLC0415 - slow to import
+
+    count = len(matrix)
+    if count < _FEW:
+        return float(np.linalg.eigvalsh(matrix)[-1])
+    start = np.linspace(1, 2, count)
+    return float(eigsh(matrix, k=1, which="LA", v0=start, return_eigenvectors=False)[0])
+
+
+def _non_negative(free: FloatArray, inverse: FloatArray) -> FloatArray:
+    """The least squares with no value below 0, by those without that condition.
+
+    Who is held at 0 and who is not is exchanged wherever the sign is wrong, until it is right
+    everywhere; one by one where that does not come nearer (block principal pivoting).
+    """
+    held, fewest, tries = np.zeros(len(free), dtype=np.bool_), len(free) + 1, _TRIES
+    slack = _SMALLEST * float(np.abs(free).max(initial=0.0))
+    while True:
+        pull = np.linalg.solve(inverse[np.ix_(held, held)], free[held])
+        found: FloatArray = free - inverse[:, held] @ pull
+        found[held] = -pull
+        wrong = np.flatnonzero(found < -slack)
+        found[held] = 0.0
+        if not len(wrong):
+            return np.maximum(found, 0.0)
+        tries = _TRIES if len(wrong) < fewest else tries - 1
+        fewest = min(fewest, len(wrong))
+        held[wrong if tries > 0 else wrong[-1:]] ^= True
 
 
 def _intervals(
-    sums: Sums, gram: FloatArray, cross: FloatArray, inverse: FloatArray, drawn: FloatArray
+    sums: Sums, gram: FloatArray, free: FloatArray, inverse: FloatArray, drawn: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """95 % limits of each size, which may be below 0; NaN where containers' use never changes."""
-    free = inverse @ cross
-    scores, noise = np.zeros((len(sums.nodes), len(cross))), np.zeros_like(gram)
+    scores, noise = np.zeros((len(sums.nodes), len(free))), np.zeros_like(gram)
     for at, node in enumerate(sums.nodes):
         left = node.cross - node.gram @ free[node.services]
         np.add.at(scores[at], node.services, left)
@@ -165,7 +200,7 @@ def _intervals(
         np.add.at(noise, pairs, _noise(node, free) * node.gram)
     moved = (drawn - 1) @ scores @ inverse
     low, high = np.quantile(free + moved, [0.025, 0.975], axis=0)
-    reach = NORMAL_95 * np.sqrt(np.maximum(np.diag(inverse @ noise @ inverse), 0))
+    reach = NORMAL_95 * np.sqrt(np.maximum(((inverse @ noise) * inverse).sum(axis=1), 0))
     dead = np.diag(gram) <= 0
     return (
         np.where(dead, np.nan, np.minimum(low, free - reach)),
