@@ -5,12 +5,14 @@ An experiment whose folder is there is not run again; ``demo`` is that of ``make
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
+import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
-from tracekit.answer.claims.every import RECORDED, readings
+from tracekit._version import VERSION
+from tracekit.answer.claims.every import RECORDED, readings, recorded
 from tracekit.answer.claims.table import TRACE, all_claims
 from tracekit.base.assets import asset_dir
 from tracekit.base.facts import Followup
@@ -26,16 +28,25 @@ def experiments() -> dict[str, Followup]:
 
 
 def record() -> None:
-    """Run what was not run yet, and write the readings."""
-    made = experiments()
+    """Run what was not run yet, and write the readings that are not recorded so already."""
+    known, made = dict(recorded()), experiments()
     for one in made.values():
         if not Path(str(one.arguments["out"])).is_dir() and run(shlex.split(command(one))[1:]):
             raise SystemExit(1)
     with opened(Path("demo/store")) as data:
-        read = readings(data.frame, made)
-    lines = [f' "{name}": {json.dumps(dataclasses.asdict(one))}' for name, one in read.items()]
-    text = ",\n".join(lines)
-    (asset_dir("reports") / RECORDED).write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+        for name, one in made.items():
+            read = {claim: asdict(found) for claim, found in readings(data.frame, (name,)).items()}
+            own = {"command": command(one), "readings": read}
+            if not own.items() <= dict(known.get(name, {})).items():
+                known[name] = {"version": VERSION, "commit": _commit(), **own}
+    text = json.dumps(known, indent=1)
+    (asset_dir("reports") / RECORDED).write_text(f"{text}\n", encoding="utf-8")
+
+
+def _commit() -> str:
+    """The commit of this tree."""
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.check_output(words, cwd=Path(__file__).parent, text=True).strip()
 
 
 if __name__ == "__main__":

@@ -13,9 +13,8 @@ import typer.main
 from click import Context
 
 from tracekit import commands
-from tracekit.answer.claims.every import with_all
+from tracekit.answer.claims.every import by_experiment, with_all
 from tracekit.answer.claims.table import TRACE, all_claims
-from tracekit.base.units import percent
 from tracekit.commands import listing as catalogue
 from tracekit.commands.shell import build_app
 from tracekit.intake.sources import all_sources
@@ -143,32 +142,29 @@ CLAIM_PAGES = {DOCS.parent / "README.md": True, DOCS / "claims.md": False}
 
 
 def with_claims(page: Path) -> str:
-    """A page with the table of claims by the recorded verdicts; the README has the main ones."""
+    """A page with the tables of claims by the recorded verdicts; the README has the main ones."""
     head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{_claims(main=CLAIM_PAGES[page])}{END}{tail}"
+    return f"{head}{BEGIN}\n{''.join(_claims(main=CLAIM_PAGES[page]))}{END}{tail}"
 
 
-def _claims(*, main: bool) -> str:
+def _claims(*, main: bool) -> Iterator[str]:
+    """A table of each experiment, under where its numbers are from and the command."""
     facts = [one for one in with_all(()) if all_claims()[one.subject].main or not main]
-    rows = []
-    for one in facts:
-        claim, interval = all_claims()[one.subject], sentences.interval(one)
-        lost = one.about_it("worse_fraction")
-        here = [sentences.value(one) or "-", f"({interval})" if interval else "",
-                f"; lost {percent(lost)}" if isinstance(lost, float) else ""]  # fmt: skip
-        rows.append(
-            {
-                "claimed": claim.text,
-                "printed": sentences.against(one) or "-",
-                "here": " ".join(here[:2]).strip() + here[2],
-                "verdict": "judged by your store" if claim.experiment == TRACE
-                else tables.VERDICTS[one.verdict],
-                "samples": f"{one.about_it('samples') or '-'} {claim.of}",
-                "command": f"`{sentences.command(claim.followup)}`",
-            }
-        )  # fmt: skip
-    return _table(rows)
+    for claim, origin, those in by_experiment(facts):
+        rows: list[dict[str, str]] = tables.claim_rows(those)
+        if claim.experiment == TRACE:
+            queries = [all_claims()[one.subject].followup.arguments["NAME"] for one in those]
+            rows = [
+                {**{name: row[name] for name in ("claimed", "measured", "printed")},
+                 "needs": f"{one.about_it('fewest')} {one.about_it('of')}", "query": f"`{query}`"}
+                for row, one, query in zip(rows, those, queries, strict=True)
+            ]  # fmt: skip
+            made = ""
+        else:
+            made = f"\n```\n{sentences.command(claim.followup)}\n```\n"
+        head = f"**{claim.title}** ({claim.source}). {sentences.short(origin)}"
+        yield f"{head}\n{made}\n{_table(rows)}\n"
 
 
 def write_reference() -> None:

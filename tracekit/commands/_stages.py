@@ -18,6 +18,7 @@ from tracekit.commands.bind import bind
 from tracekit.interference.fit.folder import write_fit
 from tracekit.interference.fit.rows import NothingToFitError
 from tracekit.interference.fit.run import fit_store
+from tracekit.replay.chance.student import FEWEST
 from tracekit.store.folder import open_store
 
 #: More containers than this are not bound one by one unasked: about a minute.
@@ -100,8 +101,7 @@ class BindStage:
     def run(self, _: OnProgress) -> None:
         """Write the folder."""
         truth = self.traces / TRUTH / "binding.parquet"
-        # no decision of a run reads it: one order shows it, tracekit bind has intervals
-        bind(self.store, fit=self.fit, truth=truth, out=self.out, repeats=1)
+        bind(self.store, fit=self.fit, truth=truth, out=self.out, repeats=FEWEST)
 
     def _count(self) -> int:
         return read_frame(self.fit / "rows.parquet").height

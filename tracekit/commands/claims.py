@@ -61,36 +61,51 @@ PANEL = Panel.rare
 def command(asked: Asked, store: Path | str | None = None, json: JsonOption = False) -> None:
     """Judge what papers claim, by a store and by experiments.
 
-    A claim holds where the whole 95 % interval agrees with the printed number or direction, and
-    does not hold where none of it does. With too few samples nothing is judged. Without a store,
-    or without an experiment beside it, verdicts are those that come with tracekit. --json names
-    the command that gives each number.
+    A claim holds where the whole 95 % interval agrees with the printed number or direction. A claim
+    does not hold where no part of the interval agrees. Too few samples judge nothing. An experiment
+    that is not beside the store has the numbers that come with tracekit. --json names the command
+    of each number.
 
     Example: tracekit claims mystore
     """
-    from tracekit.report.tables import claim_rows
     from tracekit.report.terminal import summary
 
-    answer = asked()
+    answer, given = asked(), "" if store is None else str(store)
     facts = answer.of("claim")
     if json:
-        rows = claim_rows(facts, store="" if store is None else str(store))
-        print_json([{**row, **_why(one)} for row, one in zip(rows, facts, strict=True)])
+        print_json([_document(one, given) for one in facts])
         return
     print_lines([*summary(answer, rank=1), ""])
-    print_claims(facts)
+    print_claims(facts, store=given)
 
 
-def _why(fact: Fact) -> dict[str, object]:
-    """What a verdict rests on: its cause, the samples it needs, and what agrees."""
+def _document(fact: Fact, store: str) -> dict[str, object]:
+    """A claim, what it comes to, and what the verdict rests on."""
     from tracekit.answer.claims.table import all_claims
+    from tracekit.report import sentences
+    from tracekit.report.tables import VERDICTS
 
     claim = all_claims()[fact.subject]
     return {
+        "claim": claim.text,
+        "source": claim.source,
+        "measured": claim.number,
+        "printed": fact.against,
+        "here": fact.value,
+        "low": fact.low,
+        "high": fact.high,
+        "verdict": VERDICTS[fact.verdict],
         "because": fact.because or None,
+        "samples": fact.about_it("samples"),
         "of": claim.of,
         "fewest": claim.fewest,
         "unit": claim.unit,
         "tolerance": claim.tolerance,
+        "above": claim.above,
+        "below": claim.below,
         "if_met": claim.if_met or None,
+        "worse": fact.about_it("worse_fraction"),
+        "version": fact.about_it("version"),
+        "commit": fact.about_it("commit"),
+        "command": sentences.command(claim.of_store(store)),
     }

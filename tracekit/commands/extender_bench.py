@@ -61,7 +61,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
         "Time of a decision [ms]",
         ["mode", *right("decisions", "mean", "median", "95 % at most", "printed mean")],
         [list(row) for row in found.frames["latency"].iter_rows()],
-        note="nothing goes over a network here: only the order of the three can be compared",
+        note="the printed times are of a cluster; here nothing goes over a network",
     )
     print_claims(facts)
     if out is not None:

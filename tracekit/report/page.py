@@ -13,7 +13,8 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
-from tracekit.answer.claims.every import claim_facts
+from tracekit.answer.claims.every import by_experiment, claim_facts
+from tracekit.answer.claims.table import TRACE, Claim
 from tracekit.answer.interference import facts_of_binding
 from tracekit.answer.trace import facts_of_ledger, facts_of_tables
 from tracekit.base.facts import Answer, Fact, Followup, answer_of, kinds
@@ -194,13 +195,28 @@ class Printer:
         """Facts of kinds, a row each."""
         return self._table(tables.facts_table(self.facts(*names), caption))
 
-    def claims(self, caption: str) -> Markup:
-        """Claims of sources, a row each, with the command that gives the number."""
+    def claims(self) -> Markup:
+        """Claims of sources: a table of each experiment, with the command that gives its numbers.
+
+        Claims on a trace have a query each, which the glossary of queries names.
+        """
         claims = self.facts("claim")
         if all(one.value is None for one in claims):
             return Markup()
-        rows = tables.claim_rows(claims, store=self.data.paths.store)
-        return self._table(tables.records(rows, caption)) if rows else Markup()
+        return Markup().join(
+            part
+            for claim, origin, those in by_experiment(claims)
+            for part in self._experiment(claim, origin, those)
+        )
+
+    def _experiment(self, claim: Claim, origin: Fact, those: list[Fact]) -> Iterator[Markup]:
+        followup = claim.of_store(self.data.paths.store)
+        yield self._table(
+            tables.records(tables.claim_rows(those), f"{claim.title}: {claim.source}")
+        )
+        yield Markup(self._forms.points([sentences.short(origin)]))  # noqa: S704 - escaped by the macro
+        if claim.experiment != TRACE:
+            yield Markup(self._forms.commands([sentences.command(followup)]))  # noqa: S704 - as above
 
     def waiting(self, caption: str) -> Markup:
         """Containers that a policy never placed, a row for each policy and service."""

@@ -70,6 +70,14 @@ def against(fact: Fact) -> str:
     return amount(fact.against, _unit_of(fact), fact.about)
 
 
+def expected(fact: Fact) -> str:
+    """What agrees with a claim, as a cell shows it: the printed number, or an edge."""
+    claim, unit = all_claims()[fact.subject], _unit_of(fact)
+    edges = [(">", claim.above), ("<", claim.below), ("\u00b1", claim.tolerance or None)]
+    parts = [f"{sign} {amount(edge, unit)}" for sign, edge in edges if edge is not None]
+    return " ".join([against(fact), *parts] if claim.tolerance is not None else parts)
+
+
 def change(fact: Fact) -> str:
     """The change that a fact speaks of, with its sign; of shares in percentage points."""
     given = fact.about_it("change")
@@ -194,6 +202,7 @@ _NAMED: Mapping[str, Callable[[str], str]] = {
     "policy": _policy,
     "measure": _measure,
     "claim": lambda name: all_claims()[name].text,
+    "number": lambda name: all_claims()[name].number,
     "id": short_hash,
     "plain": str,
 }

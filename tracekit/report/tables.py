@@ -179,28 +179,24 @@ def facts_table(facts: Sequence[Fact], caption: str) -> Table:
     return Table(caption=caption, columns=columns, rows=cells)
 
 
-def claim_rows(facts: Iterable[Fact], *, store: str = "") -> list[dict[str, Any]]:
-    """Claims as records: what is printed, what comes out here, and the command that gives it.
-
-    Parameters
-    ----------
-    store : str
-        The store, as commands name it; STORE where none is given.
-    """
-    return [
-        {
-            "claim": (claim := all_claims()[one.subject]).text,
-            "source": claim.source,
-            "printed": one.against,
-            "here": one.value,
-            "low": one.low,
-            "high": one.high,
-            "verdict": VERDICTS[one.verdict],
-            "samples": one.about_it("samples"),
-            "command": sentences.command(claim.of_store(store)),
-        }
-        for one in facts
-    ]
+def claim_rows(facts: Iterable[Fact]) -> list[dict[str, str]]:
+    """Claims as cells: what is claimed, what judges it, what agrees, and what comes out here."""
+    rows = []
+    for one in facts:
+        claim, lost = all_claims()[one.subject], one.about_it("worse_fraction")
+        ends = sentences.interval(one) if one.low != one.high else ""
+        here = f"{sentences.value(one) or NONE} ({ends})" if ends else sentences.value(one) or NONE
+        rows.append(
+            {
+                "claimed": claim.text,
+                "measured": claim.number,
+                "printed": sentences.expected(one),
+                "here": f"{here}; lost {percent(lost)}" if isinstance(lost, float) else here,
+                "verdict": VERDICTS[one.verdict],
+                "samples": f"{one.about_it('samples') or 0} {claim.of}",
+            }
+        )
+    return rows
 
 
 def waiting(facts: Sequence[Fact], caption: str) -> Table:

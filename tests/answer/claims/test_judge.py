@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracekit.answer.claims.judge import judged
+from tracekit.answer.claims.every import judged
 from tracekit.answer.claims.reading import (
     Reading,
     correlation_of,
@@ -25,7 +25,9 @@ def claim(**given: object) -> Claim:
         "name": "node_cpu",
         "source": "",
         "experiment": "trace",
+        "title": "",
         "text": "",
+        "number": "",
         "unit": "fraction",
         "of": "nodes",
         "fewest": 10,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.answer.claims.every import claim_facts, with_all
-from tracekit.answer.claims.shapes import has_cliff, has_period
-from tracekit.answer.claims.sizing import stands_from
-from tracekit.answer.claims.table import all_claims
+from tracekit.answer.claims.every import claim_facts, recorded, with_all
+from tracekit.answer.claims.experiments import stands_from
+from tracekit.answer.claims.table import TRACE, all_claims
+from tracekit.answer.claims.trace import has_cliff, has_period
 from tracekit.base.facts import Fact
 from tracekit.replay.studies.placement.frames import counts
+from tracekit.report.sentences import command
 
 RNG = np.random.default_rng(0)
 
@@ -186,8 +186,34 @@ def test_every_claim_is_listed_whatever_was_run() -> None:
     assert listed["node_cpu"].value == 0.123
 
 
-def test_commands_are_those_of_the_table(tmp_path: Path) -> None:
-    del tmp_path
+def test_times_of_decisions_are_held_to_the_printed_ratios() -> None:
+    noise = RNG.normal(1, 0.01, 100)
+    for slower, verdict in ((4.439, "holds"), (1.7, "does_not_hold")):
+        took = {"default": 0.945, "cached": slower, "refetched": 250 * slower}
+        rows = [
+            {"mode": mode, "decision": at, "took_ms": ms * one}
+            for mode, ms in took.items()
+            for at, one in enumerate(noise if mode == "cached" else np.ones(100))
+        ]
+        found = of({"extender/decisions": pl.DataFrame(rows)}, "extender")
+        assert found["extender_slower"].verdict == verdict
+        assert found["fetching_slower"].verdict == "holds"
+
+
+def test_commands_are_of_the_store_and_of_the_folders_beside_it() -> None:
     store = all_claims()["busy_nodes"].of_store("mystore").arguments
     assert (store["STORE"], store["NAME"]) == ("mystore", "usage/node_cohorts")
-    assert all_claims()["tbesk_lra"].of_store("mystore") == all_claims()["tbesk_lra"].followup
+    bound = all_claims()["binding_first_free"].of_store("out/store").arguments
+    assert (bound["STORE"], bound["fit"], bound["repeat"]) == ("out/store", "out/fit", "6")
+    for claim in all_claims().values():
+        assert claim.experiment == TRACE or claim.of_store("demo/store") == claim.followup
+
+
+def test_what_is_recorded_is_of_the_commands_of_the_table() -> None:
+    made = {one.experiment: command(one.followup) for one in all_claims().values()}
+    of_experiments = {name: one["command"] for name, one in recorded().items()}
+    assert of_experiments == {name: line for name, line in made.items() if name != TRACE}
+    for one in with_all(()):
+        if one.about_it("experiment") != TRACE:
+            assert one.about_it("commit")
+            assert (one.about_it("samples") or 0) >= all_claims()[one.subject].fewest  # type: ignore[operator]

@@ -1,52 +1,73 @@
-"""Every claim with its verdict: of a store and of experiments, or as recorded."""
+"""Every claim with its verdict: of a store and of experiments, or as recorded.
 
+One rule judges: a claim holds where the whole interval agrees with it, does not hold where none of
+it does, and cannot be told where chance decides, or where fewer samples stand behind it than it
+needs. Where the value depends on something that is not so, the claim does not hold.
+"""
+
+import functools
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
-import polars as pl
-
-from tracekit.answer.claims import binding, extender, functions, placement, sizing, trace
-from tracekit.answer.claims.judge import judged
+from tracekit.answer.claims import experiments, trace
+from tracekit.answer.claims.experiments import Frame, Readings
 from tracekit.answer.claims.reading import Reading
-from tracekit.answer.claims.table import Claim, all_claims
+from tracekit.answer.claims.table import TRACE, Claim, all_claims
 from tracekit.base.assets import asset_dir
-from tracekit.base.facts import Answer, Fact
+from tracekit.base.facts import Answer, Fact, Verdict
 
-#: Gives a frame by its name: a query, or ``<folder of results>/<frame>``; empty where absent.
-Frame = Callable[[str], pl.DataFrame]
-_EXPERIMENTS = {
-    "trace": trace.readings,
-    "placement": placement.readings,
-    "functions": functions.readings,
-    "extender": extender.readings,
-    "sizing": sizing.readings,
-    "binding": binding.readings,
+_EXPERIMENTS: Mapping[str, Callable[[Frame], Readings]] = {
+    TRACE: trace.readings,
+    "placement": experiments.placement,
+    "functions": experiments.functions,
+    "extender": experiments.extender,
+    "sizing": experiments.sizing,
+    "binding": experiments.binding,
 }
-#: Readings of the experiments as they were run with tracekit's defaults.
+#: Of each experiment: the command, the version and the commit that gave its readings, and these.
 RECORDED = "claims.json"
 
 
-def readings(frame: Frame, experiments: Iterable[str] = tuple(_EXPERIMENTS)) -> dict[str, Reading]:
-    """What the claims of the experiments come to, by claim; those that can be read."""
-    return dict(itertools.chain(*(_EXPERIMENTS[name](frame) for name in experiments)))
+def readings(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> dict[str, Reading]:
+    """What the claims of the experiments come to, by claim; those that can be read.
+
+    Parameters
+    ----------
+    frame : callable
+        Gives a frame by its name: a query, or ``<folder of results>/<frame>``.
+    """
+    return dict(itertools.chain(*(_EXPERIMENTS[name](frame) for name in names)))
 
 
-def claim_facts(frame: Frame, experiments: Iterable[str] = tuple(_EXPERIMENTS)) -> list[Fact]:
+def claim_facts(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> list[Fact]:
     """Every claim of the experiments that has a reading, judged, in the order of the table."""
-    read = readings(frame, experiments)
+    read = readings(frame, names)
     return [judged(claim, read[name]) for name, claim in all_claims().items() if name in read]
+
+
+@functools.cache
+def recorded() -> Mapping[str, Mapping[str, Any]]:
+    """What is recorded, by experiment: ``command``, ``version``, ``commit`` and ``readings``."""
+    made: dict[str, Any] = json.loads((asset_dir("reports") / RECORDED).read_text(encoding="utf-8"))
+    return made
 
 
 def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
     """Every claim: the fact given, else one of the recorded reading, else that nothing was run."""
-    path = asset_dir("reports") / RECORDED
-    recorded = json.loads(path.read_text(encoding="utf-8"))
     known = {one.subject: one for one in facts}
     for name, claim in all_claims().items():
-        read = Reading(**recorded[name]) if name in recorded else None
-        yield known[name] if name in known else judged(claim, read)
+        source = recorded().get(claim.experiment, {})
+        read = source.get("readings", {}).get(name)
+        if name in known or read is None:
+            yield known.get(name) or judged(claim, None)
+        else:
+            found = judged(claim, Reading(**read))
+            origin = {"version": source["version"], "commit": source["commit"]}
+            yield replace(found, about={**found.about, **origin})
 
 
 def answer_of_claims(facts: Iterable[Fact]) -> Answer:
@@ -69,11 +90,63 @@ def answer_of_claims(facts: Iterable[Fact]) -> Answer:
     return Answer(facts=(counted, *every))
 
 
-def by_experiment(facts: Iterable[Fact]) -> Iterator[tuple[Claim, list[Fact]]]:
-    """Claims one experiment after another, each with its first claim."""
+def by_experiment(facts: Iterable[Fact]) -> Iterator[tuple[Claim, Fact, list[Fact]]]:
+    """Claims one experiment after another: the first claim, where the numbers are from, and all."""
     known = all_claims()
     for _, those in itertools.groupby(
-        facts, lambda one: (known[one.subject].source, known[one.subject].experiment)
+        facts, lambda one: (known[one.subject].source, known[one.subject].experiment, _origin(one))
     ):
         group = list(those)
-        yield known[group[0].subject], group
+        claim, origin = known[group[0].subject], _origin(group[0])
+        yield claim, Fact(kind="claims_from", because=origin[0], about=dict(origin[1:])), group
+
+
+def _origin(fact: Fact) -> tuple[Any, ...]:
+    """How a claim was judged, and what to say of it: name and value."""
+    if fact.because == "not_run":
+        return ("not_run",)
+    if "commit" in fact.about:
+        return ("recorded", *((name, fact.about[name]) for name in ("version", "commit")))
+    return ("store" if fact.about["experiment"] == TRACE else "command",)
+
+
+def judged(claim: Claim, found: Reading | None) -> Fact:
+    """The verdict on a claim as a fact; without a reading nothing was run for it."""
+    read = found or Reading()
+    verdict, because = _verdict(claim, read)
+    if found is None:
+        verdict, because = "cannot_tell", "not_run"
+    return Fact(
+        kind="claim",
+        subject=claim.name,
+        value=read.value,
+        unit=claim.unit,
+        low=read.low,
+        high=read.high,
+        against=claim.printed,
+        verdict=verdict,
+        because=because,
+        about={
+            "experiment": claim.experiment,
+            "samples": read.samples,
+            "of": claim.of,
+            "fewest": claim.fewest,
+            "worse_fraction": read.worse,
+        },
+    )
+
+
+def _verdict(claim: Claim, read: Reading) -> tuple[Verdict, str]:
+    if read.value is None or read.samples < claim.fewest:
+        return "cannot_tell", "few_samples"
+    if claim.if_met and not read.met:
+        return "does_not_hold", "not_met"
+    first, last = claim.agreeing()
+    low = read.value if read.low is None else read.low
+    high = read.value if read.high is None else read.high
+    strict = claim.tolerance is None
+    if (first < low and high < last) if strict else (first <= low and high <= last):
+        return "holds", ""
+    if (high <= first or low >= last) if strict else (high < first or low > last):
+        return "does_not_hold", ""
+    return "cannot_tell", "within_chance"

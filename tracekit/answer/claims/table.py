@@ -3,15 +3,18 @@
 import functools
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from tracekit.base.assets import asset_dir
-from tracekit.base.facts import Followup
+from tracekit.base.facts import Followup, Scalar
 
 #: The experiment that a store is.
 TRACE = "trace"
+#: The folder that the commands of experiments write to, and whose store they read.
+_DEMO = "demo"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +23,10 @@ class Claim:
 
     Parameters
     ----------
+    title : str
+        What the experiment is called.
+    text, number : str
+        What is claimed, and the number that judges it.
     printed, tolerance : float, optional
         The number that the source prints, and how far from it a number still agrees.
     above, below : float, optional
@@ -37,7 +44,9 @@ class Claim:
     name: str
     source: str
     experiment: str
+    title: str
     text: str
+    number: str
     unit: str
     of: str
     fewest: int
@@ -50,10 +59,14 @@ class Claim:
     main: bool = False
 
     def of_store(self, store: str) -> Followup:
-        """The command that gives the number, of a store where the claim is on a trace."""
-        if not store or self.experiment != TRACE:
+        """The command that gives the number, of a store and of the folders beside it."""
+        if not store:
             return self.followup
-        arguments = {**self.followup.arguments, "STORE": store}
+        beside = Path(store).parent
+        arguments = {
+            name: store if name == "STORE" else _moved(value, beside)
+            for name, value in self.followup.arguments.items()
+        }
         return replace(self.followup, arguments=arguments)
 
     def agreeing(self) -> tuple[float, float]:
@@ -64,6 +77,13 @@ class Claim:
             -math.inf if self.above is None else self.above,
             math.inf if self.below is None else self.below,
         )
+
+
+def _moved(value: Scalar | Sequence[str], beside: Path) -> Scalar | Sequence[str]:
+    """A path of the demo as one of another folder; any other value as it is."""
+    if isinstance(value, str) and Path(value).is_relative_to(_DEMO):
+        return str(beside / Path(value).relative_to(_DEMO))
+    return value
 
 
 @functools.cache

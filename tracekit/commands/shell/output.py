@@ -76,16 +76,23 @@ def print_table(
     print_lines([*paragraph(title), *made, *paragraph(note), ""])
 
 
-def print_claims(facts: Sequence[Fact]) -> None:
-    """Print claims, each with its number, and the command of each experiment that has one."""
+def print_claims(facts: Sequence[Fact], *, store: str = "") -> None:
+    """Print claims by experiment: where its numbers are from, by which command, and each claim.
+
+    Parameters
+    ----------
+    store : str
+        The store that is judged, as commands name it.
+    """
     from tracekit.answer.claims.every import by_experiment
     from tracekit.answer.claims.table import TRACE
-    from tracekit.report.sentences import command
+    from tracekit.report.sentences import command, short
     from tracekit.report.terminal import facts_in_full, paragraph, typed
 
-    for claim, those in by_experiment(facts):
-        made = [] if claim.experiment == TRACE else typed(command(claim.followup))
-        print_lines([*paragraph(claim.source), *facts_in_full(those), *made, ""])
+    for claim, origin, those in by_experiment(facts):
+        made = [] if claim.experiment == TRACE else typed(command(claim.of_store(store)))
+        head = [*paragraph(f"{claim.title}: {claim.source}"), *paragraph(short(origin))]
+        print_lines([*head, *made, *facts_in_full(those), ""])
 
 
 def _cell_text(value: Any, unit: str = "") -> str:
