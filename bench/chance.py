@@ -21,8 +21,8 @@ import numpy as np
 
 from tracekit.analysis.metrics import LEVEL
 from tracekit.base.arrays import BoolArray, FloatArray
-from tracekit.replay.chance.bootstrap import mean_interval
 from tracekit.replay.chance.student import compare, means, quantile
+from tracekit.replay.studies.placement.frames import mean_interval
 
 POLICIES, ORDERS, ANSWERS, DETAILS = 8, 6, 8, 39
 #: Up to how many orders are added for a second look.

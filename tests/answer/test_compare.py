@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tracekit.answer.compare import differences, with_intervals
+from tracekit.answer.repeat import differences, with_intervals
 from tracekit.replay.chance.student import compare
 from tracekit.replay.measures import part_column
 from tracekit.replay.runs.results import Results

@@ -12,7 +12,7 @@ from replay_support import workload
 from workload_support import parquet_folder
 
 from tracekit.base.errors import TracekitError
-from tracekit.policy.from_file import load_own_policy
+from tracekit.policy.parse import load_own_policy
 from tracekit.replay.runs.run import choose_policies, replay
 
 GOOD = '''

@@ -9,8 +9,8 @@ from hypothesis import settings as runs
 from hypothesis import strategies as some
 from sizing_support import GOLDEN
 
-from tracekit.sizing.agent.episode import Backdater, double_target, handed_back
 from tracekit.sizing.agent.memory import LEAST, Memory
+from tracekit.sizing.agent.train import Backdater, double_target, handed_back
 from tracekit.sizing.network.explore import bounds, explore, greedy
 
 

@@ -10,9 +10,9 @@ from tracekit.sizing.measures import measures_of
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policies.random_selection import shares
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.world import periods, room
+from tracekit.sizing.world import periods
 from tracekit.sizing.world.arrays import build_world, fresh_state
-from tracekit.sizing.world.kernels import CHANNELS
+from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simulation import Simulation
 
@@ -109,7 +109,7 @@ def test_first_fit_and_lowest_debris() -> None:
             allocated=np.array([node["used"] for node in nodes.values()], dtype=np.float64),
             by_first_fit=np.full(2, first_fit),
         )
-        found = room.room_elsewhere(world, state, 0, cores, gb)
+        found = periods.room_elsewhere(world, state, 0, cores, gb)
         assert list(nodes)[found] == case["expected"][policy]
 
 

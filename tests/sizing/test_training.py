@@ -27,7 +27,7 @@ from tracekit.sizing.network.explore import values
 from tracekit.sizing.network.weights import Model, layer_shapes, load_model, save_model
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.world.room import put
+from tracekit.sizing.world.periods import put
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet
 from tracekit.sizing.world.simulation import Simulation

@@ -14,8 +14,7 @@ from tracekit.report.sentences import short
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.intervals import differences, interval, summary
 from tracekit.sizing.measures import MEASURES
-from tracekit.sizing.study import Study
-from tracekit.sizing.training import WINDOW, training_frame
+from tracekit.sizing.study import WINDOW, Study, training_frame
 from tracekit.sizing.verdict import duels
 
 

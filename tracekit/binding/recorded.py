@@ -11,8 +11,8 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.files.parquet import read_frame
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.cluster.workload import Workload
-from tracekit.interference.vcpu.cpu_list import parse_cpu_list
 from tracekit.interference.vcpu.room import Room
+from tracekit.interference.vcpu.topology import parse_cpu_list
 from tracekit.store.folder import Store
 from tracekit.store.query.engine import open_database
 

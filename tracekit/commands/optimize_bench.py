@@ -102,7 +102,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
 
 def _show(found: Study) -> None:
-    from tracekit.policy.search.ranking import WHAT
+    from tracekit.policy.search.problem import WHAT
 
     about, summary = found.about, found.frames["summary"]
     for (variant,), part in summary.group_by("variant", maintain_order=True):

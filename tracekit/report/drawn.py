@@ -8,9 +8,18 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.base.words import short_id
-from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import POLICY_SLOTS, color
-from tracekit.report.drawing.plot import above, axis, blank, log_axis, numbers, rows_axis, whiskers
+from tracekit.report.drawing.plot import (
+    Label,
+    above,
+    axis,
+    blank,
+    log_axis,
+    numbers,
+    placed,
+    rows_axis,
+    whiskers,
+)
 from tracekit.report.figures import Axis, Figure, Layer
 
 _ROW_PX, _GAP_PX, _TOP_PX, _BOTTOM_PX = 44, 70, 16, 58

@@ -5,8 +5,8 @@ of ``reports/_blocks.html``. It notes what it printed: a page on which nothing s
 and a page can print the facts that stand nowhere on it yet.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jinja2
@@ -22,11 +22,12 @@ from tracekit.base.words import RESOURCES
 from tracekit.policy.placement import all_policies
 from tracekit.policy.titles import title_of_policy
 from tracekit.replay.measures import all_measures, resources_in
-from tracekit.report import again, cases, sentences, tables
+from tracekit.report import again, sentences, tables
 from tracekit.report.blocks import block
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
 from tracekit.report.notebook import conclusion_of
+from tracekit.report.tables import CASES, NONE
 
 #: Zones that have a correlation.
 _ZONES = ("A", "B", "C")
@@ -152,12 +153,12 @@ class Printer:
 
     def cases(self) -> Markup:
         """The table of the cases of the decision; nothing where none was counted."""
-        rows = cases.cases(self.answer)
+        rows = cases(self.answer)
         self._printed |= {id(fact) for row in rows for fact in row.facts}
         if not rows:
             return Markup()
         self.shown += 1
-        made = self._forms.cases(rows, cases.heads(rows), self.say("ceiling"))
+        made = self._forms.cases(rows, heads(rows), self.say("ceiling"))
         return Markup(made)  # noqa: S704 - escaped by the macro
 
     def table(
@@ -290,3 +291,90 @@ class Printer:
             if name in columns
         ]
         return self._table(tables.records(rows, "Measures of a replay")) if rows else Markup()
+
+
+# The table of the first page: each case of the decision beside the others.
+
+#: Columns, and what stands over them.
+HEADS = {
+    "nodes": "Nodes",
+    "cpu": "Fullest CPU",
+    "memory": "Fullest memory",
+    "cost": "Cost an hour",
+    "restarted": "Pods restarted",
+}
+MOST = 6
+_CPU, _MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One row.
+
+    Parameters
+    ----------
+    cells : mapping of str to str
+        By column; empty where no count of nodes holds.
+    instead : str
+        The sentence that stands in their place.
+    facts : sequence of Fact
+        Those that the row shows.
+    """
+
+    name: str
+    label: str
+    cells: Mapping[str, str]
+    instead: str
+    facts: Sequence[Fact]
+
+
+def cases(answer: Answer) -> list[Case]:
+    """The rows that there is a fact of, six at most."""
+    rows = [_row(answer, name) for name in CASES]
+    return [row for row in rows if row.facts][:MOST]
+
+
+def heads(rows: Sequence[Case]) -> dict[str, str]:
+    """The columns that a row has a value in; money is headed by its currency."""
+    there = {name for row in rows for name, text in row.cells.items() if text != NONE}
+    cost = next((one for row in rows for one in row.facts if one.kind == "cost"), None)
+    named = HEADS if cost is None else {**HEADS, "cost": _per_hour(cost)}
+    return {name: text for name, text in named.items() if name in there}
+
+
+def _per_hour(cost: Fact) -> str:
+    currency = cost.about_it("currency")
+    return f"{currency} an hour" if currency else HEADS["cost"]
+
+
+def _row(answer: Answer, case: str) -> Case:
+    count = answer.first("lower_bound" if case == "bound" else "nodes_needed", case=case)
+    fullest = {one.measure: one for one in answer.of("fullest_node", case=case)}
+    cost = answer.first("cost", case=case)
+    shown = {
+        "nodes": count,
+        "cpu": fullest.get(_CPU),
+        "memory": fullest.get(_MEMORY),
+        "cost": cost,
+        "restarted": answer.first("pods_restarted", case=case),
+    }
+    facts = [one for one in shown.values() if one is not None]
+    cells = {name: NONE if one is None else sentences.value(one) for name, one in shown.items()}
+    if cost is not None:
+        cells["cost"] = f"{cost.value:,.2f}"
+    if case == "today" and facts:
+        cells["nodes"] = _of(answer)
+    none = count is not None and count.value is None
+    return Case(
+        name=case,
+        label=CASES[case],
+        cells={} if none else cells,
+        instead=sentences.short(count) if none and count is not None else "",
+        facts=facts,
+    )
+
+
+def _of(answer: Answer) -> str:
+    """How many nodes there are."""
+    of = next((one.about["of"] for one in answer.facts if one.about.get("of")), None)
+    return sentences.amount(of, "nodes") or NONE

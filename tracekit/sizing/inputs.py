@@ -13,7 +13,7 @@ from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy
 from tracekit.sizing.world.arrays import CYCLES_SEEN
-from tracekit.sizing.world.kernels import CHANNELS
+from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.settings import Settings
 
 #: The network that comes with tracekit.

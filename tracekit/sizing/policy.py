@@ -16,7 +16,7 @@ from tracekit.sizing.network.weights import Model
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet
-from tracekit.sizing.world.view import View
+from tracekit.sizing.world.simulation import View
 
 Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
 

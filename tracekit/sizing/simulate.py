@@ -5,8 +5,7 @@ import numpy as np
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policy import Given, SizingPolicy
 from tracekit.sizing.world.simset import SimulationSet
-from tracekit.sizing.world.simulation import Simulation
-from tracekit.sizing.world.view import View
+from tracekit.sizing.world.simulation import Simulation, View
 
 
 def simulate(

@@ -11,11 +11,10 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.interference.vcpu.cpu_list import spell_cpu_list
 from tracekit.interference.vcpu.declared import SOCKETS
 from tracekit.interference.vcpu.pressure import Bound, pressure, service_profile
 from tracekit.interference.vcpu.room import Room, make_room
-from tracekit.interference.vcpu.topology import Topology, linux_numbering
+from tracekit.interference.vcpu.topology import Topology, linux_numbering, spell_cpu_list
 from tracekit.synth.sizes import CPU
 from tracekit.synth.world import World
 

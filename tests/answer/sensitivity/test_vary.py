@@ -15,8 +15,7 @@ from store_support import tiny_store
 from tracekit.answer.admissible import Barred
 from tracekit.answer.decide import Choice, choose
 from tracekit.answer.sensitivity.answers import BASE, stands
-from tracekit.answer.sensitivity.study import answer_of_sensitivity, vary_assumptions
-from tracekit.answer.sensitivity.tried import SIZED_CHANGES
+from tracekit.answer.sensitivity.study import SIZED_CHANGES, answer_of_sensitivity, vary_assumptions
 from tracekit.base.errors import TracekitError
 from tracekit.commands.replay import replay
 from tracekit.replay.runs.results import results

@@ -7,11 +7,10 @@ import pytest
 from fit_support import planted
 from sklearn.model_selection import KFold, cross_val_score
 
-from tracekit.interference.fit.compare import WithinService
 from tracekit.interference.fit.linear import solve
 from tracekit.interference.fit.models import all_models, get_model
 from tracekit.interference.fit.options import Options
-from tracekit.interference.fit.run import fit_rows
+from tracekit.interference.fit.run import WithinService, fit_rows
 from tracekit.interference.fit.table import make_table
 from tracekit.interference.fit.validation import deviations
 from tracekit.interference.vcpu.pressure import service_profile

@@ -11,8 +11,7 @@ from hypothesis import strategies as some
 from scipy import stats
 
 from tracekit.interference.fit.how import How
-from tracekit.interference.fit.services import Fitted, fit_services
-from tracekit.interference.fit.shrink import scatter, shrunk
+from tracekit.interference.fit.services import Fitted, fit_services, scatter, shrunk
 from tracekit.interference.fit.table import make_table
 
 numbers = some.lists(some.tuples(some.floats(-2, 2), some.floats(0.01, 2)), min_size=4, max_size=30)

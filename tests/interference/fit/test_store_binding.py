@@ -11,7 +11,7 @@ import pytest
 import tracekit
 from tracekit.base.errors import TracekitError
 from tracekit.interference.fit.run import Fit
-from tracekit.interference.vcpu.cpu_list import parse_cpu_list
+from tracekit.interference.vcpu.topology import parse_cpu_list
 
 
 @pytest.fixture(scope="module")

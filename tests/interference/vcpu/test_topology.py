@@ -5,8 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 from vcpu_support import GOLDEN, TOPOLOGIES
 
-from tracekit.interference.vcpu.cpu_list import parse_cpu_list, spell_cpu_list
-from tracekit.interference.vcpu.topology import Topology, linux_numbering, parse_lscpu
+from tracekit.interference.vcpu.topology import (
+    Topology,
+    linux_numbering,
+    parse_cpu_list,
+    parse_lscpu,
+    spell_cpu_list,
+)
 
 CASE = GOLDEN["patent.topology"]
 

@@ -12,7 +12,7 @@ from tracekit.policy.search.function_study import (
     arrived,
     study_functions,
 )
-from tracekit.policy.search.ranking import against, holm, mean_ranks
+from tracekit.policy.search.problem import against, holm, mean_ranks
 
 SMALL = FunctionStudy(dimensions=4, runs=6, iterations=30, population=12)
 

@@ -29,7 +29,7 @@ from tracekit.policy.search.flock import (
 )
 from tracekit.policy.search.functions import all_functions, get_function
 from tracekit.policy.search.problem import Problem
-from tracekit.policy.search.ranking import problem as problem_of
+from tracekit.policy.search.problem import problem as problem_of
 from tracekit.policy.search.searches._eagles import (
     ACROSS,
     ALONG,

@@ -12,9 +12,9 @@ from scipy import stats
 
 from tracekit.analysis.metrics import LEVEL
 from tracekit.base.arrays import FloatArray
-from tracekit.replay.chance.bootstrap import mean_interval
 from tracekit.replay.chance.student import compare, unpaired
 from tracekit.replay.chance.student import judge as judged
+from tracekit.replay.studies.placement.frames import mean_interval
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -17,9 +17,8 @@ from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import rows_placer
-from tracekit.replay.runs.room_left import HELD
 from tracekit.replay.runs.run import replay
-from tracekit.replay.runs.waiting import waiting
+from tracekit.replay.runs.waiting import HELD, waiting
 
 END_MS = 90_000
 

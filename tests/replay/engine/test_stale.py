@@ -23,7 +23,7 @@ from tracekit.policy.parse import parse_policy
 from tracekit.policy.schedulers import Schedulers
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
-from tracekit.replay.engine.stale import StalePlacer
+from tracekit.replay.engine.queueing import StalePlacer
 
 rows_of = some.lists(
     some.tuples(

@@ -10,9 +10,8 @@ from replay_support import STEP_MS, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
-from tracekit.replay.runs.node_use import node_use
 from tracekit.replay.runs.placements import by_number
-from tracekit.replay.runs.run import replay
+from tracekit.replay.runs.run import node_use, replay
 
 NODES = [(4000, 8000), (2000, 8000)]
 ROWS = [

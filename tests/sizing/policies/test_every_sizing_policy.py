@@ -15,8 +15,7 @@ from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.simulate import simulate
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet
-from tracekit.sizing.world.simulation import Simulation
-from tracekit.sizing.world.view import View
+from tracekit.sizing.world.simulation import Simulation, View
 
 POLICIES = all_sizing_policies()
 every_policy = pytest.mark.parametrize("name", POLICIES)

@@ -7,8 +7,7 @@ import pytest
 from plain_requests import GIB, random_use
 
 from tracekit.sizing.policies import parse_sizing_policy
-from tracekit.sizing.requests.chosen import margin_of, subject_of
-from tracekit.sizing.requests.study import POLICIES, requests_of
+from tracekit.sizing.requests.study import POLICIES, margin_of, requests_of, subject_of
 
 VPA, PERCENTILE, MOST, ORACLE = (str(parse_sizing_policy(name)) for name in POLICIES)
 WORKLOAD = {"name": "store", "store": "a store", "made_up": False}

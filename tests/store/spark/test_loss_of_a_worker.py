@@ -20,7 +20,7 @@ from store_support import tree_but_lock
 import tracekit
 from tracekit.analysis.callgraph.run import callgraph
 from tracekit.store.folder import open_store
-from tracekit.store.spark import crew
+from tracekit.store.spark import session
 
 REASON = why_not()
 pytestmark = [
@@ -54,7 +54,7 @@ def test_call_graphs(
     there, here = tmp_path / "there", tmp_path / "here"
 
     def of_pieces() -> None:
-        executors = crew.SparkCrew(cluster.engine)
+        executors = session.SparkCrew(cluster.engine)
         callgraph(store, out=there, rows_at_once=ROWS_AT_ONCE, crew=executors)
         executors.close()
 
@@ -72,7 +72,7 @@ def losing(
     """Do some work, and kill the worker that is at the first task of it."""
     from pyspark import cloudpickle  # noqa: PLC0415 - an optional extra
 
-    before, run, own = len(cluster.workers), crew._run, sys.modules[__name__]
+    before, run, own = len(cluster.workers), session._run, sys.modules[__name__]
 
     def held(sent: bytes) -> bytes:
         try:
@@ -90,7 +90,7 @@ def losing(
         folder = Path(at_work.read_text())
         cluster.kill_worker(next(place for place in cluster.workers if place in folder.parents))
 
-    monkeypatch.setattr(crew, "_run", held)
+    monkeypatch.setattr(session, "_run", held)
     cloudpickle.register_pickle_by_value(own)  # type: ignore[no-untyped-call]
     killer = threading.Thread(target=lose, daemon=True)
     killer.start()

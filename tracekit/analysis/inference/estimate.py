@@ -1,13 +1,21 @@
 """Sizes of containers by non-negative least squares, and whether the data can tell them."""
 
+from __future__ import annotations
+
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracekit.analysis.inference.sums import NodeSums, Sums
+from tracekit.analysis.inference.changes import RESOURCES, changes
+from tracekit.analysis.inference.sums import NodeSums, Sums, sums_of
 from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base.arrays import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from tracekit.store.query.engine import AnyDatabase
 
 REPLICATES = 500
 #: A size is told when its 95 % interval reaches at most this part of the common size to each side.
@@ -213,3 +221,24 @@ def _noise(node: NodeSums, size: FloatArray) -> float:
     own = size[node.services]
     rest = node.square - 2 * own @ node.cross + own @ node.gram @ own
     return max(float(rest), 0.0) / max(node.steps, 1)
+
+
+# The estimate of container sizes by resource, from a store.
+
+
+def inferred_sizes(
+    database: AnyDatabase, rng: Callable[[str], np.random.Generator]
+) -> dict[str, tuple[Sums, Estimate]]:
+    """Sums and estimate of each resource; empty when no node has both kinds of samples.
+
+    Parameters
+    ----------
+    rng : callable
+        The generator of a label, for intervals.
+    """
+    found = sums_of(changes(database), RESOURCES)
+    return {
+        name: (sums, estimate(sums, rng(f"sizes {name}")))
+        for name, sums in found.items()
+        if sums.nodes
+    }

@@ -3,8 +3,7 @@
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.inference.estimate import Estimate
-from tracekit.analysis.inference.sizes import inferred_sizes
+from tracekit.analysis.inference.estimate import Estimate, inferred_sizes
 from tracekit.analysis.inference.sums import Sums
 from tracekit.analysis.results import Inputs, Result
 

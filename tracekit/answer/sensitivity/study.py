@@ -18,18 +18,29 @@ from tracekit.answer.decide import choose
 from tracekit.answer.sensitivity.answers import (
     BASE,
     TURNED,
+    Known,
+    Met,
+    Orders,
+    Unchanged,
     facts_of_changes,
+    forget,
     moved_by,
     ranked,
+    results_of,
 )
-from tracekit.answer.sensitivity.replays import Known, Met, Orders, Unchanged, forget, results_of
-from tracekit.answer.sensitivity.tried import CHANGES, RECORDED_CHANGES, SIZED_CHANGES
 from tracekit.answer.standings import standings
+from tracekit.base.constants import (
+    CONTAINER_CPU_CORES,
+    CONTAINER_MEMORY_BYTES,
+    NODE_CPU_CORES,
+    NODE_MEMORY_BYTES,
+)
 from tracekit.base.crew.crew import Alone, Crew
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.facts import Answer, Fact, Followup, answer_of
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.study import Study
+from tracekit.base.units import BYTES_PER_GIB
 from tracekit.cluster.sized.tables import is_sized, used_by_others
 from tracekit.cluster.source import WorkloadSource, check_assumed, source_of
 from tracekit.policy.entrant import Entrant, parse_entrant
@@ -259,3 +270,45 @@ def answer_of_sensitivity(study: Study) -> Answer:
     again = {"STORE": study.about["store"], "repeat": FEWEST}
     steps = [Followup(question="orders", command="sensitivity", arguments=again)] if few else []
     return answer_of([first, *facts_of_changes(study)], steps)
+
+
+# The changes of assumptions that are tried when none are given, by what a workload states.
+
+#: Changes that are tried when none are given: half and double sizes, and the other readings.
+CHANGES = (
+    *(
+        f"{name}={size * times / unit:g}{spelled}"
+        for name, size, unit, spelled in (
+            ("node_cpu_cores", NODE_CPU_CORES, 1, ""),
+            ("node_memory_bytes", NODE_MEMORY_BYTES, BYTES_PER_GIB, "GiB"),
+            ("request_cpu_cores", CONTAINER_CPU_CORES, 1, ""),
+            ("request_memory_bytes", CONTAINER_MEMORY_BYTES, BYTES_PER_GIB, "GiB"),
+        )
+        for times in (0.5, 2)
+    ),
+    "background=none",
+    "reserved=none",
+    "arrival=trace",
+    "network_and_disk=modelled",
+)
+#: The same for a store with sizes: there is less to assume.
+SIZED_CHANGES = (
+    "used_share=0.5",
+    "order=listed",
+    "arrival_span_ms=0",
+    "departures=none",
+    "background=none",
+    "groups=none",
+    "selectors=none",
+    "cells=none",
+    "resources=cpu+memory",
+)
+#: The same for a trace beside which sizes are recorded.
+RECORDED_CHANGES = (
+    "requests=uniform",
+    "node_sizes=assumed",
+    "resources=cpu+memory",
+    "background=none",
+    "reserved=none",
+    "arrival=trace",
+)

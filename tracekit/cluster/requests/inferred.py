@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.inference.capacities import Capacities, capacities
-from tracekit.analysis.inference.estimate import Estimate
-from tracekit.analysis.inference.sizes import inferred_sizes
+from tracekit.analysis.inference.estimate import Estimate, inferred_sizes
 from tracekit.analysis.inference.sums import Sums
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError

@@ -13,10 +13,9 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.parquet import read_frame
 from tracekit.base.opened import is_file, read_bytes
 from tracekit.interference.fit.topology_file import Topologies
-from tracekit.interference.vcpu.cpu_list import parse_cpu_list
 from tracekit.interference.vcpu.declared import MOST_CPU
 from tracekit.interference.vcpu.room import Room, make_room
-from tracekit.interference.vcpu.topology import Topology
+from tracekit.interference.vcpu.topology import Topology, parse_cpu_list
 
 NEEDED = ("instance_id", "node_ip", "cpu_list", "cpu_util")
 OPTIONAL = ("service", "time_ms", "load")

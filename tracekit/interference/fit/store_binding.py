@@ -7,8 +7,7 @@ import polars as pl
 from tracekit.interference.fit.binding import Binding, binding_of
 from tracekit.interference.fit.rows import NothingToFitError
 from tracekit.interference.fit.topology_file import Topologies, read_topologies
-from tracekit.interference.vcpu.cpu_list import parse_cpu_list
-from tracekit.interference.vcpu.topology import linux_numbering
+from tracekit.interference.vcpu.topology import linux_numbering, parse_cpu_list
 from tracekit.store.folder import Store
 from tracekit.store.query.engine import open_database
 from tracekit.store.sqlfiles import get_query

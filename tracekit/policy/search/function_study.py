@@ -18,7 +18,7 @@ from tracekit.base.seeds import stream
 from tracekit.base.study import Study
 from tracekit.policy.search.declared import FunctionStudy
 from tracekit.policy.search.functions import all_functions, get_function
-from tracekit.policy.search.ranking import VARIANTS, Variant, against, mean_ranks, problem
+from tracekit.policy.search.problem import VARIANTS, Variant, against, mean_ranks, problem
 from tracekit.policy.search.searches import all_searches, parse_search
 
 NAME = "search_functions"

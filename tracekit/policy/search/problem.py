@@ -1,13 +1,14 @@
 """The problem of a search: a cost over a box, computed for many positions in one call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.errors import TracekitError
+from tracekit.policy.search.functions import BenchFunction
 
 
 class CompiledCost(NamedTuple):
@@ -71,3 +72,107 @@ class Problem:
                 hint="give what is impossible a high cost instead",
             )
         return costs
+
+
+# Ranks searches over runs: a rank test of one search against each of its rivals.
+
+Variant = Literal["original", "shifted", "rotated"]
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+
+#: How far the optimum is moved from the origin, as a share of the bound.
+SHIFT = 0.3
+
+WHAT = {
+    "original": "the optimum is the origin",
+    "shifted": f"the optimum is moved by {SHIFT:g} of the bound in every component",
+    "rotated": "moved as well, and turned about it, so that components depend on each other",
+}
+
+
+def problem(
+    function: BenchFunction, variant: Variant, dimensions: int, rng: np.random.Generator
+) -> Problem:
+    """A test function as a problem; ``rng`` draws the turn of 'rotated' and nothing else."""
+    shift = 0.0 if variant == "original" else SHIFT * function.bound
+    turn = turned(dimensions, rng) if variant == "rotated" else None
+
+    def cost(positions: FloatArray) -> FloatArray:
+        moved = positions - shift
+        return function.values(moved if turn is None else moved @ turn)
+
+    return Problem(
+        lower=np.full(dimensions, -function.bound),
+        upper=np.full(dimensions, function.bound),
+        cost=cost,
+    )
+
+
+def turned(dimensions: int, rng: np.random.Generator) -> FloatArray:
+    """A rotation drawn evenly among all, shape (dimensions, dimensions).
+
+    The orthogonal factor of a normal matrix, signs fixed (Mezzadri, Notices of the AMS 2007).
+    """
+    orthogonal, upper = np.linalg.qr(rng.standard_normal((dimensions, dimensions)))
+    return np.asarray(orthogonal * np.sign(np.diag(upper)))
+
+
+#: The probability of seeing such ranks by chance below which one is called better.
+LEVEL = 0.05
+#: What is said of two that the runs do not tell apart.
+EVEN = "even"
+
+
+def against(own: FloatArray, rivals: Mapping[str, FloatArray]) -> dict[str, tuple[float, str]]:
+    """For each rival the probability and what the test says of ``own``.
+
+    The rank-sum test of Mann and Whitney on final costs, two-sided, over all rivals by Holm's
+    step-down rule; 'better', 'worse', or 'even' where the runs do not tell.
+
+    Parameters
+    ----------
+    own, rivals : float64, shape (runs,)
+        Lower is better.
+    """
+    raw = {name: _rank_sum(own, costs) for name, costs in rivals.items()}
+    adjusted = holm(raw)
+    return {
+        name: (adjusted[name], _said(own, costs, adjusted[name])) for name, costs in rivals.items()
+    }
+
+
+def holm(probabilities: Mapping[str, float]) -> dict[str, float]:
+    """Probabilities adjusted for being several (Holm 1979); never smaller than they were."""
+    ordered = sorted(probabilities, key=lambda name: (probabilities[name], name))
+    adjusted, least = {}, 0.0
+    for at, name in enumerate(ordered):
+        least = max(least, min(probabilities[name] * (len(ordered) - at), 1.0))
+        adjusted[name] = least
+    return adjusted
+
+
+def mean_ranks(costs: FloatArray) -> FloatArray:
+    """Mean rank of each search over all runs, 1 for the best; equal costs share a rank.
+
+    Parameters
+    ----------
+    costs : float64, shape (searches, runs)
+    """
+    from scipy import stats  # noqa: PLC0415 - slow to import
+
+    ranks = stats.rankdata(costs.ravel()).reshape(costs.shape)
+    return np.asarray(ranks.mean(axis=1))
+
+
+def _rank_sum(own: FloatArray, other: FloatArray) -> float:
+    if np.unique(np.concatenate([own, other])).size == 1:
+        return 1.0
+    from scipy import stats  # noqa: PLC0415 - slow to import
+
+    return float(stats.mannwhitneyu(own, other, alternative="two-sided").pvalue)
+
+
+def _said(own: FloatArray, other: FloatArray, probability: float) -> str:
+    if probability >= LEVEL:
+        return EVEN
+    lower = (own[:, None] < other).sum() > (own[:, None] > other).sum()
+    return "better" if lower else "worse"

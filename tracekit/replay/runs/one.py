@@ -32,7 +32,7 @@ from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.moves import SCHEMA as MOVES
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer
-from tracekit.replay.engine.stale import StalePlacer
+from tracekit.replay.engine.queueing import StalePlacer
 from tracekit.replay.engine.steps import step_schema, summarize, summed
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, of_workload

@@ -1,6 +1,6 @@
 """What a reader must know of a replayed workload before its numbers, a fact each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.growth_of_use import growth_facts
-from tracekit.replay.runs.lost_nodes import lost_nodes
 from tracekit.store.quantities import RECORDED
 
 _SPAN = "arrival_span_ms"
@@ -117,3 +116,36 @@ def peaks(load: Workload, steps: IntArray) -> FloatArray:
             )
             highest[resource] = max(highest[resource], float((total / capacity[resource]).max()))
     return highest
+
+
+# Nodes that are lost because that was asked, and what became of who lost a node or was evicted.
+
+#: So many are named.
+_NAMED = 5
+
+Lost = Sequence[Mapping[str, Any]]
+
+
+def lost_nodes(load: Workload) -> list[dict[str, Any]]:
+    """The nodes that are lost by assumption, in the order of their times.
+
+    Returns
+    -------
+    list of dict
+        ``node``; ``after_ms``, since the beginning; ``drawn``: whether a number of nodes was asked
+        for, and the seed chose this one.
+    """
+    if load.losses is None or load.losses.assumed is None:
+        return []
+    found, first, assumed = load.losses, int(load.times_ms[0]), load.losses.assumed
+    drawn = assumed & False if found.drawn is None else found.drawn
+    rows = zip(found.node.tolist(), found.time_ms.tolist(), drawn.tolist(), strict=True)
+    return [
+        {"node": load.node_ids[node], "after_ms": when - first, "drawn": by_seed}
+        for (node, when, by_seed), asked in zip(rows, assumed.tolist(), strict=True)
+        if asked
+    ]
+
+
+def _drawn(lost: Lost) -> list[str]:
+    return [str(one["node"]) for one in lost if one["drawn"]]

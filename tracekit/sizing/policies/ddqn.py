@@ -11,7 +11,7 @@ from tracekit.sizing.network.explore import greedy, one_step, values
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.view import View
+from tracekit.sizing.world.simulation import View
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.base.arrays import FloatArray
 from tracekit.base.parameters import About
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
-from tracekit.sizing.world.view import View
+from tracekit.sizing.world.simulation import View
 
 
 @dataclass(frozen=True, kw_only=True)

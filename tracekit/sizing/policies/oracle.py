@@ -8,7 +8,7 @@ from typing import ClassVar
 from tracekit.base.arrays import FloatArray
 from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
-from tracekit.sizing.world.view import View
+from tracekit.sizing.world.simulation import View
 
 
 @dataclass(frozen=True, kw_only=True)

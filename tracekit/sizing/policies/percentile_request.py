@@ -11,7 +11,7 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.parameters import About
 from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
-from tracekit.sizing.world.view import View
+from tracekit.sizing.world.simulation import View
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from tracekit.base.units import (
 )
 from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
-from tracekit.sizing.world.view import View
+from tracekit.sizing.world.simulation import View
 
 #: Each bucket is so many times as wide as the one before it.
 RATIO = 1.05

@@ -5,7 +5,7 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.words import counted
-from tracekit.sizing.world.kernels import CHANNELS, State, World
+from tracekit.sizing.world.periods import CHANNELS, State, World
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet
 

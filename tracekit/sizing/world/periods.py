@@ -1,10 +1,77 @@
 """Periods and cycles, compiled: running them, what a cycle looked like, and what it earned."""
 
+from typing import NamedTuple
+
 import numpy as np
 
+from tracekit.analysis.metrics.load import idle_share
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import compiled
-from tracekit.sizing.world.kernels import State, World
+
+# Data of the compiled environment: the fixed world and the changing state.
+#
+# ``room`` resizes and ``periods`` runs; neither calls the other, since compiled code is kept on
+# disk under the file it stands in.
+
+#: Channels of a cycle's state.
+CHANNELS = 20
+
+
+class World(NamedTuple):
+    """The fixed data.
+
+    Parameters
+    ----------
+    need : float64, shape (containers, periods, 2), cores and GB
+    first_edge : int64, shape (containers + 1,)
+        Edges into container i are those from ``first_edge[i]`` to ``first_edge[i + 1]``.
+    upstream : int64, shape (edges,)
+    calls : float64, shape (edges, periods)
+    throughput : float64, shape (containers, periods), calls
+    total : float64, shape (nodes, 2), cores and GB
+    first_fit : bool, shape (nodes,)
+        Whether the node takes containers by first fit; the others by lowest debris.
+    """
+
+    need: FloatArray
+    first_edge: IntArray
+    upstream: IntArray
+    calls: FloatArray
+    throughput: FloatArray
+    total: FloatArray
+    first_fit: BoolArray
+
+
+class State(NamedTuple):
+    """The changes; shapes (containers, ...), ``node_*`` (nodes, ...), series (..., periods, 2).
+
+    Parameters
+    ----------
+    by_first_fit : bool
+        Which half of the nodes the container may be placed on.
+    began : int64, the period in which the running cycle began
+    kept : int64, K: cycles in a row whose limits were kept
+    overflowed : bool, shape (containers, 2), in which resource the last cycle overflowed
+    served, share : float64, what was served; and over the limit
+    node_share : float64, what was served of the node's containers, over its capacity
+    limits : float64, the limit in each period
+    history : float64, shape (containers, channels, cycles), newest last
+    """
+
+    by_first_fit: BoolArray
+    node: IntArray
+    limit: FloatArray
+    allocated: FloatArray
+    began: IntArray
+    kept: IntArray
+    changed: BoolArray
+    overflowed: BoolArray
+    served: FloatArray
+    share: FloatArray
+    node_share: FloatArray
+    limits: FloatArray
+    history: FloatArray
+
 
 #: Channels of a cycle's state: six of the upstreams, eight of the container, then its node's.
 UPSTREAM, OWN = 6, 14
@@ -119,3 +186,91 @@ def rewards(
         node = given[6] * row[18] + given[7] * row[19]
         cost = container if given[8] > 0 else 1.0 / container
         out[k] = given[0] * np.log(given[1] * state.kept[at] + 1.0) / (cost + node + given[2])
+
+
+# Room on nodes, compiled: which sizes fit where, and setting them.
+
+_idle_share = compiled(idle_share)
+
+KEPT, RESIZED, MOVED, INFEASIBLE = range(4)
+#: Room that rounding may eat of a node.
+SLACK = 1e-9
+
+
+@compiled
+def room_elsewhere(world: World, state: State, at: int, cores: float, gb: float) -> int:
+    """The node the container's placement policy takes for that size, -1 for none."""
+    own, found, least = state.node[at], -1, np.inf
+    for node in range(len(world.total)):
+        if world.first_fit[node] != state.by_first_fit[at]:
+            continue
+        cpu, memory = state.allocated[node, 0] + cores, state.allocated[node, 1] + gb
+        if node == own:
+            cpu, memory = cpu - state.limit[at, 0], memory - state.limit[at, 1]
+        if cpu > world.total[node, 0] + SLACK or memory > world.total[node, 1] + SLACK:
+            continue
+        if state.by_first_fit[at]:
+            return node
+        debris = 0.5 * (
+            _idle_share(world.total[node, 0], cpu) + _idle_share(world.total[node, 1], memory)
+        )
+        if debris < least - 1e-12:
+            found, least = node, debris
+    return found
+
+
+@compiled
+def fits_in_place(world: World, state: State, at: int, cores: float, gb: float) -> bool:
+    """Whether the container's node has room for the size in place of its present one."""
+    node = state.node[at]
+    if node < 0:
+        return False
+    cpu = state.allocated[node, 0] - state.limit[at, 0] + cores
+    memory = state.allocated[node, 1] - state.limit[at, 1] + gb
+    total = world.total[node]
+    return bool(cpu <= total[0] + SLACK and memory <= total[1] + SLACK)
+
+
+@compiled
+def put(state: State, at: int, node: int, cores: float, gb: float) -> None:
+    """Book a size on a node, and its old size off its old one."""
+    if state.node[at] >= 0:
+        state.allocated[state.node[at], 0] -= state.limit[at, 0]
+        state.allocated[state.node[at], 1] -= state.limit[at, 1]
+    state.node[at] = node
+    state.limit[at, 0], state.limit[at, 1] = cores, gb
+    state.allocated[node, 0] += cores
+    state.allocated[node, 1] += gb
+
+
+@compiled
+def resize(world: World, state: State, due: IntArray, wanted: FloatArray, out: IntArray) -> None:
+    """Set limits one after another: in place, else on another node, else the old ones stay."""
+    for k in range(len(due)):
+        at, cores, gb = due[k], wanted[k, 0], wanted[k, 1]
+        if cores == state.limit[at, 0] and gb == state.limit[at, 1]:
+            out[k] = KEPT
+            continue
+        if fits_in_place(world, state, at, cores, gb):
+            put(state, at, state.node[at], cores, gb)
+            out[k] = RESIZED
+            continue
+        node = room_elsewhere(world, state, at, cores, gb)
+        out[k] = INFEASIBLE if node < 0 else MOVED
+        if node >= 0:
+            put(state, at, node, cores, gb)
+
+
+@compiled
+def possible(world: World, state: State, due: IntArray, sizes: FloatArray, out: BoolArray) -> None:
+    """Which sizes each container could have now, in place or elsewhere; its own always."""
+    for k in range(len(due)):
+        at = due[k]
+        for action in range(len(sizes)):
+            cores, gb = sizes[action, 0], sizes[action, 1]
+            own = cores == state.limit[at, 0] and gb == state.limit[at, 1]
+            out[k, action] = (
+                own
+                or fits_in_place(world, state, at, cores, gb)
+                or room_elsewhere(world, state, at, cores, gb) >= 0
+            )

@@ -5,14 +5,15 @@ needs more than its limit; then it is *due*: whoever sizes sees the cycle and se
 Containers are due at times of their own, since an overflow shifts all later cycles of one.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.sizing.world import periods, room
+from tracekit.sizing.world import periods
 from tracekit.sizing.world.arrays import build_world, check_room, fresh_state
-from tracekit.sizing.world.kernels import CHANNELS
-from tracekit.sizing.world.room import INFEASIBLE, KEPT, MOVED
+from tracekit.sizing.world.periods import CHANNELS, INFEASIBLE, KEPT, MOVED
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet
 
@@ -67,16 +68,16 @@ class Simulation:
     def _place_all(self) -> None:
         """Each container at the smallest size on its half of the nodes, else on the other."""
         for at in range(self.part.size):
-            node = room.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
+            node = periods.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
             if node < 0:
                 self.arrays.by_first_fit[at] ^= True
-                node = room.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
+                node = periods.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
             if node < 0:
                 raise TracekitError(
                     f"no node has room for container {self.part.containers[at]} at one core, 1 GB",
                     hint="set more nodes: --assume nodes=N",
                 )
-            room.put(self.arrays, at, node, 1.0, 1.0)
+            periods.put(self.arrays, at, node, 1.0, 1.0)
 
     def state(self, containers: IntArray) -> Float32Array:
         """The agent's view of these containers, shape (containers, 20, 8): eqs 5-8."""
@@ -85,7 +86,7 @@ class Simulation:
     def possible(self, containers: IntArray) -> BoolArray:
         """Which sizes these containers could have now, shape (containers, actions)."""
         out = np.empty((len(containers), len(self._sizes)), dtype=np.bool_)
-        room.possible(self.world, self.arrays, containers, self._sizes, out)
+        periods.possible(self.world, self.arrays, containers, self._sizes, out)
         return out
 
     def apply(self, wanted: FloatArray) -> IntArray:
@@ -97,7 +98,7 @@ class Simulation:
         arrays, due = self.arrays, self.due
         fitted = self.settings.fitted(wanted)
         outcome = np.empty(len(due), dtype=np.int64)
-        room.resize(self.world, arrays, due, fitted, outcome)
+        periods.resize(self.world, arrays, due, fitted, outcome)
         changed = (outcome != KEPT) & (outcome != INFEASIBLE)
         first = self.cycles[due] == 0
         over = arrays.overflowed[due].any(axis=1)
@@ -142,3 +143,67 @@ class Simulation:
         arrays.history[due] = np.where(fresh, rows[:, :, None], shifted)
         self.rewards = np.zeros(len(due))
         periods.rewards(arrays, due, rows, self._coefficients, self.rewards)
+
+
+# A sizer's view at a decision: the past, unless it is the oracle.
+
+
+@dataclass(frozen=True)
+class View:
+    """The simulation as a sizer may see it.
+
+    Parameters
+    ----------
+    simulation : Simulation
+    looks_ahead : bool
+        Whether ``ahead`` may be asked for.
+    """
+
+    simulation: Simulation
+    looks_ahead: bool = False
+
+    @property
+    def due(self) -> IntArray:
+        """Positions of the containers to size, shape (due,)."""
+        return self.simulation.due
+
+    @property
+    def now(self) -> int:
+        """Periods that have passed since the simulation began."""
+        return self.simulation.now - self.simulation.start
+
+    @property
+    def limit(self) -> FloatArray:
+        """Their present limits, shape (due, 2)."""
+        return self.simulation.arrays.limit[self.due]
+
+    @property
+    def overflowed(self) -> BoolArray:
+        """Whether their last cycle overflowed, by resource, shape (due, 2)."""
+        return self.simulation.arrays.overflowed[self.due]
+
+    def served(self, since: int) -> FloatArray:
+        """The amounts served to containers from a period on, shape (containers, periods, 2)."""
+        begin = self.simulation.start + since
+        return self.simulation.arrays.served[:, begin : self.simulation.now]
+
+    def limits(self, since: int) -> FloatArray:
+        """The limit of every container from a period on, shape (containers, periods, 2)."""
+        begin = self.simulation.start + since
+        return self.simulation.arrays.limits[:, begin : self.simulation.now]
+
+    def state(self) -> Float32Array:
+        """The agent's state of the containers due, shape (due, 20, 8)."""
+        return self.simulation.state(self.due)
+
+    def possible(self) -> BoolArray:
+        """Which sizes they could have now, shape (due, actions)."""
+        return self.simulation.possible(self.due)
+
+    def ahead(self) -> FloatArray:
+        """The largest need of each in the coming cycle, shape (due, 2); the oracle's alone."""
+        if not self.looks_ahead:
+            raise PermissionError("only a policy that reads 'ahead' may see the coming cycle")
+        end = self.simulation.now + self.simulation.settings.cycle_periods
+        coming = self.simulation.part.need[self.due, self.simulation.now : end]
+        return np.asarray(coming.max(axis=1))

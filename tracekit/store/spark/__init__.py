@@ -3,9 +3,8 @@
 pyspark is an optional extra; nothing here imports it before it is asked for.
 """
 
-from tracekit.store.spark.crew import SparkCrew, crew_of
 from tracekit.store.spark.database import SparkDatabase
-from tracekit.store.spark.session import check_engine, is_spark, open_session
+from tracekit.store.spark.session import SparkCrew, check_engine, crew_of, is_spark, open_session
 
 __all__ = [
     "SparkCrew",

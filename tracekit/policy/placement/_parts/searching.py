@@ -17,7 +17,7 @@ from tracekit.base.parameters import About
 from tracekit.policy.placement._parts.batch import Batch, BatchPolicy, within
 from tracekit.policy.placement._parts.fitness import PENALTY, FitnessPolicy, Ground
 from tracekit.policy.search.problem import CompiledCost, Problem
-from tracekit.policy.search.search import Search
+from tracekit.policy.search.running import Search
 from tracekit.policy.view.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from tracekit.base import parameters, registry
-from tracekit.policy.search.search import Search
+from tracekit.policy.search.running import Search
 
 
 @functools.cache

@@ -17,7 +17,7 @@ import numpy as np
 from tracekit.base.arrays import FloatArray
 from tracekit.base.parameters import About
 from tracekit.policy.search.flock import Anchor, Flock, Tools
-from tracekit.policy.search.search import Search
+from tracekit.policy.search.running import Search
 
 #: Columns of a curve: what a step is away from, and along.
 ACROSS, ALONG = range(2)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tracekit.base.parameters import About
 from tracekit.policy.search.flock import Anchor
-from tracekit.policy.search.search import Search
+from tracekit.policy.search.running import Search
 
 
 @dataclass(frozen=True, kw_only=True)
