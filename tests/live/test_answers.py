@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from fleet import Fleet, args, node, pod
@@ -12,6 +13,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.live import rows
 from tracekit.live.extender import Extender, check_served
 from tracekit.live.feeds import apply
+from tracekit.live.names import Names
 from tracekit.live.serve import Server
 from tracekit.live.state import State
 from tracekit.live.use import Use
@@ -36,7 +38,9 @@ def _server(policy: str, fleet: Fleet, steps: int = 40) -> Server:
 
 def _post(server: Server, document: Any, path: str = "/v1/prioritize") -> Any:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
-    return server.handle(Request(method="POST", target=path, body=body))
+    answer = server.handle(Request(method="POST", target=path, body=body))
+    answer.then()
+    return answer
 
 
 def _get(server: Server, target: str) -> Any:
@@ -152,6 +156,23 @@ def test_whole_nodes_and_names_get_one_answer() -> None:
     assert json.loads(_post(server, args(waiting, [])).body) == []
 
 
+def test_names_are_found_as_in_a_dict_and_answered_in_their_order() -> None:
+    rng = np.random.default_rng(0)
+    names = list({"x" * int(one) + str(one % 997) for one in rng.integers(0, 300, 4000)})
+    names += [f"ip-{at}.é, [{at % 7}]" for at in range(3000)]
+    table, listed = Names(names[::2]), rng.permutation(np.array(names, dtype=object)).tolist()
+    index = {name: at for at, name in enumerate(names[::2])}
+    tenths = rng.integers(0, 11, len(listed))
+    for text in (msgspec.json.encode(listed), json.dumps(listed, ensure_ascii=False).encode()):
+        found = table.find(text)
+        assert found.positions.tolist() == [index.get(name, -1) for name in listed]
+        assert [found.name(at) for at in range(len(listed))] == listed
+        assert json.loads(found.answer(tenths)) == [
+            {"Host": name, "Score": score}
+            for name, score in zip(listed, tenths.tolist(), strict=True)
+        ]
+
+
 def test_an_explanation_has_every_node_with_its_parts() -> None:
     fleet = Fleet(4)
     server, waiting = _server("default_scheduler", fleet), fleet.waiting()
@@ -218,6 +239,8 @@ def test_what_coarsening_loses_is_counted() -> None:
         b'{"Pod":{}}',
         b'{"Pod":{"metadata":{"name":"p"}},"NodeNames":[1]}',
         b'{"Pod":{"metadata":{"name":"p"}},"NodeNames":{"a":1}}',
+        b'{"Pod":{"metadata":{"name":"p"}},"NodeNames":[["n0"],"n1"]}',
+        b'{"Pod":{"metadata":{"name":"p"}},"NodeNames":["n\\u0030"]}',
         b'{"Pod":{"metadata":{"name":"p"},"spec":{"containers":[{"resources":{"requests":{"cpu":"x"}}}]}}}',
         b'{"Pod":{"metadata":{"name":"p"},"spec":{"containers":[{"resources":{"requests":{"cpu":"-1"}}}]}}}',
         b'{"Pod":{"metadata":{"name":"p"},"spec":[1]}}',

@@ -39,6 +39,7 @@ def _record(folder: Path, hours: int, seed: int = 0, *, bound: bool = True) -> l
         waiting = pod(f"p{at}", cpu=str(rng.choice(["500m", "1"])))
         body = json.dumps(args(waiting, ["n0", "n1", "n2"])).encode()
         answers.append(server.handle(Request(method="POST", target="/v1/prioritize", body=body)))
+        answers[-1].then()
         if bound:
             apply(state, "MODIFIED", {**waiting, "spec": {**waiting["spec"], "nodeName": "n0"}})
             apply(state, "DELETED", waiting)

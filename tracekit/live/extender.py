@@ -1,17 +1,17 @@
 """The answers to kube-scheduler: each computed by the replay's own scoring code."""
 
-import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit.base.arrays import Float32Array, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
+from tracekit.live.names import Found
 from tracekit.live.objects import LivePod, node_of, pod_of
 from tracekit.live.state import State
 from tracekit.policy.kubernetes.extenders import host_scores
@@ -41,15 +41,15 @@ class Asked:
 
     Parameters
     ----------
-    names : list of str
+    found : Found
         The candidates.
-    whole : bool
-        Whether they came as whole nodes (nodeCacheCapable: false).
+    nodes : dict, optional
+        The NodeList, where they came as whole nodes (nodeCacheCapable: false).
     """
 
     pod: LivePod
-    names: list[str]
-    whole: bool
+    found: Found
+    nodes: dict[str, Any] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +83,9 @@ class Decided:
         return self.strangers.get(at) or self.nodes[self.positions[at]]
 
 
+_ARGS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
 def read_args(body: bytes, state: State) -> Asked:
     """ExtenderArgs, its keys in any case; whole nodes are taken into the state.
 
@@ -92,17 +95,20 @@ def read_args(body: bytes, state: State) -> Asked:
         For what is none.
     """
     try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise TracekitError(f"the body is not JSON: {error}") from None
+        given = _ARGS.decode(body)
+        exact = "Pod" in given
+        if not exact:
+            given = {_CAMEL.get(key.lower(), key): value for key, value in given.items()}
+        document, nodes = (
+            msgspec.json.decode(given.get(name, b"null")) for name in ("Pod", "Nodes")
+        )
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise TracekitError(f"the body is no ExtenderArgs: {error}") from None
+    if not exact:
+        document, nodes = _any_case(document), _any_case(nodes)
     if not isinstance(document, dict):
-        raise TracekitError("the body is no ExtenderArgs: expected an object")
-    if "Pod" not in document:
-        document = _any_case(document)
-    given, names, nodes = (document.get(name) for name in ("Pod", "NodeNames", "Nodes"))
-    if not isinstance(given, dict):
         raise TracekitError("the body is no ExtenderArgs: Pod is no object")
-    pod = pod_of(given)
+    pod = pod_of(document)
     if pod is None:
         raise TracekitError("the pod has ended")
     items = nodes.get("items") or [] if isinstance(nodes, dict) else []
@@ -111,11 +117,11 @@ def read_args(body: bytes, state: State) -> Asked:
     whole = [node_of(one) for one in items]
     for node in whole:
         state.lend_node(node)
-    if names is None:
-        names = [node.name for node in whole]
-    if not isinstance(names, list) or not set(map(type, names)) <= {str}:
-        raise TracekitError("NodeNames is no list of names")
-    return Asked(pod=pod, names=names, whole=document.get("NodeNames") is None)
+    listed: Any = given.get("NodeNames", b"null")
+    by_name = bytes(listed) != b"null"
+    if not by_name:
+        listed = msgspec.json.encode([node.name for node in whole])
+    return Asked(pod=pod, found=state.find(listed), nodes=None if by_name else nodes or {})
 
 
 _CAMEL = {
@@ -168,33 +174,36 @@ class Extender:
     def decide(self, asked: Asked) -> Decided:
         """The scores of the candidates; one that nobody knows gets 0."""
         now = int(self.clock() * 1000)
-        container = self.state.container(asked.pod)
-        positions = self.state.positions(asked.names)
+        positions = asked.found.positions
         there = positions >= 0
-        at = positions[there]
         hundred = np.zeros(len(positions))
         tenths = np.zeros(len(positions), dtype=np.int64)
-        parts: dict[str, Float32Array] = {}
-        if len(at):
+        if there.any():
+            container, at = self.state.container(asked.pod), positions[there]
             snapshot = self.state.snapshot(self.policy, now)
             hundred[there], tenths[there] = host_scores(self.policy, snapshot, container, at)
-            for name, values in self.policy.explain(snapshot, container, at).items():
-                parts[name] = np.full(len(positions), np.nan, dtype=np.float32)
-                parts[name][there] = values
-        found = Decided(
+        return Decided(
             time_ms=now,
             pod=asked.pod,
             nodes=self.state.names,
-            strangers={place: asked.names[place] for place in np.flatnonzero(~there).tolist()},
+            strangers={at: asked.found.name(at) for at in np.flatnonzero(~there).tolist()},
             positions=positions,
             hundred=hundred,
             tenths=tenths,
-            parts=parts,
+            parts={},
         )
-        self._remember(found)
-        return found
 
-    def _remember(self, found: Decided) -> None:
+    def remember(self, decided: Decided) -> None:
+        """Keep a decision with its parts; before the next event, as the state must be the same."""
+        parts: dict[str, Float32Array] = {}
+        there = decided.positions >= 0
+        if there.any():
+            container, at = self.state.container(decided.pod), decided.positions[there]
+            snapshot = self.state.snapshot(self.policy, decided.time_ms)
+            for name, values in self.policy.explain(snapshot, container, at).items():
+                parts[name] = np.full(len(there), np.nan, dtype=np.float32)
+                parts[name][there] = values
+        found = replace(decided, parts=parts)
         before = self.decided.pop(found.pod.name, None)
         self._remembered_bytes += found.size_bytes - (before.size_bytes if before else 0)
         self.decided[found.pod.name] = found
@@ -212,26 +221,28 @@ class Extender:
         """The ExtenderFilterResult: who has room and passes the policy's own filter."""
         container = self.state.container(asked.pod)
         snapshot = self.state.snapshot(self.policy, int(self.clock() * 1000))
-        positions = self.state.positions(asked.names)
+        positions = asked.found.positions
         at = positions[positions >= 0]
         short = lacking(snapshot, container, at)
         admitted = self.policy.admits(snapshot, container, at)
-        why = {}
+        why = {-1: "not known to tracekit"}
         for position, row, admits in zip(at.tolist(), short, admitted.tolist(), strict=True):
             missing = [n for n, less in zip(snapshot.resources, row, strict=True) if less]
             if missing:
                 why[position] = f"too little {', '.join(missing)}"
             elif not admits:
                 why[position] = f"the filter of policy {self.policy.name()}"
-        pairs = list(zip(asked.names, positions.tolist(), strict=True))
-        failed = {
-            name: why.get(position, "not known to tracekit")
-            for name, position in pairs
-            if position in why or position < 0
-        }
+        names = [(asked.found.name(place), one) for place, one in enumerate(positions.tolist())]
+        failed = {name: why[position] for name, position in names if position in why}
+        passed = [name for name, position in names if position not in why]
+        nodes = asked.nodes
+        if nodes is not None:
+            fit = set(passed)
+            items = [one for one in nodes.get("items", ()) if one["metadata"]["name"] in fit]
+            nodes = {**nodes, "items": items}
         return {
-            "Nodes": None,
-            "NodeNames": [name for name, _ in pairs if name not in failed],
+            "Nodes": nodes,
+            "NodeNames": passed if nodes is None else None,
             "FailedNodes": failed,
             "FailedAndUnresolvableNodes": {},
             "Error": "",
@@ -283,28 +294,3 @@ class Extender:
                 f"no decision on pod '{pod}' is remembered", hint="pod=NAMESPACE/NAME"
             )
         return found
-
-
-class HostPriorities:
-    """Writes HostPriorityLists; the part of each that names a node is kept."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._names: tuple[str, ...] = ()
-        self._heads: NDArray[np.object_] = np.empty(0, dtype=object)
-        self._ends = np.array([b"%d}," % score for score in range(11)], dtype=object)
-
-    def written(self, names: Sequence[str], positions: IntArray, tenths: IntArray) -> bytes:
-        """The list in the order of the candidates, which have positions in the state."""
-        if self._names is not self._state.names:
-            self._names = self._state.names
-            self._heads = np.array([*map(_head_of, self._names), b""], dtype=object)
-        parts = np.empty(2 * len(positions), dtype=object)
-        parts[0::2], parts[1::2] = self._heads[positions], self._ends[tenths]
-        for at in np.flatnonzero(positions < 0).tolist():
-            parts[2 * at] = _head_of(names[at])
-        return b"[" + b"".join(parts.tolist())[:-1] + b"]"
-
-
-def _head_of(name: str) -> bytes:
-    return f'{{"Host":{json.dumps(name)},"Score":'.encode()

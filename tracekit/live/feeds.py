@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import shlex
@@ -154,6 +155,7 @@ class Watch:
         )
         for name in known.keys() - self._came:
             drop(name)
+        gc.freeze()  # what came with the start mostly stays: no search for garbage passes over it
         self.ready = True
         self.log("watch_ready", kind=self.kind, objects=len(known))
 

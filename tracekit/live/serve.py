@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import numpy as np
 
 from tracekit.base.errors import TracekitError
-from tracekit.live.extender import Extender, HostPriorities, read_args
+from tracekit.live.extender import Asked, Decided, Extender, read_args
 from tracekit.live.feeds import Poll, Watch
+from tracekit.live.names import Names
 from tracekit.live.shadow import Shadow
 from tracekit.live.web import Limits, Request, Response, Web, refusal
 
@@ -76,9 +78,6 @@ class Server:
     seconds: Counter[int] = field(default_factory=Counter)
     seconds_sum: float = 0.0
 
-    def __post_init__(self) -> None:
-        self._written = HostPriorities(self.extender.state).written
-
     def handle(self, request: Request) -> Response:
         """The answer to a request; a fault of our own is one too."""
         began = time.perf_counter()
@@ -116,35 +115,37 @@ class Server:
             "/readyz": lambda _: self._ready(),
         }
         if path in posts and request.method == "POST":
-            return Response(status=200, body=posts[path](request.body))
+            return posts[path](read_args(request.body, self.extender.state))
         if path in gets and request.method in ("GET", "HEAD"):
             return gets[path](query)
         if path in posts or path in gets:
             return refusal(405, f"{path} takes {'POST' if path in posts else 'GET'}")
         return refusal(404, f"nothing is here; there are {', '.join([*posts, *gets])}")
 
-    def _prioritize(self, body: bytes) -> bytes:
-        asked = read_args(body, self.extender.state)
-        found = self.extender.decide(asked)
-        tenths = found.tenths
-        if self.shadow is not None:
-            self.shadow.note(found)
-            tenths = np.zeros_like(tenths)
-        return self._written(asked.names, found.positions, tenths)
+    def _prioritize(self, asked: Asked) -> Response:
+        """The scores; in a shadow 0 for each node, and what nobody waits for comes afterwards."""
+        found = self.extender.decide(asked) if self.shadow is None else None
+        tenths = np.zeros_like(asked.found.positions) if found is None else found.tenths
+        then = functools.partial(self._after, asked, found)
+        return Response(status=200, body=asked.found.answer(tenths), then=then)
 
-    def _filter(self, body: bytes) -> bytes:
-        asked = read_args(body, self.extender.state)
-        if asked.whole and self.filters != "whole":
+    def _after(self, asked: Asked, found: Decided | None) -> None:
+        """What is left to do of a decision once the answer is sent."""
+        try:
+            decided = found or self.extender.decide(asked)
+            self.extender.remember(decided)
+            if self.shadow is not None:
+                self.shadow.note(decided)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next request is answered
+            log("fault", pod=asked.pod.name, error=f"{type(error).__name__}: {error}")
+
+    def _filter(self, asked: Asked) -> Response:
+        if asked.nodes is not None and self.filters != "whole":
             why = "whole nodes are not filtered: set nodeCacheCapable: true (kubernetes#141781)"
-            return json.dumps({"NodeNames": None, "Error": why}).encode()
-        found = self.extender.filtered(asked)
-        if asked.whole:
-            given = json.loads(body)
-            nodes = next(value for key, value in given.items() if key.lower() == "nodes")
-            passed = set(found["NodeNames"])
-            items = [one for one in nodes["items"] if one["metadata"]["name"] in passed]
-            found |= {"Nodes": {**nodes, "items": items}, "NodeNames": None}
-        return json.dumps(found).encode()
+            found: dict[str, Any] = {"NodeNames": None, "Error": why}
+        else:
+            found = self.extender.filtered(asked)
+        return Response(status=200, body=msgspec.json.encode(found))
 
     def _of_pod(self, of: Callable[[str], dict[str, Any]], query: dict[str, list[str]]) -> Response:
         pods = query.get("pod") or []
@@ -245,6 +246,7 @@ async def run(
     for one in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(one, stop.set)
     web = Web(server.handle, limits)
+    Names(("a",)).find(b'["a"]').answer(np.zeros(1, dtype=np.int64))  # compiled before it listens
     try:
         at = await web.start(host, port, tls)
     except OSError as error:

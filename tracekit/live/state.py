@@ -1,13 +1,12 @@
 """The cluster as it is now: nodes, and what runs on them, kept from event to event."""
 
 from collections.abc import Callable, Sequence
-from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
 
-from tracekit.base.arrays import IntArray
 from tracekit.cluster.resources import PODS, amounts, column_order
+from tracekit.live.names import Found, Names
 from tracekit.live.objects import LivePod, Node
 from tracekit.live.rows import PodRows
 from tracekit.live.use import Use
@@ -54,6 +53,7 @@ class State:
         self._asked: set[str] = {PODS}
         self.names: tuple[str, ...] = ()
         self._index: dict[str, int] = {}
+        self._table = Names()
         self._rows = PodRows(())
         self._cluster: Cluster | None = None
 
@@ -106,10 +106,10 @@ class State:
             if node >= 0 and self._cluster is not None:
                 self._cluster.change(node, *amounts_of, sign=-1)
 
-    def positions(self, names: Sequence[str]) -> IntArray:
-        """The rows of nodes in a snapshot, shape (names,); -1 for one that nobody knows."""
+    def find(self, listed: Any) -> Found:
+        """The nodes of a list of names in JSON; each one's position is its row in a snapshot."""
         self._built()
-        return np.fromiter(map(self._index.get, names, repeat(-1)), np.int64, len(names))
+        return self._table.find(listed)
 
     def snapshot(self, policy: Watching, now_ms: int) -> Snapshot:
         """What a policy is shown; valid until the next event."""
@@ -173,6 +173,7 @@ class State:
         resources = column_order({*given, *self._asked})
         self.names = tuple(self.nodes)
         self._index = {name: at for at, name in enumerate(self.names)}
+        self._table = Names(self.names)
         cluster = Cluster(
             resources=resources,
             capacity=rows_of(nodes, resources, "capacity").reshape(-1, len(resources)),

@@ -5,15 +5,19 @@ off; nobody else waits for it.
 """
 
 import asyncio
+import contextlib
 import json
 import ssl
+from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 #: The first line and the headers are no longer than this.
 _HEAD_BYTES = 32 << 10
+#: So long what a refused client still sends is passed over.
+_LINGER_S = 2.0
 _JSON = "application/json"
 
 
@@ -53,11 +57,23 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """An answer."""
+    """An answer, and what is done once it is sent."""
 
     status: int
     body: bytes
     kind: str = _JSON
+    then: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Head:
+    """The first line and the headers that matter; ``expects``: the client waits to send."""
+
+    method: str
+    target: str
+    length: int
+    keep: bool
+    expects: bool
 
 
 def refusal(status: int, why: str) -> Response:
@@ -84,18 +100,17 @@ class Web:
 
     def __init__(self, handle: Callable[[Request], Response], limits: Limits) -> None:
         self.handle, self.limits = handle, limits
-        self.clients: set[_Client] = set()
+        self.clients: set[asyncio.Task[None]] = set()
         self.buffered_bytes = 0
         self.stopping = False
-        self.refused = 0
+        self._idle: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Listen; the port, which is a free one for 0."""
-        loop = asyncio.get_running_loop()
         waits: dict[str, Any] = {"ssl_handshake_timeout": self.limits.request_s} if tls else {}
-        self._server = await loop.create_server(
-            lambda: _Client(self), host, port, ssl=tls, backlog=2048, **waits
+        self._server = await asyncio.start_server(
+            self._client, host, port, ssl=tls, backlog=2048, limit=_HEAD_BYTES, **waits
         )
         return int(self._server.sockets[0].getsockname()[1])
 
@@ -104,171 +119,128 @@ class Web:
         self.stopping = True
         if self._server is not None:
             self._server.close()
-        for client in tuple(self.clients):
-            client.end_if_idle()
-        end = asyncio.get_running_loop().time() + grace_s
-        while self.clients and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110 - once
-            await asyncio.sleep(0.02)
-        for client in tuple(self.clients):
-            client.abort()
+        for one in self._idle:
+            one.cancel()
+        if self.clients:
+            _, late = await asyncio.wait(self.clients, timeout=grace_s)
+            for one in late:
+                one.cancel()
 
-
-class _Client(asyncio.Protocol):
-    """One connection: its requests one after the other."""
-
-    def __init__(self, web: Web) -> None:
-        self._web = web
-        self._transport: asyncio.Transport | None = None
-        self._buffer = bytearray()
-        self._head: tuple[str, str, int, bool] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._closing = self._paused = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        crowded = len(self._web.clients) >= self._web.limits.clients
-        self._web.clients.add(self)
-        self._wait(self._web.limits.idle_s)
-        if crowded:
-            self._refuse(_RefusedError(503, "too many connections"))
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - as it is called
-        self._web.clients.discard(self)
-        self._clear()
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def data_received(self, data: bytes) -> None:
-        if self._closing:
+    async def _client(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """One connection: its requests one after the other."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - this runs in one
+        if len(self.clients) >= self.limits.clients:
+            _send(writer, refusal(503, "too many connections"), keep=False)
+            writer.close()
             return
-        if not self._buffer:
-            self._wait(self._web.limits.request_s)
-        self._buffer += data
-        self._web.buffered_bytes += len(data)
-        self._go_on()
-
-    def eof_received(self) -> bool:
-        """A client that closed its side still gets the answers to whole requests."""
-        self._closing = True
-        return bool(self._paused)
-
-    def pause_writing(self) -> None:
-        """The client does not take its answers: it has so long to do so, and sends no more."""
-        self._paused = True
-        self._reading(on=False)
-        self._wait(self._web.limits.request_s)
-
-    def resume_writing(self) -> None:
-        self._paused = False
-        self._reading(on=True)
-        self._wait(self._web.limits.request_s if self._buffer else self._web.limits.idle_s)
-        self._go_on()
-
-    def end_if_idle(self) -> None:
-        """Close a connection on which nothing has begun."""
-        if not self._buffer and not self._paused and self._transport is not None:
-            self._transport.close()
-
-    def abort(self) -> None:
-        """Cut it off."""
-        if self._transport is not None:
-            self._transport.abort()
-
-    def _go_on(self) -> None:
-        """Answer the requests that have come whole."""
+        self.clients.add(task)
         try:
-            while self._buffer and not self._paused:
-                request = self._next()
-                if request is None:
-                    return
-                self._answer(request)
+            while await self._request(task, reader, writer):
+                pass
+            writer.close()
+            async with asyncio.timeout(self.limits.request_s):
+                await writer.wait_closed()
         except _RefusedError as error:
-            self._refuse(error)
+            await self._refuse(reader, writer, error)
+        except (TimeoutError, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            self.clients.discard(task)
+            writer.transport.abort()
 
-    def _next(self) -> Request | None:
-        """The request at the front; None as long as it is not whole."""
-        if self._head is None:
-            end = self._buffer.find(b"\r\n\r\n", 0, _HEAD_BYTES)
-            if end < 0:
-                if len(self._buffer) >= _HEAD_BYTES:
-                    raise _RefusedError(431, "the headers are too long")
+    async def _request(
+        self, task: asyncio.Task[None], reader: StreamReader, writer: StreamWriter
+    ) -> bool:
+        """Take a request and answer it; whether another one may follow."""
+        self._idle.add(task)
+        try:
+            async with asyncio.timeout(self.limits.idle_s):
+                first = await reader.read(1)
+        finally:
+            self._idle.discard(task)
+        async with asyncio.timeout(self.limits.request_s):
+            text = await _read_head(first, reader)
+            head = None if text is None else _parsed(text)
+            body = None if head is None else await self._body(head, reader, writer)
+        if head is None or body is None:
+            return False
+        answer = self.handle(Request(method=head.method, target=head.target, body=body))
+        keep = head.keep and not self.stopping
+        _send(writer, answer, keep=keep, with_body=head.method != "HEAD")
+        answer.then()
+        async with asyncio.timeout(self.limits.request_s):
+            await writer.drain()
+        return keep
+
+    async def _body(self, head: _Head, reader: StreamReader, writer: StreamWriter) -> bytes | None:
+        """The body; None where the client left before its end."""
+        most = self.limits.body_bytes
+        if head.length > most:
+            raise _RefusedError(413, f"the body has {head.length} bytes, at most {most} are taken")
+        if head.expects:
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        pieces, left = [], head.length
+        try:
+            while left:
+                piece = await reader.read(left)
+                if not piece:
+                    return None
+                pieces.append(piece)
+                left -= len(piece)
+                self.buffered_bytes += len(piece)
+                if left and self.buffered_bytes > self.limits.together_bytes:
+                    raise _RefusedError(503, "too many requests are coming in")
+        finally:
+            self.buffered_bytes -= head.length - left
+        return b"".join(pieces)
+
+    async def _refuse(
+        self, reader: StreamReader, writer: StreamWriter, error: _RefusedError
+    ) -> None:
+        """Say why, and pass over what the client still sends, so that the answer reaches it."""
+        _send(writer, refusal(error.status, str(error)), keep=False)
+        with contextlib.suppress(TimeoutError, ConnectionError, NotImplementedError):
+            async with asyncio.timeout(min(self.limits.request_s, _LINGER_S)):
+                writer.write_eof()
+                while await reader.read(_HEAD_BYTES):
+                    pass
+
+
+def _send(writer: StreamWriter, answer: Response, *, keep: bool, with_body: bool = True) -> None:
+    reason = HTTPStatus(answer.status).phrase
+    head = (
+        f"HTTP/1.1 {answer.status} {reason}\r\nContent-Type: {answer.kind}\r\n"
+        f"Content-Length: {len(answer.body)}\r\n"
+        f"Connection: {'keep-alive' if keep else 'close'}\r\n\r\n"
+    ).encode()
+    writer.write(head + answer.body if with_body else head)
+
+
+async def _read_head(first: bytes, reader: StreamReader) -> bytes | None:
+    """The head of a request after its first byte; None where the client left before its end."""
+    head = b""
+    try:
+        while (line := first + await reader.readline()) != b"\r\n":
+            if not line.endswith(b"\n"):
                 return None
-            head = bytes(self._buffer[:end])
-            self._drop(end + 4)
-            method, target, length, keep, expects = _read_head(head)
-            if length > self._web.limits.body_bytes:
-                raise _RefusedError(
-                    413,
-                    f"the body has {length} bytes, at most {self._web.limits.body_bytes} are taken",
-                )
-            self._head = method, target, length, keep
-            if expects and len(self._buffer) < length and self._transport is not None:
-                self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        method, target, length, _ = self._head
-        if len(self._buffer) < length:
-            if self._web.buffered_bytes > self._web.limits.together_bytes:
-                raise _RefusedError(503, "too many requests are coming in")
-            return None
-        body = bytes(self._buffer[:length])
-        self._drop(length)
-        return Request(method=method, target=target, body=body)
-
-    def _answer(self, request: Request) -> None:
-        keep = bool(self._head and self._head[3]) and not self._web.stopping
-        self._head = None
-        self._send(self._web.handle(request), keep=keep, with_body=request.method != "HEAD")
-        if not keep:
-            self._closing = True
-            self._clear()
-        elif not self._paused:
-            waits = self._web.limits
-            self._wait(waits.request_s if self._buffer else waits.idle_s)
-
-    def _refuse(self, error: _RefusedError) -> None:
-        self._web.refused += 1
-        self._closing = True
-        self._clear()
-        self._send(refusal(error.status, str(error)), keep=False)
-
-    def _send(self, answer: Response, *, keep: bool, with_body: bool = True) -> None:
-        if self._transport is None or self._transport.is_closing():
-            return
-        reason = HTTPStatus(answer.status).phrase
-        head = (
-            f"HTTP/1.1 {answer.status} {reason}\r\nContent-Type: {answer.kind}\r\n"
-            f"Content-Length: {len(answer.body)}\r\n"
-            f"Connection: {'keep-alive' if keep else 'close'}\r\n\r\n"
-        ).encode()
-        self._transport.write(head + answer.body if with_body else head)
-        if not keep:
-            self._wait(self._web.limits.request_s)
-            self._transport.close()
-
-    def _wait(self, seconds: float) -> None:
-        """Cut the client off unless it comes further within so long."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(seconds, self.abort)
-
-    def _reading(self, *, on: bool) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading() if on else self._transport.pause_reading()
-
-    def _drop(self, count: int) -> None:
-        del self._buffer[:count]
-        self._web.buffered_bytes -= count
-
-    def _clear(self) -> None:
-        self._drop(len(self._buffer))
+            head, first = head + line, b""
+            if len(head) > _HEAD_BYTES:
+                break
+        else:
+            return head
+    except ValueError:  # a line is longer than the limit
+        pass
+    raise _RefusedError(431, "the headers are too long")
 
 
-def _read_head(head: bytes) -> tuple[str, str, int, bool, bool]:
-    """Method, target, length of the body, whether the connection stays, whether it waits to send.
+def _parsed(head: bytes) -> _Head:
+    """What a head says.
 
     Raises _RefusedError for what is no request, and for a body whose length is not stated.
     """
     try:
-        first, *lines = head.decode("latin-1").split("\r\n")
+        first, *lines = head.decode("latin-1").removesuffix("\r\n").split("\r\n")
         method, target, version = first.split(" ")
     except ValueError:
         raise _RefusedError(400, "the first line is no request") from None
@@ -294,4 +266,10 @@ def _read_head(head: bytes) -> tuple[str, str, int, bool, bool]:
         raise _RefusedError(400, "Content-Length is no number")
     wanted = headers.get("connection", "keep-alive" if version == "HTTP/1.1" else "close").lower()
     expects = headers.get("expect", "").lower() == "100-continue"
-    return method, target, int(length), "close" not in wanted, expects
+    return _Head(
+        method=method,
+        target=target,
+        length=int(length),
+        keep="close" not in wanted,
+        expects=expects,
+    )
