@@ -1,14 +1,14 @@
-"""Every released source on small files of its own: rows, rejects and what is counted as missing.
+"""Every source on small files of its own: rows, rejects and what is counted as missing.
 
-``released/SOURCE/CASE`` holds the files of a case; ``expected.txt`` what they become.
-TRACEKIT_APPROVE=1 (``make approve``) takes what they become today as expected.
+``released/SOURCE/CASE`` and ``own/SOURCE/CASE`` hold the files of a case, ``expected.txt`` what
+they become. TRACEKIT_APPROVE=1 (``make approve``) takes what they become today as expected.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,55 +18,62 @@ import pytest
 from tracekit.base.errors import TracekitError
 from tracekit.intake.read.by_reader import ReaderFile
 from tracekit.intake.read.coded import CodedRows
-from tracekit.intake.read.discover import TraceFile, identify
+from tracekit.intake.read.discover import TraceFile, discover
 from tracekit.intake.read.plan import key_kinds, kind_of
-from tracekit.intake.sources import ClusterMatch, ClusterSource, all_sources, is_published
+from tracekit.intake.sources import ClusterMatch, ClusterSource, all_sources
 from tracekit.store.tables import all_tables
 
-CASES = Path(__file__).with_name("released")
-EXPECTED = "expected.txt"
+HERE = Path(__file__).parent
+CASES = sorted(case.parent for case in HERE.glob("*/*/*/expected.txt"))
 
 
-@pytest.mark.parametrize(
-    "case", sorted(CASES.glob("*/*/")), ids=lambda case: f"{case.parent.name}/{case.name}"
-)
+@pytest.fixture
+def _elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine in New York: a time without a zone is UTC wherever it is read."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.parametrize("case", CASES, ids=[str(case.relative_to(HERE)) for case in CASES])
 def test_files_become_the_rows_and_rejects_that_are_expected(case: Path, tmp_path: Path) -> None:
-    found = "".join(_told(case, tmp_path))
-    approved = case / EXPECTED
+    found = "".join(_shown(case, tmp_path))
+    approved = case / "expected.txt"
     if os.environ.get("TRACEKIT_APPROVE"):
         approved.write_text(found)
     assert found == approved.read_text()
 
 
-def test_every_kind_of_file_of_every_released_source_has_a_case() -> None:
+def test_every_kind_of_file_of_every_source_has_a_case() -> None:
     wanted = {
         (name, file.word)
         for name, source in all_sources().items()
-        if isinstance(source, ClusterSource) and is_published(name)
+        if isinstance(source, ClusterSource)
         for file in source.files
     }
-    there = {(case.parent.name, word) for case in CASES.glob("*/*/") for word, _, _ in _files(case)}
-    assert wanted <= there
+    seen = {(file.match.source.name, word) for case in CASES for word, file in _files(case)}
+    assert wanted <= seen
 
 
-def _files(case: Path) -> list[tuple[str, TraceFile, str]]:
-    """The word, the file and the name of each file of a case that its source reads."""
-    files = [
-        identify(path, path.name, case.parent.name)
-        for path in sorted(case.iterdir())
-        if path.name != EXPECTED
-    ]
-    words = [one.match.file.word for one in files if isinstance(one.match, ClusterMatch)]
-    beside = tuple((word, one.path, one.name) for word, one in zip(words, files, strict=True))
-    return [
-        (word, replace(one, beside=beside), one.name)
-        for word, one in zip(words, files, strict=True)
-    ]
+def _files(case: Path) -> list[tuple[str, TraceFile]]:
+    """The word and the file of each file of a case that a source reads by code."""
+    release = case.parent.name if case.is_relative_to(HERE / "released") else "auto"
+    try:
+        files = discover(case, release=release).files
+    except TracekitError:
+        return []
+    return [(one.match.file.word, one) for one in files if isinstance(one.match, ClusterMatch)]
 
 
-def _told(case: Path, aside: Path) -> Iterator[str]:
-    for word, file, name in _files(case):
-        yield f"# {name}: {word}\n"
+def _shown(case: Path, aside: Path) -> Iterator[str]:
+    files = _files(case)
+    if not files:
+        yield "refused as a whole\n"
+    for word, file in files:
+        yield f"# {file.name}: {word}\n"
         reader = ReaderFile(file, aside)
         try:
             blocks = list(reader.blocks(lambda _: None))
@@ -76,8 +83,8 @@ def _told(case: Path, aside: Path) -> Iterator[str]:
         for table in sorted(reader.keys):
             frame = _frame(reader, table, [one for of, one in blocks if of == table])
             if frame.height:
-                there = [one.name for one in frame if one.null_count() < frame.height]
-                yield f"## {table}\n{frame.select(there).write_csv()}"
+                filled = [one.name for one in frame if one.null_count() < frame.height]
+                yield f"## {table}\n{frame.select(filled).write_csv()}"
             for (column, spelling), rows in sorted(reader.counts[table].missing.items()):
                 yield f"## {table}: {column} is {spelling!r} in {rows} rows\n"
         rejects = sorted(

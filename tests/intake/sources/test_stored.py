@@ -1,0 +1,83 @@
+"""Folders that are ingested one after another: rows, rejects, doubts, and what a replay takes.
+
+``stored/CASE/1``, ``2``, ... are the folders of a case, ``expected.txt`` what becomes of them; a
+file of ``2`` lies beside those of ``1`` where the case has ``beside`` in its name.
+TRACEKIT_APPROVE=1 (``make approve``) takes what they become today as expected.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cluster_support import workload
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact
+from tracekit.intake.ingest import ingest
+from tracekit.store.doubts import doubts
+from tracekit.store.folder import Store, open_store
+from tracekit.store.query import Database
+from tracekit.store.tables import all_tables
+from tracekit.store.views import read
+
+CASES = sorted(case.parent for case in Path(__file__).parent.glob("stored/*/expected.txt"))
+_REJECTS = 'SELECT "table", source_file, line, "column" FROM reject ORDER BY ALL'
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_folders_become_the_store_that_is_expected(case: Path, tmp_path: Path) -> None:
+    found = "".join(_shown(case, tmp_path))
+    approved = case / "expected.txt"
+    if os.environ.get("TRACEKIT_APPROVE"):
+        approved.write_text(found)
+    assert found == approved.read_text()
+
+
+def _shown(case: Path, aside: Path) -> Iterator[str]:
+    said: tuple[Fact, ...] = ()
+    for turn in sorted(one for one in case.iterdir() if one.is_dir()):
+        folder = turn
+        if "beside" in case.name:
+            folder = shutil.copytree(turn, aside / "all", dirs_exist_ok=True)
+        try:
+            said = ingest(folder, aside / "store", max_rejects_fraction=1.0).doubts
+        except TracekitError as error:
+            yield f"# {turn.name} is refused: exit code {error.exit_code}\n"
+            said = ()
+    if (aside / "store").exists():
+        store = open_store(aside / "store")
+        yield from _stored(store)
+        for one in said or doubts(store):
+            about = json.dumps(dict(one.about), sort_keys=True, default=str)
+            yield f"## doubt {one.because}: {one.subject}, {one.value}, {about}\n"
+        yield from _replayed(store)
+
+
+def _stored(store: Store) -> Iterator[str]:
+    for table in all_tables():
+        frame = read(store, table)
+        filled = [one.name for one in frame if one.null_count() < frame.height]
+        if filled:
+            yield f"## {table}\n{frame.select(filled).sort(filled).write_csv()}"
+    with Database(store) as database:
+        rejects = database.frame(_REJECTS)
+    yield f"## rejects\n{rejects.write_csv()}" if rejects.height else ""
+
+
+def _replayed(store: Store) -> Iterator[str]:
+    try:
+        load = workload(store)
+    except TracekitError:
+        yield "## not replayed\n"
+        return
+    yield f"## replayed{'' if load.constraints is None else ' under constraints'}\n"
+    closed = [False] * load.nodes if load.cordoned is None else load.cordoned.tolist()
+    for node, sizes, shut in zip(load.node_ids, load.capacity.tolist(), closed, strict=True):
+        yield f"{node}: {sizes}{', cordoned' if shut else ''}\n"
+    for container, asked in zip(load.container_ids, load.request.tolist(), strict=True):
+        yield f"{container}: {asked}\n"
