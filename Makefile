@@ -39,7 +39,7 @@ test-all: $(VENV)/.dev ## run every test, the slow ones too
 	$(BIN)/python -m pytest -n $(TESTERS)
 
 approve: $(VENV)/.dev ## take the pages and summaries of today as the approved ones
-	TRACEKIT_APPROVE=1 $(BIN)/python -m pytest -q tests/intake/sources/test_contract.py tests/report/test_first_page.py tests/report/test_terminal.py
+	TRACEKIT_APPROVE=1 $(BIN)/python -m pytest -q tests/intake/sources/test_contract.py tests/intake/sources/test_stored.py tests/report/test_first_page.py tests/report/test_terminal.py
 
 fuzz: $(VENV)/.dev ## 10,000 damaged inputs; calls, syncs, power and memory failing in turn; any order of events
 	$(BIN)/python tests/support/harness.py
