@@ -6,13 +6,13 @@ import dataclasses
 
 import numpy as np
 import polars as pl
-from constraint_support import broken_rules
+from constraint_support import broken
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
+from tracekit.cluster.constraints.rules import sharing
 from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import all_policies
 from tracekit.replay.runs.run import choose_policies, replay
@@ -30,9 +30,9 @@ rows = some.lists(
 
 
 def limited(load: Workload, found: list[tuple[int, int, int]]) -> Workload:
-    limits = AntiAffinity(services=SERVICES, rules=np.array(found, np.int64).reshape(-1, 3))
-    sharing = Sharing.of(limits, load.services)
-    return dataclasses.replace(load, constraints=Constraints(parts=(sharing,)))
+    service = np.array([SERVICES.index(name) if name in SERVICES else -1 for name in load.services])
+    limits = sharing(service, np.array(found, np.int64).reshape(-1, 3), load.nodes)
+    return dataclasses.replace(load, constraints=Constraints(parts=(limits,)))
 
 
 def placed(load: Workload, policy: str) -> pl.DataFrame:
@@ -52,11 +52,10 @@ def test_no_rule_is_ever_broken(
     node = np.array([where.get(name, -1) for name in rows_of["node"]])
     since = np.array([-1 if at is None else at for at in rows_of["time_ms"]])
     assert load.constraints is not None
-    (sharing,) = load.constraints.parts
-    assert isinstance(sharing, Sharing)
+    (part,) = load.constraints.parts
     for now in sorted({*since.tolist()} - {-1}):
         there = (since >= 0) & (since <= now) & (now < load.departure_ms)
-        assert broken_rules(sharing.limits, sharing.service, np.where(there, node, -1)) == 0
+        assert not broken(part, node, np.flatnonzero(there & (node >= 0)).tolist())
 
 
 def test_a_closed_node_is_passed_over_until_its_holder_leaves() -> None:

@@ -11,17 +11,18 @@ import pytest
 from constraint_support import constrained
 from replay_support import Row, workload
 
+from tracekit.base.arrays import IntArray
 from tracekit.base.facts import remark
 from tracekit.cluster.calls import CallWeights
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
+from tracekit.cluster.constraints.rules import sharing
 from tracekit.cluster.gangs import with_gangs
 from tracekit.cluster.shared import shared
 from tracekit.cluster.workload import Workload
 
 ROWS: list[Row] = [(at * 10, 90_000, 5 + at, 3, at % 4) for at in range(1200)]
 LOAD = workload([(100, 100)] * 40, ROWS, steps=40)
-RULES = AntiAffinity(services=("s0", "s1"), rules=np.array([[0, 1, 2]]))
+RULES = np.array([[0, 1, 2]])
 CALLS = CallWeights(
     kind=np.arange(1200) % 3,
     offsets=np.array([0, 1, 2, 2]),
@@ -33,18 +34,15 @@ CALLS = CallWeights(
 REMARKS = (remark("unpriced", 3, "nodes", of=40), remark("fit_proxy"))
 
 
-def ruled(limits: AntiAffinity) -> Constraints:
-    return Constraints(parts=(Sharing.of(limits, LOAD.services),))
+def ruled(limits: IntArray) -> Constraints:
+    return Constraints(parts=(sharing(np.arange(1200) % 3 - 1, limits, LOAD.nodes),))
 
 
 CASES = {
     "plain": LOAD,
     "rules": dataclasses.replace(LOAD, constraints=ruled(RULES), assumptions={"a": 1.5, "b": "c"}),
     "calls": dataclasses.replace(LOAD, calls=CALLS, facts={"rows_stray": 3}, remarks=REMARKS),
-    "no rule": dataclasses.replace(
-        LOAD,
-        constraints=ruled(AntiAffinity(services=(), rules=np.empty((0, 3), dtype=np.int64))),
-    ),
+    "no rule": dataclasses.replace(LOAD, constraints=ruled(np.empty((0, 3), dtype=np.int64))),
     **{f"constrained {seed}": constrained(LOAD, np.random.default_rng(seed)) for seed in (1, 2)},
     "ganged": with_gangs(
         dataclasses.replace(

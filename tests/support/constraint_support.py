@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter, defaultdict
 
 import numpy as np
 
 from tracekit.base.arrays import IntArray
-from tracekit.cluster.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
 from tracekit.cluster.constraints.allowed import Allowed
-from tracekit.cluster.constraints.by_domain import Apart, Together
+from tracekit.cluster.constraints.build_among import classes_of
 from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.relation import Related, Relation
-from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
+from tracekit.cluster.constraints.rules import Bound, Rules, apart, sharing, together
 from tracekit.cluster.workload import Workload
 
 
 def drawn(load: Workload, rng: np.random.Generator) -> list[Constraint]:
     """One constraint of each kind."""
     count, nodes = load.containers, load.nodes
-    limits = AntiAffinity(
-        services=("s0", "s1", "s2"), rules=rng.integers(0, 3, (int(rng.integers(1, 4)), 3))
+    service = np.array(
+        [int(name[1:]) if name in ("s0", "s1", "s2") else -1 for name in load.services]
     )
+    limits = rng.integers(0, 3, (int(rng.integers(1, 4)), 3))
     half = load.capacity[:, :2] // 2
     return [
-        Sharing.of(limits, load.services),
+        sharing(service, limits, nodes),
         Allowed(label="selector", of=rng.integers(-1, 2, count), mask=rng.random((2, nodes)) < 0.7),
-        Apart(by="zone", group=rng.integers(-1, 3, count), domain=rng.integers(-1, 3, nodes),
+        apart(by="zone", group=rng.integers(-1, 3, count), domain=rng.integers(-1, 3, nodes),
               most=rng.integers(1, 4, 3)),
-        Apart(by="node", group=rng.integers(-1, 2, count), domain=np.arange(nodes),
+        apart(by="node", group=rng.integers(-1, 2, count), domain=np.arange(nodes),
               most=np.array([1, 2])),
-        Together(by="rack", group=rng.integers(-1, 4, count), domain=rng.integers(-1, 2, nodes)),
+        together(by="rack", group=rng.integers(-1, 4, count), domain=rng.integers(-1, 2, nodes)),
         Cells(capacity=np.stack([half, load.capacity[:, :2] - half], axis=1),
               request=load.request[:, :2], numa_cells=rng.integers(0, 3, count)),
     ]  # fmt: skip
@@ -42,22 +40,30 @@ def drawn(load: Workload, rng: np.random.Generator) -> list[Constraint]:
 def among(load: Workload, rng: np.random.Generator) -> list[Constraint]:
     """One constraint of each kind that speaks of other containers."""
     domain = np.stack([np.arange(load.nodes), rng.integers(-1, 3, load.nodes)])
-    skew = rng.integers(1, 3, 2)
+    skew = int(rng.integers(1, 3))
+    one, other = rng.integers(0, 2, 2).tolist()
+    made: list[tuple[str, Bound, int, list[list[int]]]] = [
+        ("anti-affinity", "most", 2, [[0, one, one, 0, 0], [1, other, other, 0, 0]]),
+        ("affinity", "least", 1, [[0, 0, 0, 1, 0], [0, 1, 1, 1, 0], [1, 1, 1, 1, 0]]),
+        ("spread", "even", 2, [[0, 0, 0, skew, skew], [1, 1, 1, skew, skew]]),
+    ]
     return [
-        PodAntiAffinity(label="anti-affinity", related=_related(load, rng, 2),
-                        by=rng.integers(0, 2, 2), domain=domain),
-        PodAffinity(related=_related(load, rng, 1), terms=Relation.of([[0, 1], [1]]),
-                    domain=domain),
-        Spread(related=_related(load, rng, 2), skew=skew, least=skew, by=np.array([0, 1]),
-               counted_by=np.array([0, 1]), domain=domain),
-    ]  # fmt: skip
+        _rules(load, rng, label, bound, most, np.array(table), domain)
+        for label, bound, most, table in made
+    ]
 
 
-def _related(load: Workload, rng: np.random.Generator, most: int) -> Related:
+def _rules(
+    load: Workload, rng: np.random.Generator, label: str, bound: Bound, most: int,
+    table: IntArray, domain: IntArray,
+) -> Rules:  # fmt: skip
     """Who states some of two rules, and whom they mean."""
     rows = [tuple(range(most)), (1,), (0,), ()]
     one, other = rng.integers(-1, 4, load.containers), rng.integers(0, 4, load.containers)
-    return Related.join(one, rows, other, [(0, 1), *rows[1:]])
+    of, states, meant = classes_of(one, rows, other, [(0, 1), *rows[1:]])
+    return Rules(
+        label=label, bound=bound, of=of, states=states, meant=meant, table=table, domain=domain
+    )
 
 
 def constrained(load: Workload, rng: np.random.Generator) -> Workload:
@@ -82,47 +88,23 @@ def constrained(load: Workload, rng: np.random.Generator) -> Workload:
 def broken(part: Constraint, node: IntArray, there: list[int]) -> bool:
     """Whether containers that run where ``node`` says break a constraint, counted anew.
 
-    Cells are not judged: who got which is not told.
+    Cells are not judged: who got which is not told. Who leaves may break affinity and spread.
     """
     where = {index: int(node[index]) for index in there}
     if isinstance(part, Allowed):
         return any(part.of[i] >= 0 and not part.mask[part.of[i], at] for i, at in where.items())
-    if isinstance(part, Apart | Together):
-        groups = Counter(
-            (int(part.group[i]), int(part.domain[at]))
-            for i, at in where.items()
-            if part.group[i] >= 0
-        )
-        if isinstance(part, Apart):
-            return any(n > part.most[g] for (g, domain), n in groups.items() if domain >= 0)
-        return (
-            any(domain < 0 for _, domain in groups)
-            or max(Counter(g for g, _ in groups).values(), default=0) > 1
-        )
-    if isinstance(part, Sharing):
-        running = np.full(len(node), -1)
-        running[there] = node[there]
-        return broken_rules(part.limits, part.service, running) > 0
+    if not isinstance(part, Rules) or part.label in ("affinity", "spread"):
+        return False
+    pairs = [set(map(tuple, side.tolist())) for side in (part.states, part.meant)]
+    for rule, by, _, count, _ in part.table.tolist():
+        states, meant = ([i for i in there if (part.of[i], rule) in side] for side in pairs)
+        domain = {index: part.domain[by, at] for index, at in where.items()}
+        for one in states:
+            beside = [other for other in meant if other != one]
+            near = sum(domain[other] == domain[one] for other in beside)
+            if part.bound == "most" and domain[one] >= 0 and near > count:
+                return True
+            alone = one in meant and not beside
+            if part.bound == "least" and (domain[one] < 0 or (near < count and not alone)):
+                return True
     return False
-
-
-def broken_rules(limits: AntiAffinity, service: IntArray, node: IntArray) -> int:
-    """How many (node, rule) pairs a placement breaks; containers without node (-1) count nowhere.
-
-    Parameters
-    ----------
-    service, node : int64, shape (containers,)
-    """
-    there: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    for one, where in zip(service.tolist(), node.tolist(), strict=True):
-        if where >= 0:
-            there[where][one] += 1
-    guests: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for holder, guest, most in limits.rules.tolist():
-        guests[holder].append((guest, most + (holder == guest)))
-    return sum(
-        count[guest] > allowed
-        for count in there.values()
-        for holder in list(count)
-        for guest, allowed in guests[holder]
-    )

@@ -21,14 +21,11 @@ from tracekit.base.facts import Fact
 from tracekit.base.opened import read_text
 from tracekit.cluster.budgets import Budgets
 from tracekit.cluster.calls import CallWeights
-from tracekit.cluster.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
 from tracekit.cluster.constraints.allowed import Allowed
-from tracekit.cluster.constraints.by_domain import Apart, Together
 from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.reasons import Reasons
-from tracekit.cluster.constraints.relation import Related, Relation
-from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
+from tracekit.cluster.constraints.rules import Rules
 from tracekit.cluster.constraints.written import Written
 from tracekit.cluster.declared import Ceiling
 from tracekit.cluster.doubt import SizeDoubt
@@ -45,17 +42,9 @@ _NESTED: dict[str, type[Any]] = {
         CallWeights,
         Ceiling,
         Constraints,
-        AntiAffinity,
-        Sharing,
         Allowed,
         Reasons,
-        Apart,
-        Together,
-        PodAffinity,
-        PodAntiAffinity,
-        Spread,
-        Related,
-        Relation,
+        Rules,
         Cells,
         NodeDomains,
         SizeDoubt,

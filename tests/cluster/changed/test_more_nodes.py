@@ -11,9 +11,9 @@ from replay_support import workload
 from tracekit.cluster.changed.more_nodes import like_nodes, open_to_some, with_more
 from tracekit.cluster.changed.pinned import requests_respected
 from tracekit.cluster.constraints.allowed import Allowed
-from tracekit.cluster.constraints.by_domain import Apart
 from tracekit.cluster.constraints.constraint import domains_on
 from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.rules import Rules, apart
 from tracekit.cluster.nodes import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
@@ -115,11 +115,11 @@ def test_a_further_node_is_a_domain_of_its_own_where_every_node_is(
 
 
 def test_members_that_keep_apart_find_room_on_further_nodes() -> None:
-    apart = Apart(by="node", group=np.array([0, 0, 0]), domain=np.array([0, 1]), most=np.array([1]))
+    rule = apart(by="node", group=np.array([0, 0, 0]), domain=np.array([0, 1]), most=np.array([1]))
     load = workload([(100, 100)] * 2, [(0, 9000, 1, 1)] * 3)
-    load = dataclasses.replace(load, constraints=Constraints(parts=(apart,)))
+    load = dataclasses.replace(load, constraints=Constraints(parts=(rule,)))
     made = with_more(load, np.array([0]))
     assert made.constraints is not None
     part = made.constraints.parts[0]
-    assert isinstance(part, Apart)
-    assert part.domain.tolist() == [0, 1, 2]
+    assert isinstance(part, Rules)
+    assert part.domain.tolist() == [[0, 1, 2]]

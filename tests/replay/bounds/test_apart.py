@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.cluster.constraints.by_domain import Apart
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.measures import apart_bounds, bound_steps
 
@@ -28,8 +28,8 @@ def _four(most: int, domain: list[int]) -> Workload:
     arrives = (0, 0, 1000, 1000)
     load = workload([(10, 10)] * 4, [(at, 10**9, 1, 1) for at in arrives], steps=2)
     group = np.zeros(4, np.int64)
-    apart = Apart(by="node", group=group, domain=np.array(domain), most=np.array([most]))
-    return _ruled(load, apart)
+    rule = apart(by="node", group=group, domain=np.array(domain), most=np.array([most]))
+    return _ruled(load, rule)
 
 
 @pytest.mark.parametrize(

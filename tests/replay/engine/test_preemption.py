@@ -13,8 +13,8 @@ from replay_support import Row, workload
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.budgets import Budgets
 from tracekit.cluster.circumstances import under
-from tracekit.cluster.constraints.by_domain import Apart
 from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
@@ -160,8 +160,8 @@ def test_at_the_end_nobody_waits_who_could_evict(
 def test_groups_hold_when_somebody_is_evicted() -> None:
     """c2 may not join c0, and n1 is full of higher priority: so it takes the place of c0."""
     load = urgent([(0, 9000, 1, 0), (1, 9000, 6, 0), (1500, 9000, 1, 0)], [0, 9, 5], nodes=2)
-    apart = Apart(by="node", group=np.array([0, -1, 0]), domain=np.arange(2), most=np.array([1]))
-    load = dataclasses.replace(load, constraints=Constraints(parts=(apart,)))
+    rule = apart(by="node", group=np.array([0, -1, 0]), domain=np.arange(2), most=np.array([1]))
+    load = dataclasses.replace(load, constraints=Constraints(parts=(rule,)))
     outcome = run(load)
     assert outcome.taken_off.preempted.tolist() == [0]
     assert outcome.node[2] == 0

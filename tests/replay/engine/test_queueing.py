@@ -15,8 +15,8 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.changed.pinned import pinned_over_capacity, requests_respected
 from tracekit.cluster.constraints.allowed import Allowed
-from tracekit.cluster.constraints.by_domain import Apart
 from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
@@ -321,7 +321,7 @@ def test_the_constraint_that_closed_a_node_is_named() -> None:
     load = workload([(10, 10)] * 3, [(0, 9000, 4, 1), (1, 9000, 4, 1)])
     parts = (
         Allowed(label="taints", of=np.array([-1, 0]), mask=np.array([[True, False, True]])),
-        Apart(by="node", group=np.array([0, 0]), domain=np.arange(3), most=np.array([1])),
+        apart(by="node", group=np.array([0, 0]), domain=np.arange(3), most=np.array([1])),
     )
     load = dataclasses.replace(load, constraints=Constraints(parts=parts))
     found = explain(load, parse_entrant("first_fit"), "c1")
@@ -333,9 +333,9 @@ def test_the_constraint_that_closed_a_node_is_named() -> None:
 
 def test_a_run_says_how_many_were_constrained_and_pinned() -> None:
     load = workload([(10, 10)] * 2, [(0, 9000, 8, 1)] * 3)
-    apart = Apart(by="zone", group=np.array([0, -1, 0]), domain=np.arange(2), most=np.array([1]))
+    rule = apart(by="zone", group=np.array([0, -1, 0]), domain=np.arange(2), most=np.array([1]))
     load = dataclasses.replace(
-        load, constraints=Constraints(parts=(apart,)), pinned=np.array([1, 1, -1])
+        load, constraints=Constraints(parts=(rule,)), pinned=np.array([1, 1, -1])
     )
     facts = manifest_of(replay(load, [parse_entrant("first_fit")], seed=0))["workload"]["facts"]
     assert facts == {

@@ -15,9 +15,8 @@ from replay_support import Row, workload
 from tracekit.base import registry
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.constraints.allowed import Allowed
-from tracekit.cluster.constraints.by_domain import Apart
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
+from tracekit.cluster.constraints.rules import apart, sharing
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import all_policies
@@ -312,9 +311,9 @@ def test_scoring_every_node_equals_plain(load: Workload, policy: str) -> None:
 def test_rules_on_sharing_close_the_same_nodes(
     load: Workload, policy: str, rules: list[tuple[int, int, int]]
 ) -> None:
-    limits = AntiAffinity(services=("s0", "s1", "s2"), rules=np.array(rules, np.int64))
-    sharing = Sharing.of(limits, load.services)
-    check_same(dataclasses.replace(load, constraints=Constraints(parts=(sharing,))), policy)
+    service = np.array([int(name[1:]) for name in load.services])
+    limits = sharing(service, np.array(rules, np.int64), load.nodes)
+    check_same(dataclasses.replace(load, constraints=Constraints(parts=(limits,))), policy)
 
 
 #: Ways to move containers, none among them.
@@ -344,7 +343,7 @@ def test_stretches_of_one_selector_are_placed_as_one_by_one(
     classes = np.sort(rng.integers(-1, 2, load.containers))
     taints = rng.random((2, load.nodes)) < 0.6
     group = np.where(rng.random(load.containers) < 0.2, 0, -1)
-    apart = Apart(by="node", group=group, domain=np.arange(load.nodes), most=np.array([1]))
+    rule = apart(by="node", group=group, domain=np.arange(load.nodes), most=np.array([1]))
     selector = Allowed(label="selector", of=classes, mask=taints)
-    given_parts = (selector, apart) if rng.random() < 0.5 else (selector,)
+    given_parts = (selector, rule) if rng.random() < 0.5 else (selector,)
     check_same(dataclasses.replace(load, constraints=Constraints(parts=given_parts)), policy)

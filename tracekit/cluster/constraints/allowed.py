@@ -11,7 +11,7 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.constraints import documents
-from tracekit.cluster.constraints.constraint import Constraint, check_positions, everywhere
+from tracekit.cluster.constraints.constraint import Constraint, everywhere
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.labels import (
     UNSCHEDULABLE,
@@ -32,8 +32,6 @@ class Allowed(Constraint):
 
     Parameters
     ----------
-    label : str
-        What it is called where it closed a node: selector, taints.
     of : int64, shape (containers,)
         The class of each; -1 may run anywhere.
     mask : bool, shape (classes, nodes)
@@ -44,18 +42,9 @@ class Allowed(Constraint):
     fixed: ClassVar[bool] = True
     only_closes: ClassVar[bool] = True
 
-    label: str
     of: IntArray
     mask: BoolArray
     reasons: Reasons | None = None
-
-    def __post_init__(self) -> None:
-        check_positions(f"{self.label}: class of container", self.of, len(self.mask))
-
-    @property
-    def name(self) -> str:
-        """The given name."""
-        return self.label
 
     @property
     def kinds(self) -> IntArray:

@@ -14,12 +14,11 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.constraints.allowed import Suited
 from tracekit.cluster.constraints.build_among import among, not_among
-from tracekit.cluster.constraints.by_domain import Apart, Together
 from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.labels import Labels
-from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
+from tracekit.cluster.constraints.rules import Rules, apart, sharing, together
 
 #: Columns of ``Cells.capacity`` by resource, and what one unit is there.
 _CELL = {"cpu": (0, MILLI_PER_CORE), "memory": (1, 1)}
@@ -136,10 +135,9 @@ def constraints_of(
     parts: list[Constraint | None] = [
         suited.selectors(),
         suited.taints(),
-        *_apart(labels, containers),
-        *_together(labels, containers),
+        *_of_groups(labels, containers),
         *among(labels, nodes.height, containers, suited.selects, suited.bears),
-        _sharing(containers, rules),
+        _sharing(containers, rules, nodes.height),
         cells_of(nodes, cells, containers, request=request, capacity=capacity, whole=whole or {}),
     ]
     found = tuple(part for part in parts if part is not None)
@@ -167,26 +165,18 @@ def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
     return {f"containers_not_held_{what}": count for what, count in found.items()}
 
 
-def _apart(labels: Labels, containers: pl.DataFrame) -> list[Constraint]:
-    parts: list[Constraint] = []
+def _of_groups(labels: Labels, containers: pl.DataFrame) -> list[Rules]:
+    parts = []
     for by, group, rows in _groups(containers, "apart"):
-        if not labels.stated(by):
-            continue
         most = np.ones(int(group.max()) + 1, dtype=np.int64)
         if "apart_most" in containers.columns:
             stated = containers["apart_most"].fill_null(1).cast(pl.Int64).to_numpy()
             most[:] = np.iinfo(np.int64).max
             np.minimum.at(most, group[rows], stated[rows])
-        parts.append(Apart(by=by, group=group, domain=labels.domain(by), most=most))
+        parts += [apart(by, group, labels.domain(by), most)] if labels.stated(by) else []
+    for by, group, _ in _groups(containers, "together"):
+        parts += [together(by, group, labels.domain(by))] if labels.stated(by) else []
     return parts
-
-
-def _together(labels: Labels, containers: pl.DataFrame) -> list[Constraint]:
-    return [
-        Together(by=by, group=group, domain=labels.domain(by))
-        for by, group, _ in _groups(containers, "together")
-        if labels.stated(by)
-    ]
 
 
 def _groups(containers: pl.DataFrame, column: str) -> list[tuple[str, IntArray, IntArray]]:
@@ -214,16 +204,18 @@ def _groups(containers: pl.DataFrame, column: str) -> list[tuple[str, IntArray, 
     return found
 
 
-def _sharing(containers: pl.DataFrame, rules: pl.DataFrame | None) -> Sharing | None:
+def _sharing(containers: pl.DataFrame, rules: pl.DataFrame | None, nodes: int) -> Rules | None:
     if rules is None or not rules.height or "service" not in containers.columns:
         return None
-    services = tuple(
-        pl.concat([rules["holder"], rules["guest"]]).cast(pl.String).unique(maintain_order=True)
-    )
+    pairs = rules.select(pl.col("holder", "guest").cast(pl.String))
+    services = pl.concat(pairs.get_columns()).unique(maintain_order=True)
     position = {name: at for at, name in enumerate(services)}
-    rows = [
-        (position[str(holder)], position[str(guest)], int(most))
-        for holder, guest, most in rules.select("holder", "guest", "most").iter_rows()
+    limits = [
+        pairs[side].replace_strict(position, return_dtype=pl.Int64) for side in ("holder", "guest")
     ]
-    limits = AntiAffinity(services=services, rules=np.array(rows, dtype=np.int64).reshape(-1, 3))
-    return Sharing.of(limits, containers["service"].fill_null("").to_list())
+    of = containers["service"].replace_strict(position, default=-1, return_dtype=pl.Int64)
+    return sharing(
+        of.to_numpy(),
+        np.column_stack([*limits, rules["most"].cast(pl.Int64)]),
+        nodes,
+    )

@@ -1,9 +1,9 @@
 """Constraints out of what containers require of other containers, and out of ports of the host."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -11,8 +11,8 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.constants import HOSTNAME, ZONES
 from tracekit.cluster.constraints import documents
-from tracekit.cluster.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
 from tracekit.cluster.constraints.among import (
+    Kind,
     Port,
     Rule,
     Wearers,
@@ -21,11 +21,12 @@ from tracekit.cluster.constraints.among import (
     ports_of,
     rules_of,
 )
-from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.labels import Labels
-from tracekit.cluster.constraints.relation import Numbers, Related, Relation
+from tracekit.cluster.constraints.rules import Bound, Rules
 
 T = TypeVar("T")
+#: The numbers of some rules.
+Numbers = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,9 @@ class Stated:
     worn: IntArray
     wearers: Wearers
 
-    def related(self, states: Sequence[Numbers], whom: Sequence[Sequence[Whom]]) -> Related:
+    def classes(
+        self, states: Sequence[Numbers], whom: Sequence[Sequence[Whom]]
+    ) -> tuple[IntArray, IntArray, IntArray]:
         """Rules that each statement makes, and whom each rule means: who is all of those."""
         meant: defaultdict[int, list[int]] = defaultdict(list)
         for rule, those in enumerate(whom):
@@ -60,7 +63,38 @@ class Stated:
                 meant[at].append(rule)
         every = range(int(self.worn.max(initial=-1)) + 1)
         rows = [tuple(meant.get(at, ())) for at in every]
-        return Related.join(self.statement, states, self.worn, rows)
+        return classes_of(self.statement, states, self.worn, rows)
+
+
+def classes_of(
+    statement: IntArray, states: Sequence[Numbers], worn: IntArray, meant: Sequence[Numbers]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Classes out of what containers state and wear: ``of``, ``states`` and ``meant`` of Rules.
+
+    Parameters
+    ----------
+    statement, worn : int64, shape (containers,)
+        Positions in ``states`` and in ``meant``, the rules of each; a statement of -1 is none.
+    """
+    first, stated = _numbered([*states, ()], statement)
+    second, known = _numbered(meant, worn)
+    pairs, of = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+    rows = [(stated[one], known[other]) for one, other in pairs.T.tolist()]
+    kept = [at for at, row in enumerate(rows) if any(row)]
+    number = np.full(len(rows), -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    sides = (
+        [(of, rule) for of, at in enumerate(kept) for rule in rows[at][side]] for side in (0, 1)
+    )
+    one, other = (np.array(side, dtype=np.int64).reshape(-1, 2) for side in sides)
+    return number[of.reshape(-1)], one, other
+
+
+def _numbered(rows: Sequence[Numbers], of: IntArray) -> tuple[IntArray, list[Numbers]]:
+    """The number of the row of each, where equal rows have one number; and the distinct rows."""
+    known: dict[Numbers, int] = {}
+    number = np.array([known.setdefault(row, len(known)) for row in rows], dtype=np.int64)
+    return number[of], list(known)
 
 
 def stated_in(containers: pl.DataFrame) -> Stated | None:
@@ -143,9 +177,31 @@ class _Rows:
         return np.array(self._rows, dtype=np.int64).reshape(-1, self._nodes)
 
 
+class _Term(NamedTuple):
+    """A rule of a statement, by the rows of domains."""
+
+    whom: Whom
+    by: int
+    counted: int
+    most: int
+    domains: int
+
+
+#: What each kind of rule is called, and its bound.
+_KINDS: Mapping[Kind, tuple[str, Bound]] = {
+    "podAntiAffinity": ("anti-affinity", "most"),
+    "podAffinity": ("affinity", "least"),
+    "topologySpread": ("spread", "even"),
+}
+
+
+#: The count of those that state none: nobody beside, and at least one.
+_COUNT: Mapping[Kind, int] = {"podAntiAffinity": 0, "podAffinity": 1}
+
+
 def among(
     labels: Labels, nodes: int, containers: pl.DataFrame, selects: Suits, bears: Suits
-) -> list[Constraint]:
+) -> list[Rules]:
     """Affinity, anti-affinity, spread and ports, as far as any container states them.
 
     Parameters
@@ -155,15 +211,49 @@ def among(
     selects, bears : function(container) -> bool, shape (nodes,)
         The nodes that the selector of a container selects, and those whose taints it bears.
     """
-    parts: list[Constraint | None] = [_ports(containers, nodes)]
-    stated = stated_in(containers)
+    parts, stated = _ports(containers, nodes), stated_in(containers)
     if stated is not None:
-        parts += [
-            _anti_affinity(stated, labels, nodes),
-            _affinity(stated, labels, nodes),
-            _spread(stated, labels, nodes, selects, bears),
-        ]
-    return [part for part in parts if part is not None]
+        for kind in _KINDS:
+            parts += _of_kind(kind, stated, labels, _Rows(nodes), (selects, bears))
+    return parts
+
+
+def _of_kind(
+    kind: Kind, stated: Stated, labels: Labels, rows: _Rows, suits: tuple[Suits, Suits]
+) -> list[Rules]:
+    """The rules of one kind; all terms of affinity of a statement are one rule."""
+    known = _Numbering[tuple[_Term, ...]]()
+    states = []
+    for rules, first in zip(stated.rules, stated.first, strict=True):
+        mine = [one for one in rules if one.kind == kind and _is_stated(labels, one)]
+        terms = []
+        for rule in mine:
+            domain = domain_of(labels, rule.by)
+            by = counted = rows.at(rule.by, domain)
+            if kind == "topologySpread":
+                count = _counted(rule, [domain_of(labels, one.by) for one in mine], first, suits)
+                key = (rule.by, np.packbits(count).tobytes())
+                counted = rows.at(key, np.where(count, domain, -1))
+            terms.append(_Term(rule.whom, by, counted, _COUNT.get(kind, rule.skew), rule.least))
+        whole = kind == "podAffinity"
+        states.append(known.of(([tuple(terms)] if terms else []) if whole else zip(terms)))
+    if not known.things:
+        return []
+    whom = [[term.whom for term in terms] for terms in known.things]
+    of, stating, meant = stated.classes(states, whom)
+    label, bound = _KINDS[kind]
+    table = [(rule, *term[1:]) for rule, terms in enumerate(known.things) for term in terms]
+    return [
+        Rules(
+            label=label,
+            bound=bound,
+            table=np.array(table, dtype=np.int64),
+            domain=rows.array,
+            of=of,
+            states=stating,
+            meant=meant,
+        )
+    ]
 
 
 def not_among(labels: Labels, containers: pl.DataFrame) -> dict[str, int]:
@@ -179,81 +269,20 @@ def not_among(labels: Labels, containers: pl.DataFrame) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _anti_affinity(stated: Stated, labels: Labels, nodes: int) -> PodAntiAffinity | None:
-    rows, known = _Rows(nodes), _Numbering[tuple[str, Whom]]()
-    states = [
-        known.of((rule.by, rule.whom) for rule in rules if rule.kind == "podAntiAffinity"
-                 and _is_stated(labels, rule))
-        for rules in stated.rules
-    ]  # fmt: skip
-    if not known.things:
-        return None
-    by = [rows.at(key, domain_of(labels, key)) for key, _ in known.things]
-    return PodAntiAffinity(
-        label="anti-affinity",
-        related=stated.related(states, [[whom] for _, whom in known.things]),
-        by=np.array(by, dtype=np.int64),
-        domain=rows.array,
-    )
+def _counted(
+    rule: Rule, domains: Sequence[IntArray], container: int, suits: tuple[Suits, Suits]
+) -> BoolArray:
+    """The nodes in a domain of each rule that a container's selector selects, and so on."""
+    count = np.asarray((np.stack(domains) >= 0).all(axis=0))
+    selects, bears = suits
+    if rule.selector:
+        count &= selects(container)
+    if rule.taints:
+        count &= bears(container)
+    return count
 
 
-def _affinity(stated: Stated, labels: Labels, nodes: int) -> PodAffinity | None:
-    rows, known = _Rows(nodes), _Numbering[tuple[tuple[str, Whom], ...]]()
-    states = []
-    for rules in stated.rules:
-        terms = tuple(
-            (rule.by, rule.whom)
-            for rule in rules
-            if rule.kind == "podAffinity" and _is_stated(labels, rule)
-        )
-        states.append(known.of([terms] if terms else []))
-    if not known.things:
-        return None
-    by = [[rows.at(key, domain_of(labels, key)) for key, _ in terms] for terms in known.things]
-    return PodAffinity(
-        related=stated.related(states, [[whom for _, whom in terms] for terms in known.things]),
-        terms=Relation.of(by),
-        domain=rows.array,
-    )
-
-
-def _spread(
-    stated: Stated, labels: Labels, nodes: int, selects: Suits, bears: Suits
-) -> Spread | None:
-    rows, known = _Rows(nodes), _Numbering[tuple[Rule, int]]()
-    states = []
-    for rules, first in zip(stated.rules, stated.first, strict=True):
-        mine = [r for r in rules if r.kind == "topologySpread" and _is_stated(labels, r)]
-        counted = []
-        for rule in mine:
-            count = _counted([domain_of(labels, one.by) for one in mine])
-            if rule.selector:
-                count &= selects(first)
-            if rule.taints:
-                count &= bears(first)
-            domain = np.where(count, domain_of(labels, rule.by), -1)
-            key = (rule.by, np.packbits(count).tobytes())
-            counted.append((rule, rows.at(key, domain)))
-        states.append(known.of(counted))
-    if not known.things:
-        return None
-    by = [rows.at(rule.by, domain_of(labels, rule.by)) for rule, _ in known.things]
-    return Spread(
-        related=stated.related(states, [[rule.whom] for rule, _ in known.things]),
-        skew=np.array([rule.skew for rule, _ in known.things], dtype=np.int64),
-        least=np.array([rule.least for rule, _ in known.things], dtype=np.int64),
-        by=np.array(by, dtype=np.int64),
-        counted_by=np.array([row for _, row in known.things], dtype=np.int64),
-        domain=rows.array,
-    )
-
-
-def _counted(domains: Sequence[IntArray]) -> BoolArray:
-    """The nodes that are in a domain of each."""
-    return np.asarray((np.stack(domains) >= 0).all(axis=0))
-
-
-def _ports(containers: pl.DataFrame, nodes: int) -> PodAntiAffinity | None:
+def _ports(containers: pl.DataFrame, nodes: int) -> list[Rules]:
     """A container on a node keeps all others away whose ports clash with its own."""
     texts = texts_of(containers, "host_ports")
     known: dict[str, int] = {"": 0}
@@ -266,20 +295,24 @@ def _ports(containers: pl.DataFrame, nodes: int) -> PodAntiAffinity | None:
         of[at] = known[text]
     ports = sorted({port for some in found for port in some})
     if not ports:
-        return None
+        return []
     number = {port: at for at, port in enumerate(ports)}
     clashing = {port: [number[one] for one in ports if one.clashes(port)] for port in ports}
-    return PodAntiAffinity(
-        label="ports",
-        related=Related.join(
-            of,
-            [tuple(sorted(number[port] for port in some)) for some in found],
-            of,
-            [tuple(sorted({at for port in some for at in clashing[port]})) for some in found],
-        ),
-        by=np.zeros(len(ports), dtype=np.int64),
-        domain=np.arange(nodes, dtype=np.int64)[None],
-    )
+    states = [tuple(sorted(number[port] for port in some)) for some in found]
+    meant = [tuple(sorted({at for port in some for at in clashing[port]})) for some in found]
+    of, stating, meaning = classes_of(of, states, of, meant)
+    each = np.arange(len(ports))
+    return [
+        Rules(
+            label="ports",
+            bound="most",
+            table=np.column_stack([each, *np.zeros((4, len(ports)), dtype=np.int64)]),
+            domain=np.arange(nodes, dtype=np.int64)[None],
+            of=of,
+            states=stating,
+            meant=meaning,
+        )
+    ]
 
 
 class _Numbering(dict[T, int]):

@@ -40,6 +40,7 @@ class Cells(Constraint):
 
     only_closes: ClassVar[bool] = True
 
+    label: str = "NUMA cells"
     capacity: IntArray
     request: IntArray
     numa_cells: IntArray
@@ -51,11 +52,6 @@ class Cells(Constraint):
             raise TracekitError(
                 f"container {at} is bound to {self.numa_cells[at]} NUMA cells, expected 0 or more"
             )
-
-    @property
-    def name(self) -> str:
-        """Room in cells."""
-        return "NUMA cells"
 
     @property
     def kinds(self) -> IntArray:

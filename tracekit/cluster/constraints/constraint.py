@@ -7,7 +7,6 @@ from typing import ClassVar, Literal, Protocol, Self
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, IntArray
-from tracekit.base.errors import TracekitError
 
 #: Which cell of a node a container gets: the lowest number that fits, or the fullest that fits.
 CellChoice = Literal["first", "tight"]
@@ -47,6 +46,9 @@ class Constraint:
 
     Attributes
     ----------
+    label : str
+        What kind it is: selector, taints, apart, together, affinity, anti-affinity, spread, ports,
+        rules on sharing, NUMA cells.
     fixed : bool
         Whether the nodes open to a container are the same whoever runs where.
     only_closes : bool
@@ -56,10 +58,12 @@ class Constraint:
     fixed: ClassVar[bool] = False
     only_closes: ClassVar[bool] = False
 
+    label: str
+
     @property
     def name(self) -> str:
         """The constraint's name where it closed a node."""
-        raise NotImplementedError
+        return self.label
 
     @property
     def kinds(self) -> IntArray:
@@ -135,13 +139,3 @@ def domains_on(domain: IntArray, nodes: IntArray) -> IntArray:
     new = np.flatnonzero(again & (found >= 0))
     found[new] = domain.max(initial=-1) + 1 + np.arange(len(new))
     return found
-
-
-def check_positions(what: str, positions: IntArray, below: int) -> None:
-    """Raise TracekitError where a position is neither -1 nor one of those there are."""
-    wrong = (positions < -1) | (positions >= below)
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        raise TracekitError(
-            f"{what} {at} is {positions[at]}, expected -1 or a number below {below}"
-        )

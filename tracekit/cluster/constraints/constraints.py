@@ -39,11 +39,11 @@ class Constraints:
         return Constraints(parts=tuple(part.on(nodes) for part in self.parts))
 
     def without(self, lifted: frozenset[str]) -> Constraints | None:
-        """The constraints whose names do not begin with one of these words; None if none is left.
+        """The constraints of other labels; None if none is left.
 
         What is told of cells stays.
         """
-        kept = tuple(part for part in self.parts if part.name.split()[0] not in lifted)
+        kept = tuple(part for part in self.parts if part.label not in lifted)
         return Constraints(parts=kept) if kept else None
 
     def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:

@@ -8,9 +8,6 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.facts import Fact
 from tracekit.base.units import MILLI_PER_CORE
-from tracekit.cluster.constraints.by_domain import Apart, Together
-from tracekit.cluster.constraints.cells import Cells
-from tracekit.cluster.constraints.sharing import Sharing
 from tracekit.cluster.provenance import ASSUMED
 from tracekit.cluster.resources import BASE, PODS
 from tracekit.cluster.workload import UNKNOWN, Workload
@@ -67,10 +64,14 @@ def _known(values: Any, holds: Callable[[Any], Any]) -> Any:
     return () if values is None else holds(values)
 
 
-def _ruled(load: Workload, kinds: Any = object) -> BoolArray:
+#: Labels of the constraints that no cluster has.
+_OWN_RULES = frozenset({"apart", "together", "NUMA cells", "rules on sharing"})
+
+
+def _ruled(load: Workload, labels: frozenset[str] | None = None) -> BoolArray:
     none = np.zeros(load.containers, np.bool_)
     parts = () if load.constraints is None else load.constraints.parts
-    about = (part.about for part in parts if isinstance(part, kinds))
+    about = (part.about for part in parts if labels is None or part.label in labels)
     return np.asarray(np.any([none, *about], axis=0))
 
 
@@ -90,7 +91,7 @@ _HAVING: Mapping[str, Callable[[Workload], Any]] = {
     "priority": lambda load: _known(load.priority, lambda one: one != 0),
     "gangs": lambda load: _known(load.gang, lambda one: one >= 0),
     "rules": _ruled,
-    "own_rules": lambda load: _ruled(load, (Apart, Together, Cells, Sharing)),
+    "own_rules": lambda load: _ruled(load, _OWN_RULES),
     "budgets": lambda load: _known(load.budgets, lambda one: one.of[:, 0] >= 0),
     "groups": lambda load: [one != UNKNOWN for one in load.services],
     "departures": lambda load: load.departure_ms <= load.times_ms[-1],
