@@ -44,7 +44,7 @@ FOUND = fake(
     [
         (1, {"lra", "tbesk", "best_fit", "first_fit"}),
         (rule.LARGEST + 1, {"lra", "best_fit", "first_fit"}),
-        (rule.LARGEST_SCORED + 1, set()),
+        (rule.LARGEST_ONCE + 1, set()),
     ],
 )
 def test_those_go_on_that_may_be_better_or_need_fewer_nodes(

@@ -18,8 +18,9 @@ LOOKS = (1, 3)
 FEWEST_USED = 2
 #: Containers times nodes up to which policies go on that search, which take minutes an order.
 LARGEST = 200_000_000
-#: The same for those that score nodes: half a minute of a processor where it is the whole trace.
-LARGEST_SCORED = 2_000_000_000
+#: The same for those that score nodes: half a minute of a processor where it is the whole trace;
+#: and for counts of nodes: minutes, in one order of arrival.
+LARGEST_ONCE = 2_000_000_000
 
 
 def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[Entrant]:
@@ -42,7 +43,7 @@ def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[
     """
     size = run.workload.containers * run.workload.nodes
     quick = [one for one in going if not _slow(one)]
-    among = going if size <= LARGEST else quick if size <= LARGEST_SCORED else []
+    among = going if size <= LARGEST else quick if size <= LARGEST_ONCE else []
     replays = results(run)
     left = {str(one): one for one in among if not barred_for_good(replays, str(one))}
     by = next((one for one in COMPARED if one in replays.measures), "")

@@ -17,7 +17,7 @@ from pathlib import Path
 from tracekit.answer.counts import Case, Count, best, counts_of
 from tracekit.answer.decide import Choice, Evidence, choose, enough, to_count
 from tracekit.answer.fewest.study import shrink_cluster
-from tracekit.answer.followed import LARGEST
+from tracekit.answer.followed import LARGEST, LARGEST_ONCE
 from tracekit.answer.nodes import drain_facts, special_facts
 from tracekit.answer.production import ProductionUse, production_use
 from tracekit.answer.requests import facts_of_requests
@@ -38,8 +38,6 @@ from tracekit.store.folder import open_store
 FOLDERS = {"recorded": "fewest", "recommended": "fewest-recommended",
            "half_size": "fewest-half", "twice_size": "fewest-twice"}  # fmt: skip
 REQUESTS = "requests"
-#: Containers times nodes up to which a count is searched for: minutes, in one order of arrival.
-LARGEST_ONCE = 2_000_000_000
 #: The assumptions that are the size of a container.
 _SIZES = ("request_cpu_cores", "request_memory_bytes")
 
@@ -202,8 +200,7 @@ class _Counting:
             assumed = {name: given[name] * times for name in _SIZES if name in given}
             # bytes are whole numbers, and are read as such
             sizes = [f"{n}={int(v) if v == int(v) else v}" for n, v in assumed.items()]
-            changed = dataclasses.replace(source, assume=(*source.assume, *sizes))
-            begun[case] = self._begin(case, changed, repeats=1)
+            begun[case] = self._begin(case, source.assuming(*sizes), repeats=1)
         for case, study in begun.items():
             self._take(counts, self._ended(case, study), case)
 
@@ -229,8 +226,7 @@ class _Counting:
     def _with_requests(self, sized: Study) -> WorkloadSource:
         """The workload with requests as recommended."""
         self._write(sized, REQUESTS)
-        source, chosen = self.asked.source, f"requests=sized:{self.asked.studies / REQUESTS}"
-        return dataclasses.replace(source, assume=(*source.assume, chosen))
+        return self.asked.source.assuming(f"requests=sized:{self.asked.studies / REQUESTS}")
 
     def _begin(
         self,

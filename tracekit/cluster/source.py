@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +28,7 @@ from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, unpriced_remark
 from tracekit.cluster.request_choice import absolute
 from tracekit.cluster.requests.given import with_requests
+from tracekit.cluster.shared import SharedWorkload
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.tables import is_sized, used_by_others
 from tracekit.cluster.sized.times import between_samples
@@ -66,6 +67,7 @@ class WorkloadSource:
 
     With ``gangs`` the containers of a service are admitted together: ``workload.gangs``.
     With ``calls`` it is known who calls whom: ``policy.nearness``.
+    ``mapped`` is a folder where somebody shares the workload, who read it already.
     """
 
     store: Path | None
@@ -74,6 +76,7 @@ class WorkloadSource:
     seed: int = 0
     gangs: bool = False
     calls: bool = False
+    mapped: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if (self.workload is None) == (self.store is None):
@@ -89,6 +92,8 @@ class WorkloadSource:
 
     def load(self) -> Workload:
         """Read the workload; the same source gives the same workload."""
+        if self.mapped is not None:
+            return SharedWorkload(self.mapped).load()
         load = self._read(stream(self.seed, "workload"))
         if self.calls and load.calls is None:
             load = dataclasses.replace(load, calls=self._calls(load))
@@ -100,6 +105,10 @@ class WorkloadSource:
         if unpriced := unpriced_remark(load.price_per_hour):
             load = dataclasses.replace(load, remarks=(*load.remarks, *unpriced))
         return _with_counts(load)
+
+    def assuming(self, *settings: str) -> "WorkloadSource":
+        """The same with further assumptions, to be read from the store."""
+        return dataclasses.replace(self, assume=(*self.assume, *settings), mapped=None)
 
     def _calls(self, load: Workload) -> CallWeights:
         path = None if self.workload is None else parse_workload(self.workload).path

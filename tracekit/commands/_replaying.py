@@ -19,7 +19,7 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.cluster.changed.pinned import check_feasible
 from tracekit.cluster.shared import shared
-from tracekit.cluster.source import Source, source_of
+from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import (
     Entrant,
@@ -64,6 +64,7 @@ def replay_by(
     follow: bool = False,
     fit: Path | None = None,
     keep: bool = False,
+    source: WorkloadSource | None = None,
     progress: Progress = SILENT,
 ) -> Run:
     """As ``replay``, by a given crew, or by this process.
@@ -79,15 +80,18 @@ def replay_by(
         A fit that policy ``interference`` places by where it is given none.
     keep : bool
         Whether finished replays are kept beside the run folder, until the caller forgets them.
+    source : WorkloadSource, optional
+        The workload, where it is shared already.
     """
     asked = _asked(policies, repeats, repeat_policies, follow=follow, up_to=repeats_up_to)
     RUN_FOLDER.check_free(Path(out))
     check_spelled([*policies, *repeat_policies], rebalance)
     calls = any(PARAMETER in text for text in policies)
-    source: Source = source_of(
+    source = source or source_of(
         store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls, progress=progress
     )
-    progress.stage("reading the workload", then="replay")
+    if source.mapped is None:
+        progress.stage("reading the workload", then="replay")
     load = source.load()
     progress.say(
         f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')},"
@@ -103,21 +107,29 @@ def replay_by(
         progress.say(f"one replay of each policy: {ALIKE}")
     if asked.repeats > 1:
         progress.say(_cost(len(chosen), len(repeated), asked.repeats))
-    kept = Kept(Path(out), load)
     with contextlib.ExitStack() as opened:
-        if isinstance(crew, Workers):
-            source = opened.enter_context(shared(load, kept_folder(Path(out)) / "workload"))
+        if isinstance(crew, Workers) and source.mapped is None:
+            at = kept_folder(Path(out)) / "workload"
+            opened.enter_context(shared(load, at))
+            source = dataclasses.replace(source, mapped=at)
             # gone before the shared one is there: one of them may fit where two do not
             del load
             load = source.load()
-        replayer = Replayer(kept=kept, crew=crew, source=source)
-        how = _How(seed=seed, replayer=replayer, progress=progress)
-        run = _replayed(load, chosen, repeated, asked, how)
+        replayer = Replayer(kept=Kept(Path(out), load), crew=crew, source=source)
+        run = _replayed(
+            load, chosen, repeated, asked, _How(seed=seed, replayer=replayer, progress=progress)
+        )
     run = dataclasses.replace(run, alone=ALIKE if alone else run.alone)
     stored = None if store is None else place(store)
-    loader = None if workload is None else str(workload)
     answer = functools.partial(_answered, run, policies)
-    write_run(run, Path(out), store=stored, loader=loader, gangs=gangs, beside=answer)
+    write_run(
+        run,
+        Path(out),
+        store=stored,
+        loader=None if workload is None else str(workload),
+        gangs=gangs,
+        beside=answer,
+    )
     if not keep:
         forget(Path(out))
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from tracekit.report.sentences import document
 from tracekit.synth import write as synthesize
 
 if TYPE_CHECKING:
+    from tracekit.cluster.source import WorkloadSource
     from tracekit.commands._stages import Stage
     from tracekit.store.folder import Store
 
@@ -80,12 +82,14 @@ def run_all(
     asked = _Asked(policies, repeats, repeats_up_to, assume, seed, out)
     _check_out(out)
     with _alone_in(out):
-        with _crew(jobs or os.cpu_count() or 1) as crew:
+        with _crew(jobs or os.cpu_count() or 1) as crew, contextlib.ExitStack() as opened:
             traces = _synthesize(str(source), out, seed, crew, progress)
             store = _stored(traces, out, memory_limit_bytes, crew, progress)
             lacking = _nothing_to_replay(store, assume)
+            asked = replace(asked, store=store.path)
+            read = functools.cache(functools.partial(_read, asked, opened, progress))
             if not lacking and repeats != 1 and not (out / "report.html").exists():
-                _first_answer(asked, store, crew, progress)
+                _first_answer(asked, read(), crew, progress)
             stages = _stages(store, traces, out, crew, alone=bool(lacking))
             with under_way(stages, crew, progress) as begun:
                 fit = _fitted(begun, store.path, traces, out, progress)
@@ -94,7 +98,7 @@ def run_all(
                 answer = (
                     answer_of([Fact(kind="skipped", subject="replay", because=lacking, rank=1)])
                     if lacking
-                    else _replayed(asked, store, fit, crew, progress)
+                    else _replayed(asked, read(), fit, crew, progress)
                 )
         write_document(out, document(answer))
         progress.stage("report", then=f"open {out / 'report.html'}")
@@ -179,10 +183,25 @@ class _Asked:
     assume: Sequence[str]
     seed: int
     out: Path
+    store: Path = Path()
+
+
+def _read(asked: _Asked, opened: contextlib.ExitStack, progress: Progress) -> WorkloadSource:
+    """The workload, read once and shared by all processes until the run ends."""
+    from tracekit.cluster.shared import shared  # the crew is not kept waiting
+    from tracekit.cluster.source import source_of  # the same
+    from tracekit.policy.nearness import PARAMETER  # the same
+    from tracekit.replay.runs.kept import kept_folder  # the same
+
+    progress.stage("reading the workload", then="replay")
+    calls = any(PARAMETER in text for text in asked.policies)
+    source = source_of(asked.store, None, assume=asked.assume, seed=asked.seed, calls=calls)
+    at = kept_folder(asked.out / "replay") / "workload"
+    return replace(source, mapped=opened.enter_context(shared(source.load(), at)).folder)
 
 
 def _replayed(
-    asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress
+    asked: _Asked, source: WorkloadSource, fit: Path | None, crew: Crew, progress: Progress
 ) -> Answer:
     """Replay, count nodes and decide."""
     from tracekit.commands._replaying import replay_by  # the crew is not kept waiting
@@ -191,7 +210,7 @@ def _replayed(
     progress.stage("replay" if alone else "replay, side by side with these", then="report")
     replay_by(
         None if alone else crew,
-        store.path,
+        asked.store,
         _with_reference(asked.policies),
         out=asked.out / "replay",
         seed=asked.seed,
@@ -202,13 +221,14 @@ def _replayed(
         follow=every,
         fit=fit,
         keep=True,  # interrupted in what follows, it need not replay again
+        source=source,
         progress=progress,
     )
     progress.stage("how many nodes", then="report")
-    return _decided(asked, store, fit, crew, progress)
+    return _decided(asked, source, fit, crew, progress)
 
 
-def _first_answer(asked: _Asked, store: Store, crew: Crew, progress: Progress) -> None:
+def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: Progress) -> None:
     """Write an answer and a report of one order of arrival, to be read while the run goes on.
 
     The replays, and those of the counts of nodes, are kept: the rest of the run goes on from them.
@@ -223,16 +243,17 @@ def _first_answer(asked: _Asked, store: Store, crew: Crew, progress: Progress) -
     progress.stage("first answer", then=_AFTER_INGEST)
     replay_by(
         None if crew.size == 1 else crew,
-        store.path,
+        asked.store,
         _with_reference(first.policies),
         out=first.out / "replay",
         seed=first.seed,
         assume=first.assume,
         repeats=1,
         keep=True,
+        source=source,
         progress=progress,
     )
-    answer = _decided(first, store, None, crew, progress, first=True)
+    answer = _decided(first, source, None, crew, progress, first=True)
     answer = answer_of([*answer.facts, Fact(kind="first_answer", value=1)], answer.next)
     write_document(first.out, document(answer))
     report = render(first.out / "replay", first.out / "report.html", progress=progress)
@@ -261,7 +282,7 @@ def _with_reference(policies: Sequence[str]) -> list[str]:
 
 def _decided(
     asked: _Asked,
-    store: Store,
+    source: WorkloadSource,
     fit: Path | None,
     crew: Crew,
     progress: Progress,
@@ -273,21 +294,18 @@ def _decided(
     ``first`` counts in one order of arrival, for the policy in use.
     """
     from tracekit.answer.whole import Question, answer  # the crew is not kept waiting
-    from tracekit.cluster.source import source_of
     from tracekit.policy.entrant import in_use_of, named_in, parse_entrant
-    from tracekit.policy.nearness import PARAMETER
     from tracekit.policy.parse import policies_of
 
-    calls = any(PARAMETER in text for text in asked.policies)
     named = [parse_entrant(text) for text in asked.policies if policies_of(text) == [text]]
     question = Question(
         run=asked.out / "replay",
         studies=asked.out / BESIDE,
-        source=source_of(store.path, None, assume=asked.assume, seed=asked.seed, calls=calls),
+        source=source,
         named=named_in(asked.policies),
         addresses={str(one): one.address() for one in named},
         in_use=in_use_of(asked.policies),
-        called=str(store.path),
+        called=str(asked.store),
         fit=fit,
         seed=asked.seed,
         repeats=1 if first else None,

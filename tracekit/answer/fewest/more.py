@@ -13,6 +13,7 @@ from tracekit.answer.fewest.limits import CPU, Margin
 from tracekit.answer.fewest.over_orderings import Search
 from tracekit.answer.fewest.trials import Trials, worst
 from tracekit.answer.fewest.zones import evened
+from tracekit.answer.followed import LARGEST_ONCE
 from tracekit.base.arrays import IntArray
 from tracekit.cluster.changed.more_nodes import like_nodes, sizes_of, with_more
 from tracekit.cluster.series import settled_steps
@@ -31,7 +32,8 @@ def enough_more(
 ) -> Found | None:
     """All nodes and as few more as are enough; None where more do not help.
 
-    No number of nodes like these helps a container that is too large for each.
+    No number of nodes like these helps a container that is too large for each. No more are tried
+    than a count is searched for.
     """
     load, before = tried.load, broken
     if broken.limit.floors or too_busy(load, broken) or load.too_large().size:
@@ -40,6 +42,8 @@ def enough_more(
     if not len(candidates):
         return None
     for times in _TIMES:
+        if times * load.nodes * load.containers > LARGEST_ONCE:
+            return None
         like = candidates[: (times - 1) * load.nodes]
         larger = with_more(load, like)
         more = Trials(

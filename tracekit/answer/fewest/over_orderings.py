@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tracekit.answer.fewest.bisection import (
+    Ahead,
     fewest,
     fewest_around,
     fewest_from,
@@ -80,7 +81,7 @@ class Search:
         most = self._first_that_holds(place, broken)
         if most is not None:
             holds = functools.partial(self._hold_all, place)
-            joint = fewest_around(holds, most, self.low, most) or most
+            joint = fewest_around(holds, most, self.low, most, self._ahead(place)) or most
             found = self.found(fullest.__name__, place, self._same(joint), joint)
             found = self._by_kind(self._by_pool(self._beaten(found, orderings)))
         else:
@@ -111,7 +112,10 @@ class Search:
             return False
         counts = np.unique(np.linspace(self.low, most, _TRIED).round().astype(np.int64))
         given = self.tried.orders[0]
-        return any(self._holds(place, given, int(nodes)) for nodes in counts[::-1])
+        return any(
+            self._holds(place, given, nodes)
+            for nodes in self._some_ahead(place, counts[::-1].tolist(), 1)
+        )
 
     def _by_pool(self, found: Found) -> Found:
         """The answer where pools shrink one after the other, if that is less; else as found.
@@ -126,7 +130,8 @@ class Search:
             own = np.isin(order, pool) & (self.nodes.rank[order] >= FREE)
             order = np.concatenate([order[~own], order[own]])
             low = max(self.low, int((~own).sum()))
-            order = order[: fewest(functools.partial(self._hold_all, order), low, len(order))]
+            holds, ahead = functools.partial(self._hold_all, order), self._ahead(order)
+            order = order[: fewest(holds, low, len(order), ahead)]
         less = self._each[order].sum() < self._paid(found) * LESS
         return self._kept(order, found.place) if less and self.tried.hold_all(order) else found
 
@@ -166,9 +171,9 @@ class Search:
         """The largest of a few counts at which all limits hold in this order of nodes."""
         every, farther, nearest = len(place), 0, broken.room
         gone = np.ceil(np.array(_WITHOUT) * (every - self.low)).astype(np.int64)
-        for nodes in (every - np.unique(gone[gone > 0])).tolist():
+        for nodes in self._some_ahead(place, (every - np.unique(gone[gone > 0])).tolist()):
             if self._hold_all(place, nodes):
-                return int(nodes)
+                return nodes
             tightest = self.tried.trial(0, place[:nodes]).tightest
             room = None if tightest is None else tightest.room
             if room is None or nearest is None:
@@ -186,7 +191,7 @@ class Search:
         held = functools.partial(self._holds, place, given)
         below = next((at for at, nodes in enumerate(grid) if held(nodes)), len(grid))
         low = grid[below - 1] + 1 if below else self.low
-        first = fewest(held, low, [*grid, most][below])
+        first = fewest(held, low, [*grid, most][below], self._ahead(place, 1))
 
         def search(order: int) -> int:
             if order == given:
@@ -196,7 +201,7 @@ class Search:
 
         by_order = tuple(self.tried.each(search))
         holds = functools.partial(self._hold_all, place)
-        return by_order, fewest_from(holds, max(by_order), most) or most
+        return by_order, fewest_from(holds, max(by_order), most, self._ahead(place)) or most
 
     def found(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Found:
         """The answer; the next smaller count breaks a limit, or is not tried."""
@@ -204,7 +209,7 @@ class Search:
             joint -= 1
         load, tried = self.tried.load, self.tried
         fewer = () if joint <= self.low else _until_broken(tried, place[: joint - 1])
-        for nodes in self.grid(len(place)):
+        for nodes in self._some_ahead(place, self.grid(len(place)), 1):
             tried.trial(tried.orders[0], place[:nodes])
         return Found(
             nodes=joint,
@@ -226,6 +231,25 @@ class Search:
         """The counts of the curve, from the fewest that may hold to all nodes."""
         counts = np.linspace(self.low, every, GRID).round().astype(np.int64)
         return [int(one) for one in np.unique(counts)]
+
+    def _ahead(self, place: IntArray, orders: int | None = None) -> Ahead:
+        """Replays in the first order, side by side, where so many orders leave a process idle."""
+
+        def ahead(*counts: int) -> None:
+            if self.tried.beside > (orders or len(self.tried.orders)):
+                sets = [place[:nodes] for nodes in dict.fromkeys(counts)]
+                self.tried.replay(self.tried.orders[0], sets)
+
+        return ahead
+
+    def _some_ahead(
+        self, place: IntArray, counts: Sequence[int], orders: int | None = None
+    ) -> Iterator[int]:
+        """The counts, as many replayed before their turn as may be under way."""
+        for at in range(0, len(counts), self.tried.beside):
+            some = counts[at : at + self.tried.beside]
+            self._ahead(place, orders)(*some)
+            yield from some
 
     def _holds(self, place: IntArray, order: int, nodes: int) -> bool:
         return self.tried.holds(order, place[:nodes])
