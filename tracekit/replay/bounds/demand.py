@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracekit.base.arrays import Float32Array, IntArray
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.cluster.changed.on_nodes import room_beside_daemons
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.series import settled_steps
@@ -10,7 +10,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.view.over_time import rank_of
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
 from tracekit.replay.bounds.pools import pool_costs
-from tracekit.replay.bounds.requests import least_cost
+from tracekit.replay.bounds.requests import least_cost, requested_at
 
 #: Background is spread in single precision: so much of a sum proves nothing.
 _ROUNDING = 1e-6
@@ -76,18 +76,12 @@ def volumes(
     within = np.where(np.isfinite(most), most, 1.0)
     counted = np.isfinite(most)
     room = np.ceil(np.minimum(workload.capacity[:, :2] * within, UNLIMITED)).astype(np.int64)
-    used, asked = [], []
     settled = settled_steps(workload.times_ms, workload.settled_ms)
-    for step in settled[workload.times_ms[settled] >= since_ms]:
-        there = workload.present_but_daemons(int(step))
-        own = workload.background[:, step].sum(axis=1, dtype=np.float64)
-        use = workload.use_at(int(step))[:, there].sum(axis=1, dtype=np.float64)
-        used.append(np.where(counted, (use + own) * (1 - _ROUNDING), 0))
-        asked.append(workload.request[there].sum(axis=0))
+    steps = settled[workload.times_ms[settled] >= since_ms]
+    used = [np.where(counted, _all_use(workload, int(step)), 0) for step in steps]
     # what is spread is rounded down on each node
     kept = 0 if workload.reserved is None else workload.reserved.sum(axis=0) - workload.nodes
-    shape = (-1, len(workload.resources))
-    together = np.array(asked, np.int64).reshape(shape) + np.maximum(kept, 0)
+    together = requested_at(workload, but_daemons=True)[steps] + np.maximum(kept, 0)
     return (np.floor(used).astype(np.int64).reshape(-1, 2), room), (together, workload.capacity)
 
 
@@ -115,14 +109,9 @@ def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
     """
     if not np.isfinite(most).any():
         return 0
-    used = np.zeros(2)
     steps = settled_steps(workload.times_ms, workload.settled_ms)
-    for step in steps:
-        there = workload.present_but_daemons(int(step))
-        used += workload.background[:, step].sum(axis=1, dtype=np.float64)
-        used += workload.use_at(int(step))[:, there].sum(axis=1, dtype=np.float64)
-    largest = np.maximum(workload.capacity[:, :2].max(axis=0).astype(np.float64), 1.0)
-    mean = used / len(steps) * (1 - _ROUNDING) / largest
+    used = np.mean([_all_use(workload, int(step)) for step in steps], axis=0)
+    mean = used / np.maximum(workload.capacity[:, :2].max(axis=0).astype(np.float64), 1.0)
     needed = [
         value / cap for value, cap in zip(mean, most, strict=True) if np.isfinite(cap) and cap
     ]
@@ -169,10 +158,23 @@ def _cpu_at(workload: Workload, step: int) -> Float32Array:
     ).astype(np.float32)
 
 
+def _all_use(workload: Workload, step: int) -> FloatArray:
+    """What containers but daemons use, and the background of all nodes: cpu, memory."""
+    own = workload.background[:, step].sum(axis=1, dtype=np.float64)
+    use = _use_of(workload, step, workload.present_but_daemons(step))
+    return np.asarray((use.sum(axis=1, dtype=np.float64) + own) * (1 - _ROUNDING))
+
+
+def _use_of(workload: Workload, step: int, some: BoolArray) -> Float32Array:
+    """The use of some containers at a step, shape (2, some); all of them are not picked out."""
+    use = workload.use_at(step)
+    return use if some.all() else use[:, some]
+
+
 def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[IntArray, IntArray]:
     """The demand, rounded down, and the room, rounded up."""
     present = workload.present_but_daemons(step)
-    use = np.floor(workload.use_at(step)[:, present].T).astype(np.int64)
+    use = np.floor(_use_of(workload, step, present).T).astype(np.int64)
     own = np.floor(workload.background[:, step].T).astype(np.int64)
     counted = np.isfinite(most)
     use[:, ~counted] = 0
