@@ -132,7 +132,7 @@ def measure(
     whole = time.thread_time() - began
 
     def checking(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Checking:  # noqa: ARG001
-        return Checking(state, fast, max(load.containers // checks, 1))
+        return Checking(state, fast, max(load.containers.count // checks, 1))
 
     plain = Engine(load, policy, np.random.default_rng(0), placer=checking).run()
     return Row(

@@ -45,8 +45,8 @@ def main() -> None:
     print(f"{'what':<48} {'containers/s':>12} {'seconds':>9}")
     for load in (small, large):
         spent = _replay(load)
-        name = f"tbesk, {load.containers:,} containers on {load.nodes:,} nodes"
-        print(f"{name:<48} {load.containers / spent:>12,.0f} {spent:>9.2f}")
+        name = f"tbesk, {load.containers.count:,} containers on {load.nodes.count:,} nodes"
+        print(f"{name:<48} {load.containers.count / spent:>12,.0f} {spent:>9.2f}")
     _beside(small, 1 if few else 5)
 
 
@@ -77,13 +77,13 @@ def _beside(load: Workload, repeats: int) -> None:
         "tracekit's search, fitness one candidate a call": lambda: policy.minimize(
             Problem(
                 lower=np.zeros(BATCH),
-                upper=np.full(BATCH, float(load.nodes)),
+                upper=np.full(BATCH, float(load.nodes.count)),
                 cost=lambda rows: np.array([-fitness(row) for row in rows]),
             ),
             rng,
         ),
     }
-    library = _library(fitness, load.nodes)
+    library = _library(fitness, load.nodes.count)
     if library is None:
         print("mealpy is not installed: pip install --no-deps mealpy opfunu")
     else:

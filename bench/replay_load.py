@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from tracekit.cluster.parts import Containers, Nodes, Use
 from tracekit.cluster.workload import Workload
 
 STEP_MS = 30_000
@@ -43,21 +44,27 @@ def make_load(size: Size, rng: np.random.Generator) -> Workload:
     usage = _usage(request, size.steps, rng)
     return Workload(
         name="made up",
-        step_ms=STEP_MS,
-        times_ms=times,
-        node_ids=tuple(f"node{at}" for at in range(size.nodes)),
-        capacity=_capacity(size, request, rng),
-        container_ids=tuple(f"container{at}" for at in range(size.containers)),
-        services=tuple(f"service{at}" for at in service.tolist()),
-        recorded_node=np.full(size.containers, -1),
-        arrival_ms=arrival,
-        departure_ms=np.full(size.containers, size.steps * STEP_MS),
-        request=request,
-        nonzero_request=request,
-        limit=request * 3 // 2,
-        usage=usage,
-        background=np.zeros((2, size.steps, size.nodes), np.float32),
-        settled_ms=0,
+        use=Use(
+            step_ms=STEP_MS,
+            times_ms=times,
+            values=usage,
+            background=np.zeros((2, size.steps, size.nodes), np.float32),
+            settled_ms=0,
+        ),
+        nodes=Nodes(
+            ids=tuple(f"node{at}" for at in range(size.nodes)),
+            capacity=_capacity(size, request, rng),
+        ),
+        containers=Containers(
+            ids=tuple(f"container{at}" for at in range(size.containers)),
+            services=tuple(f"service{at}" for at in service.tolist()),
+            recorded_node=np.full(size.containers, -1),
+            arrival_ms=arrival,
+            departure_ms=np.full(size.containers, size.steps * STEP_MS),
+            request=request,
+            nonzero_request=request,
+            limit=request * 3 // 2,
+        ),
     )
 
 

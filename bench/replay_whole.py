@@ -62,7 +62,7 @@ def whole_rows(size: Size, *, only: str = "", steps: int = STEPS) -> Iterator[st
         outcome = engine.run()
         whole = time.thread_time() - began
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        name = f"{text}, {steps:,}, {load.containers:,}, {load.nodes:,}"
+        name = f"{text}, {steps:,}, {load.containers.count:,}, {load.nodes.count:,}"
         yield (
             f"{name:<52} {whole:>9.2f} {sum(outcome.latencies_s):>10.2f} {timed.spent_s:>9.2f}"
             f" {timed.spent_s / steps * 1e6:>9.0f} {peak:>8.2f}"

@@ -149,30 +149,35 @@ def test_a_replay_takes_the_sizes_that_are_told(world: World) -> None:
     sizes = world.analysis.frames["service_sizes"].filter(resource="cpu", verdict="told")
     told = dict(sizes.select("service", "node_share").rows())
     common = world.analysis.frames["service_sizes_fit"].filter(resource="cpu")["node_share"][0]
-    for service, asked in zip(load.services, load.request[:, 0].tolist(), strict=True):
+    for service, asked in zip(
+        load.containers.services, load.containers.request[:, 0].tolist(), strict=True
+    ):
         if service in told:
             expected = max(told[service], 0.1 * common) * COMMONEST_CORES * 1000
             assert asked == pytest.approx(expected, abs=1.5)
     cpu = "requests: cpu_milli"
-    assert (load.quantities[cpu], assumed.quantities[cpu]) == ("inferred", "recorded")
-    assert load.quantities["requests: memory_bytes"] == "assumed"
-    assert load.facts["containers_with_memory_size_told"] == 0
-    same = {name: at for at, name in enumerate(assumed.container_ids)}
-    order = np.array([same[name] for name in load.container_ids])
-    planted = np.nansum(assumed.usage[0][:, order])
-    assert np.nansum(load.usage[0]) == pytest.approx(planted, rel=0.15)
+    assert (load.provenance.quantities[cpu], assumed.provenance.quantities[cpu]) == (
+        "inferred",
+        "recorded",
+    )
+    assert load.provenance.quantities["requests: memory_bytes"] == "assumed"
+    assert load.provenance.facts["containers_with_memory_size_told"] == 0
+    same = {name: at for at, name in enumerate(assumed.containers.ids)}
+    order = np.array([same[name] for name in load.containers.ids])
+    planted = np.nansum(assumed.use.values[0][:, order])
+    assert np.nansum(load.use.values[0]) == pytest.approx(planted, rel=0.15)
 
 
 def test_drawn_sizes_cover_what_was_planted(world: World) -> None:
     """The planted size of nearly every service lies among the middle 95 of 100 that are drawn."""
     load = source_of(world.store.path, None, assume=["requests=inferred"]).load()
-    assert load.doubt is not None
-    drawn = np.stack([load.doubt.drawn(stream(at, "cover"))[:, 0] for at in range(200)])
+    assert load.provenance.doubt is not None
+    drawn = np.stack([load.provenance.doubt.drawn(stream(at, "cover"))[:, 0] for at in range(200)])
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     truth = dict(world.truth["service"].select("service_id", "cpu_limit_cores").rows())
-    names = dict(zip(load.doubt.group.tolist(), load.services, strict=True))
+    names = dict(zip(load.provenance.doubt.group.tolist(), load.containers.services, strict=True))
     planted = np.array([truth[names[at]] * 1000 for at in range(len(low))])
-    told = load.doubt.told[:, 0]
+    told = load.provenance.doubt.told[:, 0]
     held = (low <= planted) & (planted <= high)
     assert held[told].sum() >= told.sum() - 1
     assert held.mean() >= 0.8

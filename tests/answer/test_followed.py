@@ -51,7 +51,11 @@ def test_those_go_on_that_may_be_better_or_need_fewer_nodes(
     size: int, names: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rule, "results", lambda _: FOUND)
-    run = SimpleNamespace(workload=SimpleNamespace(containers=size, nodes=1))
+    run = SimpleNamespace(
+        workload=SimpleNamespace(
+            containers=SimpleNamespace(count=size), nodes=SimpleNamespace(count=1)
+        )
+    )
     going = [parse_entrant(one) for one in FOUND.policies if one not in ("observed", "random")]
     found = rule.followed(run, going, ("observed", "random"))  # type: ignore[arg-type]
     assert {str(one) for one in found} == names

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import polars as pl
-from replay_support import workload
+from replay_support import changed, fields_of, workload
 
 from tracekit.answer.repeat import repeat_replay
 from tracekit.base.seeds import stream
@@ -17,57 +15,67 @@ from tracekit.replay.runs.run_folder import manifest_of
 
 ROWS = [(at * 100, 9000, 5 + at % 7, 3 + at % 5, at % 3) for at in range(20)]
 FIXED = workload([(60, 60)] * 3, ROWS)
-FREE = dataclasses.replace(
+FREE = changed(
     FIXED,
-    usage=np.repeat(FIXED.request.T[:, None], 4, axis=1).astype(np.float32),
-    exchangeable=np.arange(20) < 15,
-    settled_ms=2000,
+    use={
+        "values": np.repeat(FIXED.containers.request.T[:, None], 4, axis=1).astype(np.float32),
+        "settled_ms": 2000,
+    },
+    containers={"exchangeable": np.arange(20) < 15},
 )
-BY_CONTAINER = ("container_ids", "services", "recorded_node", "departure_ms", "request",
-                "nonzero_request", "limit", "exchangeable")  # fmt: skip
+BY_CONTAINER = ("ids", "services", "recorded_node", "departure_ms", "request", "nonzero_request",
+                "limit", "exchangeable")  # fmt: skip
 
 
 def about(load: Workload) -> dict[str, list[object]]:
     """Everything known of each container but its time of arrival."""
     found = {}
-    for at, name in enumerate(load.container_ids):
-        fields = [np.asarray(getattr(load, field))[at].tolist() for field in BY_CONTAINER]
-        found[name] = [*fields, [load.use_at(step)[:, at].tolist() for step in range(4)]]
+    for at, name in enumerate(load.containers.ids):
+        fields = [
+            np.asarray(getattr(load.containers, field))[at].tolist() for field in BY_CONTAINER
+        ]
+        found[name] = [*fields, [load.use.at(step)[:, at].tolist() for step in range(4)]]
     return found
 
 
 def test_an_order_changes_times_of_arrival_and_nothing_else() -> None:
     other = rearranged(FREE, stream(1, "arrivals"))
-    assert other.container_ids != FREE.container_ids
-    assert other.arrival_ms.tolist() == FREE.arrival_ms.tolist()
+    assert other.containers.ids != FREE.containers.ids
+    assert other.containers.arrival_ms.tolist() == FREE.containers.arrival_ms.tolist()
     assert about(other) == about(FREE)
-    assert other.usage is FREE.usage
+    assert other.use.values is FREE.use.values
     kept = [f"c{at}" for at in range(15, 20)]
     for name in kept:
         assert (
-            other.arrival_ms[other.container_ids.index(name)]
-            == FREE.arrival_ms[FREE.container_ids.index(name)]
+            other.containers.arrival_ms[other.containers.ids.index(name)]
+            == FREE.containers.arrival_ms[FREE.containers.ids.index(name)]
         )
 
 
 def test_every_array_of_containers_is_rearranged() -> None:
     """A field with one entry per container that an order forgets would mix containers up."""
-    fields = {field.name: getattr(FREE, field.name) for field in dataclasses.fields(FREE)}
     per_container = {
         name
-        for name, value in fields.items()
-        if isinstance(value, tuple | np.ndarray) and FREE.containers in np.shape(value)
+        for name, value in fields_of(FREE).items()
+        if isinstance(value, tuple | np.ndarray) and FREE.containers.count in np.shape(value)
     }
-    assert per_container == {*BY_CONTAINER, "arrival_ms", "usage"}
+    assert per_container == {
+        *(f"containers.{name}" for name in BY_CONTAINER),
+        "containers.arrival_ms",
+        "use.values",
+    }
 
 
 def test_without_exchangeable_containers_only_ties_are_drawn() -> None:
-    assert rearranged(FIXED, stream(1, "arrivals")).container_ids == FIXED.container_ids
-    tied = dataclasses.replace(FIXED, arrival_ms=np.zeros(20, np.int64),
-                               usage=np.ones_like(FIXED.usage))  # fmt: skip
+    assert rearranged(FIXED, stream(1, "arrivals")).containers.ids == FIXED.containers.ids
+    tied = changed(
+        FIXED,
+        containers={"arrival_ms": np.zeros(20, np.int64)},
+        use={"values": np.ones_like(FIXED.use.values)},
+    )
     other = rearranged(tied, stream(1, "arrivals"))
-    assert other.container_ids != tied.container_ids
-    assert set(other.container_ids) == set(tied.container_ids)
+    assert other.containers.ids != tied.containers.ids
+    assert set(other.containers.ids) == set(tied.containers.ids)
 
 
 def repeated(seed: int = 0, repeats: int = 8) -> pl.DataFrame:

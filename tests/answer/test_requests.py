@@ -124,12 +124,12 @@ def test_a_run_has_what_the_command_has_and_replays_the_whole_record(
     assert {"policy", "service", "resource", "recommended", "unit"} <= set(printed["services"][0])
     assumed = f"requests=sized:{tmp_path / 'studies' / 'requests'}"
     after = source_of(store, None, assume=[assumed]).load()
-    assert after.times_ms.tolist() == before.times_ms.tolist()
-    assert after.container_ids == before.container_ids
+    assert after.use.times_ms.tolist() == before.use.times_ms.tolist()
+    assert after.containers.ids == before.containers.ids
     chosen = study.frames["services"].filter(policy=study.about["subject"])
     moved = set(chosen.filter(pl.col("recommended").is_not_null())["service"])
     differ = request_changes(before, after)
-    assert {before.services[at] for at in differ.nonzero()[0]} <= moved
+    assert {before.containers.services[at] for at in differ.nonzero()[0]} <= moved
     assert differ.any()
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.answer.repeat import repeat_replay, undecided
 from tracekit.base.errors import TracekitError
@@ -19,13 +18,16 @@ from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, choose_policies
 
 ROWS = [(at * 100, 9000, 5 + at % 7, 3 + at % 5, at % 3) for at in range(20)]
-FREE = dataclasses.replace(
+FREE = changed(
     workload([(90, 90)] * 6, ROWS),
-    usage=np.repeat(np.array([r[2:4] for r in ROWS]).T[:, None], 4, axis=1).astype(np.float32),
-    exchangeable=np.ones(20, np.bool_),
-    recorded_node=np.full(20, -1),
+    use={
+        "values": np.repeat(np.array([r[2:4] for r in ROWS]).T[:, None], 4, axis=1).astype(
+            np.float32
+        )
+    },
+    containers={"exchangeable": np.ones(20, np.bool_), "recorded_node": np.full(20, -1)},
 )
-SAME = dataclasses.replace(FREE, exchangeable=np.zeros(20, np.bool_))
+SAME = changed(FREE, containers={"exchangeable": np.zeros(20, np.bool_)})
 
 
 def met(load: Workload, *names: str, up_to: int | None = 12) -> Run:

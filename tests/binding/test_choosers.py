@@ -92,7 +92,7 @@ def test_nobody_shares_a_core_while_whole_ones_are_idle() -> None:
     model = InterferenceModel(cpu=np.full(3, 0.5), k1=np.full(3, 0.3), k2=np.full(3, 0.05))
     core_cost = {}
     for name in ("least_allocated", "whole_cores", "whole_cores_emptiest"):
-        given = np.array([int(one[1:]) for one in load.services])
+        given = np.array([int(one[1:]) for one in load.containers.services])
         chooser = NAMED[name].__class__(bind=NAMED[name].bind, socket=NAMED[name].socket,
                                         anti_affinity=False)  # fmt: skip
         rng = np.random.default_rng(0)

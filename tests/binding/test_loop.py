@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.binding.choosers import NAMED, HostThenBind, Interference, parse_chooser
@@ -28,7 +28,7 @@ def load(rows: list[Row], nodes: int = 2, vcpus: int = 8) -> Workload:
 
 
 def run(given: Workload, chooser: object, **options: object) -> VcpuOutcome:
-    service = np.array([SERVICES.index(name) for name in given.services])
+    service = np.array([SERVICES.index(name) for name in given.containers.services])
     room = room_of(given)
     rng = np.random.default_rng(0)
     return VcpuReplay(given, room, MODEL, service, chooser, rng, **options).run()  # type: ignore[arg-type]
@@ -36,11 +36,11 @@ def run(given: Workload, chooser: object, **options: object) -> VcpuOutcome:
 
 def check_exclusive(given: Workload, outcome: VcpuOutcome) -> None:
     """At no time do two containers hold one vCPU; each is inside one socket."""
-    for now in given.times_ms.tolist():
+    for now in given.use.times_ms.tolist():
         held = [
             (int(outcome.node[at]), vcpu)
-            for at in range(given.containers)
-            if 0 <= outcome.placed_ms[at] <= now < given.departure_ms[at]
+            for at in range(given.containers.count)
+            if 0 <= outcome.placed_ms[at] <= now < given.containers.departure_ms[at]
             for vcpu in outcome.vcpus[at]
         ]
         assert len(held) == len(set(held))
@@ -72,7 +72,7 @@ def test_vcpus_belong_to_one_container_at_a_time(name: str, seed: int) -> None:
     check_exclusive(given, outcome)
     placed = outcome.node >= 0
     assert placed.any()
-    wanted = -(-given.request[:, 0] // 1000)
+    wanted = -(-given.containers.request[:, 0] // 1000)
     assert [len(vcpus) for vcpus in outcome.vcpus] == np.where(placed, wanted, 0).tolist()
     assert all(row["placed"] + row["pending"] >= 0 for row in outcome.steps)
 
@@ -81,11 +81,11 @@ def test_vcpus_belong_to_one_container_at_a_time(name: str, seed: int) -> None:
 def test_services_do_not_meet_on_a_host(name: str) -> None:
     given = many(1)
     outcome = run(given, CHOOSERS[name])
-    for now in given.times_ms.tolist():
+    for now in given.use.times_ms.tolist():
         there = [
-            (int(outcome.node[at]), given.services[at])
-            for at in range(given.containers)
-            if 0 <= outcome.placed_ms[at] <= now < given.departure_ms[at]
+            (int(outcome.node[at]), given.containers.services[at])
+            for at in range(given.containers.count)
+            if 0 <= outcome.placed_ms[at] <= now < given.containers.departure_ms[at]
         ]
         assert len(there) == len(set(there))
 
@@ -117,7 +117,7 @@ def test_who_finds_no_room_waits_until_some_is_freed() -> None:
 def test_use_rises_with_interference_up_to_twice_the_request() -> None:
     rows: list[Row] = [(0, FOREVER, 2000, 1), (0, FOREVER, 2000, 1)]
     given = load(rows, nodes=1, vcpus=4)
-    given = dataclasses.replace(given, capacity=np.array([[4000, 1000]]))
+    given = changed(given, nodes={"capacity": np.array([[4000, 1000]])})
     service = np.array([0, 1])
     room = room_of(given, sockets=1)
     outcomes = [
@@ -146,11 +146,13 @@ def test_what_is_measured_may_differ_from_what_decides() -> None:
 
 def test_a_run_compares_the_first_policy_with_the_others() -> None:
     given = many(3, count=40, nodes=6)
-    given = dataclasses.replace(
+    given = changed(
         given,
-        exchangeable=np.ones(given.containers, np.bool_),
-        usage=np.nan_to_num(given.usage),
-        departure_ms=np.full(given.containers, FOREVER),
+        containers={
+            "exchangeable": np.ones(given.containers.count, np.bool_),
+            "departure_ms": np.full(given.containers.count, FOREVER),
+        },
+        use={"values": np.nan_to_num(given.use.values)},
     )
     names = ["interference", "lowest_free", "first_fit+random_free"]
     found = replay_vcpus(given, room_of(given), MODEL, SERVICES, names, seed=1, repeats=2)
@@ -169,7 +171,7 @@ def test_a_run_compares_the_first_policy_with_the_others() -> None:
     assert fewer.differences.select(alone).equals(wanted.select(alone))
     assert found.services.group_by("policy").agg(pl.col("containers").sum())[
         "containers"
-    ].unique().to_list() == [given.containers]
+    ].unique().to_list() == [given.containers.count]
 
 
 def test_hosts_may_be_described_by_a_file(tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import FloatArray
 from tracekit.binding.declared import RecordedUse
@@ -37,8 +35,8 @@ def cluster(nodes: int = 6) -> tuple[Workload, Bindings]:
             for socket in (0, 1)
         ]
         for at, pair in enumerate(np.concatenate(pairs).tolist()):
-            name = load.container_ids[6 * node + at]
-            bindings[name] = load.node_ids[node], ",".join(map(str, sorted(pair)))
+            name = load.containers.ids[6 * node + at]
+            bindings[name] = load.nodes.ids[node], ",".join(map(str, sorted(pair)))
     return load, bindings
 
 
@@ -46,13 +44,13 @@ def measured(load: Workload, bindings: Bindings, share: float, noise: float = 0.
     """The workload as a monitor sees it: use holds ``share`` of what neighbours cost."""
     rng = np.random.default_rng(SEED)
     cost = old(load, bindings).cost_milli(0)
-    usage = load.usage.copy()
-    usage[0] += (share * cost + rng.normal(0, noise, load.containers)).astype(np.float32)
-    return dataclasses.replace(load, usage=usage)
+    usage = load.use.values.copy()
+    usage[0] += (share * cost + rng.normal(0, noise, load.containers.count)).astype(np.float32)
+    return changed(load, use={"values": usage})
 
 
 def old(load: Workload, bindings: Bindings) -> OldNeighbours:
-    service = np.array([SERVICES.index(one) for one in load.services])
+    service = np.array([SERVICES.index(one) for one in load.containers.services])
     return OldNeighbours(load, room_of(load), MODEL, service, bindings)
 
 
@@ -79,7 +77,7 @@ def run(
 def use_of_the_node(found: VcpuRun, name: str) -> FloatArray:
     """Of a workload with one node: millicores at each step."""
     steps = found.steps.filter(policy=name)
-    return np.asarray(steps["cpu_max_fraction"].to_numpy() * found.workload.capacity[0, 0])
+    return np.asarray(steps["cpu_max_fraction"].to_numpy() * found.workload.nodes.capacity[0, 0])
 
 
 def test_as_it_was_comes_out_as_it_was_measured() -> None:
@@ -87,7 +85,7 @@ def test_as_it_was_comes_out_as_it_was_measured() -> None:
     seen = measured(load, bindings, share=1.0)
     found = run(seen, bindings, "recorded")
     assert found.held.taken_off
-    recorded = np.nansum(seen.usage[0], axis=1)
+    recorded = np.nansum(seen.use.values[0], axis=1)
     assert use_of_the_node(found, "recorded") == pytest.approx(recorded, rel=1e-6)
 
 
@@ -95,7 +93,7 @@ def test_another_binding_costs_what_it_costs_and_no_more() -> None:
     load, bindings = cluster(nodes=1)
     name = "host_then_bind[bind=whole_cores,anti_affinity=false]"
     found = run(measured(load, bindings, share=1.0), bindings, name)
-    own = np.nansum(load.usage[0], axis=1)
+    own = np.nansum(load.use.values[0], axis=1)
     lost = found.steps["inflation_vcpus"].to_numpy() * 1000
     assert (lost > 0).all()
     assert use_of_the_node(found, name) == pytest.approx(own + lost, rel=1e-6)
@@ -124,7 +122,7 @@ def test_what_cannot_be_told_is_taken_off() -> None:
 def test_who_comes_in_another_order_keeps_his_own_cost() -> None:
     load, bindings = cluster()
     seen = measured(load, bindings, share=1.0)
-    seen = dataclasses.replace(seen, exchangeable=np.ones(seen.containers, np.bool_))
+    seen = changed(seen, containers={"exchangeable": np.ones(seen.containers.count, np.bool_)})
     found = run(seen, bindings, "recorded", repeats=3)
     same = found.repeats["cpu_spread_mean_fraction"].to_numpy()
     assert same == pytest.approx(np.full(3, same[0]), rel=1e-6)
@@ -132,7 +130,7 @@ def test_who_comes_in_another_order_keeps_his_own_cost() -> None:
 
 def test_of_two_on_one_vcpu_neither_is_believed() -> None:
     load, bindings = cluster(nodes=1)
-    first, second = load.container_ids[:2]
+    first, second = load.containers.ids[:2]
     clash = {**bindings, second: bindings[first]}
     cost = old(load, clash).cost_milli(0)
     assert cost[:2].tolist() == [0, 0]

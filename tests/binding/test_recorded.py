@@ -28,15 +28,15 @@ def replayed(bindings: Bindings) -> VcpuOutcome:
     model = InterferenceModel(cpu=np.array([0.5]), k1=np.array([0.3]), k2=np.array([0.1]))
     room = room_of(load)
     chooser = recorded_chooser(load, room, bindings)
-    service = np.zeros(load.containers, dtype=np.int64)
-    size = chooser.size(request_vcpus(load.request, load.resources))
+    service = np.zeros(load.containers.count, dtype=np.int64)
+    size = chooser.size(request_vcpus(load.containers.request, load.resources))
     rng = np.random.default_rng(0)
     return VcpuReplay(load, room, model, service, chooser, rng, size=size).run()
 
 
 def names() -> tuple[tuple[str, ...], tuple[str, ...]]:
     load = workload([(8000, 1000)] * 2, ROWS, steps=4)
-    return load.container_ids, load.node_ids
+    return load.containers.ids, load.nodes.ids
 
 
 def test_containers_go_where_they_were() -> None:
@@ -142,8 +142,10 @@ def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(made_up: Path, tmp_
         assume=["start=observed"],
     )
     load = found.workload
-    always = (load.departure_ms > load.times_ms[-1]) & (load.arrival_ms <= load.times_ms[0])
-    stays = {name for name, there in zip(load.container_ids, always, strict=True) if there}
+    always = (load.containers.departure_ms > load.use.times_ms[-1]) & (
+        load.containers.arrival_ms <= load.use.times_ms[0]
+    )
+    stays = {name for name, there in zip(load.containers.ids, always, strict=True) if there}
     hosts = planted.group_by("node_id").agg(pl.col("container_id").is_in(stays).all())
     whole = hosts.filter("container_id")["node_id"].to_list()
     there = found.containers.filter(pl.col("policy") == "recorded", pl.col("node").is_in(whole))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 import pytest
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.budgets import Budgets, budgets_of
@@ -74,7 +74,7 @@ def test_a_rebalancer_evicts_no_more_than_a_budget_allows() -> None:
     placement, rebalance = halves(parse_entrant(name))
 
     def moves(budgets: Budgets | None) -> int:
-        given = dataclasses.replace(load, budgets=budgets)
+        given = changed(load, rules={"budgets": budgets})
         engine = Engine(given, placement, np.random.default_rng(0), rebalance=rebalance)
         return max(map(int, engine.run().steps["moves"].to_list()))
 

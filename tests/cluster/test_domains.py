@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from replay_support import container, snapshot, workload
+from replay_support import changed, container, snapshot, workload
 
 from tracekit.cluster.calls import call_weights
 from tracekit.cluster.changed.on_nodes import on_nodes
@@ -38,16 +38,16 @@ def test_columns_become_positions_of_names() -> None:
 
 def test_they_go_with_the_nodes_and_to_other_processes(tmp_path: Path) -> None:
     load = workload([(9, 9)] * 4, [(0, 9000, 1, 1)])
-    load = dataclasses.replace(load, domains=domains_of(COLUMNS))
+    load = changed(load, nodes={"domains": domains_of(COLUMNS)})
     with shared(load, tmp_path / "shared") as folder:
-        again = folder.load().domains
+        again = folder.load().nodes.domains
     assert again is not None
-    assert load.domains is not None
-    assert (again.kinds, again.names) == (load.domains.kinds, load.domains.names)
-    assert again.of.tolist() == load.domains.of.tolist()
-    some = on_nodes(load, np.array([2, 0])).domains
+    assert load.nodes.domains is not None
+    assert (again.kinds, again.names) == (load.nodes.domains.kinds, load.nodes.domains.names)
+    assert again.of.tolist() == load.nodes.domains.of.tolist()
+    some = on_nodes(load, np.array([2, 0])).nodes.domains
     assert some is not None
-    assert some.of.tolist() == load.domains.of[:, [2, 0]].tolist()
+    assert some.of.tolist() == load.nodes.domains.of[:, [2, 0]].tolist()
 
 
 def seen(*, domains: bool) -> Snapshot:

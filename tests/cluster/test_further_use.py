@@ -119,11 +119,11 @@ def test_containers_without_cpu_or_memory_keep_their_network(tmp_path: Path) -> 
     ).write_parquet(path / "usage.parquet")
     ingest(path, tmp_path / "store")
     load = source_of(tmp_path / "store", None, assume=("arrival_span_ms=0",), seed=0).load()
-    assert load.further_usage is not None
+    assert load.use.further is not None
     for name in ("c1", "c2", "c7"):
-        its = load.columns_of(np.array([load.container_ids.index(name)]))[0]
+        its = load.use.columns_of(np.array([load.containers.ids.index(name)]))[0]
         expected = [network(int(name[1:]), step) for step in range(STEPS)]
-        assert load.further_usage[1, :, its].tolist() == pytest.approx(expected)
+        assert load.use.further[1, :, its].tolist() == pytest.approx(expected)
 
 
 def test_disk_io_that_is_a_share_counts_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -148,10 +148,10 @@ def test_disk_io_that_is_a_share_counts_where_it_is_asked_for(tmp_path: Path) ->
     ingest(path, tmp_path / "store")
     load = source_of(tmp_path / "store", None, assume=("disk_io=recorded",), seed=0).load()
     at = load.resources.index("disk_io")
-    assert set(load.capacity[:, at]) == {10**6}
-    asked = dict(zip(load.container_ids, load.request[:, at].tolist(), strict=True))
+    assert set(load.nodes.capacity[:, at]) == {10**6}
+    asked = dict(zip(load.containers.ids, load.containers.request[:, at].tolist(), strict=True))
     assert asked == {f"c_{one}": 10_000 * (10 * one + 10) for one in containers}
-    assert load.further_used == (at,)
+    assert load.use.further_resources == (at,)
     plain = source_of(tmp_path / "store", None, assume=(), seed=0).load()
     assert "disk_io" not in plain.resources
     ingest(folder(tmp_path / "cluster"), tmp_path / "bytes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as some
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 from workload_support import parquet_folder
 
 from tracekit.base.errors import TracekitError
@@ -30,10 +29,12 @@ shapes = some.tuples(some.integers(0, 3000), some.integers(10, 70), some.integer
 def ganged(nodes: list[tuple[int, int]], rows: list[Row]) -> Workload:
     """Services s0, s1, s2 in turn; containers that stay to the end are exchangeable."""
     load = workload(nodes, rows)
-    exchangeable = load.departure_ms >= 4000
-    usage = load.usage.copy()
-    usage[:, :, exchangeable] = (load.request[exchangeable] * 0.5).T[:, None, :]
-    return with_gangs(dataclasses.replace(load, exchangeable=exchangeable, usage=usage))
+    exchangeable = load.containers.departure_ms >= 4000
+    usage = load.use.values.copy()
+    usage[:, :, exchangeable] = (load.containers.request[exchangeable] * 0.5).T[:, None, :]
+    return with_gangs(
+        changed(load, containers={"exchangeable": exchangeable}, use={"values": usage})
+    )
 
 
 @pytest.mark.slow
@@ -54,34 +55,35 @@ def test_every_engine_admits_whole_gangs_and_the_same(
         engine = Engine(load, parse_policy(policy), np.random.default_rng(seed), placer=placer)
         outcome = engine.run()
         found.append((outcome.node.tolist(), outcome.time_ms.tolist()))
-        assert load.gang is not None
-        for gang in set(load.gang[load.gang >= 0].tolist()):
-            assert len({node < 0 for node in outcome.node[load.gang == gang].tolist()}) == 1
+        assert load.rules.gang is not None
+        for gang in set(load.rules.gang[load.rules.gang >= 0].tolist()):
+            assert len({node < 0 for node in outcome.node[load.rules.gang == gang].tolist()}) == 1
     assert found[0] == found[1] == found[2]
 
 
 def test_another_order_keeps_gangs_together() -> None:
     load = ganged([(100, 100)], [(at * 10, 9000, 1, 1) for at in range(9)])
     again = in_order(load, 5)
-    assert sorted(again.container_ids) == sorted(load.container_ids)
-    assert again.gang is not None
-    for gang in set(again.gang.tolist()):
-        assert len(set(again.arrival_ms[again.gang == gang].tolist())) == 1
-    assert (np.diff(again.arrival_ms) >= 0).all()
+    assert sorted(again.containers.ids) == sorted(load.containers.ids)
+    assert again.rules.gang is not None
+    for gang in set(again.rules.gang.tolist()):
+        assert len(set(again.containers.arrival_ms[again.rules.gang == gang].tolist())) == 1
+    assert (np.diff(again.containers.arrival_ms) >= 0).all()
 
 
 def test_containers_of_no_known_service_are_no_gang() -> None:
     load = workload([(100, 100)], [(0, 9000, 1, 1)] * 4)
-    load = dataclasses.replace(
-        load, services=("?", "?", "s", "s"), exchangeable=np.ones(4, dtype=np.bool_)
+    load = changed(
+        load,
+        containers={"services": ("?", "?", "s", "s"), "exchangeable": np.ones(4, dtype=np.bool_)},
     )
     made = with_gangs(load)
-    assert made.gang is not None
-    assert made.gang.tolist() == [-1, -1, made.gang.max(), made.gang.max()]
+    assert made.rules.gang is not None
+    assert made.rules.gang.tolist() == [-1, -1, made.rules.gang.max(), made.rules.gang.max()]
     with pytest.raises(TracekitError, match="service"):
-        with_gangs(dataclasses.replace(load, services=("?",) * 4))
+        with_gangs(changed(load, containers={"services": ("?",) * 4}))
     with pytest.raises(TracekitError, match="containers"):
-        with_gangs(dataclasses.replace(load, services=("a", "b", "c", "d")))
+        with_gangs(changed(load, containers={"services": ("a", "b", "c", "d")}))
 
 
 @pytest.mark.parametrize("span_ms", [0, 600_000])
@@ -108,11 +110,11 @@ def test_a_folder_makes_gangs_of_who_was_there_whatever_the_span(
     )  # fmt: skip
     source = source_of(None, folder, assume=[f"arrival_span_ms={span_ms}"], gangs=True)
     load = source.load()
-    assert load.gang is not None
-    assert sorted(set(load.gang.tolist())) == [0]
+    assert load.rules.gang is not None
+    assert sorted(set(load.rules.gang.tolist())) == [0]
     # a0 leaves after 15 minutes, while all wait: the others are the gang that is left
     outcome = Engine(load, parse_policy("first_fit"), np.random.default_rng(0)).run()
-    at_ms = dict(zip(load.container_ids, outcome.time_ms.tolist(), strict=True))
+    at_ms = dict(zip(load.containers.ids, outcome.time_ms.tolist(), strict=True))
     assert at_ms == {"a0": -1, "a1": 900_000, "a2": 900_000}
 
 
@@ -120,17 +122,23 @@ def test_gangs_of_the_source_stay_as_they_are_in_every_order() -> None:
     """Those that came together do so again; those that came one after the other may."""
     load = workload([(100, 100)], [(at * 10, 9000, 1, 1) for at in (0, 0, 0, 1, 2, 2)])
     free = np.array([True, False, True, True, True, True])
-    load = dataclasses.replace(
-        load, gang=np.array([7, -1, 7, 4, 4, -1]), gang_minimum=np.array([2, 0, 2, 1, 1, 0]),
-        pinned=np.array([-1, 0, -1, -1, -1, -1]), priority=np.arange(6), exchangeable=free,
-        usage=np.ones_like(load.usage),
-    )  # fmt: skip
+    load = changed(
+        load,
+        rules={
+            "gang": np.array([7, -1, 7, 4, 4, -1]),
+            "gang_minimum": np.array([2, 0, 2, 1, 1, 0]),
+            "pinned": np.array([-1, 0, -1, -1, -1, -1]),
+            "priority": np.arange(6),
+        },
+        containers={"exchangeable": free},
+        use={"values": np.ones_like(load.use.values)},
+    )
     assert with_gangs(load) is load
     for seed in range(9):
         again = in_order(load, seed)
-        at = [again.container_ids.index(name) for name in load.container_ids]
+        at = [again.containers.ids.index(name) for name in load.containers.ids]
         for name in ("gang", "gang_minimum", "pinned", "priority"):
-            assert getattr(again, name)[at].tolist() == getattr(load, name).tolist()
-        assert again.gang is not None
-        assert len(set(again.arrival_ms[again.gang == 7].tolist())) == 1
-        assert (np.diff(again.arrival_ms) >= 0).all()
+            assert getattr(again.rules, name)[at].tolist() == getattr(load.rules, name).tolist()
+        assert again.rules.gang is not None
+        assert len(set(again.containers.arrival_ms[again.rules.gang == 7].tolist())) == 1
+        assert (np.diff(again.containers.arrival_ms) >= 0).all()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from replay_support import fields_of
 from tests_support import shared_data
 from workload_support import OPENB, TIANCHI, changed, parquet_folder, written, zipped
 
@@ -48,18 +49,21 @@ def test_a_name_its_path_and_a_store_of_its_files_give_one_workload(
     text = spelled(name, tmp_path / "files")
     first = load(text, seed=4)
     same = [load(text, seed=4)]
-    assert str(tmp_path) not in f"{first.name} {first.assumptions} {first.facts}"
+    assert (
+        str(tmp_path) not in f"{first.name} {first.provenance.assumptions} {first.provenance.facts}"
+    )
     if name != "paper000":
         ingest(tmp_path / "files", tmp_path / "store")
         assumed = [f"{key}={value}" for key, value in named.NAMED[name].assumed.items()]
         same.append(load(tmp_path / "files", seed=4))
         same.append(source_of(tmp_path / "store", None, assume=assumed, seed=4).load())
     for other in same:
-        assert first.container_ids == other.container_ids
-        assert first.node_ids == other.node_ids
-        for field in ("request", "capacity", "arrival_ms", "recorded_node", "usage"):
-            one, two = getattr(first, field), getattr(other, field)
-            assert np.array_equal(one, two, equal_nan=field == "usage"), field
+        assert first.containers.ids == other.containers.ids
+        assert first.nodes.ids == other.nodes.ids
+        for field in ("containers.request", "nodes.capacity", "containers.arrival_ms",
+                      "containers.recorded_node", "use.values"):  # fmt: skip
+            one, two = fields_of(first)[field], fields_of(other)[field]
+            assert np.array_equal(one, two, equal_nan=field == "use.values"), field
 
 
 def test_the_store_is_made_once_and_anew_where_a_file_changes(
@@ -100,20 +104,20 @@ def test_settings_by_their_earlier_names(tmp_path: Path) -> None:
     inside = load(f"openb[gpu=count,used_share=0.5]:{folder}")
     beside = load(f"openb:{folder}", "resources=cpu+memory+gpu", "used_share=0.5")
     assert inside.resources == ("cpu_milli", "memory_bytes", "gpu_milli")
-    assert inside.capacity[:, 2].tolist() == [0, 2000]
-    assert inside.request[:, 2].tolist() == [2000, 0, 500]
-    assert inside.usage.tolist() == beside.usage.tolist()
+    assert inside.nodes.capacity[:, 2].tolist() == [0, 2000]
+    assert inside.containers.request[:, 2].tolist() == [2000, 0, 500]
+    assert inside.use.values.tolist() == beside.use.values.tolist()
     folder = written(tmp_path / "tianchi", TIANCHI)
     placed = load(f"tianchi18:{folder}", "containers=placed", "anti_affinity=none")
-    assert (placed.containers, placed.constraints) == (4, None)
+    assert (placed.containers.count, placed.rules.constraints) == (4, None)
 
 
 def test_times_that_are_recorded_and_not_replayed_name_their_assumption(tmp_path: Path) -> None:
     folder = written(tmp_path, OPENB)
-    known = load(folder).quantities
+    known = load(folder).provenance.quantities
     aside = set_aside("departures=none")
     assert (known["arrivals"], known["departures"]) == (aside, aside)
-    assert aside not in load(folder, "departures=recorded").quantities.values()
+    assert aside not in load(folder, "departures=recorded").provenance.quantities.values()
 
 
 def test_files_are_known_by_their_columns(tmp_path: Path) -> None:
@@ -121,26 +125,28 @@ def test_files_are_known_by_their_columns(tmp_path: Path) -> None:
     renamed = written(tmp_path / "renamed", {"x.csv": nodes, "y.csv": pods})
     assert load(renamed).name == "openb"
     archive = zipped(tmp_path / "data.zip", TIANCHI)
-    assert (load(archive).name, load(archive).containers) == ("tianchi18", 5)
+    assert (load(archive).name, load(archive).containers.count) == ("tianchi18", 5)
 
 
 def test_sizes_of_the_paper() -> None:
     made = load("paper000")
-    assert (made.nodes, made.containers) == (31, 1800)
+    assert (made.nodes.count, made.containers.count) == (31, 1800)
     assert made.resources == ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit")
-    assert {tuple(row) for row in made.capacity.tolist()} <= TYPES
-    assert set(made.services) == {"compressible", "incompressible", "balanced"}
-    assert set(made.quantities.values()) == {"assumed"}
+    assert {tuple(row) for row in made.nodes.capacity.tolist()} <= TYPES
+    assert set(made.containers.services) == {"compressible", "incompressible", "balanced"}
+    assert set(made.provenance.quantities.values()) == {"assumed"}
     assert len(made.too_large()) == 0
 
 
 @pytest.mark.parametrize("target", [0.75, 0.85])
 def test_requests_meet_the_target_and_kinds_ask_for_their_own_pair(target: float) -> None:
     made = load(f"paper000[target_alloc_fraction={target}]")
-    share = made.request.sum(axis=0) / made.capacity.sum(axis=0)
+    share = made.containers.request.sum(axis=0) / made.nodes.capacity.sum(axis=0)
     assert share == pytest.approx(np.full(4, target), rel=0.05)
-    each = made.request / made.capacity.sum(axis=0) * made.containers / target
-    kinds = np.array(made.services)
+    each = (
+        made.containers.request / made.nodes.capacity.sum(axis=0) * made.containers.count / target
+    )
+    kinds = np.array(made.containers.services)
     for kind, factors in (
         ("compressible", (1.5, 0.5, 0.5, 1.5)),
         ("incompressible", (0.5, 1.5, 1.5, 0.5)),
@@ -151,10 +157,10 @@ def test_requests_meet_the_target_and_kinds_ask_for_their_own_pair(target: float
 
 def test_the_set_is_of_its_own_seed_and_the_order_of_the_run() -> None:
     def by_name(made: Workload) -> dict[str, list[int]]:
-        return dict(zip(made.container_ids, made.request.tolist(), strict=True))
+        return dict(zip(made.containers.ids, made.containers.request.tolist(), strict=True))
 
     first, second = load("paper000", seed=1), load("paper000", seed=2)
-    assert first.container_ids != second.container_ids
+    assert first.containers.ids != second.containers.ids
     assert by_name(first) == by_name(second)
     assert by_name(load("paper000[seed=1]")) != by_name(first)
 
@@ -162,7 +168,7 @@ def test_the_set_is_of_its_own_seed_and_the_order_of_the_run() -> None:
 def test_the_real_pods_of_openb() -> None:
     """AccaSim 1.1.3 places the same pods on 1,077 nodes."""
     made = load(f"openb:{shared_data('openb')}")
-    assert (made.containers, made.nodes) == (8152, 1523)
+    assert (made.containers.count, made.nodes.count) == (8152, 1523)
     run = replay(made, choose_policies(["first_fit", "best_fit"], made), seed=0)
     used = dict(run.summary.select("policy", "nodes_used_max").iter_rows())
     assert used == {"first_fit": 1077, "best_fit": 1163, "bound": 843}
@@ -172,10 +178,10 @@ def test_the_real_pods_of_openb() -> None:
 @pytest.mark.slow
 def test_the_real_machines_of_tianchi() -> None:
     made = load(f"tianchi18:{shared_data('tianchi18')}")
-    assert (made.containers, made.nodes, len(made.times_ms)) == (68_224, 6000, 98)
-    assert int((made.recorded_node >= 0).sum()) == 61_254
+    assert (made.containers.count, made.nodes.count, len(made.use.times_ms)) == (68_224, 6000, 98)
+    assert int((made.containers.recorded_node >= 0).sum()) == 61_254
     assert len(made.too_large()) == 0
-    assert linear_bound(made.request, made.capacity) == 2951
+    assert linear_bound(made.containers.request, made.nodes.capacity) == 2951
     assert demand_bound(made) == 2229
 
 
@@ -189,6 +195,6 @@ def test_calls_of_a_folder(tmp_path: Path) -> None:
         source_of(None, folder, calls=True).load()
     edges = {"upstream": ["a"], "downstream": ["b"], "calls": [3.0]}
     pl.DataFrame(edges).write_parquet(folder / "calls.parquet")
-    calls = source_of(None, folder, calls=True).load().calls
+    calls = source_of(None, folder, calls=True).load().rules.calls
     assert calls is not None
     assert calls.shares(0).tolist() == [0.0, 1.0]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.reserved import held_at_most, reserved_of
@@ -81,20 +81,22 @@ def replayed(load: Workload, policy: str) -> list[int]:
     return [int(node) for node in engine.run().node]
 
 
-def loaded(**about: object) -> Workload:
+def loaded(**rules: object) -> Workload:
     load = workload(
         [(100, 100)] * 2, [(0, 9000, 10, 45)] * 3, steps=3, background=BACKGROUND, used_share=1.0
     )
-    return dataclasses.replace(load, reserved=np.array([[0, 20], [0, 0]]), **about)  # type: ignore[arg-type]
+    nodes = dataclasses.replace(load.nodes, reserved=np.array([[0, 20], [0, 0]]))
+    ruled = dataclasses.replace(load.rules, **rules)  # type: ignore[arg-type]
+    return dataclasses.replace(load, nodes=nodes, rules=ruled)
 
 
 def test_who_goes_by_requests_has_the_rest_and_what_is_reserved_stays_reserved() -> None:
     load = loaded()
     assert replayed(load, "first_fit") == [0, 1, 1]
-    assert replayed(dataclasses.replace(load, reserved=None), "first_fit") == [0, 0, 1]
+    assert replayed(changed(load, nodes={"reserved": None}), "first_fit") == [0, 0, 1]
     other = on_nodes(load, np.array([1]))
-    assert other.reserved is not None
-    assert other.reserved.tolist() == [[0, 20]]
+    assert other.nodes.reserved is not None
+    assert other.nodes.reserved.tolist() == [[0, 20]]
     assert bound_steps(load)[0]["nodes_used"] == 2
 
 

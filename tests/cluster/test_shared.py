@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from constraint_support import constrained
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import IntArray
 from tracekit.base.facts import remark
@@ -35,20 +35,24 @@ REMARKS = (remark("unpriced", 3, "nodes", of=40), remark("fit_proxy"))
 
 
 def ruled(limits: IntArray) -> Constraints:
-    return Constraints(parts=(sharing(np.arange(1200) % 3 - 1, limits, LOAD.nodes),))
+    return Constraints(parts=(sharing(np.arange(1200) % 3 - 1, limits, LOAD.nodes.count),))
 
 
 CASES = {
     "plain": LOAD,
-    "rules": dataclasses.replace(LOAD, constraints=ruled(RULES), assumptions={"a": 1.5, "b": "c"}),
-    "calls": dataclasses.replace(LOAD, calls=CALLS, facts={"rows_stray": 3}, remarks=REMARKS),
-    "no rule": dataclasses.replace(LOAD, constraints=ruled(np.empty((0, 3), dtype=np.int64))),
+    "rules": changed(
+        LOAD, rules={"constraints": ruled(RULES)}, provenance={"assumptions": {"a": 1.5, "b": "c"}}
+    ),
+    "calls": changed(
+        LOAD, rules={"calls": CALLS}, provenance={"facts": {"rows_stray": 3}, "remarks": REMARKS}
+    ),
+    "no rule": changed(LOAD, rules={"constraints": ruled(np.empty((0, 3), dtype=np.int64))}),
     **{f"constrained {seed}": constrained(LOAD, np.random.default_rng(seed)) for seed in (1, 2)},
     "ganged": with_gangs(
-        dataclasses.replace(
+        changed(
             LOAD,
-            exchangeable=np.ones(1200, dtype=np.bool_),
-            usage=np.ones_like(LOAD.usage),
+            containers={"exchangeable": np.ones(1200, dtype=np.bool_)},
+            use={"values": np.ones_like(LOAD.use.values)},
         )
     ),
 }
@@ -75,7 +79,7 @@ def test_what_is_read_is_what_was_shared(load: Workload, tmp_path: Path) -> None
             assert same(getattr(load, field.name), getattr(read, field.name)), field.name
     assert list(tmp_path.iterdir()) == []
     # what was read stays readable
-    assert same(load.usage, read.usage)
+    assert same(load.use.values, read.use.values)
 
 
 def test_a_large_array_is_a_mapping_of_its_file(tmp_path: Path) -> None:
@@ -84,7 +88,7 @@ def test_a_large_array_is_a_mapping_of_its_file(tmp_path: Path) -> None:
         assert path not in Path("/proc/self/maps").read_text()
         read = given.load()
         assert path in Path("/proc/self/maps").read_text()
-        assert not read.usage.flags.owndata
+        assert not read.use.values.flags.owndata
 
 
 def test_what_is_kept_beside_stays_and_what_was_left_behind_goes(tmp_path: Path) -> None:
@@ -93,5 +97,5 @@ def test_what_is_kept_beside_stays_and_what_was_left_behind_goes(tmp_path: Path)
     folder.mkdir()
     (folder / "usage.npy").write_text("of a run that was killed")
     with shared(LOAD, folder) as given:
-        assert same(given.load().usage, LOAD.usage)
+        assert same(given.load().use.values, LOAD.use.values)
     assert list(tmp_path.iterdir()) == [beside]

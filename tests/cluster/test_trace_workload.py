@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 import tempfile
@@ -17,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from plain_trace import workload_from_frames
+from replay_support import fields_of
 from usage_store import usage_store
 
 from tracekit.base.errors import TracekitError
@@ -95,14 +95,14 @@ def from_rows(
 
 def assert_same(load: Workload, plain: Workload) -> None:
     """Every field to the last bit, but the name and the quantities, which only a store has."""
-    for field in dataclasses.fields(Workload):
-        if field.name not in ("name", "quantities"):
-            ours, theirs = (getattr(one, field.name) for one in (load, plain))
+    expected = fields_of(plain)
+    for name, ours in fields_of(load).items():
+        if name not in ("name", "provenance.quantities"):
             if isinstance(ours, np.ndarray):
-                assert ours.dtype == theirs.dtype, field.name
-                np.testing.assert_array_equal(ours, theirs, err_msg=field.name)
+                assert ours.dtype == expected[name].dtype, name
+                np.testing.assert_array_equal(ours, expected[name], err_msg=name)
             else:
-                assert ours == theirs, field.name
+                assert ours == expected[name], name
 
 
 STEADY = [(at * S, name, "n1", 0.5, 0.25) for name in ("a1", "b1") for at in range(5)]
@@ -110,57 +110,59 @@ STEADY = [(at * S, name, "n1", 0.5, 0.25) for name in ("a1", "b1") for at in ran
 
 def test_sizes_requests_and_usage() -> None:
     load = made([(at * S, "n1", 0.5, 0.5) for at in range(5)], STEADY)
-    assert load.step_ms == S
-    assert load.times_ms.tolist() == [0, S, 2 * S, 3 * S, 4 * S]
-    assert load.capacity.tolist() == [[10_000, 1000]]
-    assert load.request.tolist() == [[2000, 100]] * 2
-    assert load.limit.tolist() == [[3000, 150]] * 2
-    assert load.usage[:, :, 0].tolist() == [[1000.0] * 5, [25.0] * 5]
-    assert sorted(load.services) == ["a", "b"]
+    assert load.use.step_ms == S
+    assert load.use.times_ms.tolist() == [0, S, 2 * S, 3 * S, 4 * S]
+    assert load.nodes.capacity.tolist() == [[10_000, 1000]]
+    assert load.containers.request.tolist() == [[2000, 100]] * 2
+    assert load.containers.limit.tolist() == [[3000, 150]] * 2
+    assert load.use.values[:, :, 0].tolist() == [[1000.0] * 5, [25.0] * 5]
+    assert sorted(load.containers.services) == ["a", "b"]
     # 0.5 of the node less two containers of 1000 millicores, 25 bytes
-    assert load.background[:, 0, 0].tolist() == [3000.0, 450.0]
+    assert load.use.background[:, 0, 0].tolist() == [3000.0, 450.0]
 
 
 def test_background_is_never_negative_and_zero_where_not_measured() -> None:
     load = made([(0, "n1", 0.01, 0.01), (S, "n1", 0.01, 0.01)], [*STEADY, (0, "c1", "n2", 1, 1)])
-    assert load.node_ids == ("n1", "n2")
-    assert load.background.tolist() == np.zeros((2, 5, 2)).tolist()
-    assert load.facts["nodes_without_usage"] == 1
+    assert load.nodes.ids == ("n1", "n2")
+    assert load.use.background.tolist() == np.zeros((2, 5, 2)).tolist()
+    assert load.provenance.facts["nodes_without_usage"] == 1
 
 
 def test_gaps_are_held_between_first_and_last_sample() -> None:
     rows = [(0, "a1", "n1", 0.1, 0.1), (S, "a1", "n1", 0.2, 0.1), (3 * S, "a1", "n1", 0.4, 0.1)]
     load = made([], [*STEADY, *[(t, "c1", node, cpu, m) for t, _, node, cpu, m in rows]])
-    at = load.container_ids.index("c1")
-    assert load.usage[0, :, at].tolist() == pytest.approx([200, 400, 400, 800, np.nan], nan_ok=True)
-    assert load.departure_ms[at] == 4 * S
-    assert load.facts["container_steps_held"] == 1
+    at = load.containers.ids.index("c1")
+    assert load.use.values[0, :, at].tolist() == pytest.approx(
+        [200, 400, 400, 800, np.nan], nan_ok=True
+    )
+    assert load.containers.departure_ms[at] == 4 * S
+    assert load.provenance.facts["container_steps_held"] == 1
 
 
 def test_a_stray_timestamp_does_not_stretch_the_axis() -> None:
     node_rows = [(at * S, f"n{n}", 0.5, 0.5) for n in range(50) for at in range(5)]
     load = made([(35_820_000, "n1", 0.5, 0.5), *node_rows], STEADY)
-    assert len(load.times_ms) == 5
-    assert load.facts["rows_stray"] == 1
+    assert len(load.use.times_ms) == 5
+    assert load.provenance.facts["rows_stray"] == 1
 
 
 def test_a_long_outage_is_no_stray() -> None:
     late = [(time + 100 * S, *rest) for time, *rest in STEADY]
     load = made([], [*STEADY, *late])
-    assert load.times_ms[-1] == 104 * S
-    assert load.facts["rows_stray"] == 0
+    assert load.use.times_ms[-1] == 104 * S
+    assert load.provenance.facts["rows_stray"] == 0
 
 
 def test_a_thin_sample_keeps_the_grid_of_its_times() -> None:
     """Six containers with one sample each, one with two: five steps apart is no step."""
     rows = [(at * S, f"a{at}", "n1", 0.5, 0.5) for at in range(6)]
-    assert made([], [*rows, (5 * S, "a0", "n1", 0.5, 0.5)]).step_ms == S
+    assert made([], [*rows, (5 * S, "a0", "n1", 0.5, 0.5)]).use.step_ms == S
 
 
 def test_incomplete_rows_are_left_out_and_counted() -> None:
     load = made([(None, "n1", 0.5, 0.5), (0, None, 0.5, 0.5)], [*STEADY, (0, "c", None, 1, 1)])
-    assert load.containers == 2
-    assert load.facts["rows_incomplete"] == 3
+    assert load.containers.count == 2
+    assert load.provenance.facts["rows_incomplete"] == 3
 
 
 def test_nothing_to_replay() -> None:
@@ -171,56 +173,56 @@ def test_nothing_to_replay() -> None:
 def test_spread_arrivals_share_the_span_in_seeded_order() -> None:
     rows = [(at * S, f"a{n}", "n1", 0.5, 0.5) for n in range(4) for at in range(10)]
     load = made([], rows, arrival="spread", arrival_span_ms=4000)
-    assert load.arrival_ms.tolist() == [0, 1000, 2000, 3000]
-    assert load.settled_ms == 3000
-    assert set(load.departure_ms.tolist()) == {10 * S}
+    assert load.containers.arrival_ms.tolist() == [0, 1000, 2000, 3000]
+    assert load.use.settled_ms == 3000
+    assert set(load.containers.departure_ms.tolist()) == {10 * S}
     other = of_frames([nodes([])], [containers(rows)], Assumptions(arrival="spread"), seed=5)
-    assert load.container_ids != other.container_ids
-    assert sorted(load.container_ids) == sorted(other.container_ids)
+    assert load.containers.ids != other.containers.ids
+    assert sorted(load.containers.ids) == sorted(other.containers.ids)
 
 
 def test_who_shares_the_span_may_share_it_in_another_order() -> None:
     """a1 and b1 are there throughout; c1 comes later and keeps its time."""
     rows = [*STEADY, *((at * S, "c1", "n1", 0.5, 0.25) for at in (2, 3, 4))]
     load = made([], rows, arrival="spread", arrival_span_ms=2 * S)
-    free = dict(zip(load.container_ids, load.exchangeable, strict=True))  # type: ignore[arg-type]
+    free = dict(zip(load.containers.ids, load.containers.exchangeable, strict=True))  # type: ignore[arg-type]
     assert free == {"a1": True, "b1": True, "c1": False}
-    assert not np.isnan(load.usage[:, :, load.container_ids.index("b1")]).any()
-    orders = {rearranged(load, stream(seed, "x")).container_ids for seed in range(6)}
+    assert not np.isnan(load.use.values[:, :, load.containers.ids.index("b1")]).any()
+    orders = {rearranged(load, stream(seed, "x")).containers.ids for seed in range(6)}
     assert orders == {("a1", "b1", "c1"), ("b1", "a1", "c1")}
     plain = made([], rows, arrival="trace")
-    assert plain.exchangeable is not None
-    assert not plain.exchangeable.any()
+    assert plain.containers.exchangeable is not None
+    assert not plain.containers.exchangeable.any()
 
 
 def test_the_span_is_at_most_half_of_the_trace() -> None:
     load = made([], STEADY, arrival="spread")
-    assert load.assumptions["arrival_span_used_ms"] == 5 * S // 2
-    assert load.assumptions["arrival_span_ms"] == 7_200_000
+    assert load.provenance.assumptions["arrival_span_used_ms"] == 5 * S // 2
+    assert load.provenance.assumptions["arrival_span_ms"] == 7_200_000
 
 
 def test_who_comes_later_arrives_when_first_seen() -> None:
     rows = [*STEADY, (3 * S, "c1", "n1", 0.5, 0.5)]
     load = made([], rows, arrival="spread", arrival_span_ms=1000)
-    at = load.container_ids.index("c1")
-    assert (load.arrival_ms[at], load.departure_ms[at]) == (3 * S, 4 * S)
+    at = load.containers.ids.index("c1")
+    assert (load.containers.arrival_ms[at], load.containers.departure_ms[at]) == (3 * S, 4 * S)
 
 
 def test_the_edges_of_the_trace_are_wide() -> None:
     """Seen first at the second step and last at the third: there from start to end."""
     load = made([], [*STEADY, (S, "c1", "n1", 0.5, 0.5), (2 * S, "c1", "n1", 0.7, 0.5)],
                 edge_steps=2)  # fmt: skip
-    at = load.container_ids.index("c1")
-    assert load.departure_ms[at] == 5 * S
-    assert load.arrival_ms[at] == S  # arrival='trace'
-    assert load.usage[0, 1:, at].tolist() == pytest.approx([1000, 1400, 1400, 1400])
+    at = load.containers.ids.index("c1")
+    assert load.containers.departure_ms[at] == 5 * S
+    assert load.containers.arrival_ms[at] == S  # arrival='trace'
+    assert load.use.values[0, 1:, at].tolist() == pytest.approx([1000, 1400, 1400, 1400])
 
 
 def test_dedicated_nodes_are_scaled_to_the_target() -> None:
     load = made([(0, "n1", 0.9, 0.9)], STEADY, background="none", target_alloc_fraction=0.5)
-    assert load.background.max() == 0
+    assert load.use.background.max() == 0
     # cpu is the scarcer one: 2 * 2000 of 0.5 * 8000; memory keeps the node's shape
-    assert load.capacity.tolist() == [[8000, 800]]
+    assert load.nodes.capacity.tolist() == [[8000, 800]]
 
 
 times = some.one_of(
@@ -311,6 +313,6 @@ def test_real_rows(real_rows: Path) -> None:
         for name in ("Node_0.csv", "MSResource_0.csv")
     ]
     load = of_frames([tables[0]], [tables[1]], Assumptions())
-    assert (load.containers, load.nodes, len(load.times_ms)) == (992, 1833, 11)
-    assert load.facts["rows_stray"] == 1
-    assert load.recorded
+    assert (load.containers.count, load.nodes.count, len(load.use.times_ms)) == (992, 1833, 11)
+    assert load.provenance.facts["rows_stray"] == 1
+    assert load.containers.recorded

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
-from replay_support import workload
+from replay_support import changed, workload
 from workload_support import OPENB, written
 
 from tracekit.commands.shell import run
@@ -36,14 +35,12 @@ def test_every_resource_is_measured_and_a_network_policy_judged_on_the_network()
     """Only CPU and memory were, so that bnp could be seen to get worse and nothing else."""
     rng = np.random.default_rng(3)
     load = workload([(1000, 1000)] * 4, [(at * 100, 9000, 10, 10, 0) for at in range(24)], steps=5)
-    asked = np.c_[load.request, rng.integers(1, 9, 24), rng.permutation(24) * 20 + 1]
-    load = dataclasses.replace(
+    asked = np.c_[load.containers.request, rng.integers(1, 9, 24), rng.permutation(24) * 20 + 1]
+    load = changed(
         load,
+        nodes={"capacity": np.array([[1000, 1000, 400, 4000]] * 4)},
+        containers={"request": asked, "nonzero_request": asked, "limit": asked},
         resources=("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit"),
-        capacity=np.array([[1000, 1000, 400, 4000]] * 4),
-        request=asked,
-        nonzero_request=asked,
-        limit=asked,
     )
     policies = choose_policies(["bnp", "least_allocated", "first_fit"], load, ())
     found = replay(load, policies, seed=0).summary

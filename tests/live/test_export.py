@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
 from collections import Counter
@@ -17,6 +16,7 @@ import yaml
 from cluster_support import stored, workload
 from cluster_support import written as written_files
 from kubernetes_support import container, listed, node, pod, written
+from replay_support import changed
 
 import tracekit
 from tracekit.base.errors import TracekitError
@@ -197,13 +197,22 @@ def test_what_was_replayed_is_placed_alike_once_it_is_back(
     again = workload(open_store(tmp_path / "store"))
     if any(one.because == "parts_of_cores" for one in answer.facts):
         core = np.array([1000, 1])
-        cores, nodes_of = -(-load.request // core) * core, load.capacity // core * core
-        load = dataclasses.replace(load, request=cores, nonzero_request=cores, capacity=nodes_of)
+        cores, nodes_of = (
+            -(-load.containers.request // core) * core,
+            load.nodes.capacity // core * core,
+        )
+        load = changed(
+            load,
+            containers={"request": cores, "nonzero_request": cores},
+            nodes={"capacity": nodes_of},
+        )
     policy = parse_policy("least_allocated")
     if name == "swf":  # a log has no sizes of nodes but CPU, and cuts seconds
         policy = parse_policy("least_allocated[resources=cpu:1]")
-        wide = np.full_like(load.capacity[:, 1], 2**50)
-        load = dataclasses.replace(load, capacity=np.stack([load.capacity[:, 0], wide], axis=1))
+        wide = np.full_like(load.nodes.capacity[:, 1], 2**50)
+        load = changed(
+            load, nodes={"capacity": np.stack([load.nodes.capacity[:, 0], wide], axis=1)}
+        )
     assert _places(again, policy) == _places(load, policy)
 
 

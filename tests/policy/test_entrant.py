@@ -71,8 +71,8 @@ def test_a_run_has_a_row_with_moves_and_what_they_cost(name: str) -> None:
     row = run.summary.row(0, named=True)
     assert row["policy"] == f"first_fit+{name}[interval_ms=1000]"
     assert row["move_downtime_ms"] == row["moves"] * entrant.rebalance.move_downtime_ms
-    assert row["placed"] + row["pending"] == LOAD.containers
-    assert (run.steps["placed"] + run.steps["pending"]).drop_nulls().max() <= LOAD.containers  # type: ignore[operator]
+    assert row["placed"] + row["pending"] == LOAD.containers.count
+    assert (run.steps["placed"] + run.steps["pending"]).drop_nulls().max() <= LOAD.containers.count  # type: ignore[operator]
 
 
 def test_rebalancing_moves_containers_of_a_full_node() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import numpy as np
@@ -10,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.calls import call_weights
@@ -73,7 +72,9 @@ def chatty() -> Workload:
     load = workload([(100, 100), (100, 100)], rows, steps=3)
     services = tuple("abcdabcd")
     edges = pl.DataFrame({"upstream": ["a", "c"], "downstream": ["b", "d"], "calls": [1, 1]})
-    return dataclasses.replace(load, services=services, calls=call_weights(services, edges))
+    return changed(
+        load, containers={"services": services}, rules={"calls": call_weights(services, edges)}
+    )
 
 
 @pytest.mark.parametrize("name", ["least_allocated", "worst_fit"])

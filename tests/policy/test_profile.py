@@ -93,28 +93,28 @@ def test_a_policy_of_another_scale_is_brought_to_a_hundred() -> None:
     found = placed("1*least_allocated+2*first_fit", PlainPlacer, seen)
     taken = np.zeros((6, 2), dtype=np.int64)
     leaving: list[tuple[int, int, int]] = []
-    order = np.argsort(seen.arrival_ms, kind="stable")
+    order = np.argsort(seen.containers.arrival_ms, kind="stable")
     waited = False
     for at in order.tolist():
-        now = int(seen.arrival_ms[at])
+        now = int(seen.containers.arrival_ms[at])
         for gone in [one for one in leaving if one[0] <= now]:
-            taken[gone[1]] -= seen.request[gone[2]]
+            taken[gone[1]] -= seen.containers.request[gone[2]]
             leaving.remove(gone)
-        after = taken + seen.request[at]
-        room = [node for node in range(6) if (after[node] <= seen.capacity[node]).all()]
+        after = taken + seen.containers.request[at]
+        room = [node for node in range(6) if (after[node] <= seen.nodes.capacity[node]).all()]
         if not room:
             waited = True
             break
         scores = []
         for node in room:
-            free = (seen.capacity[node] - after[node]) * 100 // seen.capacity[node]
+            free = (seen.nodes.capacity[node] - after[node]) * 100 // seen.nodes.capacity[node]
             last = room[-1] - room[0]
             position = 100 - 100 * (node - room[0]) / last if last else 100
             scores.append(int(free.sum()) // 2 + 2 * position)
         node = room[int(np.argmax(np.round(scores, 9)))]
         assert found[at] == node
-        taken[node] += seen.request[at]
-        leaving.append((int(seen.departure_ms[at]), node, at))
+        taken[node] += seen.containers.request[at]
+        leaving.append((int(seen.containers.departure_ms[at]), node, at))
     assert not waited
 
 
@@ -132,7 +132,7 @@ def test_an_own_policy_is_weighed_too(tmp_path: Path) -> None:
 def test_a_decision_is_explained_by_what_each_gives_of_a_hundred() -> None:
     seen = load()
     text = "2*least_allocated+0.5*balanced_allocation+1*least_allocated[resources=cpu:1]"
-    decision = explain(seen, parse_entrant(text), seen.container_ids[5])
+    decision = explain(seen, parse_entrant(text), seen.containers.ids[5])
     for node in (one for one in decision.nodes if one.score is not None):
         first, even, again = node.parts.values()
         assert node.score == pytest.approx(2 * first + 0.5 * even + again)

@@ -34,8 +34,8 @@ def test_who_is_cordoned_at_the_end_is_told(tmp_path: Path) -> None:
     assert the(found, "node_cordoned_later").about["names"] == "n2"
     assert the(found, "node_opened_later").about["names"] == "n3"
     load = workload(open_store(tmp_path / "store"))
-    assert load.cordoned is not None
-    assert dict(zip(load.node_ids, load.cordoned.tolist(), strict=True)) == {
+    assert load.nodes.cordoned is not None
+    assert dict(zip(load.nodes.ids, load.nodes.cordoned.tolist(), strict=True)) == {
         "n1": False, "n2": True, "n3": False,
     }  # fmt: skip
 

@@ -36,8 +36,8 @@ def test_nodes_that_nothing_is_known_of_are_set_aside(tmp_path: Path) -> None:
     store = tmp_path / "store"
     doubts = ingest(_folder(tmp_path, (0, 1)), store).doubts
     run = tracekit.replay(store, policies=["first_fit"], out=tmp_path / "run")
-    assert run.workload.nodes == 3
-    for facts in (doubts, run.workload.remarks):
+    assert run.workload.nodes.count == 3
+    for facts in (doubts, run.workload.provenance.remarks):
         silent, partly = the(facts, "node_silent"), the(facts, "node_without_use")
         assert (silent.value, silent.about["of"]) == (3, 6)
         assert (partly.value, partly.about["of"]) == (1, 3)
@@ -53,7 +53,7 @@ def test_where_the_use_of_all_or_none_is_recorded_all_count(
 ) -> None:
     assert ingest(_folder(tmp_path, used), tmp_path / "store").doubts == ()
     run = tracekit.replay(tmp_path / "store", policies=["first_fit"], out=tmp_path / "run")
-    assert run.workload.nodes == 6
+    assert run.workload.nodes.count == 6
 
 
 @pytest.mark.slow
@@ -69,4 +69,4 @@ def test_a_node_without_a_pod_is_empty_where_kubectl_listed_all_pods(tmp_path: P
     (doubt,) = ingest(mine, tmp_path / "store").doubts
     assert (doubt.because, doubt.value, doubt.about["of"]) == ("node_without_use", 2, 3)
     run = tracekit.replay(tmp_path / "store", policies=["first_fit"], out=tmp_path / "run")
-    assert run.workload.nodes == 3
+    assert run.workload.nodes.count == 3

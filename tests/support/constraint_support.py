@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from replay_support import changed
 
 from tracekit.base.arrays import IntArray
 from tracekit.cluster.constraints.allowed import Allowed
@@ -12,18 +11,18 @@ from tracekit.cluster.constraints.build_among import classes_of
 from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.rules import Bound, Rules, apart, sharing, together
+from tracekit.cluster.constraints.rules import Bound, CountRules, apart, sharing, together
 from tracekit.cluster.workload import Workload
 
 
 def drawn(load: Workload, rng: np.random.Generator) -> list[Constraint]:
     """One constraint of each kind."""
-    count, nodes = load.containers, load.nodes
+    count, nodes = load.containers.count, load.nodes.count
     service = np.array(
-        [int(name[1:]) if name in ("s0", "s1", "s2") else -1 for name in load.services]
+        [int(name[1:]) if name in ("s0", "s1", "s2") else -1 for name in load.containers.services]
     )
     limits = rng.integers(0, 3, (int(rng.integers(1, 4)), 3))
-    half = load.capacity[:, :2] // 2
+    half = load.nodes.capacity[:, :2] // 2
     return [
         sharing(service, limits, nodes),
         Allowed(label="selector", of=rng.integers(-1, 2, count), mask=rng.random((2, nodes)) < 0.7),
@@ -32,14 +31,14 @@ def drawn(load: Workload, rng: np.random.Generator) -> list[Constraint]:
         apart(by="node", group=rng.integers(-1, 2, count), domain=np.arange(nodes),
               most=np.array([1, 2])),
         together(by="rack", group=rng.integers(-1, 4, count), domain=rng.integers(-1, 2, nodes)),
-        Cells(capacity=np.stack([half, load.capacity[:, :2] - half], axis=1),
-              request=load.request[:, :2], numa_cells=rng.integers(0, 3, count)),
+        Cells(capacity=np.stack([half, load.nodes.capacity[:, :2] - half], axis=1),
+              request=load.containers.request[:, :2], numa_cells=rng.integers(0, 3, count)),
     ]  # fmt: skip
 
 
 def among(load: Workload, rng: np.random.Generator) -> list[Constraint]:
     """One constraint of each kind that speaks of other containers."""
-    domain = np.stack([np.arange(load.nodes), rng.integers(-1, 3, load.nodes)])
+    domain = np.stack([np.arange(load.nodes.count), rng.integers(-1, 3, load.nodes.count)])
     skew = int(rng.integers(1, 3))
     one, other = rng.integers(0, 2, 2).tolist()
     made: list[tuple[str, Bound, int, list[list[int]]]] = [
@@ -56,32 +55,37 @@ def among(load: Workload, rng: np.random.Generator) -> list[Constraint]:
 def _rules(
     load: Workload, rng: np.random.Generator, label: str, bound: Bound, most: int,
     table: IntArray, domain: IntArray,
-) -> Rules:  # fmt: skip
+) -> CountRules:  # fmt: skip
     """Who states some of two rules, and whom they mean."""
     rows = [tuple(range(most)), (1,), (0,), ()]
-    one, other = rng.integers(-1, 4, load.containers), rng.integers(0, 4, load.containers)
+    one, other = (
+        rng.integers(-1, 4, load.containers.count),
+        rng.integers(0, 4, load.containers.count),
+    )
     of, states, meant = classes_of(one, rows, other, [(0, 1), *rows[1:]])
-    return Rules(
+    return CountRules(
         label=label, bound=bound, of=of, states=states, meant=meant, table=table, domain=domain
     )
 
 
 def constrained(load: Workload, rng: np.random.Generator) -> Workload:
     """The workload with some of all kinds, some pinned containers, priorities and gangs."""
-    count = load.containers
+    count = load.containers.count
     parts = tuple(part for part in [*drawn(load, rng), *among(load, rng)] if rng.random() < 0.4)
     gang = np.where(rng.random(count) < 0.4, rng.integers(0, 3, count), -1)
     needed = rng.integers(0, 4, 4)  # 0: none is stated
-    pins = np.where(rng.random(count) < 0.15, rng.integers(0, load.nodes, count), -1)
+    pins = np.where(rng.random(count) < 0.15, rng.integers(0, load.nodes.count, count), -1)
     given = rng.random(5) < 0.5
-    return dataclasses.replace(
+    return changed(
         load,
-        constraints=Constraints(parts=parts) if parts else None,
-        pinned=pins if given[0] else None,
-        daemon=(pins >= 0) & (rng.random(count) < 0.5) if given[1] else None,
-        priority=rng.integers(0, 3, count) if given[2] else None,
-        gang=gang if given[3] else None,
-        gang_minimum=needed[gang] if given[3] and given[4] else None,
+        rules={
+            "constraints": Constraints(parts=parts) if parts else None,
+            "pinned": pins if given[0] else None,
+            "daemon": (pins >= 0) & (rng.random(count) < 0.5) if given[1] else None,
+            "priority": rng.integers(0, 3, count) if given[2] else None,
+            "gang": gang if given[3] else None,
+            "gang_minimum": needed[gang] if given[3] and given[4] else None,
+        },
     )
 
 
@@ -93,7 +97,7 @@ def broken(part: Constraint, node: IntArray, there: list[int]) -> bool:
     where = {index: int(node[index]) for index in there}
     if isinstance(part, Allowed):
         return any(part.of[i] >= 0 and not part.mask[part.of[i], at] for i, at in where.items())
-    if not isinstance(part, Rules) or part.label in ("affinity", "spread"):
+    if not isinstance(part, CountRules) or part.label in ("affinity", "spread"):
         return False
     pairs = [set(map(tuple, side.tolist())) for side in (part.states, part.meant)]
     for rule, by, _, count, _ in part.table.tolist():

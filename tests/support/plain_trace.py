@@ -17,6 +17,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.arrivals import Life, Timing, lives, order_of_arrival
 from tracekit.cluster.assumptions import Assumptions, as_values
+from tracekit.cluster.parts import Containers, Nodes, Provenance, Use
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.series import Axis, axis_of, hold, infer_step_ms
 from tracekit.cluster.workload import Workload
@@ -255,25 +256,32 @@ def _assemble(
     table = trace.table[timing.order]
     return Workload(
         name=name,
-        step_ms=trace.axis.step_ms,
-        times_ms=trace.axis.times_ms,
-        node_ids=trace.node_ids,
-        capacity=capacity,
-        container_ids=tuple(table["id"]),
-        services=tuple(table["service_id"]),
-        recorded_node=table["at"].to_numpy().astype(np.int64),
-        arrival_ms=timing.arrival_ms,
-        departure_ms=timing.departure_ms,
-        request=requests,
-        nonzero_request=requests,
-        limit=np.ceil(requests * assumptions.limit_factor).astype(np.int64),
-        usage=usage,
-        background=background,
-        reserved=_reserved(trace, background, capacity, requests, timing),
-        exchangeable=timing.exchangeable,
-        settled_ms=timing.settled_ms,
-        assumptions={**as_values(assumptions), **timing.resolved},
-        facts=trace.facts,
+        use=Use(
+            step_ms=trace.axis.step_ms,
+            times_ms=trace.axis.times_ms,
+            values=usage,
+            background=background,
+            settled_ms=timing.settled_ms,
+        ),
+        nodes=Nodes(
+            ids=trace.node_ids,
+            capacity=capacity,
+            reserved=_reserved(trace, background, capacity, requests, timing),
+        ),
+        containers=Containers(
+            ids=tuple(table["id"]),
+            services=tuple(table["service_id"]),
+            recorded_node=table["at"].to_numpy().astype(np.int64),
+            arrival_ms=timing.arrival_ms,
+            departure_ms=timing.departure_ms,
+            request=requests,
+            nonzero_request=requests,
+            limit=np.ceil(requests * assumptions.limit_factor).astype(np.int64),
+            exchangeable=timing.exchangeable,
+        ),
+        provenance=Provenance(
+            assumptions={**as_values(assumptions), **timing.resolved}, facts=trace.facts
+        ),
     )
 
 

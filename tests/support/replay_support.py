@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tracekit.base.arrays import Float32Array, FloatArray
+from tracekit.cluster.parts import Containers, Nodes, Use
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.snapshot import Container, Peers, Placed, Snapshot
@@ -41,22 +44,50 @@ def workload(
     nothing = np.zeros((2, steps, len(nodes)), dtype=np.float32)
     return Workload(
         name="hand-made",
-        step_ms=STEP_MS,
-        times_ms=times,
-        node_ids=tuple(f"n{at}" for at in range(len(nodes))),
-        capacity=np.array(nodes, dtype=np.int64),
-        container_ids=tuple(f"c{at}" for at in order),
-        services=tuple(f"s{at % 3}" for at in order),
-        recorded_node=np.array([row[4] if len(row) == 5 else -1 for row in given], np.int64),
-        arrival_ms=arrival,
-        departure_ms=departure,
-        request=request,
-        nonzero_request=request,
-        limit=request * 2,
-        usage=usage,
-        background=nothing if background is None else background,
-        settled_ms=0,
+        use=Use(
+            step_ms=STEP_MS,
+            times_ms=times,
+            values=usage,
+            background=nothing if background is None else background,
+            settled_ms=0,
+        ),
+        nodes=Nodes(
+            ids=tuple(f"n{at}" for at in range(len(nodes))),
+            capacity=np.array(nodes, dtype=np.int64),
+        ),
+        containers=Containers(
+            ids=tuple(f"c{at}" for at in order),
+            services=tuple(f"s{at % 3}" for at in order),
+            recorded_node=np.array([row[4] if len(row) == 5 else -1 for row in given], np.int64),
+            arrival_ms=arrival,
+            departure_ms=departure,
+            request=request,
+            nonzero_request=request,
+            limit=request * 2,
+        ),
     )
+
+
+PARTS = ("nodes", "containers", "use", "rules", "provenance")
+
+
+def changed(load: Workload, **given: Any) -> Workload:
+    """The workload with some fields of its parts replaced: ``changed(load, rules={...})``."""
+    parts = {
+        name: dataclasses.replace(getattr(load, name), **value) if name in PARTS else value
+        for name, value in given.items()
+    }
+    return dataclasses.replace(load, **parts)
+
+
+def fields_of(load: Workload) -> dict[str, Any]:
+    """Every field of a workload as ``part.field``, beside its name and its resources."""
+    each = {part: getattr(load, part) for part in PARTS}
+    return {"name": load.name, "resources": load.resources} | {
+        f"{part}.{field.name}": getattr(value, field.name)
+        for part, value in each.items()
+        for field in dataclasses.fields(value)
+    }
 
 
 def snapshot(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from given_source import given_source
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.answer.fewest.limits import Limits, limits_at
 from tracekit.answer.fewest.study import shrink_cluster
@@ -25,7 +24,7 @@ def thresholds(*texts: str) -> list[Threshold]:
 
 
 def limits(load: Workload, *texts: str) -> Limits:
-    return limits_at(load.ceiling, thresholds(*texts), None)
+    return limits_at(load.rules.ceiling, thresholds(*texts), None)
 
 
 def shrunk(
@@ -44,6 +43,6 @@ def varying(
 ) -> Workload:
     """A workload whose containers use half to all of their request, another share at each step."""
     load = workload(nodes, rows, steps=steps, used_share=1.0)
-    load = dataclasses.replace(load, exchangeable=np.ones(load.containers, np.bool_))
-    share = np.random.default_rng(seed).uniform(0.5, 1, load.usage.shape)
-    return dataclasses.replace(load, usage=(load.usage * share).astype(np.float32))
+    load = changed(load, containers={"exchangeable": np.ones(load.containers.count, np.bool_)})
+    share = np.random.default_rng(seed).uniform(0.5, 1, load.use.values.shape)
+    return changed(load, use={"values": (load.use.values * share).astype(np.float32)})

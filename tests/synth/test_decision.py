@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
+from replay_support import changed
 
 import tracekit
 from tracekit.base.arrays import FloatArray, IntArray
@@ -43,7 +43,7 @@ class Demo(NamedTuple):
     def kept(self, load: Workload) -> IntArray:
         """The positions of nodes that are not spare."""
         spare = dict(self.truth["decision_node"].select("node_id", "spare").iter_rows())
-        return np.flatnonzero([not spare[node] for node in load.node_ids])
+        return np.flatnonzero([not spare[node] for node in load.nodes.ids])
 
 
 @pytest.fixture(scope="module")
@@ -60,31 +60,39 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 def fullest(load: Workload, node: IntArray, steps: IntArray) -> tuple[FloatArray, FloatArray]:
     """CPU as 99th percentile over these steps, and the highest memory, of each node."""
-    everyone = np.arange(load.containers)
+    everyone = np.arange(load.containers.count)
     # who comes late uses nothing before
-    load = dataclasses.replace(load, usage=np.nan_to_num(load.usage))
-    use = add_up(load, everyone, node, range(len(load.times_ms)))[steps] / load.capacity[:, :2]
+    load = changed(load, use={"values": np.nan_to_num(load.use.values)})
+    use = (
+        add_up(load, everyone, node, range(len(load.use.times_ms)))[steps]
+        / load.nodes.capacity[:, :2]
+    )
     return np.sort(use[..., 0], axis=0)[rank_of(len(steps))], use[..., 1].max(axis=0)
 
 
 def test_production_is_below_the_ceiling(demo: Demo) -> None:
     load, row = demo.load(), demo.row()
-    settled = np.flatnonzero(load.times_ms >= load.settled_ms)
-    cpu, memory = fullest(load, load.recorded_node, settled)
+    settled = np.flatnonzero(load.use.times_ms >= load.use.settled_ms)
+    cpu, memory = fullest(load, load.containers.recorded_node, settled)
     assert cpu.max() <= row["ceiling_cpu_fraction"]
     assert memory.max() <= row["ceiling_memory_fraction"]
     # special nodes are busy before the replay is judged; all others never
-    whole, _ = fullest(load, load.recorded_node, np.arange(len(load.times_ms)))
+    whole, _ = fullest(load, load.containers.recorded_node, np.arange(len(load.use.times_ms)))
     special = dict(demo.truth["decision_node"].select("node_id", "special").iter_rows())
-    full = {load.node_ids[at] for at in np.flatnonzero(whole > row["ceiling_cpu_fraction"])}
+    full = {load.nodes.ids[at] for at in np.flatnonzero(whole > row["ceiling_cpu_fraction"])}
     assert full == {node for node, why in special.items() if why is not None}
     assert len(full) == row["special_nodes"]
 
 
 def test_less_than_half_of_what_is_requested_is_used(demo: Demo) -> None:
     load = demo.load()
-    used = sum(float(np.nansum(load.use_at(step)[0])) for step in range(0, len(load.times_ms), 60))
-    assert used / len(range(0, len(load.times_ms), 60)) < 0.25 * load.request[:, 0].sum()
+    used = sum(
+        float(np.nansum(load.use.at(step)[0])) for step in range(0, len(load.use.times_ms), 60)
+    )
+    assert (
+        used / len(range(0, len(load.use.times_ms), 60))
+        < 0.25 * load.containers.request[:, 0].sum()
+    )
 
 
 def test_services_with_over_stated_requests_are_the_planted_ones(demo: Demo) -> None:
@@ -102,11 +110,11 @@ def test_services_with_over_stated_requests_are_the_planted_ones(demo: Demo) -> 
 def test_the_planted_homes_hold_the_ceiling(demo: Demo) -> None:
     load, row = demo.load(recommended=True), demo.row()
     few = on_nodes(load, demo.kept(load))
-    assert few.nodes == row["enough_nodes"]
-    at = {node: number for number, node in enumerate(few.node_ids)}
+    assert few.nodes.count == row["enough_nodes"]
+    at = {node: number for number, node in enumerate(few.nodes.ids)}
     home = dict(demo.truth["decision_container"].iter_rows())
-    node = np.array([at[home[container]] for container in few.container_ids])
-    cpu, memory = fullest(few, node, np.flatnonzero(few.times_ms >= few.settled_ms))
+    node = np.array([at[home[container]] for container in few.containers.ids])
+    cpu, memory = fullest(few, node, np.flatnonzero(few.use.times_ms >= few.use.settled_ms))
     assert cpu.max() <= row["ceiling_cpu_fraction"]
     assert memory.max() <= row["ceiling_memory_fraction"]
 
@@ -118,7 +126,7 @@ def test_requests_decide_whether_the_planted_count_is_enough(demo: Demo, order: 
     fullest_of = {}
     for recommended in (False, True):
         load = demo.load(recommended=recommended, order=order)
-        for name, nodes in (("all", np.arange(load.nodes)), ("few", demo.kept(load))):
+        for name, nodes in (("all", np.arange(load.nodes.count)), ("few", demo.kept(load))):
             some = on_nodes(load, nodes)
             found = Engine(some, scheduler, np.random.default_rng(order)).run()
             fullest_of[recommended, name] = found.over_time.cpu_p99.max()
@@ -132,9 +140,9 @@ def test_requests_decide_whether_the_planted_count_is_enough(demo: Demo, order: 
 
 def test_prices_and_what_is_saved(demo: Demo) -> None:
     load, row = demo.load(), demo.row()
-    assert load.price_per_hour is not None
-    assert load.price_per_hour.sum() == pytest.approx(row["hourly_price"])
-    saved = load.price_per_hour.sum() - load.price_per_hour[demo.kept(load)].sum()
+    assert load.nodes.price_per_hour is not None
+    assert load.nodes.price_per_hour.sum() == pytest.approx(row["hourly_price"])
+    saved = load.nodes.price_per_hour.sum() - load.nodes.price_per_hour[demo.kept(load)].sum()
     assert saved == pytest.approx(row["hourly_saving"])
     sold = demo.truth["decision_node"].filter(pl.col("special").is_null())
     assert sold["sold_as"].n_unique() == sold["hourly_price"].n_unique() == 2

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from tracekit.answer.claims.every import Frame, claim_facts
+from tracekit.answer.claims.every import claim_facts
+from tracekit.answer.claims.experiments import Frame
 from tracekit.base.facts import Answer, Fact, Verdict, answer_of
 from tracekit.sizing.study import Study
 from tracekit.sizing.verdict import Duel, duels

@@ -41,7 +41,7 @@ def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[
     rivals : sequence of str
         The policies that one has to beat to be recommended; they meet all orders.
     """
-    size = run.workload.containers * run.workload.nodes
+    size = run.workload.containers.count * run.workload.nodes.count
     quick = [one for one in going if not _slow(one)]
     among = going if size <= LARGEST else quick if size <= LARGEST_ONCE else []
     replays = results(run)

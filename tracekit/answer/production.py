@@ -43,18 +43,18 @@ class ProductionUse:
 
 def production_use(load: Workload) -> ProductionUse:
     """What the decision reads of production."""
-    ceiling = {"cpu": load.ceiling.cpu_fraction, "memory": load.ceiling.memory_fraction}
+    ceiling = {"cpu": load.rules.ceiling.cpu_fraction, "memory": load.rules.ceiling.memory_fraction}
     today: list[Fullest] = []
     broken: tuple[str, ...] = ()
-    if load.recorded:
+    if load.containers.recorded:
         full = np.stack(_use_over_time(load))
         for at, measure in enumerate(FULLEST.values()):
             top = int(full[at].argmax())
             today.append(
-                Fullest(node=load.node_ids[top], measure=measure, value=float(full[at, top]))
+                Fullest(node=load.nodes.ids[top], measure=measure, value=float(full[at, top]))
             )
         above = (full > np.array(list(ceiling.values()))[:, None]).any(axis=0)
-        broken = tuple(load.node_ids[at] for at in np.flatnonzero(above).tolist())
+        broken = tuple(load.nodes.ids[at] for at in np.flatnonzero(above).tolist())
     money = money_of(load)
     return ProductionUse(
         today=tuple(today),
@@ -62,7 +62,7 @@ def production_use(load: Workload) -> ProductionUse:
         ceiling=ceiling,
         use_over_requested=dict(use_over_requested(load)),
         cost_per_hour=money.per_hour(),
-        unpriced=money.unpriced_types if money.unpriced_nodes < load.nodes else (),
+        unpriced=money.unpriced_types if money.unpriced_nodes < load.nodes.count else (),
         currency=money.currency,
     )
 
@@ -70,14 +70,15 @@ def production_use(load: Workload) -> ProductionUse:
 def _use_over_time(load: Workload) -> tuple[np.ndarray, np.ndarray]:
     """CPU at the 99th percentile over time and the highest memory of each node in production."""
     collected = UseOverTime(load)
-    capacity = np.maximum(load.capacity[:, :2].T.astype(np.float64), 1.0)
-    for step in range(len(load.times_ms)):
-        there = np.flatnonzero(load.present(step) & (load.recorded_node >= 0))
-        use = load.use_at(step)
-        on = load.recorded_node[there]
+    capacity = np.maximum(load.nodes.capacity[:, :2].T.astype(np.float64), 1.0)
+    for step in range(len(load.use.times_ms)):
+        there = np.flatnonzero(load.present(step) & (load.containers.recorded_node >= 0))
+        use = load.use.at(step)
+        on = load.containers.recorded_node[there]
         total = np.stack(
             [
-                load.background[at, step] + np.bincount(on, use[at, there], minlength=load.nodes)
+                load.use.background[at, step]
+                + np.bincount(on, use[at, there], minlength=load.nodes.count)
                 for at in range(2)
             ]
         )

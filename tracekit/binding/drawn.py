@@ -49,7 +49,9 @@ def _sizes(outcome: VcpuOutcome) -> IntArray:
 
 def _there(load: Workload, outcome: VcpuOutcome) -> BoolArray:
     """Containers bound somewhere when the replay ends."""
-    return np.asarray((outcome.socket >= 0) & (load.departure_ms > load.times_ms[-1]))
+    return np.asarray(
+        (outcome.socket >= 0) & (load.containers.departure_ms > load.use.times_ms[-1])
+    )
 
 
 def _rows(load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
@@ -71,8 +73,8 @@ def _rows(load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutco
                 "core": core,
                 "thread": thread,
                 "vcpu": vcpu,
-                "container": load.container_ids[at] if at >= 0 else None,
-                "service": load.services[at] if at >= 0 else None,
+                "container": load.containers.ids[at] if at >= 0 else None,
+                "service": load.containers.services[at] if at >= 0 else None,
                 "inflation_fraction": float(outcome.inflation[at]) if at >= 0 else None,
             }
         )

@@ -29,9 +29,9 @@ def document(run: VcpuRun) -> dict[str, Any]:
         "seed": run.seed,
         "workload": {
             "name": run.workload.name,
-            "nodes": run.workload.nodes,
-            "containers": run.workload.containers,
-            "assumptions": dict(run.workload.assumptions),
+            "nodes": run.workload.nodes.count,
+            "containers": run.workload.containers.count,
+            "assumptions": dict(run.workload.provenance.assumptions),
         },
         "model": {
             "mode": run.model.mode,

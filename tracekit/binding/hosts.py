@@ -27,26 +27,26 @@ def room_of(
         When no node is large enough to have a core on every socket.
     """
     unit = sockets * threads_per_core
-    vcpus = workload.capacity[:, 0] // MILLI_PER_CORE // unit * unit
+    vcpus = workload.nodes.capacity[:, 0] // MILLI_PER_CORE // unit * unit
     if not (vcpus > 0).all():
         at = int(np.argmin(vcpus))
         raise TracekitError(
-            f"node '{workload.node_ids[at]}' has {workload.capacity[at, 0]:,} millicores, too few"
-            f" for {sockets} sockets of cores with {threads_per_core} threads",
+            f"node '{workload.nodes.ids[at]}' has {workload.nodes.capacity[at, 0]:,} millicores,"
+            f" too few for {sockets} sockets of cores with {threads_per_core} threads",
             hint="give --sockets 1, --threads 1, or larger nodes",
         )
     made: dict[int, Topology] = {
         int(n): linux_numbering(int(n), sockets, threads_per_core) for n in np.unique(vcpus)
     }
     topologies = {
-        name: made[int(n)] for name, n in zip(workload.node_ids, vcpus.tolist(), strict=True)
+        name: made[int(n)] for name, n in zip(workload.nodes.ids, vcpus.tolist(), strict=True)
     }
-    return make_room(workload.node_ids, topologies)
+    return make_room(workload.nodes.ids, topologies)
 
 
 def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) -> Fact:
     """The layout of hosts that ``room_of`` assumes, and how many vCPUs it leaves out."""
-    vcpus = workload.capacity[:, 0] // MILLI_PER_CORE
+    vcpus = workload.nodes.capacity[:, 0] // MILLI_PER_CORE
     left_out = int((vcpus % (sockets * threads_per_core)).sum())
     return remark(
         "hosts_assumed",
@@ -67,10 +67,10 @@ def room_of_file(workload: Workload, path: Path) -> Room:
         When the file cannot be used, or does not know a node.
     """
     known = read_topologies(path)
-    found = {name: known.of(name) for name in workload.node_ids}
+    found = {name: known.of(name) for name in workload.nodes.ids}
     lacking = next((name for name, topology in found.items() if topology is None), None)
     if lacking is not None:
         raise TracekitError(
             f"{path.name} does not know node '{lacking}'", hint="a row per node is expected"
         )
-    return make_room(workload.node_ids, {name: one for name, one in found.items() if one})
+    return make_room(workload.nodes.ids, {name: one for name, one in found.items() if one})

@@ -96,19 +96,19 @@ class VcpuReplay:
     ) -> None:
         self._load, self._chooser, self._rng = workload, chooser, rng
         self._respond, self._clock = respond, clock
-        asked = request_vcpus(workload.request, workload.resources)
+        asked = request_vcpus(workload.containers.request, workload.resources)
         self._size = asked if size is None else size
         self._held = held_milli
         # one binding, with what it costs by the chooser's model and, last, what it really costs
         models = [model] if truth is None else [model, truth]
         self._states = [VcpuState(room, one, service, self._size) for one in models]
         self.state = self._states[0]
-        self._start = workload.arrival_ms if start_ms is None else start_ms
+        self._start = workload.containers.arrival_ms if start_ms is None else start_ms
         self._order = np.argsort(self._start, kind="stable")
-        self._leaving = np.argsort(workload.departure_ms, kind="stable")
+        self._leaving = np.argsort(workload.containers.departure_ms, kind="stable")
         self._arrived = self._departed = 0
         self._waiting: list[int] = []
-        count = workload.containers
+        count = workload.containers.count
         self._node = np.full(count, -1, dtype=np.int64)
         self._placed_ms = np.full(count, -1, dtype=np.int64)
         self._socket = np.full(count, -1, dtype=np.int64)
@@ -116,20 +116,20 @@ class VcpuReplay:
         self._vcpus: list[list[int]] = [[] for _ in range(count)]
         self._sum, self._steps_run = np.zeros(count), np.zeros(count, dtype=np.int64)
         self._decisions, self._decision_s = 0, 0.0
-        self._capacity = workload.capacity[:, :2].astype(np.float64)
+        self._capacity = workload.nodes.capacity[:, :2].astype(np.float64)
         self._unmeasured = unmeasured(workload)
         self._there: tuple[IntArray, IntArray] | None = None
 
     def run(self) -> VcpuOutcome:
         """Replay the whole workload."""
         counted: list[dict[str, Any]] = []
-        times, step = self._load.times_ms, 0
+        times, step = self._load.use.times_ms, 0
         while step < len(times):
             self._events_until(int(times[step]))
             # the steps before the next event are alike in who runs where
             end = int(np.searchsorted(times, self._next_event()))
             at, _ = self._running_on()
-            for some in chunks(range(step, end), max(self._load.nodes, len(at))):
+            for some in chunks(range(step, end), max(self._load.nodes.count, len(at))):
                 counted += self._sample(some)
             step = end
         with np.errstate(invalid="ignore"):
@@ -148,10 +148,12 @@ class VcpuReplay:
     def _next_event(self) -> int:
         """The time of the next arrival or departure."""
         arrival = self._next(self._order, self._arrived, self._start)
-        return min(arrival, self._next(self._leaving, self._departed, self._load.departure_ms))
+        return min(
+            arrival, self._next(self._leaving, self._departed, self._load.containers.departure_ms)
+        )
 
     def _events_until(self, last_ms: int) -> None:
-        departs = self._load.departure_ms
+        departs = self._load.containers.departure_ms
         while self._next_event() <= last_ms:
             arrival = self._next(self._order, self._arrived, self._start)
             departure = self._next(self._leaving, self._departed, departs)
@@ -170,7 +172,7 @@ class VcpuReplay:
     def _depart(self, now: int) -> None:
         """Let go all that leaves now, then offer what was freed to those that wait."""
         freed = False
-        while self._next(self._leaving, self._departed, self._load.departure_ms) == now:
+        while self._next(self._leaving, self._departed, self._load.containers.departure_ms) == now:
             index = int(self._leaving[self._departed])
             self._departed += 1
             if self._running[index]:
@@ -179,7 +181,7 @@ class VcpuReplay:
                 self._running[index] = False
                 for state in self._states:
                     state.unbind(index)
-        gone = self._load.departure_ms <= now
+        gone = self._load.containers.departure_ms <= now
         self._waiting = [index for index in self._waiting if not gone[index]]
         if freed and self._waiting:
             self._retry(now)
@@ -240,26 +242,28 @@ class VcpuReplay:
             "bound_vcpus": int(size[bound].sum()),
         }
         return [
-            {"time_ms": now, "settled": bool(now >= load.settled_ms), **counted}
-            for now in load.times_ms[steps.start : steps.stop].tolist()
+            {"time_ms": now, "settled": bool(now >= load.use.settled_ms), **counted}
+            for now in load.use.times_ms[steps.start : steps.stop].tolist()
         ]
 
     def _used(self, steps: range, inflation: FloatArray) -> FloatArray:
         """Use of each node, shape (steps, nodes, 2), by those who run with what they suffer."""
         load, (at, node) = self._load, self._running_on()
-        columns = load.columns_of(at)
+        columns = load.use.columns_of(at)
         some, many = slice(steps.start, steps.stop), len(steps)
-        cpu = load.usage[0, some].take(columns, axis=1).astype(np.float64)
-        memory = load.usage[1, some].take(columns, axis=1)
+        cpu = load.use.values[0, some].take(columns, axis=1).astype(np.float64)
+        memory = load.use.values[1, some].take(columns, axis=1)
         if self._respond:
             if self._held is not None:
-                now = load.times_ms[some].tolist()
+                now = load.use.times_ms[some].tolist()
                 cpu = np.maximum(cpu - np.stack([self._held(one)[at] for one in now]), 0.0)
             cpu = cpu + risen(cpu, inflation, self._size[at])
-        where = (node + load.nodes * np.arange(many)[:, None]).ravel()
+        where = (node + load.nodes.count * np.arange(many)[:, None]).ravel()
         used = [
-            load.background[resource, some]
-            + np.bincount(where, amount.ravel(), many * load.nodes).reshape(many, load.nodes)
+            load.use.background[resource, some]
+            + np.bincount(where, amount.ravel(), many * load.nodes.count).reshape(
+                many, load.nodes.count
+            )
             for resource, amount in enumerate((cpu, memory))
         ]
         return np.stack(used, axis=-1)

@@ -93,7 +93,7 @@ class OldNeighbours:
         self.load, self.service = load, service
         self._room, self._model = room, model
         self.size = np.array([len(one) for one in places], dtype=np.int64)
-        self._owner = np.repeat(np.arange(load.containers), self.size)
+        self._owner = np.repeat(np.arange(load.containers.count), self.size)
         self._place = np.concatenate([*places, np.empty(0, dtype=np.int64)])
         self._last: tuple[BoolArray, FloatArray] | None = None
 
@@ -104,14 +104,14 @@ class OldNeighbours:
 
     def cost_milli(self, now: int) -> FloatArray:
         """Millicores that each container loses to its recorded neighbours, shape (containers,)."""
-        there = (self.load.arrival_ms <= now) & (now < self.load.departure_ms)
+        there = (self.load.containers.arrival_ms <= now) & (now < self.load.containers.departure_ms)
         if self._last is None or not np.array_equal(there, self._last[0]):
             self._last = there, self._cost(there)
         return self._last[1]
 
     def _cost(self, there: BoolArray) -> FloatArray:
         """Where two containers hold one vCPU at the same time, both are left out."""
-        count = self.load.containers
+        count = self.load.containers.count
         held = there[self._owner]
         taken = np.bincount(self._place[held], minlength=self._room.places)
         clash = held & (taken[self._place] > 1)
@@ -145,14 +145,14 @@ def held_by_use(old: OldNeighbours, said: RecordedUse) -> Held:
 def _slope(old: OldNeighbours) -> tuple[float, float, float] | None:
     """Slope of recorded CPU over predicted cost, with its interval; None if it is unknown."""
     load = old.load
-    at = np.unique(np.linspace(0, len(load.times_ms) - 1, _LOOKED_AT).astype(np.int64))
-    use, cost, many = (np.zeros(load.containers) for _ in range(3))
+    at = np.unique(np.linspace(0, len(load.use.times_ms) - 1, _LOOKED_AT).astype(np.int64))
+    use, cost, many = (np.zeros(load.containers.count) for _ in range(3))
     for step in at.tolist():
-        own = load.use_at(step)[0].astype(np.float64)
-        lost = old.cost_milli(int(load.times_ms[step]))
+        own = load.use.at(step)[0].astype(np.float64)
+        lost = old.cost_milli(int(load.use.times_ms[step]))
         there = np.isfinite(own) & (old.size > 0)
-        there &= (load.arrival_ms <= load.times_ms[step]) & (
-            load.times_ms[step] < load.departure_ms
+        there &= (load.containers.arrival_ms <= load.use.times_ms[step]) & (
+            load.use.times_ms[step] < load.containers.departure_ms
         )
         use[there] += own[there]
         cost[there] += lost[there]
@@ -182,4 +182,4 @@ def _within(columns: FloatArray, service: IntArray) -> tuple[FloatArray, int]:
 def positions(load: Workload, names: Sequence[str]) -> IntArray:
     """The position of each container of a workload in another order of the same containers."""
     at = {name: number for number, name in enumerate(names)}
-    return np.array([at[name] for name in load.container_ids], dtype=np.int64)
+    return np.array([at[name] for name in load.containers.ids], dtype=np.int64)

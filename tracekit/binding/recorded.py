@@ -92,7 +92,7 @@ def recorded_chooser(load: Workload, room: Room, bindings: Bindings) -> Recorded
     """The way to bind that repeats what was, for the containers of a workload."""
     at = {name: number for number, name in enumerate(room.hosts)}
     hosts, places = [], []
-    for container in load.container_ids:
+    for container in load.containers.ids:
         node, vcpus = bindings.get(container, ("", ""))
         host = at.get(node, -1)
         hosts.append(host)

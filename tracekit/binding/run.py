@@ -127,7 +127,7 @@ def replay_vcpus(
     known = recorded or {}
     old = OldNeighbours(workload, room, truth or model, _numbered(workload, services), known)
     held = held_by_use(old, recorded_use)
-    kept = (old, workload.container_ids) if held.taken_off else None
+    kept = (old, workload.containers.ids) if held.taken_off else None
     setting = _Setting(room, model, tuple(services), seed, respond, truth, known, kept)
     rows: list[dict[str, Any]] = []
     first: list[tuple[str, VcpuOutcome]] = []
@@ -156,7 +156,7 @@ def replay_vcpus(
 def _numbered(load: Workload, services: Sequence[str]) -> IntArray:
     """Position of each container's service in the model, shape (containers,)."""
     number = {service: at for at, service in enumerate(services)}
-    return np.array([number[one] for one in load.services], dtype=np.int64)
+    return np.array([number[one] for one in load.containers.services], dtype=np.int64)
 
 
 def _checked(policies: Sequence[str], recorded: Bindings) -> tuple[str, ...]:
@@ -245,7 +245,7 @@ def _had(chooser: Chooser, load: Workload) -> IntArray | None:
     """How many vCPUs containers had, where the recorded binding is repeated."""
     if not isinstance(chooser, Recorded):
         return None
-    return chooser.size(request_vcpus(load.request, load.resources))
+    return chooser.size(request_vcpus(load.containers.request, load.resources))
 
 
 def _chooser(load: Workload, name: str, seed: int) -> tuple[Chooser, IntArray | None]:

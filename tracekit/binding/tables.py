@@ -113,16 +113,16 @@ def steps_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
 
 def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
     """One row per container: where it was bound, and what it suffered there."""
-    nodes = np.array([*load.node_ids, None], dtype=object)[outcome.node]
+    nodes = np.array([*load.nodes.ids, None], dtype=object)[outcome.node]
     start = np.concatenate([[0], np.cumsum(np.bincount(room.socket_host))])
     local = np.where(
         outcome.socket >= 0, outcome.socket - start[room.socket_host[outcome.socket]], -1
     )
     return pl.DataFrame(
         {
-            "policy": [name] * load.containers,
-            "container": load.container_ids,
-            "service": load.services,
+            "policy": [name] * load.containers.count,
+            "container": load.containers.ids,
+            "service": load.containers.services,
             "node": pl.Series(nodes.tolist(), dtype=pl.String),
             "socket": [int(at) if at >= 0 else None for at in local],
             "vcpus": outcome.vcpus,
@@ -136,7 +136,7 @@ def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame
     """One row per service: the mean over its containers, and their sum in vCPUs."""
     frame = pl.DataFrame(
         {
-            "service": load.services,
+            "service": load.containers.services,
             "inflation_fraction": pl.Series(outcome.inflation).fill_nan(None),
             "vcpus": [len(vcpus) for vcpus in outcome.vcpus],
         }

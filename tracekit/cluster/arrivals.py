@@ -20,12 +20,12 @@ def with_drawn_sizes(load: Workload, rng: np.random.Generator) -> Workload:
     Where use is recorded as fractions of the sizes it is drawn with them, and what is left of the
     use of a node for its background; the use of every node stays what was measured.
     """
-    doubt = load.doubt
+    doubt = load.provenance.doubt
     if doubt is None:
         return load
     before, after = doubt.size, doubt.drawn(rng)
-    request, limit = load.request.copy(), load.limit.copy()
-    nonzero = load.nonzero_request.copy()
+    request, limit = load.containers.request.copy(), load.containers.limit.copy()
+    nonzero = load.containers.nonzero_request.copy()
     for resource in range(2):
         amount = after[doubt.group, resource]
         known = ~np.isnan(amount)
@@ -34,28 +34,32 @@ def with_drawn_sizes(load: Workload, rng: np.random.Generator) -> Workload:
         limit[known, resource] = np.ceil(asked * doubt.limit_factor).astype(np.int64)
     made = dataclasses.replace(
         load,
-        request=request,
-        nonzero_request=nonzero,
-        limit=limit,
-        doubt=dataclasses.replace(doubt, size=after),
+        containers=dataclasses.replace(
+            load.containers, request=request, nonzero_request=nonzero, limit=limit
+        ),
+        provenance=dataclasses.replace(
+            load.provenance, doubt=dataclasses.replace(doubt, size=after)
+        ),
     )
     if not doubt.of_use:
         return made
     factor = np.nan_to_num(after / before, nan=1.0)[doubt.group].T
     usage = _scaled(load, factor)
-    background = load.background if doubt.node_use is None else _rest(load, usage, doubt)
-    return dataclasses.replace(made, usage=usage, background=background)
+    background = load.use.background if doubt.node_use is None else _rest(load, usage, doubt)
+    return dataclasses.replace(
+        made, use=dataclasses.replace(made.use, values=usage, background=background)
+    )
 
 
 def _columns(load: Workload) -> np.ndarray:
-    return np.arange(load.containers) if load.usage_column is None else load.usage_column
+    return np.arange(load.containers.count) if load.use.column is None else load.use.column
 
 
 def _scaled(load: Workload, factor: FloatArray) -> Float32Array:
     """Use times the factor of each container, (2, containers); containers of a column share it."""
-    by_column = np.ones((2, load.usage.shape[2]), dtype=np.float32)
+    by_column = np.ones((2, load.use.values.shape[2]), dtype=np.float32)
     by_column[:, _columns(load)] = factor
-    return np.asarray(load.usage * by_column[:, None, :])
+    return np.asarray(load.use.values * by_column[:, None, :])
 
 
 def _rest(load: Workload, usage: Float32Array, doubt: SizeDoubt) -> Float32Array:
@@ -64,13 +68,13 @@ def _rest(load: Workload, usage: Float32Array, doubt: SizeDoubt) -> Float32Array
     rest = np.zeros_like(doubt.node_use)
     # a replica in a larger load shares its original's column, and only that one was measured
     columns, first = np.unique(_columns(load), return_index=True)
-    node = load.recorded_node[first]
+    node = load.containers.recorded_node[first]
     known = node >= 0
     columns, node = columns[known], node[known]
     for resource, series in enumerate(usage):
         for step, row in enumerate(series):
             used = np.nan_to_num(row[columns])
-            own = np.bincount(node, used, load.nodes)
+            own = np.bincount(node, used, load.nodes.count)
             rest[resource, step] = np.fmax(doubt.node_use[resource, step] - own, 0.0)
     return rest
 
@@ -176,10 +180,10 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
     drawn for them, so that the others come in the same order on more nodes and on fewer.
     """
     daemons, others = _daemons_and_others(load)
-    arrival = load.arrival_ms.copy()
-    if load.exchangeable is not None:
-        slots = others[load.exchangeable[others]]
-        arrival[rng.permutation(slots)] = load.arrival_ms[slots]
+    arrival = load.containers.arrival_ms.copy()
+    if load.containers.exchangeable is not None:
+        slots = others[load.containers.exchangeable[others]]
+        arrival[rng.permutation(slots)] = load.containers.arrival_ms[slots]
     shuffle = np.concatenate([daemons, others[rng.permutation(len(others))]])
     order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
     return with_drawn_sizes(redrawn(load, order, arrival), rng)
@@ -187,6 +191,6 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
 
 def _daemons_and_others(load: Workload) -> tuple[IntArray, IntArray]:
     """Positions of the daemons, and of all others, each in order."""
-    if load.daemon is None:
-        return np.arange(0), np.arange(load.containers)
-    return np.flatnonzero(load.daemon), np.flatnonzero(~load.daemon)
+    if load.rules.daemon is None:
+        return np.arange(0), np.arange(load.containers.count)
+    return np.flatnonzero(load.rules.daemon), np.flatnonzero(~load.rules.daemon)

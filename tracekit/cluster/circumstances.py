@@ -55,27 +55,34 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
         load = read_prices(own["prices"]).applied(load)
     if "currency" in own:
         currency = check_currency(own["currency"])
-        told = {**load.assumptions, "currency": currency}
-        load = dataclasses.replace(load, currency=currency, assumptions=told)
+        told = {**load.provenance.assumptions, "currency": currency}
+        load = dataclasses.replace(
+            load,
+            nodes=dataclasses.replace(load.nodes, currency=currency),
+            provenance=dataclasses.replace(load.provenance, assumptions=told),
+        )
     spans = {name: value for name, value in own.items() if name.startswith("gang_")}
     if not spans:
         return load
-    if load.gang is None or not (load.gang >= 0).any():
+    if load.rules.gang is None or not (load.rules.gang >= 0).any():
         raise TracekitError(
             f"{next(iter(spans))} is about gangs, and workload '{load.name}' has none",
             hint="leave it out, or admit a service's containers together with --gang",
         )
-    whole = int(load.times_ms[-1] - load.times_ms[0]) + load.step_ms
+    whole = int(load.use.times_ms[-1] - load.use.times_ms[0]) + load.use.step_ms
     made = {
         f"{name}_ms": span_ms(value, whole=whole, what=f"{name}={value}")
         for name, value in spans.items()
     }
-    told = {**load.assumptions, **made}
+    told = {**load.provenance.assumptions, **made}
     return dataclasses.replace(
         load,
-        gang_wait_ms=made.get("gang_wait_ms", load.gang_wait_ms),
-        gang_backoff_ms=made.get("gang_backoff_ms", load.gang_backoff_ms),
-        assumptions=told,
+        rules=dataclasses.replace(
+            load.rules,
+            gang_wait_ms=made.get("gang_wait_ms", load.rules.gang_wait_ms),
+            gang_backoff_ms=made.get("gang_backoff_ms", load.rules.gang_backoff_ms),
+        ),
+        provenance=dataclasses.replace(load.provenance, assumptions=told),
     )
 
 
@@ -93,7 +100,13 @@ def _with_ceiling(load: Workload, own: Mapping[str, str]) -> Workload:
             f"{name} is {own[name]}, expected a share from 0.01 to 1", hint=f"--assume {name}=0.8"
         ) from error
     told = {f"{CEILING_PREFIX}{name}": value for name, value in dataclasses.asdict(ceiling).items()}
-    return dataclasses.replace(load, ceiling=ceiling, assumptions={**load.assumptions, **told})
+    return dataclasses.replace(
+        load,
+        rules=dataclasses.replace(load.rules, ceiling=ceiling),
+        provenance=dataclasses.replace(
+            load.provenance, assumptions={**load.provenance.assumptions, **told}
+        ),
+    )
 
 
 def _preempting(load: Workload, value: str) -> Workload:
@@ -101,15 +114,19 @@ def _preempting(load: Workload, value: str) -> Workload:
         raise TracekitError(f"preemption is '{value}', expected none or lower")
     if value == "none":
         return load
-    if load.priority is None or not np.ptp(load.priority):
+    if load.rules.priority is None or not np.ptp(load.rules.priority):
         raise TracekitError(
             f"preemption is about priorities, and workload '{load.name}' has one for all",
             hint="leave it out; the column priority of the table container tells priorities",
         )
-    if load.constraints is not None and load.constraints.cells is not None:
+    if load.rules.constraints is not None and load.rules.constraints.cells is not None:
         raise TracekitError(
             f"preemption knows no NUMA cells, and workload '{load.name}' has them",
             hint="--assume cells=none leaves them out",
         )
-    told = {**load.assumptions, "preemption": value}
-    return dataclasses.replace(load, preemption=True, assumptions=told)
+    told = {**load.provenance.assumptions, "preemption": value}
+    return dataclasses.replace(
+        load,
+        rules=dataclasses.replace(load.rules, preemption=True),
+        provenance=dataclasses.replace(load.provenance, assumptions=told),
+    )

@@ -27,11 +27,11 @@ def with_gangs(load: Workload) -> Workload:
     TracekitError
         Where that makes no gang at all.
     """
-    if load.gang is not None:
+    if load.rules.gang is not None:
         return load
-    known = np.array(load.services) != UNKNOWN
-    _, service = np.unique(np.array(load.services), return_inverse=True)
-    free = known & (False if load.exchangeable is None else load.exchangeable)
+    known = np.array(load.containers.services) != UNKNOWN
+    _, service = np.unique(np.array(load.containers.services), return_inverse=True)
+    free = known & (False if load.containers.exchangeable is None else load.containers.exchangeable)
     members = np.bincount(service[free], minlength=int(service.max(initial=0)) + 1)
     gang = np.where(free & (members[service] > 1), service, -1)
     if not (gang >= 0).any():
@@ -44,8 +44,10 @@ def with_gangs(load: Workload) -> Workload:
             " --gang has nothing to make gangs of",
             hint="leave --gang out; gangs that the source records are held without it",
         )
-    arrival, order = _gathered(load.arrival_ms, gang)
-    return in_order_of(dataclasses.replace(load, gang=gang), order, arrival)
+    arrival, order = _gathered(load.containers.arrival_ms, gang)
+    return in_order_of(
+        dataclasses.replace(load, rules=dataclasses.replace(load.rules, gang=gang)), order, arrival
+    )
 
 
 def enough_of(load: Workload, members: IntArray) -> int:
@@ -54,8 +56,10 @@ def enough_of(load: Workload, members: IntArray) -> int:
     Of one that states none it is as many as are ever there together: who replaces another that has
     ended is not waited for, nor are those that left before it began.
     """
-    stated = 0 if load.gang_minimum is None else int(load.gang_minimum[members[0]])
-    return stated or most_together(load.arrival_ms[members], load.departure_ms[members])
+    stated = 0 if load.rules.gang_minimum is None else int(load.rules.gang_minimum[members[0]])
+    return stated or most_together(
+        load.containers.arrival_ms[members], load.containers.departure_ms[members]
+    )
 
 
 def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
@@ -75,11 +79,11 @@ def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
         New times of arrival, in the order that the workload has now.
     """
     again = in_order_of(load, order, arrival_ms)
-    if again.gang is None or load.gang is None:
+    if again.rules.gang is None or load.rules.gang is None:
         return again
-    split = spread_gangs(load.gang, load.arrival_ms)
-    gathered = np.where(np.isin(again.gang, split), -1, again.gang)
-    arrival, order = _gathered(again.arrival_ms, gathered)
+    split = spread_gangs(load.rules.gang, load.containers.arrival_ms)
+    gathered = np.where(np.isin(again.rules.gang, split), -1, again.rules.gang)
+    arrival, order = _gathered(again.containers.arrival_ms, gathered)
     return in_order_of(again, order, arrival)
 
 
@@ -118,32 +122,53 @@ def in_order_of(
     """
     return dataclasses.replace(
         load,
-        container_ids=container_ids or tuple(load.container_ids[at] for at in order),
-        services=tuple(load.services[at] for at in order),
-        recorded_node=load.recorded_node[order],
-        arrival_ms=arrival_ms[order],
-        departure_ms=load.departure_ms[order],
-        request=load.request[order],
-        nonzero_request=load.nonzero_request[order],
-        limit=load.limit[order],
-        usage_column=order if load.usage_column is None else load.usage_column[order],
-        constraints=None if load.constraints is None else load.constraints.taken(order),
-        calls=None
-        if load.calls is None
-        else dataclasses.replace(load.calls, kind=load.calls.kind[order]),
-        doubt=None
-        if load.doubt is None
-        else dataclasses.replace(load.doubt, group=load.doubt.group[order]),
-        exchangeable=None if load.exchangeable is None else load.exchangeable[order],
-        gang=_taken(load.gang, order),
-        gang_minimum=_taken(load.gang_minimum, order),
-        pinned=_taken(load.pinned, order),
-        daemon=None if load.daemon is None else load.daemon[order],
-        priority=_taken(load.priority, order),
-        budgets=None if load.budgets is None else load.budgets.taken(order),
-        written=None if load.written is None else load.written.taken(order),
-        evicts_nobody=None if load.evicts_nobody is None else load.evicts_nobody[order],
-        never_evicted=None if load.never_evicted is None else load.never_evicted[order],
+        containers=dataclasses.replace(
+            load.containers,
+            ids=container_ids or tuple(load.containers.ids[at] for at in order),
+            services=tuple(load.containers.services[at] for at in order),
+            recorded_node=load.containers.recorded_node[order],
+            arrival_ms=arrival_ms[order],
+            departure_ms=load.containers.departure_ms[order],
+            request=load.containers.request[order],
+            nonzero_request=load.containers.nonzero_request[order],
+            limit=load.containers.limit[order],
+            exchangeable=None
+            if load.containers.exchangeable is None
+            else load.containers.exchangeable[order],
+        ),
+        use=dataclasses.replace(
+            load.use, column=order if load.use.column is None else load.use.column[order]
+        ),
+        rules=dataclasses.replace(
+            load.rules,
+            constraints=None
+            if load.rules.constraints is None
+            else load.rules.constraints.taken(order),
+            calls=None
+            if load.rules.calls is None
+            else dataclasses.replace(load.rules.calls, kind=load.rules.calls.kind[order]),
+            gang=_taken(load.rules.gang, order),
+            gang_minimum=_taken(load.rules.gang_minimum, order),
+            pinned=_taken(load.rules.pinned, order),
+            daemon=None if load.rules.daemon is None else load.rules.daemon[order],
+            priority=_taken(load.rules.priority, order),
+            budgets=None if load.rules.budgets is None else load.rules.budgets.taken(order),
+            written=None if load.rules.written is None else load.rules.written.taken(order),
+            evicts_nobody=None
+            if load.rules.evicts_nobody is None
+            else load.rules.evicts_nobody[order],
+            never_evicted=None
+            if load.rules.never_evicted is None
+            else load.rules.never_evicted[order],
+        ),
+        provenance=dataclasses.replace(
+            load.provenance,
+            doubt=None
+            if load.provenance.doubt is None
+            else dataclasses.replace(
+                load.provenance.doubt, group=load.provenance.doubt.group[order]
+            ),
+        ),
     )
 
 

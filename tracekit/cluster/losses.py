@@ -78,33 +78,43 @@ def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload
     gone: dict[int, int] = {}
     drawn: list[int] = []
     for loss in sorted(_parsed(load, text), key=lambda one: one.after_ms):
-        when = int(load.times_ms[0]) + loss.after_ms
+        when = int(load.use.times_ms[0]) + loss.after_ms
         some, by_seed = _nodes(load, loss.what, {*gone, *_left_by(load, when)}, rng)
         drawn += some if by_seed else []
         for node in some:
             gone.setdefault(node, when)
-    if len(gone) == load.nodes:
-        raise TracekitError(f"lost={text} takes all {load.nodes} nodes", hint="leave some")
+    if len(gone) == load.nodes.count:
+        raise TracekitError(f"lost={text} takes all {load.nodes.count} nodes", hint="leave some")
     made = without(load, gone, assumed=True)
-    assert made.losses is not None  # noqa: S101 - as some node is gone
+    assert made.nodes.losses is not None  # noqa: S101 - as some node is gone
     return dataclasses.replace(
         made,
-        losses=dataclasses.replace(made.losses, drawn=np.isin(made.losses.node, drawn)),
-        recorded_node=np.full_like(made.recorded_node, -1),
-        assumptions={**made.assumptions, "lost": text},
-        facts={**made.facts, "nodes_lost": len(gone)},
+        nodes=dataclasses.replace(
+            made.nodes,
+            losses=dataclasses.replace(
+                made.nodes.losses, drawn=np.isin(made.nodes.losses.node, drawn)
+            ),
+        ),
+        containers=dataclasses.replace(
+            made.containers, recorded_node=np.full_like(made.containers.recorded_node, -1)
+        ),
+        provenance=dataclasses.replace(
+            made.provenance,
+            assumptions={**made.provenance.assumptions, "lost": text},
+            facts={**made.provenance.facts, "nodes_lost": len(gone)},
+        ),
     )
 
 
 def _left_by(load: Workload, when_ms: int) -> list[int]:
     """Nodes that have left by then as production had it."""
-    if load.losses is None:
+    if load.nodes.losses is None:
         return []
-    return [int(node) for node in load.losses.node[load.losses.time_ms <= when_ms]]
+    return [int(node) for node in load.nodes.losses.node[load.nodes.losses.time_ms <= when_ms]]
 
 
 def _parsed(load: Workload, text: str) -> list[_Loss]:
-    whole = int(load.times_ms[-1] - load.times_ms[0]) + load.step_ms
+    whole = int(load.use.times_ms[-1] - load.use.times_ms[0]) + load.use.step_ms
     found = []
     for part in text.split(","):
         what, at, when = part.strip().rpartition("@")
@@ -123,18 +133,18 @@ def _nodes(
     load: Workload, what: str, gone: Collection[int], rng: np.random.Generator
 ) -> tuple[list[int], bool]:
     """Positions of the nodes that are meant, and whether they were drawn."""
-    if what in load.node_ids:
-        return [load.node_ids.index(what)], False
+    if what in load.nodes.ids:
+        return [load.nodes.ids.index(what)], False
     kind, colon, name = what.partition(":")
     if colon and kind in KINDS:
         none = np.empty(0, np.int64)
-        found = none if load.domains is None else load.domains.named(kind, name)
+        found = none if load.nodes.domains is None else load.nodes.domains.named(kind, name)
         if not len(found):
             raise TracekitError(f"no node of '{load.name}' is in {kind} '{name}'", hint=_FORM)
         return [int(node) for node in found], False
     if not re.fullmatch(r"[1-9][0-9]*", what):
         raise TracekitError(f"'{load.name}' has no node '{what}'", hint=_FORM)
-    left = [node for node in range(load.nodes) if node not in gone]
+    left = [node for node in range(load.nodes.count) if node not in gone]
     if int(what) >= len(left):
         raise TracekitError(
             f"{what} nodes cannot be lost of the {len(left)} that are there", hint="leave some"
@@ -153,14 +163,14 @@ def losing_zone(load: Workload, zone: str) -> Workload:
         Where no node is in the zone.
     """
     gone, _ = _nodes(load, f"zone:{zone}", (), np.random.default_rng(0))
-    since = int(load.times_ms[settled_steps(load.times_ms, load.settled_ms)[0]])
+    since = int(load.use.times_ms[settled_steps(load.use.times_ms, load.use.settled_ms)[0]])
     made = without(load, dict.fromkeys(gone, since), assumed=True)
-    stays = np.setdiff1d(np.arange(load.nodes), gone)
+    stays = np.setdiff1d(np.arange(load.nodes.count), gone)
     if not len(stays):
         return made
-    background, after = np.array(made.background), np.flatnonzero(load.times_ms >= since)
+    background, after = np.array(made.use.background), np.flatnonzero(load.use.times_ms >= since)
     background[:, after[:, None], stays] = all_background(load, stays)[:, after]
-    return dataclasses.replace(made, background=background)
+    return dataclasses.replace(made, use=dataclasses.replace(made.use, background=background))
 
 
 def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:
@@ -173,41 +183,47 @@ def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -
     assumed : bool
         Whether they are there in production.
     """
-    lost_ms: IntArray = np.full(load.nodes + 1, np.iinfo(np.int64).max)
-    asked: BoolArray = np.zeros(load.nodes, np.bool_)
+    lost_ms: IntArray = np.full(load.nodes.count + 1, np.iinfo(np.int64).max)
+    asked: BoolArray = np.zeros(load.nodes.count, np.bool_)
     asked[list(gone)] = assumed
-    if load.losses is not None:
-        lost_ms[load.losses.node] = load.losses.time_ms
-        asked[load.losses.recorded] = False
+    if load.nodes.losses is not None:
+        lost_ms[load.nodes.losses.node] = load.nodes.losses.time_ms
+        asked[load.nodes.losses.recorded] = False
     for node, when in gone.items():
         lost_ms[node] = min(lost_ms[node], when)
     losses = _in_order(lost_ms[:-1], asked)
     leaves, returns = (
         None if some is None else some.of(some.time_ms < lost_ms[some.node])
-        for some in (load.leaves, load.returns)
+        for some in (load.nodes.leaves, load.nodes.returns)
     )
-    background = np.array(load.background)
+    background = np.array(load.use.background)
     for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
-        background[:, load.times_ms >= when, node] = 0.0
-    pinned, departure = load.pinned, load.departure_ms
-    stays: BoolArray = np.ones(load.containers, dtype=np.bool_)
+        background[:, load.use.times_ms >= when, node] = 0.0
+    pinned, departure = load.rules.pinned, load.containers.departure_ms
+    stays: BoolArray = np.ones(load.containers.count, dtype=np.bool_)
     if pinned is not None:
-        late = load.arrival_ms >= lost_ms[pinned]
-        daemon = np.zeros(load.containers, np.bool_) if load.daemon is None else load.daemon
+        late = load.containers.arrival_ms >= lost_ms[pinned]
+        daemon = (
+            np.zeros(load.containers.count, np.bool_)
+            if load.rules.daemon is None
+            else load.rules.daemon
+        )
         stays = ~(late & daemon)
         ends: IntArray = np.where(daemon, lost_ms[pinned], np.iinfo(np.int64).max)
         departure = np.where(stays, np.minimum(departure, ends), departure)
         pinned = np.where(late, -1, pinned)
     made = dataclasses.replace(
         load,
-        background=background,
-        pinned=pinned,
-        departure_ms=departure,
-        losses=losses,
-        leaves=leaves,
-        returns=returns,
+        use=dataclasses.replace(load.use, background=background),
+        rules=dataclasses.replace(load.rules, pinned=pinned),
+        containers=dataclasses.replace(load.containers, departure_ms=departure),
+        nodes=dataclasses.replace(load.nodes, losses=losses, leaves=leaves, returns=returns),
     )
-    return made if stays.all() else in_order_of(made, np.flatnonzero(stays), made.arrival_ms)
+    return (
+        made
+        if stays.all()
+        else in_order_of(made, np.flatnonzero(stays), made.containers.arrival_ms)
+    )
 
 
 def _in_order(lost_ms: IntArray, asked: BoolArray) -> Losses:

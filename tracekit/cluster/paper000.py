@@ -80,8 +80,11 @@ class Paper000:
         drawn = ("node sizes", "requests", "use of containers", "arrivals")
         return dataclasses.replace(
             load,
-            quantities=dict.fromkeys(drawn, ASSUMED),
-            assumptions={**load.assumptions, **dataclasses.asdict(self)},
+            provenance=dataclasses.replace(
+                load.provenance,
+                quantities=dict.fromkeys(drawn, ASSUMED),
+                assumptions={**load.provenance.assumptions, **dataclasses.asdict(self)},
+            ),
         )
 
 

@@ -25,11 +25,12 @@ from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.reasons import Reasons
-from tracekit.cluster.constraints.rules import Rules
+from tracekit.cluster.constraints.rules import CountRules
 from tracekit.cluster.constraints.written import Written
 from tracekit.cluster.declared import Ceiling
 from tracekit.cluster.doubt import SizeDoubt
 from tracekit.cluster.nodes import Losses, NodeDomains
+from tracekit.cluster.parts import Containers, Nodes, Provenance, Rules, Use
 from tracekit.cluster.workload import Workload
 
 _DOCUMENT = "workload.json"
@@ -44,13 +45,18 @@ _NESTED: dict[str, type[Any]] = {
         Constraints,
         Allowed,
         Reasons,
-        Rules,
+        CountRules,
         Cells,
         NodeDomains,
         SizeDoubt,
         Losses,
         Fact,
         Written,
+        Nodes,
+        Containers,
+        Use,
+        Rules,
+        Provenance,
     )
 }
 

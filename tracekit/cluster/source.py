@@ -95,15 +95,22 @@ class WorkloadSource:
         if self.mapped is not None:
             return SharedWorkload(self.mapped).load()
         load = self._read(stream(self.seed, "workload"))
-        if self.calls and load.calls is None:
-            load = dataclasses.replace(load, calls=self._calls(load))
+        if self.calls and load.rules.calls is None:
+            load = dataclasses.replace(
+                load, rules=dataclasses.replace(load.rules, calls=self._calls(load))
+            )
         if self.gangs:
             load = with_gangs(load)
         happens, _ = taken_apart(self.assume)
         if happens:
             load = under(load, happens, stream(self.seed, "lost"))
-        if unpriced := unpriced_remark(load.price_per_hour):
-            load = dataclasses.replace(load, remarks=(*load.remarks, *unpriced))
+        if unpriced := unpriced_remark(load.nodes.price_per_hour):
+            load = dataclasses.replace(
+                load,
+                provenance=dataclasses.replace(
+                    load.provenance, remarks=(*load.provenance.remarks, *unpriced)
+                ),
+            )
         return _with_counts(load)
 
     def assuming(self, *settings: str) -> "WorkloadSource":
@@ -113,9 +120,9 @@ class WorkloadSource:
     def _calls(self, load: Workload) -> CallWeights:
         path = None if self.workload is None else parse_workload(self.workload).path
         if path is not None and (path / "calls.parquet").is_file():
-            return calls_of_folder(path, load.services)
+            return calls_of_folder(path, load.containers.services)
         store = self.store or ingested(str(self.workload), taken_apart(self.assume)[1]).store
-        return calls_of_store(open_store(str(store)), load.services)
+        return calls_of_store(open_store(str(store)), load.containers.services)
 
     def _read(self, rng: np.random.Generator) -> Workload:
         _, assume = taken_apart(self.assume)
@@ -142,15 +149,30 @@ def _of_store(store: Store, assume: Sequence[str], rng: np.random.Generator) -> 
 
 def _with_counts(load: Workload) -> Workload:
     """The workload with counts of what its measures do not show as it was; none that is 0."""
-    away = [one.node for one in (load.losses, load.joins, load.leaves) if one is not None]
-    unseen, percent = between_samples(load.times_ms, load.arrival_ms, load.departure_ms)
+    away = [
+        one.node
+        for one in (load.nodes.losses, load.nodes.joins, load.nodes.leaves)
+        if one is not None
+    ]
+    unseen, percent = between_samples(
+        load.use.times_ms, load.containers.arrival_ms, load.containers.departure_ms
+    )
     counts = {
         BETWEEN: unseen,
         BETWEEN_PERCENT: percent,
         "nodes_empty_while_away": len(np.unique(np.concatenate(away))) if away else 0,
     }
     found = {name: count for name, count in counts.items() if count}
-    return dataclasses.replace(load, facts={**load.facts, **found}) if found else load
+    return (
+        dataclasses.replace(
+            load,
+            provenance=dataclasses.replace(
+                load.provenance, facts={**load.provenance.facts, **found}
+            ),
+        )
+        if found
+        else load
+    )
 
 
 def source_of(

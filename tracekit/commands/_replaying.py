@@ -94,8 +94,9 @@ def replay_by(
         progress.stage("reading the workload", then="replay")
     load = source.load()
     progress.say(
-        f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')},"
-        f" {counted(len(load.times_ms), 'step')}"
+        f"{load.name}: {counted(load.containers.count, 'container')},"
+        f" {counted(load.nodes.count, 'node')},"
+        f" {counted(len(load.use.times_ms), 'step')}"
     )
     check_feasible(load)
     behind = [parse_rebalancer(text) for text in rebalance]

@@ -98,7 +98,7 @@ def bind(
         VCPU_FOLDER.check_free(Path(out))
     progress.stage("read")
     load = source_of(store, workload, assume=assume, seed=seed).load()
-    services = tuple(sorted(set(load.services)))
+    services = tuple(sorted(set(load.containers.services)))
     room, assumed = _room(load, sockets, threads_per_core, topology)
     known = store if workload is None else None
     recorded = {} if known is None else recorded_bindings(open_store(known))
@@ -141,9 +141,9 @@ def _of_load(load: Workload) -> Iterator[Fact]:
     from tracekit.answer.caveats import counted
     from tracekit.replay.runs.remarks import use_assumed
 
-    yield from load.remarks
-    yield from use_assumed(load.facts, load.containers, load.quantities)
-    yield from counted(load.facts)
+    yield from load.provenance.remarks
+    yield from use_assumed(load.provenance.facts, load.containers.count, load.provenance.quantities)
+    yield from counted(load.provenance.facts)
 
 
 def _room(
@@ -199,7 +199,7 @@ def _show(run: VcpuRun) -> None:
     ]
     label = "; a proxy fit: k1 is 0" if run.model.mode == "proxy" else ""
     print_table(
-        f"{run.workload.name}: {counted(run.workload.containers, 'container')}",
+        f"{run.workload.name}: {counted(run.workload.containers.count, 'container')}",
         ["policy", *right("vCPUs", "lost vCPUs", "mean", "cpu spread", "nodes")],
         rows,
         note=f"lost: predicted CPU that neighbours cost, mean over time{label}",

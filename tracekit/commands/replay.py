@@ -206,7 +206,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     print("\n".join(answer_lines(answer)))
     heads, rows = table_of(results(run))
     print_table(
-        f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')}",
+        f"{load.name}: {counted(load.containers.count, 'container')},"
+        f" {counted(load.nodes.count, 'node')}",
         heads,
         rows,
         note=f"{out / 'answer.json'} has all facts: tracekit report {out} --out report.html",

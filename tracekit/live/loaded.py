@@ -24,29 +24,32 @@ from tracekit.policy.view.pod import Pod, PodContainer
 def load_store(state: State, store: Path, samples: int) -> float:
     """Nodes, pods and use as they are at the end of a store; the time of that in seconds."""
     load = source_of(store, None).load()
-    last = len(load.times_ms) - 1
-    for at, name in enumerate(load.node_ids):
+    last = len(load.use.times_ms) - 1
+    for at, name in enumerate(load.nodes.ids):
         state.set_node(
             Node(
                 name=name,
-                capacity=_given(load, load.capacity[at]),
-                allocatable=_given(load, load.allocatable[at]),
+                capacity=_given(load, load.nodes.capacity[at]),
+                allocatable=_given(load, load.nodes.allocatable[at]),
             )
         )
-    for at in np.flatnonzero(load.present(last) & (load.recorded_node >= 0)).tolist():
+    for at in np.flatnonzero(load.present(last) & (load.containers.recorded_node >= 0)).tolist():
         state.set_pod(
             LivePod(
-                uid=load.container_ids[at],
-                name=load.container_ids[at],
-                service=load.services[at],
-                node=load.node_ids[load.recorded_node[at]],
-                placed_ms=int(load.arrival_ms[at]),
-                sizes=_sizes(_given(load, load.request[at]), _given(load, load.limit[at])),
+                uid=load.containers.ids[at],
+                name=load.containers.ids[at],
+                service=load.containers.services[at],
+                node=load.nodes.ids[load.containers.recorded_node[at]],
+                placed_ms=int(load.containers.arrival_ms[at]),
+                sizes=_sizes(
+                    _given(load, load.containers.request[at]),
+                    _given(load, load.containers.limit[at]),
+                ),
             )
         )
     for step in range(max(last + 1 - samples, 0), last + 1):
-        state.use.add(int(load.times_ms[step]), _use(load, step))
-    return float(load.times_ms[last]) / 1000
+        state.use.add(int(load.use.times_ms[step]), _use(load, step))
+    return float(load.use.times_ms[last]) / 1000
 
 
 def load_objects(state: State, given: Path) -> None:
@@ -90,11 +93,13 @@ def _sizes(request: dict[str, int], limit: dict[str, int]) -> Sizes:
 
 def _use(load: Workload, step: int) -> dict[str, tuple[float, float]]:
     """Fractions of cpu and memory in use on each node at a step."""
-    there = load.present(step) & (load.recorded_node >= 0)
-    used = load.background[:, step].astype(np.float64)
+    there = load.present(step) & (load.containers.recorded_node >= 0)
+    used = load.use.background[:, step].astype(np.float64)
     for column in range(2):
         used[column] += np.bincount(
-            load.recorded_node[there], load.use_at(step)[column, there], minlength=load.nodes
+            load.containers.recorded_node[there],
+            load.use.at(step)[column, there],
+            minlength=load.nodes.count,
         )
-    cpu, memory = (used / load.capacity[:, :2].T).tolist()
-    return dict(zip(load.node_ids, zip(cpu, memory, strict=True), strict=True))
+    cpu, memory = (used / load.nodes.capacity[:, :2].T).tolist()
+    return dict(zip(load.nodes.ids, zip(cpu, memory, strict=True), strict=True))

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 from shrink_support import EVEN, limits, row, shrunk, varying
 
 from tracekit.answer.fewest.few_nodes import Here, asked_over_time
@@ -50,7 +50,7 @@ def holds(load: Workload, name: str, kept: tuple[int, ...]) -> bool:
         there = on_nodes(given, np.array(kept))
         found = replay_one(there, parse_policy(name), order_seed(SEED, order)).row
         waits = found["pending"] or found["pending_container_steps"]
-        if waits or found[CPU] > load.ceiling.cpu_fraction or found[MEMORY] > 0.9:
+        if waits or found[CPU] > load.rules.ceiling.cpu_fraction or found[MEMORY] > 0.9:
             return False
     return True
 
@@ -97,13 +97,13 @@ def test_what_holds_of_every_answer(
     load = varying(SIZES[:2] * 5, [(0, 10**9, *size) for size in sizes], seed=seed)
     stays = np.isin(np.arange(10), list(special))
     price = np.random.default_rng(seed).choice([1.0, 1.5, 4.0], 10)
-    load = dataclasses.replace(load, stays=stays, price_per_hour=price)
+    load = changed(load, nodes={"stays": stays, "price_per_hour": price})
     try:
         found = search(load, name, by=by, further=False)
     except TooFewError:
         assume(False)
         return
-    assert max(found.bound or 1, len(special)) <= found.nodes <= load.nodes
+    assert max(found.bound or 1, len(special)) <= found.nodes <= load.nodes.count
     assert max(found.by_order) <= found.nodes
     assert special <= set(found.kept.tolist())
     assert not any(one.broken for one in found.held)
@@ -157,7 +157,7 @@ def test_more_load(scale: float, nodes: int) -> None:
 
 def test_the_answer_shows_what_the_search_saw() -> None:
     load = workload([(100, 1000)] * 40, [(0, 9000, 20, 10, 0)] * 40, used_share=1.0)
-    load = dataclasses.replace(load, price_per_hour=np.full(40, 0.5))
+    load = changed(load, nodes={"price_per_hour": np.full(40, 0.5)})
     study = shrunk(load, "cpu_max_fraction <= 1", policies=["worst_fit"])
     told, sizes = row(study, "worst_fit"), study.frames["sizes"]
     grid = np.linspace(told["bound"], 40, 8).round().astype(int)
@@ -197,7 +197,7 @@ def test_production_above_the_ceiling_is_counted_by_itself_too() -> None:
     filled = row(usual, "first_fit")
     assert (filled["nodes"], filled["breaks_value"], filled["breaks_allowed"]) == (None, 8, 4)
     assert as_production(shrunk(load, "cpu_max_fraction <= 1", policies=["worst_fit"])) is None
-    even = dataclasses.replace(load, recorded_node=np.arange(37) % 10)
+    even = changed(load, containers={"recorded_node": np.arange(37) % 10})
     assert as_production(shrunk(even, policies=["worst_fit"])) is None
 
 
@@ -225,8 +225,8 @@ def test_where_a_limit_breaks_on_all_nodes_the_fullest_go() -> None:
 
 def test_what_is_asked_counts_by_time_and_without_daemons() -> None:
     load = workload([(100, 100)] * 2, [(0, 9000, 50, 1), (2000, 9000, 50, 1), (2000, 9000, 80, 1)])
-    load = dataclasses.replace(
-        load, daemon=np.array([False, False, True]), pinned=np.array([-1, -1, 1])
+    load = changed(
+        load, rules={"daemon": np.array([False, False, True]), "pinned": np.array([-1, -1, 1])}
     )
     assert asked_over_time(load, np.array([0, 1, 1])).tolist() == [0.5, 0.25]
 
@@ -235,10 +235,12 @@ def test_daemons_go_with_their_nodes() -> None:
     """Every node has a daemon of 40: two containers of 30 fit beside it, so six need three."""
     rows = [(0, 9000, 40, 1)] * 6 + [(0, 9000, 30, 1)] * 6
     load = workload([(100, 100)] * 6, rows, used_share=1.0)
-    load = dataclasses.replace(
+    load = changed(
         load,
-        pinned=np.array([0, 1, 2, 3, 4, 5, *[-1] * 6]),
-        daemon=np.array([True] * 6 + [False] * 6),
+        rules={
+            "pinned": np.array([0, 1, 2, 3, 4, 5, *[-1] * 6]),
+            "daemon": np.array([True] * 6 + [False] * 6),
+        },
     )
     found = row(shrunk(load, "cpu_max_fraction <= 1"))
     assert (found["nodes"], found["bound"]) == (3, 3)

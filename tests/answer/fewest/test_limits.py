@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from given_source import given_source
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 from shrink_support import EVEN, limits, row, shrunk, thresholds
 
 from tracekit.answer.fewest.bound import least_nodes
@@ -48,7 +47,7 @@ def test_limits_are_checked_before_the_first_replay(monkeypatch: pytest.MonkeyPa
 
 def test_a_limit_may_speak_of_production() -> None:
     """Production has two of 25 on each of eight nodes of 100, so half of each is used."""
-    load = dataclasses.replace(EVEN, recorded_node=np.arange(16) % 8)
+    load = changed(EVEN, containers={"recorded_node": np.arange(16) % 8})
     found = shrunk(load, "cpu_max_fraction <= 1.5 * observed", policies=["worst_fit"])
     assert row(found, "worst_fit")["nodes"] == 6
     observed = found.about["observed"]
@@ -59,7 +58,7 @@ def test_a_limit_may_speak_of_production() -> None:
 
 def test_limits_of_one_policy() -> None:
     given_ = thresholds("best_fit: cpu_max_fraction <= 0.5")
-    within = limits_at(EVEN.ceiling, given_, None)
+    within = limits_at(EVEN.rules.ceiling, given_, None)
     assert within.most("best_fit", "cpu_max_fraction") == 0.5
     assert within.most("best_fit", "cpu_p99_over_time_fraction") == float("inf")
     assert within.most("first_fit", "cpu_p99_over_time_fraction") == 0.8
@@ -111,9 +110,9 @@ def test_the_bound_with_some_never_placed_is_below_every_placement(
 
 
 def _fits(load: Workload, where: Sequence[int]) -> bool:
-    used = np.zeros((load.nodes + 1, 2), np.int64)
-    np.add.at(used, np.array(where), load.request)
-    return bool((used[: load.nodes] <= load.capacity).all())
+    used = np.zeros((load.nodes.count + 1, 2), np.int64)
+    np.add.at(used, np.array(where), load.containers.request)
+    return bool((used[: load.nodes.count] <= load.nodes.capacity).all())
 
 
 HALF_EMPTY = workload([(16_000, 64)] * 60, [(0, 9000, 2_000, 8)] * 120, used_share=0.5)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
-from replay_support import workload
+from replay_support import changed, workload
 from shrink_support import row, shrunk
 
 from tracekit.answer.fewest.special import special_nodes
@@ -20,23 +18,21 @@ PLAIN = workload([(100, 100)] * 60, [(0, 9000, 25, 10)] * 20, used_share=1.0)
 
 def with_gpus(*nodes: int) -> Workload:
     """Some nodes have four GPUs, which nobody asks for: see M3 of the reviews."""
-    none = np.zeros((PLAIN.containers, 1), np.int64)
-    request = np.hstack([PLAIN.request, none])
+    none = np.zeros((PLAIN.containers.count, 1), np.int64)
+    request = np.hstack([PLAIN.containers.request, none])
     gpus = 4 * np.isin(np.arange(60), nodes).astype(np.int64)
-    return dataclasses.replace(
+    return changed(
         PLAIN,
+        nodes={"capacity": np.column_stack([PLAIN.nodes.capacity, gpus])},
+        containers={"request": request, "nonzero_request": request, "limit": request},
         resources=(*PLAIN.resources, "gpu"),
-        capacity=np.column_stack([PLAIN.capacity, gpus]),
-        request=request,
-        nonzero_request=request,
-        limit=request,
     )
 
 
 def closed(label: str, of: list[int], open_: list[int]) -> Workload:
     mask = np.isin(np.arange(60), open_)[None]
     part = Allowed(label=label, of=np.array(of), mask=mask)
-    return dataclasses.replace(PLAIN, constraints=Constraints(parts=(part,)))
+    return changed(PLAIN, rules={"constraints": Constraints(parts=(part,))})
 
 
 OTHERS = [at for at in range(60) if at not in (40, 41)]
@@ -71,29 +67,35 @@ def test_special_nodes_stay_unless_they_may_go(
 def test_a_node_without_use_stays_where_others_have_some() -> None:
     background = np.ones((2, 4, 60), np.float32)
     background[:, :, 50] = 0
-    load = dataclasses.replace(PLAIN, background=background)
+    load = changed(PLAIN, use={"background": background})
     assert special_nodes(load) == {50: "no_use"}
-    ran = load.recorded_node.copy()
+    ran = load.containers.recorded_node.copy()
     ran[0] = 50
-    assert special_nodes(dataclasses.replace(load, recorded_node=ran)) == {}
+    assert special_nodes(changed(load, containers={"recorded_node": ran})) == {}
     background[:, :, 40:] = 0
-    assert special_nodes(dataclasses.replace(load, background=background)) == {}
+    assert special_nodes(changed(load, use={"background": background})) == {}
 
 
 def test_a_node_stays_whose_container_may_not_be_evicted() -> None:
     """Production runs the first container on n30, and the second, which has no owner, on n31."""
     where = np.arange(20)
     where[:2] = 30, 31
-    services = ("s", PLAIN.container_ids[1], *["s"] * 18)
+    services = ("s", PLAIN.containers.ids[1], *["s"] * 18)
     never = np.arange(20) == 0
-    load = dataclasses.replace(PLAIN, recorded_node=where, services=services, never_evicted=never)
+    load = changed(
+        PLAIN,
+        containers={"recorded_node": where, "services": services},
+        rules={"never_evicted": never},
+    )
     assert special_nodes(load) == {30: "pinned", 31: "pinned"}
     assert special_nodes(load, ("pinned",)) == {}
     # daemons go with their node, and who has departed is on none
-    daemon = dataclasses.replace(load, daemon=np.arange(20) < 2)
+    daemon = changed(load, rules={"daemon": np.arange(20) < 2})
     assert special_nodes(daemon) == {}
-    gone = np.where(np.arange(20) < 2, 2000, load.departure_ms)
-    assert special_nodes(dataclasses.replace(load, departure_ms=gone)) == {}
+    gone = np.where(np.arange(20) < 2, 2000, load.containers.departure_ms)
+    assert special_nodes(changed(load, containers={"departure_ms": gone})) == {}
     # where no owner is recorded at all, nothing tells a container without one
-    bare = dataclasses.replace(load, services=load.container_ids, never_evicted=None)
+    bare = changed(
+        load, containers={"services": load.containers.ids}, rules={"never_evicted": None}
+    )
     assert special_nodes(bare) == {}

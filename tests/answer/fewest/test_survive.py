@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ import pytest
 from cluster_support import written
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 from shrink_support import limits, shrunk, varying
 
 from tracekit.answer.fewest.few_nodes import Here
@@ -49,14 +48,17 @@ nodes_of = some.lists(
 def in_zones(load: Workload, zones: Sequence[str | None]) -> Workload:
     """The workload with the zone of each node, judged once all containers have come."""
     domains = domains_of({"zone": list(zones)})
-    return dataclasses.replace(load, domains=domains, settled_ms=1000)
+    return changed(load, nodes={"domains": domains}, use={"settled_ms": 1000})
 
 
 def first_fit(load: Workload, who: Sequence[int], node: IntArray, open_: Sequence[int]) -> bool:
     """Place some containers by what is requested, ``node`` changes; whether all found a node."""
     for index in who:
         for at in open_:
-            if (load.request[index] + load.request[node == at].sum(0) <= load.capacity[at]).all():
+            if (
+                load.containers.request[index] + load.containers.request[node == at].sum(0)
+                <= load.nodes.capacity[at]
+            ).all():
                 node[index] = at
                 break
         else:
@@ -66,7 +68,10 @@ def first_fit(load: Workload, who: Sequence[int], node: IntArray, open_: Sequenc
 
 def within(load: Workload, node: IntArray) -> bool:
     """Whether no node is above the ceiling, where each container uses what it requests."""
-    used = np.stack([load.request[node == at].sum(0) for at in range(load.nodes)]) / load.capacity
+    used = (
+        np.stack([load.containers.request[node == at].sum(0) for at in range(load.nodes.count)])
+        / load.nodes.capacity
+    )
     return bool((used <= [0.8, 0.9]).all())
 
 
@@ -74,8 +79,10 @@ def survives(load: Workload, zones: Sequence[str], kept: Sequence[int]) -> bool:
     """Whether these nodes are enough, in every order of arrival, with any one zone lost or none."""
     for order in range(ORDERS):
         given = in_order(load, order_seed(SEED, order)) if order else load
-        node = np.full(given.containers, -1)
-        if not first_fit(given, range(given.containers), node, kept) or not within(given, node):
+        node = np.full(given.containers.count, -1)
+        if not first_fit(given, range(given.containers.count), node, kept) or not within(
+            given, node
+        ):
             return False
         for lost in {zones[at] for at in kept}:
             gone = [at for at in kept if zones[at] == lost]
@@ -108,7 +115,7 @@ def test_no_answer_is_below_what_all_subsets_of_nodes_tell(
     zones = [zone for _, zone in nodes]
     load = workload([size for size, _ in nodes], [(0, 10**9, *size) for size in sizes],
                     used_share=1.0)  # fmt: skip
-    load = dataclasses.replace(load, exchangeable=np.ones(load.containers, np.bool_))
+    load = changed(load, containers={"exchangeable": np.ones(load.containers.count, np.bool_)})
     load = in_zones(load, zones)
     subsets = (
         kept
@@ -131,8 +138,11 @@ def test_no_answer_is_below_what_all_subsets_of_nodes_tell(
 def test_use_that_no_container_explains_goes_on_without_the_zone() -> None:
     load = varying([(100, 100)] * 3, [(0, 9000, 10, 10)], seed=1, steps=4)
     use = np.array([10, 20, 40], np.float32) * np.ones((2, 4, 1), np.float32)
-    load = in_zones(dataclasses.replace(load, background=use), ["a", "a", "b"])
-    lost = losing_zone(load, "b").background[0]
+    load = in_zones(
+        changed(load, use={"background": use}),
+        ["a", "a", "b"],
+    )
+    lost = losing_zone(load, "b").use.background[0]
     assert lost[0].tolist() == [10, 20, 40]
     # by what is free: 90 and 80 of 100
     assert lost[1:].tolist() == [pytest.approx([10 + 40 * 9 / 17, 20 + 40 * 8 / 17, 0])] * 3
@@ -179,7 +189,7 @@ def test_who_may_run_in_one_zone_alone_waits_without_it_and_does_not_count() -> 
     rows = [(0, 9000, 25, 10, at % 8) for at in range(10)]
     load = in_zones(workload([(100, 1000)] * 8, rows, used_share=0.5), [*"aaaabbbb"])
     selector = Allowed(label="selector", of=np.array([0, 0, *[-1] * 8]), mask=only_a)
-    load = dataclasses.replace(load, constraints=Constraints(parts=(selector,)))
+    load = changed(load, rules={"constraints": Constraints(parts=(selector,))})
     assert bound_to_zones(load) == {"a": Bound(containers=2, container_steps=6, service="s0")}
     study = shrunk(load, survive=True)
     assert zones_frame(study, "today") == {"a": (4, 2, "pending"), "b": (4, 0, None)}

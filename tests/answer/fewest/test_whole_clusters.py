@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from replay_support import workload
+from replay_support import changed, workload
 from shrink_support import row, shrunk, thresholds
 from tests_support import shared_data
 
@@ -40,7 +39,7 @@ def test_real_pods_of_openb(tmp_path: Path) -> None:
         assert 1 < told["bound"] <= told["nodes"] < told["of"] == 200
         kept = found.frames["nodes"].filter("kept", policy=told["policy"])["node"].to_list()
         assert len(kept) == told["nodes"]
-        at = np.array([load.node_ids.index(node) for node in sorted(kept)])
+        at = np.array([load.nodes.ids.index(node) for node in sorted(kept)])
         row = replay_one(on_nodes(load, np.sort(at)), parse_policy(told["policy"]), 0).row
         assert row["pending"] == 0
         assert row["cpu_max_fraction"] == told["cpu_max_fraction"] <= 1
@@ -51,10 +50,10 @@ def check_set(load: Workload, policy: str, limit: str) -> None:
     found = shrunk(load, limit, policies=[policy], repeats=2)
     told = row(found, policy)
     assert told["problem"] is None
-    assert 1 < told["bound"] <= told["nodes_low"] <= told["nodes"] < told["of"] == load.nodes
+    assert 1 < told["bound"] <= told["nodes_low"] <= told["nodes"] < told["of"] == load.nodes.count
     kept = found.frames["nodes"].filter("kept")["node"].to_list()
     assert len(kept) == told["nodes"]
-    at = np.sort([load.node_ids.index(node) for node in kept])
+    at = np.sort([load.nodes.ids.index(node) for node in kept])
     for order in range(2):
         given = in_order(load, order) if order else load
         again = replay_one(on_nodes(given, at), parse_policy(policy), order).row
@@ -79,5 +78,5 @@ def test_a_drawn_cluster_of_500_nodes() -> None:
     sizes = rng.choice([2, 4, 8, 16, 32], (1200, 2), p=[0.2, 0.3, 0.3, 0.15, 0.05])
     rows = [(0, 9000, cpu, memory) for cpu, memory in sizes.tolist()]
     load = workload(shapes.tolist(), rows, used_share=0.9)
-    load = dataclasses.replace(load, exchangeable=np.ones(1200, dtype=np.bool_))
+    load = changed(load, containers={"exchangeable": np.ones(1200, dtype=np.bool_)})
     check_set(load, "best_fit", "cpu_max_fraction <= 0.9")

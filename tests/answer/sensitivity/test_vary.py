@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from cluster_support import stored, workload
 from polars.testing import assert_frame_equal
+from replay_support import fields_of
 from store_support import tiny_store
 
 from tracekit.answer.admissible import Barred
@@ -168,10 +169,11 @@ def test_what_leaves_the_workload_as_it_is_is_not_counted(tmp_path: Path) -> Non
         change
         for change in SIZED_CHANGES
         if any(
-            repr(getattr(load, field)) != repr(getattr(usual, field))
+            repr(fields_of(load)[field]) != repr(fields_of(usual)[field])
             for load in (workload(store, change),)
-            for field in ("times_ms", "arrival_ms", "departure_ms", "usage", "background",
-                          "request", "resources", "container_ids")
+            for field in ("use.times_ms", "containers.arrival_ms", "containers.departure_ms",
+                          "use.values", "use.background", "containers.request", "resources",
+                          "containers.ids")
         )
     }  # fmt: skip
     policies = ["first_fit", "worst_fit"]

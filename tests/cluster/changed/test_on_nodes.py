@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,7 @@ from constraint_support import constrained
 from facts_support import the
 from hypothesis import given, reject
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.base.seeds import stream
 from tracekit.cluster.changed.multiplied import multiplied, scale_of
@@ -25,10 +24,9 @@ def pinned_load() -> Workload:
     background = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
     rows = [(0, 9000, 10 + at, 1, node) for at, node in enumerate([0, 2, 2, 1])]
     load = workload([(100, 100), (200, 100), (300, 100)], rows, background=background)
-    return dataclasses.replace(
+    return changed(
         load,
-        pinned=np.array([0, 2, 2, -1]),
-        daemon=np.array([True, True, False, False]),
+        rules={"pinned": np.array([0, 2, 2, -1]), "daemon": np.array([True, True, False, False])},
     )
 
 
@@ -46,26 +44,26 @@ def test_daemons_go_with_their_node(
 ) -> None:
     load = pinned_load()
     made = on_nodes(load, np.array(nodes))
-    assert made.node_ids == tuple(f"n{at}" for at in nodes)
-    assert made.capacity.tolist() == load.capacity[nodes].tolist()
-    assert list(made.container_ids) == containers
-    assert made.pinned is not None
-    assert made.pinned.tolist() == pinned
-    assert made.recorded_node.tolist() == recorded
-    assert made.use_at(0)[0].tolist() == [(10 + int(name[1:])) / 2 for name in containers]
+    assert made.nodes.ids == tuple(f"n{at}" for at in nodes)
+    assert made.nodes.capacity.tolist() == load.nodes.capacity[nodes].tolist()
+    assert list(made.containers.ids) == containers
+    assert made.rules.pinned is not None
+    assert made.rules.pinned.tolist() == pinned
+    assert made.containers.recorded_node.tolist() == recorded
+    assert made.use.at(0)[0].tolist() == [(10 + int(name[1:])) / 2 for name in containers]
 
 
 def test_what_no_container_explains_is_spread_over_the_nodes_that_stay() -> None:
-    load = dataclasses.replace(pinned_load(), reserved=np.array([[0, 40], [0, 60], [0, 25]]))
+    load = changed(pinned_load(), nodes={"reserved": np.array([[0, 40], [0, 60], [0, 25]])})
     made = on_nodes(load, np.array([2, 0]))
     # node 1 used 1, 4, 7, 10 millicores; of n2 289.5 are free on average, of n0 95.5
-    gone = load.background[0, :, 1]
+    gone = load.use.background[0, :, 1]
     free = np.array([300 - 6.5, 100 - 4.5])
-    wanted = load.background[0][:, [2, 0]] + np.multiply.outer(gone, free / free.sum())
-    assert made.background[0] == pytest.approx(wanted, rel=1e-6)
+    wanted = load.use.background[0][:, [2, 0]] + np.multiply.outer(gone, free / free.sum())
+    assert made.use.background[0] == pytest.approx(wanted, rel=1e-6)
     # 60 bytes were kept for it: 75 and 60 of 135 are free there
-    assert made.reserved is not None
-    assert made.reserved.tolist() == [[0, 25 + 33], [0, 40 + 26]]
+    assert made.nodes.reserved is not None
+    assert made.nodes.reserved.tolist() == [[0, 25 + 33], [0, 40 + 26]]
 
 
 @given(some.integers(0, 2**32 - 1))
@@ -76,27 +74,27 @@ def test_no_load_is_lost_with_a_node(seed: int) -> None:
     load = workload([(100, 100)] * nodes, [(0, 9000, 10, 10)], background=background, steps=3)
     kept = rng.permutation(nodes)[: int(rng.integers(1, nodes + 1))]
     made = on_nodes(load, kept)
-    before, after = (one.background.sum(axis=2, dtype=np.float64) for one in (load, made))
+    before, after = (one.use.background.sum(axis=2, dtype=np.float64) for one in (load, made))
     assert after == pytest.approx(before, rel=1e-5)
     if len(kept) == nodes:
-        assert made.background.tolist() == load.background[:, :, kept].tolist()
+        assert made.use.background.tolist() == load.use.background[:, :, kept].tolist()
 
 
 def test_daemons_leave_the_rest_of_their_nodes() -> None:
     load = pinned_load()
     found = beside_daemons(load)
-    assert found.container_ids == ("c2", "c3")
-    assert found.node_ids == load.node_ids
-    assert found.allocatable.tolist() == [[90, 99], [200, 100], [289, 99]]
+    assert found.containers.ids == ("c2", "c3")
+    assert found.nodes.ids == load.nodes.ids
+    assert found.nodes.allocatable.tolist() == [[90, 99], [200, 100], [289, 99]]
     used = [[5.0, 0.0, 5.5], [0.5, 0.0, 0.5]]
-    wanted = load.background + np.array(used, dtype=np.float32)[:, None]
-    assert found.background.tolist() == wanted.tolist()
+    wanted = load.use.background + np.array(used, dtype=np.float32)[:, None]
+    assert found.use.background.tolist() == wanted.tolist()
 
 
 def test_a_daemon_that_comes_later_keeps_no_room() -> None:
     load = pinned_load()
-    late = dataclasses.replace(load, arrival_ms=np.array([5, 9, 9, 9]))
-    assert beside_daemons(late).allocatable.tolist() == [[90, 99], [200, 100], [300, 100]]
+    late = changed(load, containers={"arrival_ms": np.array([5, 9, 9, 9])})
+    assert beside_daemons(late).nodes.allocatable.tolist() == [[90, 99], [200, 100], [300, 100]]
 
 
 @given(some.integers(0, 2**32 - 1))
@@ -104,15 +102,15 @@ def test_constraints_say_the_same_of_the_nodes_that_stay(seed: int) -> None:
     rng = np.random.default_rng(seed)
     load = constrained(workload([(100, 100)] * 5, [(0, 9000, 10, 10)] * 8), rng)
     kept = np.flatnonzero(rng.random(5) < 0.6)
-    if load.constraints is None or not len(kept):
+    if load.rules.constraints is None or not len(kept):
         reject()
     # a spread is over the domains there are: with fewer nodes it asks for something else
-    parts = tuple(one for one in load.constraints.parts if one.label != "spread")
-    load = dataclasses.replace(load, daemon=None, constraints=Constraints(parts=parts))
+    parts = tuple(one for one in load.rules.constraints.parts if one.label != "spread")
+    load = changed(load, rules={"daemon": None, "constraints": Constraints(parts=parts)})
     if not parts:
         reject()
     whole = Constraints(parts=parts).keeper(5)
-    few = on_nodes(load, kept).constraints
+    few = on_nodes(load, kept).rules.constraints
     assert few is not None
     part = few.keeper(len(kept))
     for index in range(8):
@@ -131,8 +129,8 @@ def test_the_number_of_containers_is_exact(hundredths: int, containers: int) -> 
     scale = scale_of(hundredths / 100)
     made = multiplied(load, scale, stream(1, "replicas"))
     assert scale == Fraction(hundredths, 100)
-    assert made.containers == containers * hundredths // 100
-    assert (np.diff(made.arrival_ms) >= 0).all()
+    assert made.containers.count == containers * hundredths // 100
+    assert (np.diff(made.containers.arrival_ms) >= 0).all()
 
 
 @given(some.lists(some.integers(1, 90), min_size=20, max_size=60), some.integers(0, 9))
@@ -141,7 +139,7 @@ def test_what_is_requested_grows_by_the_scale_however_it_is_listed(
 ) -> None:
     load = workload([(100, 100)], [(at, 9000, size, 1) for at, size in enumerate(sizes)])
     made = multiplied(load, Fraction(13, 10), stream(seed, "replicas"))
-    grown = made.request[:, 0].sum() - load.request[:, 0].sum()
+    grown = made.containers.request[:, 0].sum() - load.containers.request[:, 0].sum()
     # of sizes in order one in so many is copied: the sum is off by the range of sizes at most
     assert abs(grown - 0.3 * sum(sizes)) <= 2 * (max(sizes) - min(sizes)) + max(sizes)
 
@@ -151,19 +149,19 @@ def test_a_large_container_among_ten_is_copied_as_often_wherever_it_stands(large
     """Of every ten one is 16 times as large; the load of 250 becomes 325."""
     rows = [(at, 9000, 16 if at % 10 == large else 1, 1) for at in range(100)]
     made = multiplied(workload([(100, 100)], rows), Fraction(13, 10), stream(0, "replicas"))
-    assert made.containers == 130
-    assert made.request[:, 0].sum() == pytest.approx(325, abs=16)
-    grown = the(made.remarks, "multiplied")
+    assert made.containers.count == 130
+    assert made.containers.request[:, 0].sum() == pytest.approx(325, abs=16)
+    grown = the(made.provenance.remarks, "multiplied")
     assert (grown.value, grown.about["before"]) == (130, 100)
 
 
 def test_replicas_are_their_originals_and_daemons_stay_alone() -> None:
     made = multiplied(pinned_load(), Fraction(2), stream(1, "replicas"))
-    assert made.container_ids == ("c0", "c1", "c2", "c3", "c2+1", "c3+1")
-    assert made.request[:, 0].tolist() == [10, 11, 12, 13, 12, 13]
-    assert made.use_at(1)[0].tolist() == [5, 5.5, 6, 6.5, 6, 6.5]
-    assert made.pinned is not None
-    assert made.pinned.tolist() == [0, 2, 2, -1, -1, -1]
+    assert made.containers.ids == ("c0", "c1", "c2", "c3", "c2+1", "c3+1")
+    assert made.containers.request[:, 0].tolist() == [10, 11, 12, 13, 12, 13]
+    assert made.use.at(1)[0].tolist() == [5, 5.5, 6, 6.5, 6, 6.5]
+    assert made.rules.pinned is not None
+    assert made.rules.pinned.tolist() == [0, 2, 2, -1, -1, -1]
 
 
 def test_use_grows_as_requests_do_where_these_are_equal() -> None:
@@ -171,11 +169,11 @@ def test_use_grows_as_requests_do_where_these_are_equal() -> None:
     rows = [(0, 9000, 10, 10)] * 24
     load = workload([(1000, 1000)] * 4, rows)
     busy = np.where(np.arange(24) % 12 == 5, 12, 1)
-    load = dataclasses.replace(load, usage=load.usage * busy.astype(np.float32))
-    whole = load.usage[0].sum()
+    load = changed(load, use={"values": load.use.values * busy.astype(np.float32)})
+    whole = load.use.values[0].sum()
     for seed in range(12):
         made = multiplied(load, scale_of(1.25), stream(seed, "replicas"))
-        used = sum(float(made.use_at(step)[0].sum()) for step in range(len(made.times_ms)))
+        used = sum(float(made.use.at(step)[0].sum()) for step in range(len(made.use.times_ms)))
         assert used / whole == pytest.approx(1.25, abs=0.26)
-        cpu = next(one for one in made.remarks if one.about.get("resource") == "CPU")
+        cpu = next(one for one in made.provenance.remarks if one.about.get("resource") == "CPU")
         assert cpu.about["use_times"] == pytest.approx(used / whole, rel=1e-5)

@@ -52,7 +52,7 @@ def load(store: Path) -> Workload:
 
 
 def _prices(load: Workload) -> dict[str, float]:
-    return dict(zip(load.node_ids, money_of(load).price_per_hour.tolist(), strict=True))
+    return dict(zip(load.nodes.ids, money_of(load).price_per_hour.tolist(), strict=True))
 
 
 def test_a_price_reaches_the_nodes_of_its_type_and_no_other(load: Workload) -> None:
@@ -64,7 +64,7 @@ def test_a_price_reaches_the_nodes_of_its_type_and_no_other(load: Workload) -> N
     money = money_of(priced)
     assert (money.unpriced_types, money.unpriced_nodes) == ((), 0)
     assert money.per_hour() == 14.5
-    kept = np.array([one in {"n1", "n3"} for one in priced.node_ids])
+    kept = np.array([one in {"n1", "n3"} for one in priced.nodes.ids])
     assert money.per_hour(kept) == 5.25
     assert _prices(load)["n0"] == 9.0
 
@@ -77,19 +77,19 @@ def test_what_is_stated_goes_before_the_table_and_the_table_before_the_record(
     priced = read_prices(f"{table},large=3").applied(load)
     assert _prices(priced) == {"n0": 3.0, "n1": 1.0, "n2": 1.0, "n3": 5.0}
     # what was used is the assumption, so that it can be said again without the file
-    assert priced.assumptions["prices"] == "large=3.0,small=1.0"
-    again = read_prices(str(priced.assumptions["prices"])).applied(load)
+    assert priced.provenance.assumptions["prices"] == "large=3.0,small=1.0"
+    again = read_prices(str(priced.provenance.assumptions["prices"])).applied(load)
     assert fingerprint(again) == fingerprint(priced) != fingerprint(load)
 
 
 def test_types_and_prices_go_with_their_nodes(load: Workload, tmp_path: Path) -> None:
     priced = read_prices("small=0.25").applied(load)
-    at = priced.node_ids.index("n1")
+    at = priced.nodes.ids.index("n1")
     more = with_more(on_nodes(priced, np.array([at])), np.array([0, 0]))
-    assert more.instance_types == ("small",) * 3
+    assert more.nodes.instance_types == ("small",) * 3
     assert money_of(more).per_hour() == 0.75
     with shared(priced, tmp_path / "shared") as found:
-        assert found.load().instance_types == priced.instance_types
+        assert found.load().nodes.instance_types == priced.nodes.instance_types
 
 
 @pytest.mark.parametrize(

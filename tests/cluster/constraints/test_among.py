@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -11,7 +10,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from pod_oracle import REQUIRED, open_to
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.cluster.constraints.build import constraints_of, not_held
 from tracekit.cluster.constraints.constraints import Constraints
@@ -160,7 +159,7 @@ def load_of(some_pods: list[Thing], zones: str, room: int = 9) -> Any:
     nodes = nodes_of([(zone, True) for zone in zones])
     rows: list[Row] = [(100 + at, 9000, 1, 1) for at in range(len(some_pods))]
     load = workload([(room, room)] * len(nodes), rows)
-    return dataclasses.replace(load, constraints=built(nodes, some_pods))
+    return changed(load, rules={"constraints": built(nodes, some_pods)})
 
 
 def placed(load: Any, policy: str = "first_fit") -> list[int]:

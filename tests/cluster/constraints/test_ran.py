@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_the_first_has_what_closes_its_node(store: Path) -> None:
-    barred = the(workload(open_store(store)).remarks, "barred_now")
+    barred = the(workload(open_store(store)).provenance.remarks, "barred_now")
     assert (barred.value, barred.about["names"]) == (2, "default/db, default/web")
     assert barred.about["node"] == "n2"
     assert "disk=ssd" in str(barred.about["why"])
@@ -48,7 +48,7 @@ def test_the_first_has_what_closes_its_node(store: Path) -> None:
 
 def test_who_stays_where_it_ran_is_not_meant(store: Path) -> None:
     load = source_of(store, None, assume=("start=observed",)).load()
-    assert "barred_now" not in causes(load.remarks)
+    assert "barred_now" not in causes(load.provenance.remarks)
 
 
 def test_of_those_that_ran_the_barred_are_named() -> None:

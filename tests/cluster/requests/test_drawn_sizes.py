@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from replay_support import changed
 
 from tracekit.answer.repeat import repeat_replay
 from tracekit.base.arrays import FloatArray
@@ -68,59 +69,68 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Workload:
     write(folder / "trace", preset="tiny", seed=2, tables=["node", "resource"])
     ingest(folder / "trace", folder / "store")
     plain = source_of(folder / "store", None).load()
-    names, group = np.unique(np.array(plain.services), return_inverse=True)
-    return dataclasses.replace(
-        plain, doubt=doubt_of(group, len(names), node_use=node_use(plain).astype(np.float32))
+    names, group = np.unique(np.array(plain.containers.services), return_inverse=True)
+    return changed(
+        plain,
+        provenance={
+            "doubt": doubt_of(group, len(names), node_use=node_use(plain).astype(np.float32))
+        },
     )
 
 
 def own_use(load: Workload) -> FloatArray:
     """Use of each node by the containers recorded there, shape (2, steps, nodes)."""
-    found = np.zeros(load.background.shape)
-    for step in range(len(load.times_ms)):
-        use = np.nan_to_num(load.use_at(step))
+    found = np.zeros(load.use.background.shape)
+    for step in range(len(load.use.times_ms)):
+        use = np.nan_to_num(load.use.at(step))
         for resource in range(2):
-            np.add.at(found[resource, step], load.recorded_node, use[resource])
+            np.add.at(found[resource, step], load.containers.recorded_node, use[resource])
     return found
 
 
 def node_use(load: Workload) -> FloatArray:
-    return np.asarray(load.background + own_use(load))
+    return np.asarray(load.use.background + own_use(load))
 
 
 def test_use_is_drawn_with_sizes_and_nodes_keep_theirs(load: Workload) -> None:
     made = with_drawn_sizes(load, stream(3, "draw"))
-    assert load.doubt is not None
-    assert load.doubt.node_use is not None
-    factor = made.request[:, 0] / load.request[:, 0]
-    each = [np.unique(factor[np.array(load.services) == name]) for name in set(load.services)]
+    assert load.provenance.doubt is not None
+    assert load.provenance.doubt.node_use is not None
+    factor = made.containers.request[:, 0] / load.containers.request[:, 0]
+    each = [
+        np.unique(factor[np.array(load.containers.services) == name])
+        for name in set(load.containers.services)
+    ]
     assert all(len(one) == 1 for one in each)
     assert len(np.unique(factor)) > 5
-    np.testing.assert_allclose(made.usage[0], load.usage[0] * factor, rtol=1e-3)
-    np.testing.assert_array_equal(made.usage[1], load.usage[1])
-    np.testing.assert_array_equal(made.request[:, 1], load.request[:, 1])
-    assert (made.limit[:, 0] == np.ceil(made.request[:, 0] * 1.5)).all()
+    np.testing.assert_allclose(made.use.values[0], load.use.values[0] * factor, rtol=1e-3)
+    np.testing.assert_array_equal(made.use.values[1], load.use.values[1])
+    np.testing.assert_array_equal(made.containers.request[:, 1], load.containers.request[:, 1])
+    assert (made.containers.limit[:, 0] == np.ceil(made.containers.request[:, 0] * 1.5)).all()
     # what a node used was measured: whatever containers take, the rest is its background
-    rest = np.maximum(load.doubt.node_use - own_use(made), 0)
-    np.testing.assert_allclose(made.background, rest, rtol=1e-4, atol=1.0)
+    rest = np.maximum(load.provenance.doubt.node_use - own_use(made), 0)
+    np.testing.assert_allclose(made.use.background, rest, rtol=1e-4, atol=1.0)
     np.testing.assert_allclose(node_use(made)[0].sum(), node_use(load)[0].sum(), rtol=0.02)
 
 
 def test_without_doubt_nothing_is_drawn(load: Workload) -> None:
-    plain = dataclasses.replace(load, doubt=None)
+    plain = changed(load, provenance={"doubt": None})
     made = rearranged(plain, stream(4, "arrivals"))
-    assert np.sort(made.request[:, 0]).tolist() == np.sort(plain.request[:, 0]).tolist()
-    assert made.usage is plain.usage
+    assert (
+        np.sort(made.containers.request[:, 0]).tolist()
+        == np.sort(plain.containers.request[:, 0]).tolist()
+    )
+    assert made.use.values is plain.use.values
 
 
 def test_replicas_are_drawn_with_their_originals(load: Workload) -> None:
     made = with_drawn_sizes(multiplied(load, Fraction(2), stream(1, "replicas")), stream(6, "draw"))
     again = with_drawn_sizes(load, stream(6, "draw"))
-    sizes = dict(zip(again.container_ids, again.request[:, 0], strict=True))
-    for name, asked in zip(made.container_ids, made.request[:, 0], strict=True):
+    sizes = dict(zip(again.containers.ids, again.containers.request[:, 0], strict=True))
+    for name, asked in zip(made.containers.ids, made.containers.request[:, 0], strict=True):
         assert asked == sizes[name.split("+")[0]]
     # replicas bring no measured use with them
-    np.testing.assert_allclose(made.background, again.background, rtol=1e-5, atol=1.0)
+    np.testing.assert_allclose(made.use.background, again.use.background, rtol=1e-5, atol=1.0)
 
 
 def test_repeats_cover_the_doubt_of_sizes(load: Workload) -> None:
@@ -132,5 +142,5 @@ def test_repeats_cover_the_doubt_of_sizes(load: Workload) -> None:
         return float(np.std(run.repeats["imbalance_mean"].to_numpy()))
 
     # production's placement is the same in every order: without doubt nothing differs
-    tight = spread(dataclasses.replace(load, doubt=None))
+    tight = spread(changed(load, provenance={"doubt": None}))
     assert spread(load) > 10 * tight

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from facts_support import the
+from replay_support import fields_of
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.source import WorkloadSource, source_of
@@ -56,7 +57,7 @@ def load(store: Store, *assume: str) -> Workload:
 
 def rows(made: Workload, table: pl.DataFrame, key: str = "container") -> pl.DataFrame:
     """The rows of a table in the order of the workload's containers."""
-    ids = made.container_ids if key == "container" else made.services
+    ids = made.containers.ids if key == "container" else made.containers.services
     order = pl.DataFrame({key: list(ids)})
     return order.join(table, on=key, how="left", maintain_order="left")
 
@@ -67,11 +68,11 @@ def test_recorded_is_the_default_where_there_is_any(store: Store, asked: pl.Data
 
     assert made.resources == RESOURCES
     names = ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit_per_s")
-    assert made.request.tolist() == mine.select(names).to_numpy().tolist()
+    assert made.containers.request.tolist() == mine.select(names).to_numpy().tolist()
     limits = mine.select("cpu_limit_milli", "memory_limit_bytes").to_numpy()
-    assert made.limit[:, :2].tolist() == limits.tolist()
-    assert len({tuple(row) for row in made.request.tolist()}) > 3
-    kinds = {name: kind for name, kind in made.quantities.items() if "requests" in name}
+    assert made.containers.limit[:, :2].tolist() == limits.tolist()
+    assert len({tuple(row) for row in made.containers.request.tolist()}) > 3
+    kinds = {name: kind for name, kind in made.provenance.quantities.items() if "requests" in name}
     assert kinds == dict.fromkeys(
         ["requests", *(f"requests: {name}" for name in RESOURCES)], "recorded"
     )
@@ -80,45 +81,51 @@ def test_recorded_is_the_default_where_there_is_any(store: Store, asked: pl.Data
 def test_nodes_have_what_is_recorded(store: Store, trace: Path) -> None:
     made = load(store)
     nodes = pl.read_csv(trace / "sizes" / "nodes.csv")
-    mine = pl.DataFrame({"node": list(made.node_ids)}).join(
+    mine = pl.DataFrame({"node": list(made.nodes.ids)}).join(
         nodes, on="node", how="left", maintain_order="left"
     )
     names = ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit_per_s")
-    assert made.capacity.tolist() == mine.select(names).to_numpy().tolist()
-    assert made.quantities["node sizes: memory_bytes"] == "recorded"
+    assert made.nodes.capacity.tolist() == mine.select(names).to_numpy().tolist()
+    assert made.provenance.quantities["node sizes: memory_bytes"] == "recorded"
     # what production ran fits, as the tables say
-    used = np.zeros_like(made.capacity)
-    np.add.at(used, made.recorded_node, made.request)
-    assert (used <= made.capacity).all()
+    used = np.zeros_like(made.nodes.capacity)
+    np.add.at(used, made.containers.recorded_node, made.containers.request)
+    assert (used <= made.nodes.capacity).all()
 
 
 def test_use_is_a_fraction_of_the_limit(store: Store, bare: Store, asked: pl.DataFrame) -> None:
     """Whatever is asked for, what a container uses is the recorded part of its own limit."""
     made, plain = load(store), load(bare)
-    at = {name: position for position, name in enumerate(plain.container_ids)}
-    same = np.array([at[name] for name in made.container_ids])
+    at = {name: position for position, name in enumerate(plain.containers.ids)}
+    same = np.array([at[name] for name in made.containers.ids])
     limits = rows(made, asked).select("cpu_limit_milli", "memory_limit_bytes").to_numpy()
-    fraction = plain.usage[:, :, same] / np.array([4000, 4 * GIB])[:, None, None]
+    fraction = plain.use.values[:, :, same] / np.array([4000, 4 * GIB])[:, None, None]
     expected = fraction * limits.T[:, None, :]
-    np.testing.assert_allclose(made.usage, expected, rtol=1e-5)
+    np.testing.assert_allclose(made.use.values, expected, rtol=1e-5)
 
 
 def test_uniform_is_what_a_store_without_sizes_gives(store: Store, bare: Store) -> None:
     """To the last bit, once nodes are assumed too."""
     made, plain = load(store, "requests=uniform", "node_sizes=assumed"), load(bare)
     assert made.resources == plain.resources == ("cpu_milli", "memory_bytes")
-    assert made.container_ids == plain.container_ids
-    for name in ("capacity", "request", "limit", "nonzero_request", "usage", "background"):
-        np.testing.assert_array_equal(getattr(made, name), getattr(plain, name), err_msg=name)
-    assert plain.quantities["requests"] == plain.quantities["node sizes"] == "assumed"
+    assert made.containers.ids == plain.containers.ids
+    ours, theirs = fields_of(made), fields_of(plain)
+    for name in ("nodes.capacity", "containers.request", "containers.limit",
+                 "containers.nonzero_request", "use.values", "use.background"):  # fmt: skip
+        np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+    assert (
+        plain.provenance.quantities["requests"]
+        == plain.provenance.quantities["node sizes"]
+        == "assumed"
+    )
 
 
 def test_dedicated_nodes_keep_their_shapes(store: Store) -> None:
     """One factor for all, so that three quarters of the scarcer resource is asked for."""
     made, plain = load(store, "background=none"), load(store)
-    share = made.request[:, :2].sum(axis=0) / made.capacity[:, :2].sum(axis=0)
+    share = made.containers.request[:, :2].sum(axis=0) / made.nodes.capacity[:, :2].sum(axis=0)
     assert share.max() == pytest.approx(0.75, rel=1e-4)
-    factor = made.capacity / plain.capacity
+    factor = made.nodes.capacity / plain.nodes.capacity
     np.testing.assert_allclose(factor, factor[0, 0], rtol=1e-3)
 
 
@@ -134,11 +141,11 @@ def test_a_container_that_is_not_listed_has_the_assumed_size(
     ingest(tmp_path / "trace", tmp_path / "store")
 
     made = load(open_store(tmp_path / "store"))
-    at = made.container_ids.index(missing)
-    assert made.request[at].tolist() == [4000, 4 * GIB, 0, 0]
-    assert made.limit[at, :2].tolist() == [6000, 6 * GIB]
-    assert made.facts["containers_with_assumed_request"] == 1
-    others = [name for name in made.container_ids if name != missing]
+    at = made.containers.ids.index(missing)
+    assert made.containers.request[at].tolist() == [4000, 4 * GIB, 0, 0]
+    assert made.containers.limit[at, :2].tolist() == [6000, 6 * GIB]
+    assert made.provenance.facts["containers_with_assumed_request"] == 1
+    others = [name for name in made.containers.ids if name != missing]
     assert len(others) == 79
 
 
@@ -158,7 +165,7 @@ def test_a_file_by_service(
 ) -> None:
     """Of a store without sizes a file says what use is a fraction of: its limits, else requests."""
     plain = load(bare)
-    service = plain.services[0]
+    service = plain.containers.services[0]
     table = pl.DataFrame(
         {
             "service": [service],
@@ -170,33 +177,40 @@ def test_a_file_by_service(
     writes(tmp_path / f"mine.{ending}", table)
     made = load(bare, f"requests={tmp_path / f'mine.{ending}'}")
 
-    its = np.array([name == service for name in made.services])
-    assert 0 < its.sum() < made.containers
-    assert set(map(tuple, made.request[its].tolist())) == {(2500, 3 * GIB)}
-    assert set(map(tuple, made.limit[its].tolist())) == {(3750, 8 * GIB)}
-    assert set(map(tuple, made.request[~its].tolist())) == {(4000, 4 * GIB)}
+    its = np.array([name == service for name in made.containers.services])
+    assert 0 < its.sum() < made.containers.count
+    assert set(map(tuple, made.containers.request[its].tolist())) == {(2500, 3 * GIB)}
+    assert set(map(tuple, made.containers.limit[its].tolist())) == {(3750, 8 * GIB)}
+    assert set(map(tuple, made.containers.request[~its].tolist())) == {(4000, 4 * GIB)}
     np.testing.assert_allclose(
-        made.usage[:, :, its],
-        plain.usage[:, :, its] * np.array([2500 / 4000, 2.0])[:, None, None],
+        made.use.values[:, :, its],
+        plain.use.values[:, :, its] * np.array([2500 / 4000, 2.0])[:, None, None],
         rtol=1e-6,
     )
-    np.testing.assert_array_equal(made.usage[:, :, ~its], plain.usage[:, :, ~its])
-    assert made.quantities["requests: cpu_milli"] == "chosen"
-    assert made.facts["containers_in_the_file_of_requests"] == its.sum()
+    np.testing.assert_array_equal(made.use.values[:, :, ~its], plain.use.values[:, :, ~its])
+    assert made.provenance.quantities["requests: cpu_milli"] == "chosen"
+    assert made.provenance.facts["containers_in_the_file_of_requests"] == its.sum()
     # the file's place is no part of what a manifest says
-    assert made.assumptions["requests"] == f"mine.{ending}"
+    assert made.provenance.assumptions["requests"] == f"mine.{ending}"
 
 
 def test_a_file_leaves_recorded_use_alone(store: Store, tmp_path: Path) -> None:
     plain = load(store)
-    name = plain.container_ids[2]
+    name = plain.containers.ids[2]
     (tmp_path / "mine.csv").write_text(f"container,cpu_cores,disk_bytes\n{name},0.25,1000\n")
     made = load(store, f"requests={tmp_path / 'mine.csv'}")
 
-    assert made.request[2].tolist() == [250, plain.request[2, 1], 1000, plain.request[2, 3]]
-    np.testing.assert_array_equal(np.delete(made.request, 2, 0), np.delete(plain.request, 2, 0))
-    np.testing.assert_array_equal(made.usage, plain.usage)
-    np.testing.assert_array_equal(made.background, plain.background)
+    assert made.containers.request[2].tolist() == [
+        250,
+        plain.containers.request[2, 1],
+        1000,
+        plain.containers.request[2, 3],
+    ]
+    np.testing.assert_array_equal(
+        np.delete(made.containers.request, 2, 0), np.delete(plain.containers.request, 2, 0)
+    )
+    np.testing.assert_array_equal(made.use.values, plain.use.values)
+    np.testing.assert_array_equal(made.use.background, plain.use.background)
 
 
 @pytest.mark.parametrize("kind", ["store", "bare"])
@@ -205,10 +219,10 @@ def test_names_in_a_file_that_nobody_has_are_told(
 ) -> None:
     """A name misspelt would leave its request as it was, and nobody knew."""
     store: Store = request.getfixturevalue(kind)
-    name = load(store).container_ids[2]
+    name = load(store).containers.ids[2]
     (tmp_path / "mine.csv").write_text(f"container,cpu_cores\n{name},0.25\n{name}x,1\n")
     made = load(store, f"requests={tmp_path / 'mine.csv'}")
-    strange = the(made.remarks, "requests_of_strangers")
+    strange = the(made.provenance.remarks, "requests_of_strangers")
     about = {"names": f"{name}x", "of": 2, "file": "mine.csv", "nearest": name}
     assert (strange.value, dict(strange.about)) == (1, about)
 
@@ -253,7 +267,7 @@ def sized(folder: Path, limits: pl.DataFrame) -> Path:
 def test_what_size_chose(store: Store, tmp_path: Path) -> None:
     """Half of a container's own CPU, a quarter of its memory; its service's others likewise."""
     plain = load(store)
-    name, service = plain.container_ids[0], plain.services[0]
+    name, service = plain.containers.ids[0], plain.containers.services[0]
     limits = pl.DataFrame(
         {
             "policy": ["a", "a", "b"],
@@ -270,15 +284,15 @@ def test_what_size_chose(store: Store, tmp_path: Path) -> None:
         load(store, f"requests=sized:{folder}:c")
     made = load(store, f"requests=sized:{folder}:a")
 
-    its = np.array([one == service for one in made.services])
-    full = plain.limit[its, :2]
-    assert made.request[its, :2].tolist() == (full * [0.5, 0.25]).astype(int).tolist()
-    assert made.limit[its, :2].tolist() == made.request[its, :2].tolist()
-    np.testing.assert_array_equal(made.request[~its], plain.request[~its])
-    np.testing.assert_array_equal(made.usage, plain.usage)
-    assert made.facts["containers_sized"] == 1
-    assert made.facts["containers_sized_like_their_service"] == its.sum() - 1
-    assert made.assumptions["requests"] == "sized:sized:a"
+    its = np.array([one == service for one in made.containers.services])
+    full = plain.containers.limit[its, :2]
+    assert made.containers.request[its, :2].tolist() == (full * [0.5, 0.25]).astype(int).tolist()
+    assert made.containers.limit[its, :2].tolist() == made.containers.request[its, :2].tolist()
+    np.testing.assert_array_equal(made.containers.request[~its], plain.containers.request[~its])
+    np.testing.assert_array_equal(made.use.values, plain.use.values)
+    assert made.provenance.facts["containers_sized"] == 1
+    assert made.provenance.facts["containers_sized_like_their_service"] == its.sum() - 1
+    assert made.provenance.assumptions["requests"] == "sized:sized:a"
 
 
 def test_what_no_node_has_is_left_out_and_told(tmp_path: Path) -> None:
@@ -295,8 +309,10 @@ def test_what_no_node_has_is_left_out_and_told(tmp_path: Path) -> None:
     made = WorkloadSource(
         store=tmp_path / "store", workload=None, assume=(f"requests={tmp_path / 'mine.csv'}",)
     ).load()
-    assert made.request.tolist() == [[2000, 2**30]]
-    assert the(made.remarks, "requests_of_no_node").about["resources"] == "disk_bytes, gpus"
+    assert made.containers.request.tolist() == [[2000, 2**30]]
+    assert (
+        the(made.provenance.remarks, "requests_of_no_node").about["resources"] == "disk_bytes, gpus"
+    )
 
 
 def test_resources_can_be_left_out(store: Store) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
 import pytest
-from replay_support import STEP_MS, workload
+from replay_support import STEP_MS, changed, workload
 
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.requests.use_over_requested import request_changes, use_over_requested
@@ -28,29 +27,31 @@ def random_load(seed: int) -> Workload:
         )
     ]
     load = workload([(9000, 9000)], rows, steps=6)
-    usage = np.where(np.isnan(load.usage), np.nan, rng.uniform(0, 900, load.usage.shape))
-    return dataclasses.replace(
+    usage = np.where(np.isnan(load.use.values), np.nan, rng.uniform(0, 900, load.use.values.shape))
+    return changed(
         load,
-        usage=usage.astype(np.float32),
-        use_recorded=rng.random((2, 12)) < 0.8,
-        settled_ms=STEP_MS,
+        use={
+            "values": usage.astype(np.float32),
+            "recorded": rng.random((2, 12)) < 0.8,
+            "settled_ms": STEP_MS,
+        },
     )
 
 
 def plain(load: Workload, resource: int) -> float | None:
     """Sample by sample."""
-    assert load.use_recorded is not None
+    assert load.use.recorded is not None
     used = requested = 0.0
-    for step, now in enumerate(load.times_ms.tolist()):
-        if now < load.settled_ms:
+    for step, now in enumerate(load.use.times_ms.tolist()):
+        if now < load.use.settled_ms:
             continue
-        for at in range(load.containers):
-            column = at if load.usage_column is None else int(load.usage_column[at])
-            there = load.arrival_ms[at] <= now < load.departure_ms[at]
-            value = float(load.usage[resource, step, column])
-            if there and load.use_recorded[resource, column] and not math.isnan(value):
+        for at in range(load.containers.count):
+            column = at if load.use.column is None else int(load.use.column[at])
+            there = load.containers.arrival_ms[at] <= now < load.containers.departure_ms[at]
+            value = float(load.use.values[resource, step, column])
+            if there and load.use.recorded[resource, column] and not math.isnan(value):
                 used += value
-                requested += float(load.request[at, resource])
+                requested += float(load.containers.request[at, resource])
     return used / requested if requested else None
 
 
@@ -60,9 +61,9 @@ def test_it_equals_plain_loops_in_any_order_of_arrival(seed: int) -> None:
     found = use_over_requested(load)
     both = {"cpu": plain(load, 0), "memory": plain(load, 1)}
     assert found == pytest.approx({name: one for name, one in both.items() if one is not None})
-    drawn = np.random.default_rng(seed).permutation(load.containers)
-    order = drawn[np.argsort(load.arrival_ms[drawn], kind="stable")]
-    again = in_order_of(load, order, load.arrival_ms)
+    drawn = np.random.default_rng(seed).permutation(load.containers.count)
+    order = drawn[np.argsort(load.containers.arrival_ms[drawn], kind="stable")]
+    again = in_order_of(load, order, load.containers.arrival_ms)
     assert use_over_requested(again) == pytest.approx(dict(found))
 
 
@@ -84,19 +85,19 @@ def test_there_is_none_where_use_or_requests_are_no_record(
     quantities: dict[str, str], known: bool
 ) -> None:
     load = workload([(9, 9)], [(0, 9000, 4, 4)])
-    found = use_over_requested(dataclasses.replace(load, quantities=quantities))
+    found = use_over_requested(changed(load, provenance={"quantities": quantities}))
     assert found.get("cpu") == (0.5 if known else None)
 
 
 def test_who_restarts_runs_at_the_end_and_is_counted_whatever_the_order() -> None:
     ends = (9000, 9000, 9000, 9000, 2000)
     load = workload([(9, 9)], [(0, end, 1 + at, 1) for at, end in enumerate(ends)])
-    other = in_order_of(load, np.array([4, 2, 0, 3]), load.arrival_ms)
-    request = other.request.copy()
+    other = in_order_of(load, np.array([4, 2, 0, 3]), load.containers.arrival_ms)
+    request = other.containers.request.copy()
     request[1, 0] += 1
     request[3, 1] += 1
     # it ended before
     request[0, 0] += 1
-    changed = dataclasses.replace(other, request=request)
-    assert request_changes(load, changed).tolist() == [False, False, True, True, False]
+    after = changed(other, containers={"request": request})
+    assert request_changes(load, after).tolist() == [False, False, True, True, False]
     assert not request_changes(load, other).any()

@@ -49,10 +49,10 @@ def test_where_most_depart_it_is_a_history(tmp_path: Path) -> None:
         for at in range(9)
     ]  # fmt: skip
     load = _load(tmp_path, [*GROWN, *jobs])
-    assert int(load.times_ms[0]) == CREATED_MS
-    assert load.quantities["arrivals"] == "recorded"
+    assert int(load.use.times_ms[0]) == CREATED_MS
+    assert load.provenance.quantities["arrivals"] == "recorded"
     few = _load(tmp_path / "few", [*GROWN, *jobs[:3]])
-    assert int(few.times_ms[0]) == CREATED_MS + 7 * HOUR_MS
+    assert int(few.use.times_ms[0]) == CREATED_MS + 7 * HOUR_MS
 
 
 def _cluster() -> list[Object]:
@@ -93,13 +93,15 @@ def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> 
         node("tiny", labels={"disk": "tape"}, allocatable=_TINY),
     ]
     load = _load(tmp_path, objects)
-    assert sorted(load.container_ids) == ["default/free", "default/let-in"]
-    assert load.facts["containers_set_aside_shut_out"] == 2
+    assert sorted(load.containers.ids) == ["default/free", "default/let-in"]
+    assert load.provenance.facts["containers_set_aside_shut_out"] == 2
     # nothing stands in for the use of who is not replayed
     assert (
-        load.facts["containers_with_request_as_use"] == load.facts["containers_without_usage"] == 2
+        load.provenance.facts["containers_with_request_as_use"]
+        == load.provenance.facts["containers_without_usage"]
+        == 2
     )
-    shut_out = the(load.remarks, "shut_out")
+    shut_out = the(load.provenance.remarks, "shut_out")
     assert (shut_out.value, shut_out.about["names"]) == (2, "default/lost, default/picky")
     # the one that has it is too small, and is not counted among those that lack it
     assert shut_out.about["why"] == (
@@ -118,16 +120,16 @@ def test_who_asks_for_what_no_node_has_is_named(tmp_path: Path) -> None:
     waits = _asking("train", status={"phase": "Pending"})
     objects = [node("n1"), pod("free", nodeName="n1"), waits]
     load = _load(tmp_path, objects, "waiting=place")
-    assert load.container_ids == ("default/free",)
+    assert load.containers.ids == ("default/free",)
     about = {"names": "default/train", "resources": "gpu"}
-    assert dict(the(load.remarks, "lacking").about) == about
-    assert load.facts["containers_set_aside_lacking"] == 1
+    assert dict(the(load.provenance.remarks, "lacking").about) == about
+    assert load.provenance.facts["containers_set_aside_lacking"] == 1
 
 
 def test_where_one_ran_with_it_what_nodes_have_of_it_is_not_recorded(tmp_path: Path) -> None:
     objects = [node("n1"), _asking("ran", nodeName="n1"), _asking("train")]
     load = _load(tmp_path, objects, "waiting=place")
-    assert set(load.container_ids) == {"default/ran", "default/train"}
+    assert set(load.containers.ids) == {"default/ran", "default/train"}
 
 
 def test_pods_that_request_nothing_are_placed_on_nodes_as_large_as_they_are(tmp_path: Path) -> None:
@@ -136,9 +138,9 @@ def test_pods_that_request_nothing_are_placed_on_nodes_as_large_as_they_are(tmp_
     objects += [pod(f"p{at}", containers=[{"name": "main"}], nodeName="n1") for at in range(4)]
     load = _load(tmp_path, objects)
     assert is_sized(open_store(tmp_path / "store"))
-    assert load.capacity[:, :2].tolist() == [[8000, 32 << 30]] * 2
-    assert load.request[:, :2].tolist() == [[0, 0]] * 4
-    assert load.facts["containers_without_request"] == 4
+    assert load.nodes.capacity[:, :2].tolist() == [[8000, 32 << 30]] * 2
+    assert load.containers.request[:, :2].tolist() == [[0, 0]] * 4
+    assert load.provenance.facts["containers_without_request"] == 4
 
 
 def test_one_on_a_node_that_nobody_lists_takes_no_room_that_is_taken(tmp_path: Path) -> None:
@@ -155,32 +157,32 @@ def test_one_on_a_node_that_nobody_lists_takes_no_room_that_is_taken(tmp_path: P
 def test_who_waited_in_production_is_left_out_and_told(tmp_path: Path) -> None:
     objects = [*GROWN, _pod("train", 6, 4)]
     load = _load(tmp_path, objects)
-    assert "default/train" not in load.container_ids
-    assert load.containers == 8
-    left_out = the(load.remarks, "waiting_left_out")
+    assert "default/train" not in load.containers.ids
+    assert load.containers.count == 8
+    left_out = the(load.provenance.remarks, "waiting_left_out")
     assert (left_out.about["service"], left_out.about["requested_cores"]) == ("default/train", 4)
     assert left_out.about["since"] == "2026-01-01 06:00 UTC"
-    assert load.facts["containers_left_waiting"] == 1
-    assert "containers_left_waiting_too_large" not in load.facts
+    assert load.provenance.facts["containers_left_waiting"] == 1
+    assert "containers_left_waiting_too_large" not in load.provenance.facts
     huge = _load(tmp_path / "huge", [*objects, _pod("huge", 6, 400)])
-    assert huge.facts["containers_left_waiting_too_large"] == 1
+    assert huge.provenance.facts["containers_left_waiting_too_large"] == 1
     placed = _load(tmp_path / "placed", objects, "waiting=place")
-    assert "default/train" in placed.container_ids
+    assert "default/train" in placed.containers.ids
     stayed = _load(tmp_path / "stayed", objects, "start=observed")
-    assert "default/train" in stayed.container_ids
+    assert "default/train" in stayed.containers.ids
     for load in (placed, stayed):
-        assert the(load.remarks, "waiting_placed").about["service"] == "default/train"
-        assert "waiting_left_out" not in causes(load.remarks)
+        assert the(load.provenance.remarks, "waiting_placed").about["service"] == "default/train"
+        assert "waiting_left_out" not in causes(load.provenance.remarks)
 
 
 def test_who_waited_and_fits_nowhere_is_not_said_to_be_placed(tmp_path: Path) -> None:
     objects = [*GROWN, _pod("train", 6, 4), _pod("vast", 6, 400)]
     load = _load(tmp_path, objects, "start=observed")
-    assert the(load.remarks, "too_large").about["names"] == "default/vast"
-    placed = the(load.remarks, "waiting_placed")
+    assert the(load.provenance.remarks, "too_large").about["names"] == "default/vast"
+    placed = the(load.provenance.remarks, "waiting_placed")
     assert (placed.value, placed.about["service"]) == (1, "default/train")
 
 
 def test_where_most_wait_they_are_what_is_to_be_placed(tmp_path: Path) -> None:
     load = _load(tmp_path, [node("n1"), _pod("a", 0, 1, nodeName="n1"), _pod("b", 1, 1)])
-    assert set(load.container_ids) == {"default/a", "default/b"}
+    assert set(load.containers.ids) == {"default/a", "default/b"}

@@ -86,10 +86,10 @@ def begins_s(load: Workload) -> dict[str, int]:
         engine = Engine(load, parse_policy("first_fit"), np.random.default_rng(0), placer=placer)
         found.append(engine.run().time_ms.tolist())
     assert found[0] == found[1] == found[2]
-    start = int(load.times_ms[0])
+    start = int(load.use.times_ms[0])
     return {
         name.split("/")[-1]: (at - start) // 1000 if at >= 0 else -1
-        for name, at in zip(load.container_ids, found[0], strict=True)
+        for name, at in zip(load.containers.ids, found[0], strict=True)
         if not name.endswith("x")
     }
 
@@ -117,5 +117,5 @@ def test_without_a_minimum_those_that_are_left_are_enough(
     load = read(tmp_path, pods, stated)
     assert begins_s(load) == expected
     # no bound leaves out who can be placed
-    never = [load.container_ids[at].split("/")[-1] for at in np.flatnonzero(never_placed(load))]
+    never = [load.containers.ids[at].split("/")[-1] for at in np.flatnonzero(never_placed(load))]
     assert not [name for name in never if expected[name] >= 0]

@@ -49,14 +49,14 @@ def _load(folder: Path) -> Workload:
 
 def test_when_nodes_came_and_left_is_known(tmp_path: Path) -> None:
     load = _load(tmp_path)
-    assert load.losses is not None
-    assert load.joins is not None
-    assert [load.node_ids[at] for at in load.losses.node] == ["n2"]
-    assert load.losses.time_ms.tolist() == [CREATED_MS + 9 * HOUR_MS]
-    assert [load.node_ids[at] for at in load.joins.node] == ["n3"]
-    assert load.joins.time_ms.tolist() == [CREATED_MS + 8 * HOUR_MS]
-    assert the(load.remarks, "node_came").about["names"] == "n3"
-    assert the(load.remarks, "node_gone").about["names"] == "n2"
+    assert load.nodes.losses is not None
+    assert load.nodes.joins is not None
+    assert [load.nodes.ids[at] for at in load.nodes.losses.node] == ["n2"]
+    assert load.nodes.losses.time_ms.tolist() == [CREATED_MS + 9 * HOUR_MS]
+    assert [load.nodes.ids[at] for at in load.nodes.joins.node] == ["n3"]
+    assert load.nodes.joins.time_ms.tolist() == [CREATED_MS + 8 * HOUR_MS]
+    assert the(load.provenance.remarks, "node_came").about["names"] == "n3"
+    assert the(load.provenance.remarks, "node_gone").about["names"] == "n2"
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_nothing_is_placed_before_a_node_came_and_after_it_left(
     load = _load(tmp_path)
     policy, _ = halves(parse_entrant("worst_fit"))
     outcome = Engine(load, policy, stream(0, "test"), placer=placer).run()
-    where = {load.node_ids[at] for at in outcome.node}
-    came = dict(zip(load.container_ids, outcome.time_ms.tolist(), strict=True))
+    where = {load.nodes.ids[at] for at in outcome.node}
+    came = dict(zip(load.containers.ids, outcome.time_ms.tolist(), strict=True))
     assert where <= {"n1", "n3"}
     # who ran on n2 was placed anew when it left
     assert len(outcome.taken_off.evicted) == 1
-    evicted = load.container_ids[int(outcome.taken_off.evicted[0])]
+    evicted = load.containers.ids[int(outcome.taken_off.evicted[0])]
     assert came[evicted] == CREATED_MS + 9 * HOUR_MS
 
 
@@ -103,34 +103,37 @@ def test_nothing_is_placed_on_a_node_that_is_away(tmp_path: Path, placer: MakePl
     load = _away(tmp_path)
     policy, _ = halves(parse_entrant("first_fit"))
     outcome = Engine(load, policy, stream(0, "test"), placer=placer).run()
-    came = dict(zip(load.container_ids, outcome.time_ms.tolist(), strict=True))
+    came = dict(zip(load.containers.ids, outcome.time_ms.tolist(), strict=True))
     where = {
-        name: load.node_ids[at] for name, at in zip(load.container_ids, outcome.node, strict=True)
+        name: load.nodes.ids[at] for name, at in zip(load.containers.ids, outcome.node, strict=True)
     }
     # c0 is evicted when n0 leaves and goes to n1, c1 fits beside it, c2 waits until n0 is back
     assert where == {"c0": "n1", "c1": "n1", "c2": "n0", "c3": "n0"}
     assert came == {"c0": 2_000_000, "c1": 2_500_000, "c2": 3_000_000, "c3": 3_500_000}
-    assert [load.container_ids[at] for at in outcome.taken_off.evicted] == ["c0"]
+    assert [load.containers.ids[at] for at in outcome.taken_off.evicted] == ["c0"]
 
 
 def test_a_node_that_is_away_is_told_and_kept_among_others(tmp_path: Path) -> None:
     load = _away(tmp_path)
-    assert the(load.remarks, "node_away").about["names"] == "n0"
+    assert the(load.provenance.remarks, "node_away").about["names"] == "n0"
     part = on_nodes(load, np.array([1, 0], dtype=np.int64))
-    assert part.leaves is not None
-    assert part.returns is not None
-    assert (part.leaves.node.tolist(), part.leaves.time_ms.tolist()) == ([1], [2_000_000])
-    assert part.returns.time_ms.tolist() == [3_000_000]
-    (alone,) = (on_nodes(load, np.array([1], dtype=np.int64)).leaves,)
+    assert part.nodes.leaves is not None
+    assert part.nodes.returns is not None
+    assert (part.nodes.leaves.node.tolist(), part.nodes.leaves.time_ms.tolist()) == (
+        [1],
+        [2_000_000],
+    )
+    assert part.nodes.returns.time_ms.tolist() == [3_000_000]
+    (alone,) = (on_nodes(load, np.array([1], dtype=np.int64)).nodes.leaves,)
     assert alone is not None
     assert not len(alone.node)
 
 
 def test_a_node_that_is_lost_while_it_is_away_does_not_come_back(tmp_path: Path) -> None:
     load = _away(tmp_path)
-    after = 2_200_000 - int(load.times_ms[0])
+    after = 2_200_000 - int(load.use.times_ms[0])
     lost = with_losses(load, f"n0@{after}", stream(0, "lost"))
     policy, _ = halves(parse_entrant("first_fit"))
     outcome = Engine(lost, policy, stream(0, "test"), placer=PlainPlacer).run()
-    assert {lost.node_ids[at] for at in outcome.node if at >= 0} == {"n1"}
+    assert {lost.nodes.ids[at] for at in outcome.node if at >= 0} == {"n1"}
     assert (outcome.node < 0).sum() == 2

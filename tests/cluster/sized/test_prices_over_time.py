@@ -36,29 +36,29 @@ def _load(folder: Path, *prices: str) -> Workload:
 
 
 def _closed(load: Workload) -> list[bool]:
-    assert load.constraints is not None
-    closed = dict(load.constraints.keeper(load.nodes, "first").closed(0))
-    return [bool(closed["taints"][load.node_ids.index(one)]) for one in ("n1", "n2")]
+    assert load.rules.constraints is not None
+    closed = dict(load.rules.constraints.keeper(load.nodes.count, "first").closed(0))
+    return [bool(closed["taints"][load.nodes.ids.index(one)]) for one in ("n1", "n2")]
 
 
 def test_a_price_with_a_time_takes_no_taint_away(tmp_path: Path) -> None:
     begins = CREATED_MS + HOUR_MS
     load = _load(tmp_path, f"{begins},n1,0.4", f"{begins},n2,0.8")
     assert _closed(load) == [False, True]
-    assert load.price_per_hour is not None
-    assert dict(zip(load.node_ids, load.price_per_hour.tolist(), strict=True)) == {
+    assert load.nodes.price_per_hour is not None
+    assert dict(zip(load.nodes.ids, load.nodes.price_per_hour.tolist(), strict=True)) == {
         "n1": 0.4, "n2": 0.8,
     }  # fmt: skip
-    assert "node_repriced" not in causes(load.remarks)
+    assert "node_repriced" not in causes(load.provenance.remarks)
 
 
 def test_the_last_price_counts_and_a_line_says_so(tmp_path: Path) -> None:
     begins, later = CREATED_MS + HOUR_MS, CREATED_MS + 2 * HOUR_MS
     load = _load(tmp_path, f"{begins},n1,0.4", f"{begins},n2,0.8", f"{later},n2,1.6")
-    assert load.price_per_hour is not None
-    assert np.sort(load.price_per_hour).tolist() == [0.4, 1.6]
-    assert the(load.remarks, "node_repriced").about["names"] == "n2"
-    assert "node_resized" not in causes(load.remarks)
+    assert load.nodes.price_per_hour is not None
+    assert np.sort(load.nodes.price_per_hour).tolist() == [0.4, 1.6]
+    assert the(load.provenance.remarks, "node_repriced").about["names"] == "n2"
+    assert "node_resized" not in causes(load.provenance.remarks)
     assert _closed(load) == [False, True]
 
 

@@ -31,47 +31,47 @@ _OF_MB = [
 
 def test_sizes_are_those_recorded(tmp_path: Path) -> None:
     made = workload(stored(tmp_path))
-    assert made.node_ids == ("n1", "n0"), "nodes in the order of the source"
-    assert made.capacity.tolist() == [[4000, 8000], [2000, 4000]]
-    assert sorted(made.container_ids) == ["a", "b", "c"]
-    by_id = dict(zip(made.container_ids, made.request.tolist(), strict=True))
+    assert made.nodes.ids == ("n1", "n0"), "nodes in the order of the source"
+    assert made.nodes.capacity.tolist() == [[4000, 8000], [2000, 4000]]
+    assert sorted(made.containers.ids) == ["a", "b", "c"]
+    by_id = dict(zip(made.containers.ids, made.containers.request.tolist(), strict=True))
     assert by_id == {"a": [0, 0], "b": [1000, 2000], "c": [500, 1000]}
-    unstated = made.nonzero_request[made.container_ids.index("a")].tolist()
+    unstated = made.containers.nonzero_request[made.containers.ids.index("a")].tolist()
     assert unstated == list(NONZERO_DEFAULT.values())
-    assert made.recorded
-    assert made.facts["containers_without_request"] == 1
-    assert made.quantities["node sizes"] == "recorded"
-    assert made.quantities["prices"] == "absent"
+    assert made.containers.recorded
+    assert made.provenance.facts["containers_without_request"] == 1
+    assert made.provenance.quantities["node sizes"] == "recorded"
+    assert made.provenance.quantities["prices"] == "absent"
 
 
 @pytest.mark.slow
 def test_use_is_the_amount_recorded_and_held(tmp_path: Path) -> None:
     made = workload(stored(tmp_path))
-    assert made.step_ms == 30_000
-    assert made.times_ms.tolist() == list(range(0, 240_000, 30_000))
-    use = np.stack([made.use_at(step) for step in range(len(made.times_ms))])
-    b, a, c = (made.container_ids.index(name) for name in "bac")
+    assert made.use.step_ms == 30_000
+    assert made.use.times_ms.tolist() == list(range(0, 240_000, 30_000))
+    use = np.stack([made.use.at(step) for step in range(len(made.use.times_ms))])
+    b, a, c = (made.containers.ids.index(name) for name in "bac")
     assert use[:, 0, b].tolist() == [100 + 30 * step for step in range(8)]
     assert use[:, 1, a].tolist() == [400.0] * 8
     assert use[:, 0, c].tolist() == [500.0] * 8, "no use recorded: what it requests"
-    assert made.facts["containers_without_usage"] == 1
+    assert made.provenance.facts["containers_without_usage"] == 1
     half = workload(stored(tmp_path / "half"), "used_share=0.5")
-    assert half.use_at(0)[0, half.container_ids.index("c")] == 250.0
+    assert half.use.at(0)[0, half.containers.ids.index("c")] == 250.0
 
 
 @pytest.mark.slow
 def test_lives(tmp_path: Path) -> None:
     made = workload(stored(tmp_path), "arrival_span_ms=60000")
     lives = {
-        name: (int(made.arrival_ms[at]), int(made.departure_ms[at]))
-        for at, name in enumerate(made.container_ids)
+        name: (int(made.containers.arrival_ms[at]), int(made.containers.departure_ms[at]))
+        for at, name in enumerate(made.containers.ids)
     }
     assert lives["c"] == (60_000, 150_000)
     assert {lives["a"][0], lives["b"][0]} == {0, 30_000}, "spread over the span in seeded order"
     assert lives["a"][1] == lives["b"][1] == 240_000, "those that stay, stay to the end"
-    assert made.settled_ms == 30_000
+    assert made.use.settled_ms == 30_000
     stay = workload(stored(tmp_path / "stay"), "departures=none")
-    assert set(stay.departure_ms.tolist()) == {240_000}
+    assert set(stay.containers.departure_ms.tolist()) == {240_000}
 
 
 @pytest.mark.slow
@@ -80,21 +80,21 @@ def test_orders_are_drawn_by_seed(tmp_path: Path) -> None:
     store = stored(
         tmp_path, {"containers.csv": [CLUSTER["containers.csv"][0], *rows], "usage.csv": None}
     )
-    first, again, other = (workload(store, seed=seed).container_ids for seed in (1, 1, 2))
+    first, again, other = (workload(store, seed=seed).containers.ids for seed in (1, 1, 2))
     assert first == again
     assert first != other
-    listed = workload(store, "order=listed").container_ids
+    listed = workload(store, "order=listed").containers.ids
     assert listed == tuple(f"k{at:02}" for at in range(40))
 
 
 @pytest.mark.slow
 def test_what_ran_at_the_beginning_stays_when_observed(tmp_path: Path) -> None:
     made = workload(stored(tmp_path), "start=observed")
-    assert made.pinned is not None
-    where = dict(zip(made.container_ids, made.pinned.tolist(), strict=True))
+    assert made.rules.pinned is not None
+    where = dict(zip(made.containers.ids, made.rules.pinned.tolist(), strict=True))
     assert where == {"b": 0, "a": 1, "c": -1}
-    assert made.arrival_ms[:2].tolist() == [0, 0]
-    assert workload(stored(tmp_path / "empty")).pinned is None
+    assert made.containers.arrival_ms[:2].tolist() == [0, 0]
+    assert workload(stored(tmp_path / "empty")).rules.pinned is None
 
 
 @pytest.mark.slow
@@ -102,11 +102,11 @@ def test_a_daemon_stays_on_its_node(tmp_path: Path) -> None:
     header, *rows = CLUSTER["containers.csv"]
     lines = [f"{header},daemon", f"{rows[0]},1", f"{rows[1]},0", f"{rows[2]},"]
     made = workload(stored(tmp_path, {"containers.csv": lines}))
-    assert made.pinned is not None
-    assert made.daemon is not None
-    at = made.container_ids.index("b")
-    assert made.pinned.tolist() == [0 if n == at else -1 for n in range(3)]
-    assert made.daemon.tolist() == [n == at for n in range(3)]
+    assert made.rules.pinned is not None
+    assert made.rules.daemon is not None
+    at = made.containers.ids.index("b")
+    assert made.rules.pinned.tolist() == [0 if n == at else -1 for n in range(3)]
+    assert made.rules.daemon.tolist() == [n == at for n in range(3)]
 
 
 @pytest.mark.slow
@@ -114,9 +114,9 @@ def test_what_nodes_use_besides_stays_on_them(tmp_path: Path) -> None:
     background = ["node,time_ms,cpu_milli,memory_bytes"]
     background += [f"n0,{at},300,700" for at in range(0, 240_000, 30_000)]
     made = workload(stored(tmp_path, {"background.csv": background}))
-    assert made.background[0, :, 1].tolist() == [300.0] * 8
-    assert made.background[1, :, 1].tolist() == [700.0] * 8
-    assert not made.background[:, :, 0].any()
+    assert made.use.background[0, :, 1].tolist() == [300.0] * 8
+    assert made.use.background[1, :, 1].tolist() == [700.0] * 8
+    assert not made.use.background[:, :, 0].any()
 
 
 @pytest.mark.slow
@@ -125,14 +125,14 @@ def test_use_of_nodes_that_no_container_explains(tmp_path: Path, fraction: float
     usage = ["time_ms,node,cpu_fraction,memory_fraction"]
     usage += [f"{at},n1,{fraction},{fraction}" for at in range(0, 240_000, 30_000)]
     made = workload(stored(tmp_path, {"node_usage.csv": usage}), "arrival_span_ms=120000")
-    b = made.container_ids.index("b")
-    c = made.container_ids.index("c")
-    for step, now in enumerate(made.times_ms.tolist()):
-        use = made.use_at(step)[0]
+    b = made.containers.ids.index("b")
+    c = made.containers.ids.index("c")
+    for step, now in enumerate(made.use.times_ms.tolist()):
+        use = made.use.at(step)[0]
         # b was there from the beginning, whenever the replay lets it arrive
         there = use[b] + use[c] * (60_000 <= now < 150_000)
         wanted = max(fraction * 4000 - there, 0.0)
-        assert made.background[0, step, 0] == pytest.approx(wanted, rel=1e-6)
+        assert made.use.background[0, step, 0] == pytest.approx(wanted, rel=1e-6)
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_production_uses_what_was_recorded_of_its_nodes_at_every_step(
     usage += [f"{at},n1,{0.5 + at / 1e6},0.5" for at in range(0, 240_000, 30_000)]
     store = stored(tmp_path, {"node_usage.csv": usage})
     made = workload(store, "arrival_span_ms=120000", seed=seed)
-    for step in range(len(made.times_ms)):
+    for step in range(len(made.use.times_ms)):
         cpu, memory = peaks(made, np.array([step]))
         assert cpu == pytest.approx(0.5 + 30e3 * step / 1e6, rel=1e-6)
         assert memory == pytest.approx(0.5, rel=1e-6)
@@ -156,8 +156,8 @@ def test_groups_keep_apart_by_rack(tmp_path: Path) -> None:
     lines = [f"{header},apart,apart_domain", *(f"{row},g,rack" for row in rows)]
     store = stored(tmp_path, {"containers.csv": lines})
     made = workload(store)
-    assert made.constraints is not None
-    assert workload(store, "groups=none").constraints is None
+    assert made.rules.constraints is not None
+    assert workload(store, "groups=none").rules.constraints is None
 
 
 @pytest.mark.slow
@@ -184,9 +184,9 @@ def test_nodes_may_be_assumed(tmp_path: Path) -> None:
              for line in _OF_MB]  # fmt: skip
     store = stored(tmp_path, {"nodes.csv": None, "containers.csv": usual})
     made = workload(store, "nodes=12", "node_cpu_cores=2", "node_memory_bytes=4KiB")
-    assert made.node_ids[:2] == ("node-00", "node-01")
-    assert made.capacity.tolist() == [[2000, 4096]] * 12
-    assert made.quantities["node sizes"] == "assumed"
+    assert made.nodes.ids[:2] == ("node-00", "node-01")
+    assert made.nodes.capacity.tolist() == [[2000, 4096]] * 12
+    assert made.provenance.quantities["node sizes"] == "assumed"
 
 
 @pytest.mark.slow
@@ -201,9 +201,9 @@ def test_nodes_that_are_not_listed_are_counted(tmp_path: Path) -> None:
         "container_resource.csv": asked,
     }
     made = workload(stored(tmp_path, files))
-    assert made.facts["containers_on_unknown_nodes"] == 2
-    assert made.facts["containers_without_recorded_node"] == 1
-    assert not made.recorded, "a third of production compares with nothing"
+    assert made.provenance.facts["containers_on_unknown_nodes"] == 2
+    assert made.provenance.facts["containers_without_recorded_node"] == 1
+    assert not made.containers.recorded, "a third of production compares with nothing"
 
 
 @pytest.mark.slow
@@ -212,20 +212,20 @@ def test_long_use_has_steps_of_several_samples(tmp_path: Path) -> None:
     usage += [f"b,{at * 1000},{at},1" for at in range(6000)]
     store = stored(tmp_path, {"usage.csv": usage})
     made = workload(store)
-    assert made.step_ms == 3000
-    assert len(made.times_ms) <= 2880
-    b = made.container_ids.index("b")
-    assert made.use_at(1)[0, b] == 5.0, "the last sample of a step"
-    assert workload(store, "step_ms=1000").step_ms == 1000
+    assert made.use.step_ms == 3000
+    assert len(made.use.times_ms) <= 2880
+    b = made.containers.ids.index("b")
+    assert made.use.at(1)[0, b] == 5.0, "the last sample of a step"
+    assert workload(store, "step_ms=1000").use.step_ms == 1000
 
 
 def test_what_fits_on_no_node_is_set_aside(tmp_path: Path) -> None:
     header, *rows = CLUSTER["containers.csv"]
     store = stored(tmp_path, {"containers.csv": [header, *rows, "huge,web,n1,0,,9e8,1"]})
     made = workload(store)
-    assert sorted(made.container_ids) == ["a", "b", "c"]
-    assert made.facts["containers_set_aside_too_large"] == 1
-    assert the(made.remarks, "too_large").about["names"] == "huge"
+    assert sorted(made.containers.ids) == ["a", "b", "c"]
+    assert made.provenance.facts["containers_set_aside_too_large"] == 1
+    assert the(made.provenance.remarks, "too_large").about["names"] == "huge"
     assert not len(made.too_large())
 
 
@@ -259,7 +259,7 @@ def test_nodes_without_a_price_are_not_free(tmp_path: Path) -> None:
     header, *rows = CLUSTER["nodes.csv"]
     lines = [f"{header},price_per_hour", f"{rows[0]},0.5", *(f"{row}," for row in rows[1:])]
     load = workload(stored(tmp_path, {"nodes.csv": lines}))
-    unpriced = the(load.remarks, "unpriced")
+    unpriced = the(load.provenance.remarks, "unpriced")
     assert (unpriced.value, unpriced.about["of"]) == (len(rows) - 1, len(rows))
     run = replay(load, [parse_policy("first_fit")], seed=0)
     assert not {"cost_per_hour", "cost_per_hour_gap"} & {*run.summary.columns, *run.steps.columns}
@@ -270,10 +270,10 @@ def test_daemons_are_there_before_anything_is_placed(tmp_path: Path) -> None:
     lines = [f"{header},daemon", *(f"k{at},web,n1,0,,10,10," for at in range(9))]
     lines += ["d0,agent,n0,0,,100,100,1", "d1,agent,n1,0,,100,100,1"]
     made = workload(stored(tmp_path, {"containers.csv": lines, "usage.csv": None}))
-    assert set(made.container_ids[:2]) == {"d0", "d1"}
-    assert made.arrival_ms[:2].tolist() == [0, 0]
-    assert made.exchangeable is not None
-    assert not made.exchangeable[:2].any()
+    assert set(made.containers.ids[:2]) == {"d0", "d1"}
+    assert made.containers.arrival_ms[:2].tolist() == [0, 0]
+    assert made.containers.exchangeable is not None
+    assert not made.containers.exchangeable[:2].any()
 
 
 # Units as an older store keeps them: columns of a workload are in one unit all the same.
@@ -315,13 +315,13 @@ def test_the_request_stands_in_for_the_resource_that_is_not_recorded(tmp_path: P
         "usage.csv": ["container,time_ms,cpu_milli,memory_bytes", *used],
     }
     made = workload(stored(tmp_path, files))
-    use = made.use_at(0)
-    at = made.container_ids.index
+    use = made.use.at(0)
+    at = made.containers.ids.index
     assert use[:, at("a")].tolist() == [100.0, 400.0]
     assert use[:, at("b")].tolist() == [500.0, 400.0], "no CPU recorded: what it requests"
     assert use[:, at("c")].tolist() == [500.0, 1000.0]
-    assert made.facts["containers_with_request_as_cpu_use"] == 1
-    assert made.facts["containers_with_request_as_use"] == 1
+    assert made.provenance.facts["containers_with_request_as_cpu_use"] == 1
+    assert made.provenance.facts["containers_with_request_as_use"] == 1
 
 
 def test_steps_without_a_sample_are_counted(tmp_path: Path) -> None:
@@ -334,6 +334,6 @@ def test_steps_without_a_sample_are_counted(tmp_path: Path) -> None:
     }
     made = workload(stored(tmp_path, files))
     # of a: memory at step 1 and both at step 2; of b: step 1, after which it is gone; c has none
-    assert made.facts["container_steps_held"] == 3
+    assert made.provenance.facts["container_steps_held"] == 3
     # of nobody: step 2
-    assert made.facts["steps_without_any_sample"] == 1
+    assert made.provenance.facts["steps_without_any_sample"] == 1

@@ -59,8 +59,8 @@ def test_everyone_counts_those_of_the_first_file(tmp_path: Path) -> None:
     nodes = read(store, "node_usage").sort("time_ms")["cpu_fraction"].to_list()
     assert nodes == pytest.approx([0.05] * 5 + [0.00125])
     load = workload(store)
-    at = (120_000 - int(load.times_ms[0])) // load.step_ms
-    assert load.usage[0][at].tolist() == [400]
+    at = (120_000 - int(load.use.times_ms[0])) // load.use.step_ms
+    assert load.use.values[0][at].tolist() == [400]
 
 
 @pytest.mark.slow

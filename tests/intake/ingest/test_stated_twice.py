@@ -111,11 +111,11 @@ def test_a_replay_has_what_the_first_file_states(tmp_path: Path) -> None:
     containers = [CONTAINERS, *(f"c{at},s,n{at},0,2000,{GIB}" for at in range(2))]
     store = store_of(tmp_path, {**CLUSTER, "nodes_10.csv": nodes, "containers_10.csv": containers})
     load = workload(store)
-    assert load.request[:, 0].tolist() == [500, 500]
-    assert load.capacity[:, 0].tolist() == [8000, 8000]
-    assert load.price_per_hour is not None
-    assert load.price_per_hour[0] == 0.4
-    assert not {"node_resized", "node_repriced"} & {*causes(load.remarks)}
+    assert load.containers.request[:, 0].tolist() == [500, 500]
+    assert load.nodes.capacity[:, 0].tolist() == [8000, 8000]
+    assert load.nodes.price_per_hour is not None
+    assert load.nodes.price_per_hour[0] == 0.4
+    assert not {"node_resized", "node_repriced"} & {*causes(load.provenance.remarks)}
 
 
 def _held(store: Store, table: str) -> list[tuple[str, int, int]]:
@@ -150,5 +150,5 @@ def test_a_row_that_says_nothing_else_is_counted_and_left_out(tmp_path: Path) ->
     told = run(store, "quality/ledger").filter(pl.col("defect") == STATED_TWICE)
     assert told["rows"].sum() == 11
     load = workload(store)
-    assert load.price_per_hour is not None
-    assert load.price_per_hour.tolist() == [0.4, 0.7]
+    assert load.nodes.price_per_hour is not None
+    assert load.nodes.price_per_hour.tolist() == [0.4, 0.7]

@@ -82,9 +82,9 @@ def _is_as_kubectl_says(store: Store) -> None:
     (cpu,) = run(store, "usage/requested_capacity").filter(resource="cpu").to_dicts()
     assert (cpu["capacity"], cpu["containers"], cpu["requested_in_all"]) == (16.0, 3, 1.5)
     load = workload(store)
-    assert sorted(load.container_ids) == pods
-    assert load.request[:, 0].tolist() == [500] * 3
-    assert load.capacity[:, 0].tolist() == [8000, 8000]
+    assert sorted(load.containers.ids) == pods
+    assert load.containers.request[:, 0].tolist() == [500] * 3
+    assert load.nodes.capacity[:, 0].tolist() == [8000, 8000]
     assert not list(damaged_parts(store.path, store.manifest.sources))
 
 
@@ -128,8 +128,8 @@ def test_the_same_statement_is_no_matter_and_more_is_taken(tmp_path: Path, order
     twice = run(store, "quality/ledger").filter(defect=STATED_TWICE)
     assert twice.group_by("table").len().height == 3
     load = workload(store)
-    assert load.price_per_hour is not None
-    assert load.price_per_hour.tolist() == [0.4, 0.5]
+    assert load.nodes.price_per_hour is not None
+    assert load.nodes.price_per_hour.tolist() == [0.4, 0.5]
     nodes, _ = nodes_of(read(store, "node"), read(store, "node_resource"))
     labels = [json.loads(str(one)) for one in nodes.sort("node")["labels"]]
     assert labels == [{"pool": "a", "drive": "ssd"}, {"pool": "b", "drive": "hdd"}]

@@ -75,9 +75,11 @@ def _replayed(store: Store) -> Iterator[str]:
     except TracekitError:
         yield "## not replayed\n"
         return
-    yield f"## replayed{'' if load.constraints is None else ' under constraints'}\n"
-    closed = [False] * load.nodes if load.cordoned is None else load.cordoned.tolist()
-    for node, sizes, shut in zip(load.node_ids, load.capacity.tolist(), closed, strict=True):
+    yield f"## replayed{'' if load.rules.constraints is None else ' under constraints'}\n"
+    closed = (
+        [False] * load.nodes.count if load.nodes.cordoned is None else load.nodes.cordoned.tolist()
+    )
+    for node, sizes, shut in zip(load.nodes.ids, load.nodes.capacity.tolist(), closed, strict=True):
         yield f"{node}: {sizes}{', cordoned' if shut else ''}\n"
-    for container, asked in zip(load.container_ids, load.request.tolist(), strict=True):
+    for container, asked in zip(load.containers.ids, load.containers.request.tolist(), strict=True):
         yield f"{container}: {asked}\n"

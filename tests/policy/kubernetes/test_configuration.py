@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import polars as pl
 import pytest
 from configuration_support import BASE, DEFAULT, profile, weights, written
 from real_scheduler import as_workload, recorded_runs
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import read_answer
@@ -234,7 +233,7 @@ def test_coscheduling_says_how_patient_gangs_are(tmp_path: Path) -> None:
     assert profile(tmp_path).gang_wait_ms is None
     rows = [(0, 9000, 10, 10)] * 10 + [(500, 9000, 10, 10)]
     load = workload([(30, 30)] * 3, rows, steps=8)
-    load = dataclasses.replace(load, gang=np.array([0] * 10 + [-1]))
+    load = changed(load, rules={"gang": np.array([0] * 10 + [-1])})
     # nine of ten hold all places until they give up after 2 s
     assert Engine(load, own, np.random.default_rng(0)).run().time_ms[10] == 2000
 

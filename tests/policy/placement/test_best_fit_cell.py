@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import polars as pl
 import pytest
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 from tests_support import shared_data
 
 from tracekit.cluster.constraints.cells import Cells
@@ -28,8 +26,8 @@ def with_cells(nodes: list[list[tuple[int, int]]], asked: list[tuple[int, int, i
     rows: list[Row] = [(0, 9000, cpu, memory) for cpu, memory, _ in asked]
     load = workload(whole, rows, steps=1)
     numa = np.array([one[2] for one in asked], dtype=np.int64)
-    cells = Cells(capacity=capacity, request=load.request, numa_cells=numa)
-    return dataclasses.replace(load, constraints=Constraints(parts=(cells,)))
+    cells = Cells(capacity=capacity, request=load.containers.request, numa_cells=numa)
+    return changed(load, rules={"constraints": Constraints(parts=(cells,))})
 
 
 def placed(load: Workload, policy: str, placer: MakePlacer = rows_placer) -> list[int]:
@@ -81,6 +79,6 @@ def test_real_requests_on_real_cells(sequence: str, waiting: int) -> None:
         (nodes * unit).tolist(),
         [(cpu * 1000, memory * GIB, numa) for cpu, memory, numa in asked.iter_rows()],
     )
-    assert load.containers == 4998
+    assert load.containers.count == 4998
     assert placed(load, "first_fit").count(-1) == 0
     assert placed(load, "best_fit_cell").count(-1) == waiting

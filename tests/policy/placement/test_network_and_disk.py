@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.cluster.resources import column_of, lacking
 from tracekit.cluster.workload import Workload
@@ -20,21 +18,23 @@ def with_resource(name: str) -> Workload:
     """Alike in cpu and memory; every fourth container asks for much of one more resource."""
     rows: list[Row] = [(at, 9000, 1000, 1000) for at in range(NODES * EACH)]
     load = workload([(64_000, 64_000)] * NODES, rows)
-    asked = np.where(np.arange(load.containers) % NODES == 0, 100, 10)[:, None]
-    return dataclasses.replace(
+    asked = np.where(np.arange(load.containers.count) % NODES == 0, 100, 10)[:, None]
+    return changed(
         load,
+        nodes={"capacity": np.column_stack([load.nodes.capacity, np.full(NODES, 1000)])},
+        containers={
+            "request": np.column_stack([load.containers.request, asked]),
+            "nonzero_request": np.column_stack([load.containers.nonzero_request, asked]),
+            "limit": np.column_stack([load.containers.limit, asked]),
+        },
         resources=(*load.resources, name),
-        capacity=np.column_stack([load.capacity, np.full(NODES, 1000)]),
-        request=np.column_stack([load.request, asked]),
-        nonzero_request=np.column_stack([load.nonzero_request, asked]),
-        limit=np.column_stack([load.limit, asked]),
     )
 
 
 def width(load: Workload, policy: str) -> float:
     """Most less least asked of the last resource over nodes, as a share of what a node has."""
     node = Engine(load, parse_policy(policy), np.random.default_rng(0)).run().node
-    asked = np.bincount(node, load.request[:, -1], NODES) / load.capacity[0, -1]
+    asked = np.bincount(node, load.containers.request[:, -1], NODES) / load.nodes.capacity[0, -1]
     return float(np.ptp(asked))
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
 import pytest
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.cluster.nodes import domains_of
 from tracekit.cluster.workload import Workload
@@ -22,7 +21,9 @@ ZONES: list[str | None] = ["a", "a", "a", "a", "b", "b", None]
 def load(services: tuple[str, ...]) -> Workload:
     rows = [(at, 90_000, 10, 10) for at in range(len(services))]
     made = workload([(5000, 5000)] * len(ZONES), rows)
-    return dataclasses.replace(made, services=services, domains=domains_of({"zone": ZONES}))
+    return changed(
+        made, containers={"services": services}, nodes={"domains": domains_of({"zone": ZONES})}
+    )
 
 
 def plainly(services: tuple[str, ...], constraints: dict[str, int]) -> list[int]:

@@ -166,12 +166,14 @@ def test_the_exact_policy_is_no_worse_than_the_search_per_container() -> None:
 
     def first_scores(policy: Any) -> float:
         state_nodes = Engine(load, policy, np.random.default_rng(3)).run().node
-        empty = cluster(load.capacity, np.zeros_like(load.capacity), resources=load.resources)
+        empty = cluster(
+            load.nodes.capacity, np.zeros_like(load.nodes.capacity), resources=load.resources
+        )
         first = Container(
-            id="c", service="s", request=load.request[0], nonzero_request=load.request[0],
-            limit=load.request[0],
+            id="c", service="s", request=load.containers.request[0],
+            nonzero_request=load.containers.request[0], limit=load.containers.request[0],
         )  # fmt: skip
-        scores = fitness_policy().score(empty, first, np.arange(load.nodes))
+        scores = fitness_policy().score(empty, first, np.arange(load.nodes.count))
         return float(scores[state_nodes[0]])
 
     assert first_scores(exact) >= first_scores(search)
@@ -202,10 +204,10 @@ def test_batches_end_with_the_sampling_step_and_hold_no_more_than_asked() -> Non
 
     watched = type("Watched", (type(policy),), {"select": select})
     outcome = Engine(load, watched(batch_size=7, iterations=1), np.random.default_rng(0)).run()
-    assert sum(size for _, size in sizes) == load.containers
+    assert sum(size for _, size in sizes) == load.containers.count
     assert max(size for _, size in sizes) == 7
-    assert len(outcome.latencies_s) == load.containers
+    assert len(outcome.latencies_s) == load.containers.count
     for index, placed in enumerate(outcome.time_ms.tolist()):
-        arrival = int(load.arrival_ms[index])
+        arrival = int(load.containers.arrival_ms[index])
         assert arrival <= placed
-        assert (placed - 1) // load.step_ms <= arrival // load.step_ms
+        assert (placed - 1) // load.use.step_ms <= arrival // load.use.step_ms

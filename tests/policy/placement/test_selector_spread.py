@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.cluster.nodes import domains_of
 from tracekit.policy.parse import parse_policy
@@ -45,6 +43,6 @@ def test_every_pod_goes_where_a_loop_puts_it(zones: list[str | None]) -> None:
     services = tuple(np.random.default_rng(3).choice(["x", "y", "z"], 40).tolist())
     load = workload([(5000, 5000)] * 7, [(at, 90_000, 10, 10) for at in range(40)])
     known = domains_of({"zone": zones}) if any(zones) else None
-    load = dataclasses.replace(load, services=services, domains=known)
+    load = changed(load, containers={"services": services}, nodes={"domains": known})
     outcome = Engine(load, parse_policy("selector_spread"), np.random.default_rng(0)).run()
     assert outcome.node.tolist() == plainly(services, zones)

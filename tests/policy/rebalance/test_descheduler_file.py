@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from replay_support import snapshot, workload
+from replay_support import changed, snapshot, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.nodes import domains_of
@@ -177,7 +177,9 @@ def test_a_replay_with_both_files(tmp_path: Path) -> None:
     assert str(entrant) == "kube-scheduler.yaml[tie=first]+descheduler.yaml[interval_ms=1000]"
     assert [Path(one).name for one in entrant.written_in()] == [scheduler.name, path.name]
     load = workload([(1000, 1000)] * 3, [(0, 9000, 10, 10) for _ in range(9)])
-    load = dataclasses.replace(load, services=("s",) * 9, pinned=np.zeros(9, dtype=np.int64))
+    load = changed(
+        load, containers={"services": ("s",) * 9}, rules={"pinned": np.zeros(9, dtype=np.int64)}
+    )
     policy, rebalance = halves(entrant)
     outcome = Engine(load, policy, np.random.default_rng(0), rebalance=rebalance).run()
     assert np.bincount(outcome.node).tolist() == [3, 3, 3]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from replay_support import STEP_MS, workload
+from replay_support import STEP_MS, changed, workload
 
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.changed.more_nodes import with_more
@@ -29,26 +28,30 @@ ROWS = [(0, 9000, 10, 10), (0, 9000, 10, 10), (STEP_MS, 9000, 10, 10)]
 def recording(further: np.ndarray | None = NET) -> Workload:
     """Two nodes of 100 of network, a third without any; requests of 20, 30 and 0."""
     load = workload([(100, 100)] * 3, ROWS, steps=STEPS)
-    request = np.column_stack([load.request, [20, 30, 0]])
-    return dataclasses.replace(
+    request = np.column_stack([load.containers.request, [20, 30, 0]])
+    return changed(
         load,
+        nodes={"capacity": np.column_stack([load.nodes.capacity, [100, 100, 0]])},
+        containers={
+            "request": request,
+            "nonzero_request": request,
+            "limit": request,
+            "exchangeable": np.array([True, True, False]),
+        },
+        use={
+            "values": np.nan_to_num(load.use.values),
+            "further_resources": () if further is None else (2,),
+            "further": None if further is None else further[None],
+        },
         resources=(*load.resources, "net_kbit"),
-        capacity=np.column_stack([load.capacity, [100, 100, 0]]),
-        request=request,
-        nonzero_request=request,
-        limit=request,
-        exchangeable=np.array([True, True, False]),
-        usage=np.nan_to_num(load.usage),
-        further_used=() if further is None else (2,),
-        further_usage=None if further is None else further[None],
     )
 
 
 def measured(load: Workload, node: list[int]) -> dict[str, list[float]]:
     """Measures at every step where all run on these nodes, the last from its arrival on."""
     found = PlainSampler(load)
-    everybody = np.ones(load.containers, dtype=np.bool_)
-    list(found.sample(everybody & (load.arrival_ms == 0), np.array(node), range(1)))
+    everybody = np.ones(load.containers.count, dtype=np.bool_)
+    list(found.sample(everybody & (load.containers.arrival_ms == 0), np.array(node), range(1)))
     list(found.sample(everybody, np.array(node), range(1, STEPS)))
     return {name: values.tolist() for name, values in found.measures().items()}
 
@@ -74,12 +77,12 @@ def test_without_recorded_use_requests_count() -> None:
 
 def test_a_resource_that_nobody_asks_for_is_measured_where_its_use_is_recorded() -> None:
     load = recording()
-    request = load.request * np.array([1, 1, 0])
+    request = load.containers.request * np.array([1, 1, 0])
     asked = {"request": request, "nonzero_request": request}
-    found = measured(dataclasses.replace(load, **asked), [0, 0, 1])
+    found = measured(changed(load, containers=asked), [0, 0, 1])
     assert found["network_max_fraction"] == pytest.approx([0.5, 0.6, 1.5])
     assert found["network_stranded_share"] == [0, 0, 0]
-    alone = measured(dataclasses.replace(recording(None), **asked), [0, 0, 1])
+    alone = measured(changed(recording(None), containers=asked), [0, 0, 1])
     assert "network_max_fraction" not in alone
 
 
@@ -88,13 +91,13 @@ def test_a_bound_is_of_what_is_used_by_those_who_must_have_the_resource() -> Non
     bounds = [row["network_max_fraction"] for row in bound_steps(load)]
     # the third asks for no network, and may be where there is none
     assert bounds == pytest.approx([80 / 200, 90 / 200, 180 / 200])
-    everywhere = dataclasses.replace(load, capacity=np.full((3, 3), 100))
+    everywhere = changed(load, nodes={"capacity": np.full((3, 3), 100)})
     bounds = [row["network_max_fraction"] for row in bound_steps(everywhere)]
     assert bounds == pytest.approx([80 / 300, 90 / 300, 190 / 300])
 
 
 def test_the_movable_share_is_of_what_is_used() -> None:
-    load = dataclasses.replace(recording(), daemon=np.array([False, True, False]))
+    load = changed(recording(), rules={"daemon": np.array([False, True, False])})
     used = [50 + 30, 60 + 30 + 0, 150 + 30 + 10]
     assert bounds_of(load).movable["network"] == pytest.approx(1 - 90 / sum(used))
 
@@ -109,14 +112,14 @@ def test_workloads_made_of_another_carry_it(tmp_path: Path) -> None:
     }
     with shared(load, tmp_path / "shared") as there:
         made["another process"] = there.load()
-    asked = dict(zip(load.container_ids, load.request[:, 2].tolist(), strict=True))
+    asked = dict(zip(load.containers.ids, load.containers.request[:, 2].tolist(), strict=True))
     for name, one in made.items():
-        found = measured(one, [0] * one.containers)
+        found = measured(one, [0] * one.containers.count)
         used = 0.0
-        for at, called in enumerate(one.container_ids):
+        for at, called in enumerate(one.containers.ids):
             use = NET[-1, int(called.partition("+")[0][1:])]
             used += asked[called.partition("+")[0]] if np.isnan(use) else float(use)
-            assert one.request[at, 2] == asked[called.partition("+")[0]]
+            assert one.containers.request[at, 2] == asked[called.partition("+")[0]]
         assert found["network_max_fraction"][-1] == pytest.approx(used / 100), name
 
 

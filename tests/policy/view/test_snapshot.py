@@ -85,7 +85,15 @@ def test_no_object_behind_a_snapshot_knows_the_future() -> None:
     assert shown.time_ms == 2 * STEP_MS
     assert not any(isinstance(thing, type(LOAD)) for thing in after)
     assert any(thing is engine.state.cluster.amounts for thing in after)  # the walk does walk
-    whole = {id(getattr(LOAD, name)) for name in ("usage", "request", "arrival_ms", "background")}
+    whole = {
+        id(one)
+        for one in (
+            LOAD.use.values,
+            LOAD.use.background,
+            LOAD.containers.request,
+            LOAD.containers.arrival_ms,
+        )
+    }
     assert not whole & {id(thing) for thing in after}
     assert [row.tolist() for row in shown.placed.request] == [[100, 100], [100, 100]]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from constraint_support import among, drawn
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
@@ -20,7 +19,7 @@ from tracekit.replay.bounds.measures import apart_bounds, bound_steps
 
 
 def _ruled(load: Workload, part: Constraint) -> Workload:
-    return dataclasses.replace(load, constraints=Constraints(parts=(part,)))
+    return changed(load, rules={"constraints": Constraints(parts=(part,))})
 
 
 def _four(most: int, domain: list[int]) -> Workload:
@@ -44,7 +43,7 @@ def _four(most: int, domain: list[int]) -> Workload:
 )
 def test_a_group_needs_its_nodes(most: int, domain: list[int], needed: list[int]) -> None:
     load = _four(most, domain)
-    assert list(load.times_ms) == [0, 1000]
+    assert list(load.use.times_ms) == [0, 1000]
     assert apart_bounds(load).tolist() == needed
     told = [row["nodes_used"] for row in bound_steps(load)]
     assert told == [max(one, 1) for one in needed]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.sampled import Sampled, Stretch
@@ -42,23 +41,23 @@ def workloads(draw: some.DrawFn) -> Workload:
 @given(workloads())
 def test_no_placement_is_below_a_bound(load: Workload) -> None:
     bound = bound_steps(load)[0]
-    for nodes in itertools.product(range(load.nodes), repeat=load.containers):
+    for nodes in itertools.product(range(load.nodes.count), repeat=load.containers.count):
         row = measured(load, np.array(nodes))
         for name in BOUNDED:
             assert row[name] >= bound[name], name
-        requested = np.zeros_like(load.capacity)
-        np.add.at(requested, np.array(nodes), load.request)
-        if (requested <= load.capacity).all():
+        requested = np.zeros_like(load.nodes.capacity)
+        np.add.at(requested, np.array(nodes), load.containers.request)
+        if (requested <= load.nodes.capacity).all():
             assert row["nodes_used"] >= bound["nodes_used"]
 
 
 def measured(load: Workload, nodes: np.ndarray) -> dict[str, float]:
-    used = load.background[:, 0].T.astype(np.float64)
-    np.add.at(used, nodes, load.usage[:, 0].T)
+    used = load.use.background[:, 0].T.astype(np.float64)
+    np.add.at(used, nodes, load.use.values[:, 0].T)
     sampled = Sampled(
         load=load,
-        stretches=[Stretch(1, np.arange(load.containers), nodes, 0)],
-        fractions=(used / load.capacity)[None],
+        stretches=[Stretch(1, np.arange(load.containers.count), nodes, 0)],
+        fractions=(used / load.nodes.capacity)[None],
         add_up=lambda: used[None],
     )
     return {name: column[0].item() for name, column in measure_steps(sampled).items()}
@@ -69,20 +68,19 @@ def priced(draw: some.DrawFn) -> Workload:
     """With a third resource that some nodes have not, and prices of all nodes, or of some."""
     load = draw(workloads())
     rng = np.random.default_rng(draw(some.integers(0, 2**32)))
-    capacity = np.hstack([load.capacity, rng.choice([0, 2, 4], (load.nodes, 1))])
-    request = np.hstack([load.request, rng.integers(0, 3, (load.containers, 1))])
-    used = rng.choice([0, 0.5, 3, np.nan], (1, 1, load.containers)).astype(np.float32)
+    capacity = np.hstack([load.nodes.capacity, rng.choice([0, 2, 4], (load.nodes.count, 1))])
+    request = np.hstack([load.containers.request, rng.integers(0, 3, (load.containers.count, 1))])
+    used = rng.choice([0, 0.5, 3, np.nan], (1, 1, load.containers.count)).astype(np.float32)
     known = draw(some.booleans())
-    return dataclasses.replace(
+    return changed(
         load,
+        nodes={
+            "capacity": capacity,
+            "price_per_hour": rng.choice([1.0, 2.5, 4.0 if known else np.nan], load.nodes.count),
+        },
+        containers={"request": request, "nonzero_request": request, "limit": request},
+        use={"further_resources": (2,) if known else (), "further": used if known else None},
         resources=(*load.resources, "gpu"),
-        capacity=capacity,
-        request=request,
-        nonzero_request=request,
-        limit=request,
-        further_used=(2,) if known else (),
-        further_usage=used if known else None,
-        price_per_hour=rng.choice([1.0, 2.5, 4.0 if known else np.nan], load.nodes),
     )
 
 
@@ -91,11 +89,11 @@ def priced(draw: some.DrawFn) -> Workload:
 def test_no_placement_that_respects_requests_is_below_a_bound(load: Workload) -> None:
     bound = bound_steps(load)[0]
     further = [name for name in bound if name.startswith("gpu_") or name == "cost_per_hour"]
-    assert ("cost_per_hour" in bound) == (load.prices is not None)
-    for nodes in itertools.product(range(load.nodes), repeat=load.containers):
-        requested = np.zeros_like(load.capacity)
-        np.add.at(requested, np.array(nodes), load.request)
-        if not (requested <= load.capacity).all():
+    assert ("cost_per_hour" in bound) == (load.nodes.prices is not None)
+    for nodes in itertools.product(range(load.nodes.count), repeat=load.containers.count):
+        requested = np.zeros_like(load.nodes.capacity)
+        np.add.at(requested, np.array(nodes), load.containers.request)
+        if not (requested <= load.nodes.capacity).all():
             continue
         row = of_workload(load, np.array(nodes))
         for name in further:
@@ -104,7 +102,7 @@ def test_no_placement_that_respects_requests_is_below_a_bound(load: Workload) ->
 
 def of_workload(load: Workload, nodes: np.ndarray) -> dict[str, float]:
     sampler = PlainSampler(load)
-    list(sampler.sample(np.ones(load.containers, dtype=np.bool_), nodes, range(1)))
+    list(sampler.sample(np.ones(load.containers.count, dtype=np.bool_), nodes, range(1)))
     return {name: column[0].item() for name, column in sampler.measures().items()}
 
 
@@ -120,7 +118,7 @@ def test_where_all_is_too_much_some_node_is_overloaded() -> None:
     """Both are at 110 % where use is spread evenly: whoever places, one is above at least."""
     rows: list[Row] = [(0, 9000, 1, 1)] * 2
     load = workload([(100, 100)] * 2, rows, steps=1)
-    load.usage[0] = 110
+    load.use.values[0] = 110
     bound = bound_steps(load)[0]
     assert bound["cpu_max_fraction"] > 1
     assert (bound["overloaded_nodes"], bound["cpu_overload_nodes"]) == (1, 1)
@@ -128,16 +126,16 @@ def test_where_all_is_too_much_some_node_is_overloaded() -> None:
 
 
 def test_the_cheapest_room_bounds_the_cost() -> None:
-    load = dataclasses.replace(
+    load = changed(
         workload([(100, 100)] * 3, [(0, 9000, 90, 10), (0, 9000, 60, 10)], steps=1),
-        price_per_hour=np.array([3.0, 1.0, 2.0]),
+        nodes={"price_per_hour": np.array([3.0, 1.0, 2.0])},
     )
     # 150 of cpu: two nodes, for 1 and 2; of parts of nodes half of the second would do
     assert bound_steps(load)[0]["cost_per_hour"] == pytest.approx(3.0)
-    small = dataclasses.replace(load, price_per_hour=np.array([3.0, 1.0, 2.0]) * [1, 1, 9])
+    small = changed(load, nodes={"price_per_hour": np.array([3.0, 1.0, 2.0]) * [1, 1, 9]})
     assert bound_steps(small)[0]["cost_per_hour"] == pytest.approx(4.0)
     shapes = workload([(150, 100), (100, 100)], [(0, 9000, 90, 10), (0, 9000, 60, 10)], steps=1)
-    one = dataclasses.replace(shapes, price_per_hour=np.array([9.0, 5.0]))
+    one = changed(shapes, nodes={"price_per_hour": np.array([9.0, 5.0])})
     # one node has the room; by parts it is cheaper: all of the one for 5, a third of the other
     assert bound_steps(one)[0]["cost_per_hour"] == pytest.approx(8.0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterator
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.answer.fewest.bound import least_nodes
 from tracekit.answer.fewest.limits import Limits
@@ -28,20 +27,20 @@ sizes = some.tuples(some.integers(1, 60), some.integers(1, 60))
 
 def curves(load: Workload, cpu: list[list[float]]) -> Workload:
     """The workload with these curves of cpu, one per container."""
-    usage = load.usage.copy()
+    usage = load.use.values.copy()
     usage[0] = np.array(cpu, dtype=np.float32).T
-    return dataclasses.replace(load, usage=usage)
+    return changed(load, use={"values": usage})
 
 
 def fewest(load: Workload) -> int | None:
     """The fewest nodes on which use never exceeds capacity, by trying every placement."""
     found = []
-    for nodes in itertools.product(range(load.nodes), repeat=load.containers):
+    for nodes in itertools.product(range(load.nodes.count), repeat=load.containers.count):
         over = False
-        for step in range(len(load.times_ms)):
-            used = load.background[:, step].T.astype(np.float64)
-            np.add.at(used, np.array(nodes), load.usage[:, step].T)
-            over |= bool((used > load.capacity).any())
+        for step in range(len(load.use.times_ms)):
+            used = load.use.background[:, step].T.astype(np.float64)
+            np.add.at(used, np.array(nodes), load.use.values[:, step].T)
+            over |= bool((used > load.nodes.capacity).any())
         if not over:
             found.append(len(set(nodes)))
     return min(found, default=None)
@@ -82,14 +81,14 @@ def test_background_takes_room() -> None:
 @pytest.mark.parametrize("settled", [0, 1000, 9999])
 def test_only_settled_steps_count(settled: int) -> None:
     load = workload([(100, 100)] * 2, [(0, 9000, 80, 1)] * 2, steps=2)
-    load = dataclasses.replace(curves(load, [[80, 10], [80, 10]]), settled_ms=settled)
+    load = changed(curves(load, [[80, 10], [80, 10]]), use={"settled_ms": settled})
     assert demand_bound(load) == (1 if settled == 1000 else 2)
 
 
 def enough(load: Workload) -> int | None:
     """The fewest nodes that carry all load within capacity, by trying every choice of them."""
-    for count in range(1, load.nodes + 1):
-        for kept in itertools.combinations(range(load.nodes), count):
+    for count in range(1, load.nodes.count + 1):
+        for kept in itertools.combinations(range(load.nodes.count), count):
             some = on_nodes(load, np.array(kept))
             if any(_carried(some, nodes) for nodes in _placements(some)):
                 return count
@@ -97,18 +96,18 @@ def enough(load: Workload) -> int | None:
 
 
 def _placements(load: Workload) -> Iterator[tuple[int, ...]]:
-    return itertools.product(range(load.nodes), repeat=load.containers)
+    return itertools.product(range(load.nodes.count), repeat=load.containers.count)
 
 
 def _carried(load: Workload, nodes: tuple[int, ...]) -> bool:
-    for step in range(len(load.times_ms)):
-        used = load.background[:, step].T.astype(np.float64)
-        np.add.at(used, np.array(nodes), load.usage[:, step].T)
-        if (used > load.capacity).any():
+    for step in range(len(load.use.times_ms)):
+        used = load.use.background[:, step].T.astype(np.float64)
+        np.add.at(used, np.array(nodes), load.use.values[:, step].T)
+        if (used > load.nodes.capacity).any():
             return False
-    asked = np.zeros_like(load.capacity)
-    np.add.at(asked, np.array(nodes), load.request)
-    return bool((asked <= load.allocatable).all())
+    asked = np.zeros_like(load.nodes.capacity)
+    np.add.at(asked, np.array(nodes), load.containers.request)
+    return bool((asked <= load.nodes.allocatable).all())
 
 
 @settings(max_examples=60, deadline=None)
@@ -124,8 +123,8 @@ def test_no_choice_of_nodes_that_carries_all_load_is_smaller(
     rng = np.random.default_rng(seed)
     background = rng.uniform(0, 30, (2, 2, len(nodes))).astype(np.float32)
     load = workload(nodes, [(0, 9000, 5, 1)] * len(cpu), steps=2, background=background)
-    kept = np.minimum(rng.integers(0, 20, (len(nodes), 2)), load.capacity)
-    load = dataclasses.replace(curves(load, cpu), reserved=kept)
+    kept = np.minimum(rng.integers(0, 20, (len(nodes), 2)), load.nodes.capacity)
+    load = changed(curves(load, cpu), nodes={"reserved": kept})
     best = enough(load)
     if best is not None:
         assert load_bound(load, (1.0, 1.0), requests=True) <= best
@@ -137,7 +136,7 @@ def test_the_background_of_nodes_that_go_is_carried_by_the_others() -> None:
     assert demand_bound(load) == 1
     assert load_bound(load, (1.0, 1.0), requests=False) == 3
     assert load_bound(load, (float("inf"), float("inf")), requests=False) == 0
-    kept = dataclasses.replace(load, reserved=np.full((4, 2), 60))
+    kept = changed(load, nodes={"reserved": np.full((4, 2), 60)})
     assert load_bound(kept, (float("inf"), float("inf")), requests=True) == 3
 
 
@@ -146,7 +145,7 @@ def test_what_is_there_after_a_loss_is_on_the_nodes_that_are_left() -> None:
     load = workload([(100, 1000)] * 4, [(0, 9000, 25, 10)] * 8, used_share=1.0)
     lost = Losses(node=np.array([0, 1]), time_ms=np.array([2000, 2000]))
     assert bound_after_losses(load, (1.0, 1.0), requests=True) == 0
-    after = dataclasses.replace(load, losses=lost)
+    after = changed(load, nodes={"losses": lost})
     assert bound_after_losses(after, (1.0, 1.0), requests=True) == 2
     assert bound_after_losses(after, (np.inf, np.inf), requests=False) == 0
     limits = Limits((at_most("cpu_max_fraction", 1),))
@@ -167,13 +166,15 @@ def test_nodes_cost_what_the_judged_time_needs() -> None:
     masks = np.ones((6, 6), dtype=np.bool_)
     masks[:, 5] = False
     part = Allowed(label="selector", of=np.arange(6), mask=masks)
-    load = dataclasses.replace(
+    load = changed(
         load,
-        settled_ms=2000,
-        price_per_hour=np.full(6, 4.0),
-        constraints=Constraints(parts=(part,)),
+        use={"settled_ms": 2000},
+        nodes={"price_per_hour": np.full(6, 4.0)},
+        rules={"constraints": Constraints(parts=(part,))},
     )
     assert cost_bound(load, (1.0, 1.0), requests=True) == pytest.approx(4.0)
-    assert cost_bound(dataclasses.replace(load, settled_ms=0), (1.0, 1.0), requests=True) == (
-        pytest.approx(24.0)
-    )
+    assert cost_bound(
+        changed(load, use={"settled_ms": 0}),
+        (1.0, 1.0),
+        requests=True,
+    ) == (pytest.approx(24.0))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.cluster.nodes import Losses
 from tracekit.cluster.workload import Workload
@@ -33,23 +31,27 @@ def load_of(seed: int) -> Workload:
     background = rng.uniform(0, 9, (2, STEPS, nodes)).astype(np.float32)
     load = workload([(100, 100)] * nodes, rows, steps=STEPS, background=background)
     gpu = rng.integers(0, 2, containers)
-    request = np.column_stack([load.request, gpu])
+    request = np.column_stack([load.containers.request, gpu])
     lost, preempts = rng.random(2) < 0.5
     losses = Losses(node=np.array([0]), time_ms=rng.integers(1, 4000, 1)) if lost else None
-    return dataclasses.replace(
+    return changed(
         load,
+        nodes={
+            "capacity": np.column_stack([load.nodes.capacity, np.full(nodes, 100)]),
+            "losses": losses,
+        },
+        containers={"request": request, "nonzero_request": request, "limit": request},
+        use={
+            "values": load.use.values * rng.uniform(0, 1, load.use.values.shape).astype(np.float32),
+            "settled_ms": int(rng.integers(0, 3)) * 1000,
+        },
+        rules={
+            "daemon": rng.random(containers) < 0.3,
+            "pinned": np.where(rng.random(containers) < 0.4, 0, -1),
+            "priority": rng.integers(0, 3, containers) if preempts else None,
+            "preemption": preempts,
+        },
         resources=(*load.resources, "gpu"),
-        capacity=np.column_stack([load.capacity, np.full(nodes, 100)]),
-        request=request,
-        nonzero_request=request,
-        limit=request,
-        usage=load.usage * rng.uniform(0, 1, load.usage.shape).astype(np.float32),
-        daemon=rng.random(containers) < 0.3,
-        pinned=np.where(rng.random(containers) < 0.4, 0, -1),
-        settled_ms=int(rng.integers(0, 3)) * 1000,
-        losses=losses,
-        priority=rng.integers(0, 3, containers) if preempts else None,
-        preemption=preempts,
     )
 
 
@@ -57,20 +59,27 @@ def load_of(seed: int) -> Workload:
 def test_it_is_the_use_of_what_moves_over_all_use(seed: int, rebalanced: bool) -> None:
     load = load_of(seed)
     moved, whole = np.zeros(3), np.zeros(3)
-    for step, now in enumerate(load.times_ms.tolist()):
-        if now < load.settled_ms:
+    for step, now in enumerate(load.use.times_ms.tolist()):
+        if now < load.use.settled_ms:
             continue
-        whole[:2] += load.background[:, step].sum(axis=1)
-        for c in range(load.containers):
-            if not load.arrival_ms[c] <= now < load.departure_ms[c]:
+        whole[:2] += load.use.background[:, step].sum(axis=1)
+        for c in range(load.containers.count):
+            if not load.containers.arrival_ms[c] <= now < load.containers.departure_ms[c]:
                 continue
-            use = np.array([*load.use_at(step)[:, c], load.request[c, 2]], dtype=np.float64)
+            use = np.array(
+                [*load.use.at(step)[:, c], load.containers.request[c, 2]], dtype=np.float64
+            )
             whole += use
-            assert load.daemon is not None
-            assert load.pinned is not None
-            gone = load.losses is not None and now >= load.losses.time_ms[0]
-            evictable = load.priority is not None and load.priority[c] < load.priority.max()
-            if not load.daemon[c] and (rebalanced or gone or evictable or load.pinned[c] < 0):
+            assert load.rules.daemon is not None
+            assert load.rules.pinned is not None
+            gone = load.nodes.losses is not None and now >= load.nodes.losses.time_ms[0]
+            evictable = (
+                load.rules.priority is not None
+                and load.rules.priority[c] < load.rules.priority.max()
+            )
+            if not load.rules.daemon[c] and (
+                rebalanced or gone or evictable or load.rules.pinned[c] < 0
+            ):
                 moved += use
     found = bounds_of(load, rebalanced=rebalanced).movable
     expected = {
@@ -78,7 +87,7 @@ def test_it_is_the_use_of_what_moves_over_all_use(seed: int, rebalanced: bool) -
         for name, m, w in zip(("cpu", "memory", "gpu"), moved, whole, strict=True)
         if w > 0
     }
-    if not load.request[:, 2].any():
+    if not load.containers.request[:, 2].any():
         expected.pop("gpu", None)
     assert found == pytest.approx(expected)
 

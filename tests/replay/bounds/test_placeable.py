@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.workload import Workload
@@ -25,7 +24,7 @@ def _gang(members: Sequence[Row], *, minimum: int | None = None, nodes: int = 3)
     load = workload([(1000, 100)] * nodes, [*OTHERS, *members], used_share=1.0)
     gang = np.array([-1] * len(OTHERS) + [0] * len(members))
     least = None if minimum is None else np.where(gang >= 0, minimum, 0)
-    return dataclasses.replace(load, gang=gang, gang_minimum=least)
+    return changed(load, rules={"gang": gang, "gang_minimum": least})
 
 
 def test_a_gang_that_cannot_fit_is_in_no_bound() -> None:
@@ -80,7 +79,9 @@ def test_who_is_said_to_fit_nowhere_is_placed_by_no_policy(
     least = None if minimum is None else min(minimum, len(rows))
     load = _gang(rows, minimum=least, nodes=nodes)
     # all room is the gang's
-    load = in_order_of(load, np.arange(len(OTHERS), load.containers), load.arrival_ms)
+    load = in_order_of(
+        load, np.arange(len(OTHERS), load.containers.count), load.containers.arrival_ms
+    )
     never = never_placed(load)
     run = replay(load, [parse_policy("best_fit")], seed=0)
     placed = run.placements["node"].is_not_null().to_numpy()

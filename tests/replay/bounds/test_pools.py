@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
@@ -20,8 +19,8 @@ from tracekit.replay.bounds.pools import pool_bounds, pool_costs
 
 def _only_on(load: Workload, masks: np.ndarray) -> Workload:
     """Each container on the nodes of its row alone."""
-    parts = (Allowed(label="selector", of=np.arange(load.containers), mask=masks),)
-    return dataclasses.replace(load, constraints=Constraints(parts=parts))
+    parts = (Allowed(label="selector", of=np.arange(load.containers.count), mask=masks),)
+    return changed(load, rules={"constraints": Constraints(parts=parts)})
 
 
 @some.composite
@@ -35,26 +34,29 @@ def pooled(draw: some.DrawFn) -> tuple[Workload, np.ndarray]:
     masks = rng.random((rows, nodes)) < rng.choice([0.3, 0.6, 1.0])
     daemon = rng.random(rows) < 0.2
     put = np.where(daemon, rng.integers(0, nodes, rows), -1)
-    return _only_on(dataclasses.replace(load, daemon=daemon, pinned=put), masks), masks
+    return _only_on(
+        changed(load, rules={"daemon": daemon, "pinned": put}),
+        masks,
+    ), masks
 
 
 @settings(max_examples=80)
 @given(pooled())
 def test_no_placement_is_on_fewer_nodes_or_cheaper_ones(made: tuple[Workload, np.ndarray]) -> None:
     load, masks = made
-    assert load.daemon is not None
-    assert load.pinned is not None
-    bound = int(pool_bounds(load, load.allocatable)[0])
-    price = np.round(1.0 + load.capacity[:, 0] % 7, 1)
-    least = bounds_of(dataclasses.replace(load, price_per_hour=price)).rows[0]["cost_per_hour"]
-    pools = pool_costs(load, load.allocatable, price)[0]
-    for nodes in itertools.product(range(load.nodes), repeat=load.containers):
-        at = np.where(load.daemon, load.pinned, np.array(nodes))
-        requested = np.zeros_like(load.capacity)
-        np.add.at(requested, at, load.request)
-        allowed = masks[np.arange(load.containers), at] | load.daemon
-        if allowed.all() and (requested <= load.capacity).all():
-            used = np.unique(at[~load.daemon])
+    assert load.rules.daemon is not None
+    assert load.rules.pinned is not None
+    bound = int(pool_bounds(load, load.nodes.allocatable)[0])
+    price = np.round(1.0 + load.nodes.capacity[:, 0] % 7, 1)
+    least = bounds_of(changed(load, nodes={"price_per_hour": price})).rows[0]["cost_per_hour"]
+    pools = pool_costs(load, load.nodes.allocatable, price)[0]
+    for nodes in itertools.product(range(load.nodes.count), repeat=load.containers.count):
+        at = np.where(load.rules.daemon, load.rules.pinned, np.array(nodes))
+        requested = np.zeros_like(load.nodes.capacity)
+        np.add.at(requested, at, load.containers.request)
+        allowed = masks[np.arange(load.containers.count), at] | load.rules.daemon
+        if allowed.all() and (requested <= load.nodes.capacity).all():
+            used = np.unique(at[~load.rules.daemon])
             assert len(used) >= bound
             assert price[used].sum() >= max(pools, least) - 1e-6
 
@@ -80,7 +82,7 @@ def test_who_ran_where_rules_bar_it_now_is_in_no_pool() -> None:
     own[:3, :4] = True
     own[3:, 4:8] = True
     for ran, needed in ((0, 4), (8, 3)):
-        there = dataclasses.replace(load, recorded_node=np.array([ran, 0, 0, 4, 4, 4]))
+        there = changed(load, containers={"recorded_node": np.array([ran, 0, 0, 4, 4, 4])})
         assert bound_steps(_only_on(there, own))[0]["nodes_used"] == needed
 
 
@@ -91,8 +93,8 @@ def test_costs_of_pools_add_up() -> None:
     own[:3, :4] = True
     own[3:, 4:8] = True
     prices = np.array([3.0] * 4 + [5.0] * 4 + [1.0])
-    priced = dataclasses.replace(_only_on(load, own), price_per_hour=prices)
+    priced = changed(_only_on(load, own), nodes={"price_per_hour": prices})
     assert bound_steps(priced)[0]["cost_per_hour"] == pytest.approx(16.0)
-    assert bound_steps(dataclasses.replace(load, price_per_hour=prices))[0][
+    assert bound_steps(changed(load, nodes={"price_per_hour": prices}))[0][
         "cost_per_hour"
     ] == pytest.approx(7.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from replay_support import workload
+from replay_support import changed, workload
 from scipy import stats
 
 from tracekit.analysis.metrics import LEVEL
@@ -216,9 +215,9 @@ def test_a_policy_that_was_production_is_seldom_told_from_it() -> None:
         load = small_cluster(np.random.Generator(np.random.PCG64(seed)))
         once = in_order(load, 900 + seed)
         made = replay_one(once, parse_policy("default_scheduler"), 900 + seed)
-        where = dict(zip(once.container_ids, made.placements["node"].to_list(), strict=True))
-        recorded = np.array([where[name] for name in load.container_ids])
-        load = dataclasses.replace(load, recorded_node=recorded)
+        where = dict(zip(once.containers.ids, made.placements["node"].to_list(), strict=True))
+        recorded = np.array([where[name] for name in load.containers.ids])
+        load = changed(load, containers={"recorded_node": recorded})
         policies = choose_policies(["default_scheduler"], load)
         found = repeat_replay(load, policies, seed=seed, repeats=6).differences
         assert found is not None
@@ -231,4 +230,4 @@ def small_cluster(rng: np.random.Generator) -> Workload:
     """40 equal nodes and 200 containers of drawn sizes, which can come in any order."""
     sizes = rng.integers(2, 40, (200, 2)).tolist()
     load = workload([(200, 200)] * 40, [(0, 9000, cpu, memory, 0) for cpu, memory in sizes])
-    return dataclasses.replace(load, exchangeable=np.ones(200, dtype=np.bool_))
+    return changed(load, containers={"exchangeable": np.ones(200, dtype=np.bool_)})

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import halves, parse_entrant
@@ -34,12 +34,13 @@ def gangs(
     """One node of so many places; pods arrive, depart, and are of a gang (-1 for none)."""
     rows: list[Row] = [(arrival, departure, 1, 1) for arrival, departure, _ in pods]
     load = workload([(places, places)], rows, steps=END_MS // 1000)
-    return dataclasses.replace(
-        load,
+    rules = dataclasses.replace(
+        load.rules,
         gang=np.array([gang for _, _, gang in pods]),
         gang_minimum=np.full(len(pods), minimum),
         **more,
     )
+    return dataclasses.replace(load, rules=rules)
 
 
 def ten(*arrivals_ms: int) -> list[tuple[int, int, int]]:
@@ -67,7 +68,7 @@ def test_who_waits_and_leaves_lets_those_that_hold_nodes_begin(
 
 def test_who_waits_because_a_gang_held_its_node_is_told_so() -> None:
     load = gangs(9, [*ten(*[0] * 10), (1000, END_MS, -1)], gang_wait_ms=2 * END_MS)
-    load = dataclasses.replace(load, services=("web",) * load.containers)
+    load = changed(load, containers={"services": ("web",) * load.containers.count})
     placements = replay(load, [parse_entrant("first_fit")], seed=0).placements
     kinds = waiting(load, placements, "first_fit")["kinds"]
     assert [(kind["containers"], kind["in_the_way"]) for kind in kinds] == [
@@ -90,8 +91,8 @@ class Plugin:
     backed_off: dict[int, int] = field(default_factory=dict)
 
     def gang(self, pod: int) -> int:
-        assert self.load.gang is not None
-        return int(self.load.gang[pod])
+        assert self.load.rules.gang is not None
+        return int(self.load.rules.gang[pod])
 
     def of(self, gang: int, pods: set[int]) -> list[int]:
         return sorted(pod for pod in pods if self.gang(pod) == gang)
@@ -110,10 +111,12 @@ class Plugin:
 
     def attempt(self, pods: Sequence[int], now: int) -> None:
         """One pod without a gang, or those of a gang that are in the queue."""
-        gang, least = self.gang(pods[0]), self.load.gang_minimum
+        gang, least = self.gang(pods[0]), self.load.rules.gang_minimum
         assert least is not None
         minimum = int(least[0]) if gang >= 0 else 1
-        exist = int(((self.load.gang == gang) & (self.load.arrival_ms <= now)).sum())
+        exist = int(
+            ((self.load.rules.gang == gang) & (self.load.containers.arrival_ms <= now)).sum()
+        )
         if exist < minimum or now < self.backed_off.get(gang, 0):
             return
         for pod in pods:
@@ -127,13 +130,13 @@ class Plugin:
                     self.bind(self.of(gang, self.held), now)
                     self.deadline.pop(gang, None)
                 else:
-                    self.deadline.setdefault(gang, now + self.load.gang_wait_ms)
+                    self.deadline.setdefault(gang, now + self.load.rules.gang_wait_ms)
             elif gang >= 0 and assigned < minimum:
-                if self.load.gang_wait_ms and (minimum - assigned) / minimum <= 0.1:
+                if self.load.rules.gang_wait_ms and (minimum - assigned) / minimum <= 0.1:
                     continue
                 self.queue += [one for one in self.reject(gang) if one not in pods]
-                if self.load.gang_backoff_ms:
-                    self.backed_off[gang] = now + self.load.gang_backoff_ms
+                if self.load.rules.gang_backoff_ms:
+                    self.backed_off[gang] = now + self.load.rules.gang_backoff_ms
                 return
 
     def attempt_all(self, now: int) -> None:
@@ -148,17 +151,20 @@ class Plugin:
         self.queue = [one for one in self.queue if one not in self.running | self.held]
 
     def next_ms(self, now: int) -> int:
-        fixed = [*self.load.arrival_ms.tolist(), *self.load.departure_ms.tolist()]
+        fixed = [
+            *self.load.containers.arrival_ms.tolist(),
+            *self.load.containers.departure_ms.tolist(),
+        ]
         clocks = [*self.deadline.values(), *self.backed_off.values()]
         return min((at for at in [*fixed, *clocks] if at > now), default=END_MS)
 
     def walk(self) -> dict[int, int]:
         load, now = self.load, -1
         while (now := self.next_ms(now)) < END_MS:
-            gone = [pod for pod in self.running if load.departure_ms[pod] == now]
+            gone = [pod for pod in self.running if load.containers.departure_ms[pod] == now]
             self.running -= set(gone)
             self.free += len(gone)
-            self.queue = [pod for pod in self.queue if load.departure_ms[pod] != now]
+            self.queue = [pod for pod in self.queue if load.containers.departure_ms[pod] != now]
             over = [gang for gang, when in self.deadline.items() if when == now]
             let_go = [pod for gang in sorted(over) for pod in self.reject(gang)]
             again = [gang for gang, when in self.backed_off.items() if when == now]
@@ -167,7 +173,7 @@ class Plugin:
             if let_go:
                 self.queue += let_go
                 self.attempt_all(now)
-            came = np.flatnonzero(load.arrival_ms == now).tolist()
+            came = np.flatnonzero(load.containers.arrival_ms == now).tolist()
             while came:
                 gang, new = self.gang(came[0]), [came.pop(0)]
                 while gang >= 0 and came and self.gang(came[0]) == gang:
@@ -181,8 +187,10 @@ class Plugin:
 
 def begins(load: Workload, time_ms: dict[int, int]) -> list[tuple[int, int, int]]:
     """When single pods begin, and members of each gang, whichever they are."""
-    assert load.gang is not None
-    rows = [(gang, pod * (gang < 0), time_ms.get(pod, -1)) for pod, gang in enumerate(load.gang)]
+    assert load.rules.gang is not None
+    rows = [
+        (gang, pod * (gang < 0), time_ms.get(pod, -1)) for pod, gang in enumerate(load.rules.gang)
+    ]
     return sorted(rows)
 
 
@@ -205,7 +213,7 @@ def test_every_pod_begins_when_the_plugin_lets_it(seed: int) -> None:
         gang_backoff_ms=int(rng.choice([0, 4000])),
     )
     plain = run(load)
-    expected = Plugin(load, int(load.capacity[0, 0])).walk()
+    expected = Plugin(load, int(load.nodes.capacity[0, 0])).walk()
     assert begins(load, dict(enumerate(plain.time_ms.tolist()))) == begins(load, expected)
     assert run(load, rows_placer).time_ms.tolist() == plain.time_ms.tolist()
 

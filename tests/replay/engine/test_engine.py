@@ -87,7 +87,7 @@ def test_capacity_and_containers_are_conserved(policy: str, load: Workload) -> N
 
     def check() -> None:
         nonlocal checked
-        now = load.times_ms[checked]
+        now = load.use.times_ms[checked]
         running = engine.state.running
         engine.state.check_conservation()
         assert int(engine.state.cluster.containers.sum()) == int(running.sum())
@@ -97,10 +97,10 @@ def test_capacity_and_containers_are_conserved(policy: str, load: Workload) -> N
             *engine._pending,
         }
         if engine.state.policy.filtered:
-            assert (engine.state.cluster.requested <= load.capacity).all()
+            assert (engine.state.cluster.requested <= load.nodes.capacity).all()
         assert (engine.state.placed_ms[running] <= now).all()
         checked += 1
 
     outcome = engine.run(check)
-    assert checked == len(load.times_ms)
+    assert checked == len(load.use.times_ms)
     assert ((outcome.node >= 0) == (outcome.time_ms >= 0)).all()

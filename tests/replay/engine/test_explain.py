@@ -26,7 +26,7 @@ def test_it_explains_what_the_replay_does(policy: str, container: str) -> None:
     placed = replay(LOAD, [parse_entrant(policy)], seed=0).placements
     (node,) = placed.filter(placed["container"] == container)["node"].to_list()
     assert found.chosen == found.nodes[0].node == node
-    assert len(found.nodes) == LOAD.nodes
+    assert len(found.nodes) == LOAD.nodes.count
     scored = [one.score for one in found.nodes if one.score is not None]
     assert scored == sorted(scored, reverse=True)
 

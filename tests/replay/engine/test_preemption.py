@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.budgets import Budgets
@@ -33,7 +31,7 @@ running = some.lists(
 
 def urgent(rows: list[Row], priority: list[int], nodes: int = 3) -> Workload:
     load = workload([(SIZE, SIZE)] * nodes, rows)
-    return dataclasses.replace(load, priority=np.array(priority), preemption=True)
+    return changed(load, rules={"priority": np.array(priority), "preemption": True})
 
 
 #: Who is under which of two budgets, and how many of each must run.
@@ -112,13 +110,13 @@ def test_who_goes_is_who_kube_scheduler_would_evict(
     under = under[: len(found)]
     rows: list[Row] = [(at, 9000, cpu, 0) for at, (cpu, _, _) in enumerate(found)]
     load = urgent([*rows, (100, 9000, size, 0)], [row[1] for row in found] + [priority])
-    load = dataclasses.replace(load, budgets=budgeted([*under, ()], least))
+    load = changed(load, rules={"budgets": budgeted([*under, ()], least)})
     state = ReplayState(load, parse_policy("first_fit"))
     for at, (_, _, node) in enumerate(found):
         state.start(at, node, at)
-    assert load.priority is not None
+    assert load.rules.priority is not None
     before = state.cluster.requested.copy()
-    got = Preemption(state, load.priority).victims(len(found), 100)
+    got = Preemption(state, load.rules.priority).victims(len(found), 100)
     there = [(at, cpu, rank, node) for at, (cpu, rank, node) in enumerate(found)]
     wanted = slowly(there, size, priority, under, least)
     assert (None if got is None else (got[0], got[1].tolist(), got[2])) == wanted
@@ -150,9 +148,9 @@ def test_at_the_end_nobody_waits_who_could_evict(
     load = urgent(rows, [row[3] for row in found])
     engine = Engine(load, parse_policy(policy), np.random.default_rng(1), placer=rows_placer)
     outcome = engine.run()
-    assert load.priority is not None
-    waits = ~engine.state.running & (load.departure_ms >= 4000)
-    again = Preemption(engine.state, load.priority)
+    assert load.rules.priority is not None
+    waits = ~engine.state.running & (load.containers.departure_ms >= 4000)
+    again = Preemption(engine.state, load.rules.priority)
     assert not any(again.victims(at, 4000) for at in np.flatnonzero(waits).tolist())
     assert outcome.node.tolist() == run(load, policy).node.tolist()
 
@@ -161,7 +159,7 @@ def test_groups_hold_when_somebody_is_evicted() -> None:
     """c2 may not join c0, and n1 is full of higher priority: so it takes the place of c0."""
     load = urgent([(0, 9000, 1, 0), (1, 9000, 6, 0), (1500, 9000, 1, 0)], [0, 9, 5], nodes=2)
     rule = apart(by="node", group=np.array([0, -1, 0]), domain=np.arange(2), most=np.array([1]))
-    load = dataclasses.replace(load, constraints=Constraints(parts=(rule,)))
+    load = changed(load, rules={"constraints": Constraints(parts=(rule,))})
     outcome = run(load)
     assert outcome.taken_off.preempted.tolist() == [0]
     assert outcome.node[2] == 0
@@ -187,19 +185,21 @@ def test_it_needs_priorities() -> None:
         under(load, {"preemption": "yes"}, rng)
     several = urgent([(0, 9, 1, 1)] * 2, [0, 1])
     assert under(
-        dataclasses.replace(several, preemption=None), {"preemption": "lower"}, rng
-    ).preemption
+        changed(several, rules={"preemption": None}),
+        {"preemption": "lower"},
+        rng,
+    ).rules.preemption
 
 
 def test_another_node_is_taken_where_a_budget_allows_no_eviction() -> None:
     # both nodes are full; n0 would lose the lower priority, but against its budget
     rows: list[Row] = [(0, 9000, 6, 0), (1, 9000, 6, 0), (1500, 9000, 6, 0)]
     load = urgent(rows, [1, 2, 9], nodes=2)
-    load = dataclasses.replace(load, evicts_nobody=np.array([False, True, False]))
+    load = changed(load, rules={"evicts_nobody": np.array([False, True, False])})
     assert run(load).taken_off.preempted.tolist() == [0]
-    held = dataclasses.replace(load, budgets=budgeted([(0,), (), ()], (1, 0)))
+    held = changed(load, rules={"budgets": budgeted([(0,), (), ()], (1, 0))})
     assert run(held).taken_off.preempted.tolist() == [1]
     # where both are, the eviction goes against one, as kube-scheduler's does, and is counted
-    both = dataclasses.replace(load, budgets=budgeted([(0,), (1,), ()], (1, 1)))
+    both = changed(load, rules={"budgets": budgeted([(0,), (1,), ()], (1, 1))})
     outcome = run(both)
     assert (outcome.taken_off.preempted.tolist(), outcome.taken_off.against_budget) == ([0], 1)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from constraint_support import broken, constrained
 from hypothesis import example, given
 from hypothesis import strategies as some
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
@@ -66,13 +64,13 @@ def test_the_engine_queues_as_a_slow_reading_of_the_rules(
     found: list[tuple[int, int, int, int]], seed: int
 ) -> None:
     """First fit in plain Python: who is pinned, who goes first, who goes with whom."""
-    load = dataclasses.replace(
-        constrained(made(found), np.random.default_rng(seed)), constraints=None
+    load = changed(
+        constrained(made(found), np.random.default_rng(seed)), rules={"constraints": None}
     )
     outcome = run(load)
     placed = Slow(load).run()
     pairs = zip(outcome.node.tolist(), outcome.time_ms.tolist(), strict=True)
-    assert list(pairs) == [placed.get(i, (-1, -1)) for i in range(load.containers)]
+    assert list(pairs) == [placed.get(i, (-1, -1)) for i in range(load.containers.count)]
 
 
 @given(
@@ -92,41 +90,46 @@ def test_members_that_leave_while_they_wait_leave_room_for_their_gang(
     found.sort(key=lambda row: row[1])
     given_rows: list[Row] = [(100 * at, 100 * (at + life), cpu, 1) for _, at, life, cpu in found]
     gang = np.array([of for of, *_ in found])
-    load = dataclasses.replace(
-        workload([(room, 90)], given_rows, steps=2), gang=gang, gang_minimum=np.array(stated)[gang]
+    load = changed(
+        workload([(room, 90)], given_rows, steps=2),
+        rules={"gang": gang, "gang_minimum": np.array(stated)[gang]},
     )
     outcome = Engine(load, parse_policy("first_fit"), np.random.default_rng(1), placer=placer).run()
     placed = Slow(load).run()
     pairs = zip(outcome.node.tolist(), outcome.time_ms.tolist(), strict=True)
-    assert list(pairs) == [placed.get(i, (-1, -1)) for i in range(load.containers)]
+    assert list(pairs) == [placed.get(i, (-1, -1)) for i in range(load.containers.count)]
 
 
 class Slow:
     """First fit event by event, with nothing kept but who is where."""
 
     def __init__(self, load: Workload) -> None:
-        nothing = [-1] * load.containers
-        self.load, self.everyone = load, range(load.containers)
-        self.gang = nothing if load.gang is None else [int(of) for of in load.gang]
-        self.pinned = nothing if load.pinned is None else [int(at) for at in load.pinned]
-        self.rank = nothing if load.priority is None else [int(of) for of in load.priority]
+        nothing = [-1] * load.containers.count
+        self.load, self.everyone = load, range(load.containers.count)
+        self.gang = nothing if load.rules.gang is None else [int(of) for of in load.rules.gang]
+        self.pinned = (
+            nothing if load.rules.pinned is None else [int(at) for at in load.rules.pinned]
+        )
+        self.rank = (
+            nothing if load.rules.priority is None else [int(of) for of in load.rules.priority]
+        )
         self.where: dict[int, int] = {}
         self.placed: dict[int, tuple[int, int]] = {}
         self.waiting: list[int] = []
 
     def run(self) -> dict[int, tuple[int, int]]:
-        arrival, departure = self.load.arrival_ms, self.load.departure_ms
+        arrival, departure = self.load.containers.arrival_ms, self.load.containers.departure_ms
         for now in sorted({*arrival.tolist(), *departure.tolist()}):
             gone = [i for i in self.everyone if departure[i] == now]
             fewer = [i for i in gone if i in self.waiting and self.minimum(i) == 0]
             freed = [i for i in gone if self.where.pop(i, None) is not None] + fewer
             self.waiting = [i for i in self.waiting if i not in gone]
             new = [i for i in self.everyone if arrival[i] == now]
-            daemon = self.load.daemon
+            daemon = self.load.rules.daemon
             if np.ptp(self.rank):
                 new.sort(key=lambda i: (daemon is None or not daemon[i], self.urgency(i)))
             if freed:
-                if self.load.gang is None:  # one queue: who waits, and who arrives
+                if self.load.rules.gang is None:  # one queue: who waits, and who arrives
                     self.waiting += sorted(new) if self.waiting else []
                     new = [] if self.waiting else new
                 self.retry(now)
@@ -150,7 +153,9 @@ class Slow:
 
     def arrive(self, new: list[int], now: int) -> None:
         for group in self.pieces(new):
-            at_once = len({int(self.load.arrival_ms[i]) for i in self.members(group[0])}) == 1
+            at_once = (
+                len({int(self.load.containers.arrival_ms[i]) for i in self.members(group[0])}) == 1
+            )
             earlier = [i for i in self.waiting if self.gang[i] == self.gang[group[0]] >= 0]
             self.attempt(group if at_once else [*earlier, *group], now)
             self.waiting = [i for i in [*self.waiting, *group] if i not in self.where]
@@ -172,14 +177,19 @@ class Slow:
 
     def together(self, index: int) -> int:
         """How many of its gang are there as it arrives."""
-        at, load = self.load.arrival_ms[index], self.load
-        return sum(load.arrival_ms[i] <= at < load.departure_ms[i] for i in self.members(index))
+        at, load = self.load.containers.arrival_ms[index], self.load
+        return sum(
+            load.containers.arrival_ms[i] <= at < load.containers.departure_ms[i]
+            for i in self.members(index)
+        )
 
     def minimum(self, index: int) -> int | None:
         """What the gang states, 0 for nothing; None for who is in no gang."""
         if self.gang[index] < 0:
             return None
-        return 0 if self.load.gang_minimum is None else int(self.load.gang_minimum[index])
+        return (
+            0 if self.load.rules.gang_minimum is None else int(self.load.rules.gang_minimum[index])
+        )
 
     def attempt(self, group: list[int], now: int) -> None:
         for index in group:
@@ -187,7 +197,7 @@ class Slow:
         if self.gang[group[0]] < 0:
             return
         members = self.members(group[0])
-        left = sum(i in self.placed or self.load.departure_ms[i] > now for i in members)
+        left = sum(i in self.placed or self.load.containers.departure_ms[i] > now for i in members)
         needed = self.minimum(group[0]) or min(left, max(self.together(i) for i in members))
         if sum(i in self.placed for i in members) < needed:
             for index in group:
@@ -195,10 +205,10 @@ class Slow:
                     del self.where[index], self.placed[index]
 
     def place(self, index: int, now: int) -> None:
-        pin, asked = self.pinned[index], self.load.request[index]
-        for node in [pin] if pin >= 0 else range(self.load.nodes):
-            used = [self.load.request[i] for i, n in self.where.items() if n == node]
-            left = self.load.capacity[node] - sum(used)
+        pin, asked = self.pinned[index], self.load.containers.request[index]
+        for node in [pin] if pin >= 0 else range(self.load.nodes.count):
+            used = [self.load.containers.request[i] for i, n in self.where.items() if n == node]
+            left = self.load.nodes.capacity[node] - sum(used)
             if pin >= 0 or ((asked <= left) | (asked == 0)).all():
                 self.where[index], self.placed[index] = node, (node, now)
                 return
@@ -208,32 +218,34 @@ class Slow:
 def test_nothing_that_is_placed_breaks_a_constraint(
     found: list[tuple[int, int, int, int]], seed: int, policy: str
 ) -> None:
-    load = dataclasses.replace(constrained(made(found), np.random.default_rng(seed)), pinned=None)
+    load = changed(constrained(made(found), np.random.default_rng(seed)), rules={"pinned": None})
     outcome = run(load, policy)
     for now in sorted(set(outcome.time_ms.tolist()) - {-1}):
-        there = (outcome.node >= 0) & (outcome.time_ms <= now) & (now < load.departure_ms)
-        for part in load.constraints.parts if load.constraints else ():
+        there = (
+            (outcome.node >= 0) & (outcome.time_ms <= now) & (now < load.containers.departure_ms)
+        )
+        for part in load.rules.constraints.parts if load.rules.constraints else ():
             assert not broken(part, outcome.node, np.flatnonzero(there).tolist())
 
 
 def test_a_pinned_container_goes_to_its_node_even_when_that_is_full() -> None:
     load = workload([(10, 10)] * 2, [(0, 2000, 8, 1), (1, 9000, 8, 1), (2, 9000, 3, 1),
                                      (3, 9000, 8, 1)])  # fmt: skip
-    load = dataclasses.replace(load, pinned=np.array([0, 0, -1, -1]))
+    load = changed(load, rules={"pinned": np.array([0, 0, -1, -1])})
     outcome = run(load)
     assert outcome.node.tolist() == [0, 0, 1, -1]
     assert len(outcome.latencies_s) == 3  # c2, and c3 twice
     assert pinned_over_capacity(load) == 1
     with pytest.raises(TracekitError, match="'c1'"):
         explain(load, parse_entrant("first_fit"), "c1")
-    free, first = (dataclasses.replace(load, pinned=pins) for pins in (None, PINNED_FIRST))
+    free, first = (changed(load, rules={"pinned": pins}) for pins in (None, PINNED_FIRST))
     assert pinned_over_capacity(free) == 0
     assert [requests_respected(one) for one in (load, free, first)] == [False, True, True]
     # no bound is of a placement that asks for more than a node has
     rows = [replay(one, [parse_entrant("first_fit")], seed=0).summary for one in (load, free)]
     known = [one.filter(policy="bound")["nodes_used_mean"].item() is not None for one in rows]
     assert known == [False, True]
-    assert not requests_respected(dataclasses.replace(load, pinned=PINNED_FIRST[::-1]))
+    assert not requests_respected(changed(load, rules={"pinned": PINNED_FIRST[::-1]}))
 
 
 class Evictor(RebalancePolicy):
@@ -248,7 +260,7 @@ class Evictor(RebalancePolicy):
 
 def test_a_daemon_stays_and_who_is_only_pinned_moves() -> None:
     load = workload([(10, 10)] * 2, [(0, 9000, 4, 1), (0, 9000, 4, 1)])
-    load = dataclasses.replace(load, pinned=np.array([1, 1]), daemon=np.array([True, False]))
+    load = changed(load, rules={"pinned": np.array([1, 1]), "daemon": np.array([True, False])})
     engine = Engine(load, parse_policy("first_fit"), np.random.default_rng(0),
                     rebalance=Evictor(interval_ms=1000))  # fmt: skip
     assert engine.run().node.tolist() == [1, 0]
@@ -258,11 +270,13 @@ def test_a_rebalancer_knows_daemons_and_takes_the_lowest_priority_first() -> Non
     """n0 is the only one underused; of its three containers the daemon stays."""
     rows_: list[Row] = [(0, 9000, 2, 1), (0, 9000, 2, 1), (0, 9000, 2, 1), (0, 9000, 60, 1)]
     load = workload([(100, 10)] * 2, rows_)
-    load = dataclasses.replace(
+    load = changed(
         load,
-        pinned=np.array([0, 0, 0, 1]),
-        daemon=np.array([True, False, False, False]),
-        priority=np.array([0, 5, 1, 0]),
+        rules={
+            "pinned": np.array([0, 0, 0, 1]),
+            "daemon": np.array([True, False, False, False]),
+            "priority": np.array([0, 5, 1, 0]),
+        },
     )
     engine = Engine(load, parse_policy("first_fit"), np.random.default_rng(0))
     engine._arrive(np.arange(4))
@@ -273,7 +287,7 @@ def test_a_rebalancer_knows_daemons_and_takes_the_lowest_priority_first() -> Non
 
 def test_levelling_moves_another_than_the_daemon() -> None:
     load = workload([(100, 10)] * 2, [(0, 9000, 42, 1), (0, 9000, 40, 1)])
-    load = dataclasses.replace(load, pinned=np.array([0, 0]), daemon=np.array([True, False]))
+    load = changed(load, rules={"pinned": np.array([0, 0]), "daemon": np.array([True, False])})
     level = LoadSpread(interval_ms=1000, margin_fraction=0.0, samples=1)
     policy, rng = parse_policy("least_allocated"), np.random.default_rng(0)
     engine = Engine(load, policy, rng, rebalance=level)
@@ -293,16 +307,18 @@ def test_production_started_whom_it_started_whatever_the_gang(
         [(10, 10)] * 2,
         [(60, 1800, 4, 1, 0), (60, 9000, 4, 1, 1), (1860, 9000, 4, 1, 0), (1900, 9000, 4, 1, 0)],
     )
-    load = dataclasses.replace(
+    load = changed(
         load,
-        gang=np.array([0, 0, 0, -1]),
-        gang_minimum=None if minimum is None else np.full(4, minimum),
-        pinned=np.array([0, 1, -1, -1]) if start == "observed" else None,
-        gang_wait_ms=100,
+        rules={
+            "gang": np.array([0, 0, 0, -1]),
+            "gang_minimum": None if minimum is None else np.full(4, minimum),
+            "pinned": np.array([0, 1, -1, -1]) if start == "observed" else None,
+            "gang_wait_ms": 100,
+        },
     )
     outcome = Engine(load, parse_policy("observed"), np.random.default_rng(0), placer=placer).run()
-    assert outcome.node.tolist() == load.recorded_node.tolist()
-    assert outcome.time_ms.tolist() == load.arrival_ms.tolist()
+    assert outcome.node.tolist() == load.containers.recorded_node.tolist()
+    assert outcome.time_ms.tolist() == load.containers.arrival_ms.tolist()
     assert outcome.steps["pending"].sum() == 0
 
 
@@ -311,7 +327,7 @@ def test_production_runs_the_same_with_and_without_gangs(
     found: list[tuple[int, int, int, int]], seed: int
 ) -> None:
     load = constrained(made(found), np.random.default_rng(seed))
-    free = dataclasses.replace(load, gang=None, gang_minimum=None)
+    free = changed(load, rules={"gang": None, "gang_minimum": None})
     held, without = run(load, "observed"), run(free, "observed")
     assert held.time_ms.tolist() == without.time_ms.tolist()
     assert held.steps.equals(without.steps)
@@ -323,7 +339,7 @@ def test_the_constraint_that_closed_a_node_is_named() -> None:
         Allowed(label="taints", of=np.array([-1, 0]), mask=np.array([[True, False, True]])),
         apart(by="node", group=np.array([0, 0]), domain=np.arange(3), most=np.array([1])),
     )
-    load = dataclasses.replace(load, constraints=Constraints(parts=parts))
+    load = changed(load, rules={"constraints": Constraints(parts=parts)})
     found = explain(load, parse_entrant("first_fit"), "c1")
     assert found.chosen == "n2"
     assert {one.node: one.removed for one in found.nodes} == {
@@ -334,8 +350,8 @@ def test_the_constraint_that_closed_a_node_is_named() -> None:
 def test_a_run_says_how_many_were_constrained_and_pinned() -> None:
     load = workload([(10, 10)] * 2, [(0, 9000, 8, 1)] * 3)
     rule = apart(by="zone", group=np.array([0, -1, 0]), domain=np.arange(2), most=np.array([1]))
-    load = dataclasses.replace(
-        load, constraints=Constraints(parts=(rule,)), pinned=np.array([1, 1, -1])
+    load = changed(
+        load, rules={"constraints": Constraints(parts=(rule,)), "pinned": np.array([1, 1, -1])}
     )
     facts = manifest_of(replay(load, [parse_entrant("first_fit")], seed=0))["workload"]["facts"]
     assert facts == {
@@ -347,4 +363,4 @@ def test_a_run_says_how_many_were_constrained_and_pinned() -> None:
 def test_a_pin_to_no_node_and_pins_of_others(pinned: list[int]) -> None:
     load = workload([(10, 10)] * 2, [(0, 9000, 4, 1)] * 2)
     with pytest.raises(TracekitError, match="pinned"):
-        dataclasses.replace(load, pinned=np.array(pinned))
+        changed(load, rules={"pinned": np.array(pinned)})

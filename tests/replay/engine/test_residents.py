@@ -50,7 +50,7 @@ def test_rows_are_those_of_the_containers_and_stay_so(looks: list[set[int]], gro
         at = np.array(sorted(running), dtype=np.int64)
         shown.append((at, *rows.show(at)))
     for at, request, limit, service in shown:
-        assert np.array_equal(request, LOAD.request[at])
-        assert np.array_equal(limit, LOAD.limit[at])
-        assert service[:] == tuple(LOAD.services[index] for index in at)
+        assert np.array_equal(request, LOAD.containers.request[at])
+        assert np.array_equal(limit, LOAD.containers.limit[at])
+        assert service[:] == tuple(LOAD.containers.services[index] for index in at)
         assert not request.flags.writeable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from functools import partial
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import STEP_MS, Row, workload
+from replay_support import STEP_MS, Row, changed, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
@@ -35,18 +34,18 @@ def workloads(draw: some.DrawFn) -> Workload:
     rows: list[Row] = [(0, 10**9, 3 * at, at, 0) for at in range(containers)]
     sizes = [(int(cpu), 7) for cpu in rng.integers(1, 50, nodes)]
     load = workload(sizes, rows, steps=STEPS)
-    usage = rng.uniform(0, 20, load.usage.shape).astype(np.float32)
+    usage = rng.uniform(0, 20, load.use.values.shape).astype(np.float32)
     usage.flags.writeable = False
     background = rng.uniform(0, 9, (2, STEPS, nodes)).astype(np.float32)
     column = rng.permutation(containers) if draw(some.booleans()) else None
-    return dataclasses.replace(load, usage=usage, background=background, usage_column=column)
+    return changed(load, use={"values": usage, "background": background, "column": column})
 
 
 def by_loop(load: Workload, running: np.ndarray, node: np.ndarray, step: int) -> np.ndarray:
-    used = np.zeros((load.nodes, 2))
+    used = np.zeros((load.nodes.count, 2))
     for at in np.flatnonzero(running):
-        used[node[at]] += load.use_at(step)[:, at]
-    return load.background[:, step].T + used
+        used[node[at]] += load.use.at(step)[:, at]
+    return load.use.background[:, step].T + used
 
 
 @pytest.mark.parametrize("make", SAMPLERS)
@@ -57,16 +56,18 @@ def test_samplers_do_as_a_loop_does(
 ) -> None:
     rng = np.random.default_rng(seed)
     sampler, expected, step = make(load), [], 0
-    capacity = load.capacity[:, :2].astype(np.float64)
+    capacity = load.nodes.capacity[:, :2].astype(np.float64)
     for stretch in stretches:
-        running = rng.uniform(size=load.containers) < 0.7
-        node = rng.integers(0, load.nodes, load.containers)
+        running = rng.uniform(size=load.containers.count) < 0.7
+        node = rng.integers(0, load.nodes.count, load.containers.count)
         parts = list(sampler.sample(running, node, range(step, step + stretch)))
         counted = sampler.count(running, node)
-        requested = np.zeros_like(load.request[:1].repeat(load.nodes, axis=0))
-        np.add.at(requested, node[running], load.request[running])
+        requested = np.zeros_like(load.containers.request[:1].repeat(load.nodes.count, axis=0))
+        np.add.at(requested, node[running], load.containers.request[running])
         assert np.array_equal(counted.requested, requested)
-        assert np.array_equal(counted.containers, np.bincount(node[running], minlength=load.nodes))
+        assert np.array_equal(
+            counted.containers, np.bincount(node[running], minlength=load.nodes.count)
+        )
         for fractions in np.concatenate(parts):
             used = by_loop(load, running, node, step)
             assert np.array_equal(fractions, used / capacity)

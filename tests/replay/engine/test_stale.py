@@ -52,29 +52,32 @@ class Plain:
 
     def __init__(self, load: Workload, schedulers: Schedulers) -> None:
         self.load, self.schedulers, self.conflicts = load, schedulers, 0
-        self.node, self.placed = [-1] * load.containers, [-1] * load.containers
+        self.node, self.placed = [-1] * load.containers.count, [-1] * load.containers.count
         self.of_ms = [-(10**9)] * schedulers.number
         self.seen: list[list[int]] = [[] for _ in self.of_ms]
-        arrival, departure = load.arrival_ms.tolist(), load.departure_ms.tolist()
+        arrival, departure = (
+            load.containers.arrival_ms.tolist(),
+            load.containers.departure_ms.tolist(),
+        )
         self.departure = departure
         waiting: list[int] = []
-        end = int(load.times_ms[-1]) + load.step_ms - 1
+        end = int(load.use.times_ms[-1]) + load.use.step_ms - 1
         for now in sorted({*arrival, *departure}):
             if now > end:
                 break
-            left = [at for at in range(load.containers) if departure[at] == now]
+            left = [at for at in range(load.containers.count) if departure[at] == now]
             waiting = [at for at in waiting if at not in left]
             if any(self.node[at] >= 0 for at in left):
                 waiting = self.again(waiting, now)
-            new = [at for at in range(load.containers) if arrival[at] == now]
+            new = [at for at in range(load.containers.count) if arrival[at] == now]
             waiting += [at for at in new if not self.place(at, now)]
 
     def again(self, waiting: list[int], now: int) -> list[int]:
         """Who still waits: a size that found no node is not tried twice, as in every replay."""
         left: list[int] = []
         for index in waiting:
-            sizes = [tuple(self.load.request[at]) for at in left]
-            if tuple(self.load.request[index]) in sizes or not self.place(index, now):
+            sizes = [tuple(self.load.containers.request[at]) for at in left]
+            if tuple(self.load.containers.request[index]) in sizes or not self.place(index, now):
                 left.append(index)
         return left
 
@@ -110,12 +113,16 @@ class Plain:
 
     def fits(self, index: int, node: int, there: list[int]) -> bool:
         asked = [
-            self.load.request[at] for at in [index, *there] if at == index or self.node[at] == node
+            self.load.containers.request[at]
+            for at in [index, *there]
+            if at == index or self.node[at] == node
         ]
-        return bool((np.sum(asked, axis=0) <= self.load.capacity[node]).all())
+        return bool((np.sum(asked, axis=0) <= self.load.nodes.capacity[node]).all())
 
     def first(self, index: int, there: list[int]) -> int | None:
-        return next((at for at in range(self.load.nodes) if self.fits(index, at, there)), None)
+        return next(
+            (at for at in range(self.load.nodes.count) if self.fits(index, at, there)), None
+        )
 
 
 @settings(max_examples=60)

@@ -4,7 +4,6 @@ from unittest import mock
 
 import pytest
 
-from tracekit.cluster.workload import Workload
 from tracekit.replay.engine.placer import MakePlacer
 from tracekit.replay.fast.choose import (
     fast_placer,
@@ -30,5 +29,5 @@ from tracekit.replay.fast.choose import (
 def test_replays_are_compiled_where_that_pays(
     containers: int, nodes: int, replays: int, placer: MakePlacer
 ) -> None:
-    load = mock.create_autospec(Workload, instance=True, containers=containers, nodes=nodes)
+    load = mock.Mock(containers=mock.Mock(count=containers), nodes=mock.Mock(count=nodes))
     assert suited_placer(load, replays) is placer

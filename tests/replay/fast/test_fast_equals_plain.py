@@ -10,7 +10,7 @@ import pytest
 from constraint_support import constrained
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.base import registry
 from tracekit.base.errors import TracekitError
@@ -54,12 +54,12 @@ def workloads(draw: some.DrawFn) -> Workload:
     background = rng.uniform(0, 20, (2, STEPS, nodes)).astype(np.float32)
     load = workload([sizes[at % len(sizes)] for at in range(nodes)], rows, steps=STEPS,
                     background=background)  # fmt: skip
-    busy = rng.uniform(0, 1, load.usage.shape).astype(np.float32)
-    return dataclasses.replace(
+    busy = rng.uniform(0, 1, load.use.values.shape).astype(np.float32)
+    return changed(
         load,
-        usage=load.usage * busy,
-        limit=load.limit * rng.integers(0, 2, (len(rows), 1)),
-        reserved=rng.integers(0, 20, (nodes, 2)) if draw(some.booleans()) else None,
+        use={"values": load.use.values * busy},
+        containers={"limit": load.containers.limit * rng.integers(0, 2, (len(rows), 1))},
+        nodes={"reserved": rng.integers(0, 20, (nodes, 2)) if draw(some.booleans()) else None},
     )
 
 
@@ -100,17 +100,19 @@ def wide_workloads(draw: some.DrawFn) -> Workload:
     load = workload(capacity, rows, steps=STEPS, background=background.astype(np.float32))
     stated = rng.integers(0, 2, (len(rows), 1)) * rng.integers(1, 3)
     reserved = rng.integers(0, size // 4, (nodes, 2)) if draw(some.booleans()) else None
-    load = dataclasses.replace(load, limit=load.limit * stated, reserved=reserved)
+    load = changed(
+        load, containers={"limit": load.containers.limit * stated}, nodes={"reserved": reserved}
+    )
     if draw(some.booleans()):  # no workload may say so; a node's measurements may be missing
-        load.background[:, :, rng.random(nodes) < 0.3] = np.nan
-        load.background[0, :, rng.random(nodes) < 0.3] = np.nan
+        load.use.background[:, :, rng.random(nodes) < 0.3] = np.nan
+        load.use.background[0, :, rng.random(nodes) < 0.3] = np.nan
     return load
 
 
 def eager_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> CompiledPlacer:
     """Searches the index from the first container on."""
     load = state.workload
-    kernel = find_kernel(state.policy, load.resources, load.allocatable)
+    kernel = find_kernel(state.policy, load.resources, load.nodes.allocatable)
     assert kernel is not None
     assert kernel.bound is not None
     return CompiledPlacer(state, rng, clock, kernel, eager=True)
@@ -161,7 +163,7 @@ def test_a_node_that_the_policy_closed_stays_closed_while_most_others_change() -
 def test_searching_from_the_first_container_equals_plain(policy: str, load: Workload) -> None:
     tied = policy[:-1] + ",tie=first]" if policy.endswith("]") else policy + "[tie=first]"
     plain, fast = run(load, tied, PlainPlacer), run(load, tied, eager_placer)
-    cpu_is_kept = load.reserved is not None and bool(load.reserved[:, 0].any())
+    cpu_is_kept = load.nodes.reserved is not None and bool(load.nodes.reserved[:, 0].any())
     by_capacity = policy.startswith("target_load_packing")
     assert fast.way == ("scan" if by_capacity and cpu_is_kept else "search")
     assert fast.node.tolist() == plain.node.tolist()
@@ -172,14 +174,14 @@ def test_criteria_are_found_by_their_other_names() -> None:
     rng = np.random.default_rng(44)
     rows = [(900 * at, 9000, *rng.integers(1, 9, 2).tolist(), 0) for at in range(6)]
     load = workload([(30, 46), (36, 23), (58, 41)] * 2, rows, steps=STEPS)
-    asked = np.column_stack([load.request, rng.integers(0, 8, (6, 2))])
+    asked = np.column_stack([load.containers.request, rng.integers(0, 8, (6, 2))])
     wide = dataclasses.replace(
-        load,
+        changed(
+            load,
+            nodes={"capacity": np.column_stack([load.nodes.capacity, rng.integers(9, 50, (6, 2))])},
+            containers={"request": asked, "nonzero_request": asked, "limit": asked},
+        ),
         resources=(*load.resources, "disk", "disk_io"),
-        capacity=np.column_stack([load.capacity, rng.integers(9, 50, (6, 2))]),
-        request=asked,
-        nonzero_request=asked,
-        limit=asked,
     )
     check_same(wide, "cwt")
 
@@ -190,13 +192,15 @@ def test_node_tables_column_by_column_are_compiled_too(policy: str) -> None:
     rng = np.random.default_rng(5)
     rows = [(900 * (at // 12), 9000, *rng.integers(1, 400, 2).tolist(), 0) for at in range(60)]
     load = workload([(1000, 900), (800, 1000)] * 20, rows, steps=STEPS)
-    turned = dataclasses.replace(
+    turned = changed(
         load,
-        capacity=np.asfortranarray(load.capacity),
-        reserved=np.asfortranarray(rng.integers(0, 90, load.capacity.shape)),
-        background=np.asfortranarray(load.background),
+        nodes={
+            "capacity": np.asfortranarray(load.nodes.capacity),
+            "reserved": np.asfortranarray(rng.integers(0, 90, load.nodes.capacity.shape)),
+        },
+        use={"background": np.asfortranarray(load.use.background)},
     )
-    assert not turned.capacity.flags.c_contiguous
+    assert not turned.nodes.capacity.flags.c_contiguous
     compiled, by_rows = (run(turned, policy, made) for made in (fast_placer, rows_placer))
     assert compiled.node.tolist() == by_rows.node.tolist()
     assert compiled.steps.equals(by_rows.steps)
@@ -230,7 +234,7 @@ def test_a_weighted_profile_is_compiled_of_its_parts(
 def test_a_profile_whose_parts_hang_on_each_other_is_not_compiled() -> None:
     load = workload([(10, 10)] * 3, [(0, 10, 1, 1)], steps=STEPS)
     for text in ("1*cwt+1*least_allocated", "1*first_fit+2*least_allocated", "1*peaks"):
-        assert find_kernel(parse_policy(text), load.resources, load.allocatable) is None
+        assert find_kernel(parse_policy(text), load.resources, load.nodes.allocatable) is None
 
 
 OWN = """
@@ -311,9 +315,12 @@ def test_scoring_every_node_equals_plain(load: Workload, policy: str) -> None:
 def test_rules_on_sharing_close_the_same_nodes(
     load: Workload, policy: str, rules: list[tuple[int, int, int]]
 ) -> None:
-    service = np.array([int(name[1:]) for name in load.services])
-    limits = sharing(service, np.array(rules, np.int64), load.nodes)
-    check_same(dataclasses.replace(load, constraints=Constraints(parts=(limits,))), policy)
+    service = np.array([int(name[1:]) for name in load.containers.services])
+    limits = sharing(service, np.array(rules, np.int64), load.nodes.count)
+    check_same(
+        changed(load, rules={"constraints": Constraints(parts=(limits,))}),
+        policy,
+    )
 
 
 #: Ways to move containers, none among them.
@@ -340,10 +347,13 @@ def test_stretches_of_one_selector_are_placed_as_one_by_one(
 ) -> None:
     """Neighbours of one class are placed in one go, unless a group may close nodes between them."""
     rng = np.random.default_rng(seed)
-    classes = np.sort(rng.integers(-1, 2, load.containers))
-    taints = rng.random((2, load.nodes)) < 0.6
-    group = np.where(rng.random(load.containers) < 0.2, 0, -1)
-    rule = apart(by="node", group=group, domain=np.arange(load.nodes), most=np.array([1]))
+    classes = np.sort(rng.integers(-1, 2, load.containers.count))
+    taints = rng.random((2, load.nodes.count)) < 0.6
+    group = np.where(rng.random(load.containers.count) < 0.2, 0, -1)
+    rule = apart(by="node", group=group, domain=np.arange(load.nodes.count), most=np.array([1]))
     selector = Allowed(label="selector", of=classes, mask=taints)
     given_parts = (selector, rule) if rng.random() < 0.5 else (selector,)
-    check_same(dataclasses.replace(load, constraints=Constraints(parts=given_parts)), policy)
+    check_same(
+        changed(load, rules={"constraints": Constraints(parts=given_parts)}),
+        policy,
+    )

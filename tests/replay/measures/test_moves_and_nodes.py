@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any, ClassVar
 
@@ -11,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import STEP_MS, workload
+from replay_support import STEP_MS, changed, workload
 
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
@@ -43,7 +42,7 @@ def replayed(
 ) -> pl.DataFrame:
     """Steps of three containers on two nodes, that are filled after so many steps."""
     load = workload([(100, 100)] * 2, [(0, 10**9, 1, 1)] * 3, steps=6)
-    load = dataclasses.replace(load, settled_ms=settled * STEP_MS)
+    load = changed(load, use={"settled_ms": settled * STEP_MS})
     Listed.calls = calls
     rebalancer = Listed(interval_ms=STEP_MS)
     rng = np.random.default_rng(0)
@@ -79,7 +78,7 @@ def test_moves_while_the_cluster_fills_count(
 
 def test_nodes_that_are_emptied_later_are_told() -> None:
     load = workload([(100, 100), (2, 2)], [(0, 10**9, 1, 1)] * 3, steps=6)
-    load = dataclasses.replace(load, pinned=np.array([0, 1, 1]))
+    load = changed(load, rules={"pinned": np.array([0, 1, 1])})
     Listed.calls = [[], [1, 2], [], [], []]
     rng = np.random.default_rng(0)
     engine = Engine(load, parse_policy("first_fit"), rng, rebalance=Listed(interval_ms=STEP_MS))
@@ -96,7 +95,7 @@ def test_the_percentile_over_time_is_the_nearest_rank(
 ) -> None:
     rng = np.random.default_rng(seed)
     load = workload([(1, 1)] * nodes, [(0, 9000, 1, 1)], steps=steps)
-    load = dataclasses.replace(load, settled_ms=settled * STEP_MS)
+    load = changed(load, use={"settled_ms": settled * STEP_MS})
     use = rng.integers(0, 50, (2, steps, nodes)).astype(np.float64)
     collected, first = UseOverTime(load), 0
     while first < steps:
@@ -118,7 +117,7 @@ def test_a_replay_is_judged_at_the_ceiling_that_is_set() -> None:
     rng = np.random.default_rng(0)
     set_ = {"ceiling_cpu_fraction": "0.4", "ceiling_memory_fraction": "0.95"}
     lower = under(load, {"ceiling_cpu_fraction": "0.4"}, rng)
-    assert lower.assumptions["ceiling_memory_fraction"] == 0.9
+    assert lower.provenance.assumptions["ceiling_memory_fraction"] == 0.9
     for one, above in ((load, 4), (lower, 4), (under(load, set_, rng), 4)):
         row = replay_one(one, parse_entrant("best_fit"), 0).row
         assert row["above_ceiling_node_steps"] == above

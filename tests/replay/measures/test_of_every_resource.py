@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
@@ -37,27 +36,31 @@ def plain_step(
 ) -> dict[str, float | None]:
     """The columns of steps.parquet that tell of use and requests; None for what is not defined."""
     here = [
-        [c for c in range(load.containers) if running[c] and node[c] == n]
-        for n in range(load.nodes)
+        [c for c in range(load.containers.count) if running[c] and node[c] == n]
+        for n in range(load.nodes.count)
     ]
     found: dict[str, float | None] = {}
     for column, resource in enumerate(load.resources):
-        nodes = [n for n in range(load.nodes) if 0 < load.capacity[n, column] < UNLIMITED]
-        asked = any(load.request[c, column] for c in range(load.containers))
-        if not nodes or (column > 1 and not asked and column not in load.further_used):
+        nodes = [
+            n for n in range(load.nodes.count) if 0 < load.nodes.capacity[n, column] < UNLIMITED
+        ]
+        asked = any(load.containers.request[c, column] for c in range(load.containers.count))
+        if not nodes or (column > 1 and not asked and column not in load.use.further_resources):
             continue
         found |= _of_resource(load, here, step, column, NAMES[resource], nodes)
     shares = _shares(load, here, step)
     if any(len(one) > 2 for one in shares):
         off = [[share - _mean(one) for share in one] for one in shares]
         found["imbalance_of_all"] = _mean([math.hypot(*one) for one in off])
-    found["above_ceiling_nodes"] = sum(_above(load, here, n, step) for n in range(load.nodes))
-    full = [n for n in range(load.nodes) if _is_full(load, here, n)]
+    found["above_ceiling_nodes"] = sum(_above(load, here, n, step) for n in range(load.nodes.count))
+    full = [n for n in range(load.nodes.count) if _is_full(load, here, n)]
     idle = [1 - _mean(_allocated(load, here, n)) for n in full]
     found["debris_full_fraction"] = _mean(idle) if idle else None
-    if load.price_per_hour is not None and not any(map(math.isnan, load.price_per_hour)):
-        used = [n for n in range(load.nodes) if any(not _daemon(load, c) for c in here[n])]
-        found["cost_per_hour"] = math.fsum(float(load.price_per_hour[n]) for n in used)
+    if load.nodes.price_per_hour is not None and not any(
+        map(math.isnan, load.nodes.price_per_hour)
+    ):
+        used = [n for n in range(load.nodes.count) if any(not _daemon(load, c) for c in here[n])]
+        found["cost_per_hour"] = math.fsum(float(load.nodes.price_per_hour[n]) for n in used)
     return found
 
 
@@ -65,10 +68,10 @@ def _shares(load: Workload, here: Sequence[Sequence[int]], step: int) -> list[li
     """Of each node the share in use of each measured resource that it has."""
     found: list[list[float]] = [[] for _ in here]
     for column in range(len(load.resources)):
-        asked = any(load.request[c, column] for c in range(load.containers))
-        for n in range(load.nodes):
-            size = int(load.capacity[n, column])
-            if column > 1 and not (asked or column in load.further_used):
+        asked = any(load.containers.request[c, column] for c in range(load.containers.count))
+        for n in range(load.nodes.count):
+            size = int(load.nodes.capacity[n, column])
+            if column > 1 and not (asked or column in load.use.further_resources):
                 continue
             if 0 < size < UNLIMITED:
                 found[n].append(_used(load, here, step, column, n) / size)
@@ -77,11 +80,11 @@ def _shares(load: Workload, here: Sequence[Sequence[int]], step: int) -> list[li
 
 def _used(load: Workload, here: Sequence[Sequence[int]], step: int, column: int, n: int) -> float:
     if column < 2:
-        own = math.fsum(float(load.use_at(step)[column, c]) for c in here[n])
-        return float(load.background[column, step, n]) + own
-    if column in load.further_used:
+        own = math.fsum(float(load.use.at(step)[column, c]) for c in here[n])
+        return float(load.use.background[column, step, n]) + own
+    if column in load.use.further_resources:
         return math.fsum(_further(load, c, column, step) for c in here[n])
-    return float(sum(int(load.request[c, column]) for c in here[n]))
+    return float(sum(int(load.containers.request[c, column]) for c in here[n]))
 
 
 def _of_resource(
@@ -92,8 +95,8 @@ def _of_resource(
     name: str,
     nodes: Sequence[int],
 ) -> dict[str, float | None]:
-    size = {n: float(load.capacity[n, column]) for n in nodes}
-    requested = {n: sum(int(load.request[c, column]) for c in here[n]) for n in nodes}
+    size = {n: float(load.nodes.capacity[n, column]) for n in nodes}
+    requested = {n: sum(int(load.containers.request[c, column]) for c in here[n]) for n in nodes}
     use = {n: _used(load, here, step, column, n) for n in nodes}
     shares = sorted(use[n] / size[n] for n in nodes)
     mean, whole = _mean(shares), math.fsum(size.values())
@@ -116,43 +119,45 @@ def _of_resource(
 
 def _above(load: Workload, here: Sequence[Sequence[int]], n: int, step: int) -> bool:
     """Whether a node uses more of its CPU or memory than the ceiling."""
-    most = (load.ceiling.cpu_fraction, load.ceiling.memory_fraction)
+    most = (load.rules.ceiling.cpu_fraction, load.rules.ceiling.memory_fraction)
     used = [
-        float(load.background[r, step, n])
-        + math.fsum(float(load.use_at(step)[r, c]) for c in here[n])
+        float(load.use.background[r, step, n])
+        + math.fsum(float(load.use.at(step)[r, c]) for c in here[n])
         for r in range(2)
     ]
-    return any(used[r] / float(load.capacity[n, r]) > most[r] for r in range(2))
+    return any(used[r] / float(load.nodes.capacity[n, r]) > most[r] for r in range(2))
 
 
 def _further(load: Workload, c: int, column: int, step: int) -> float:
     """Recorded use of a further resource, what is requested where none is."""
-    assert load.further_usage is not None
-    its = c if load.usage_column is None else int(load.usage_column[c])
-    use = float(load.further_usage[load.further_used.index(column), step, its])
-    return float(load.request[c, column]) if math.isnan(use) else use
+    assert load.use.further is not None
+    its = c if load.use.column is None else int(load.use.column[c])
+    use = float(load.use.further[load.use.further_resources.index(column), step, its])
+    return float(load.containers.request[c, column]) if math.isnan(use) else use
 
 
 def overloaded(load: Workload, running: Sequence[bool], node: Sequence[int], step: int) -> int:
     """Nodes that use more than they have of a resource whose use is recorded."""
     count = 0
-    for n in range(load.nodes):
-        here = [c for c in range(load.containers) if running[c] and node[c] == n]
+    for n in range(load.nodes.count):
+        here = [c for c in range(load.containers.count) if running[c] and node[c] == n]
         used = {
-            r: float(load.background[r, step, n])
-            + math.fsum(float(load.use_at(step)[r, c]) for c in here)
+            r: float(load.use.background[r, step, n])
+            + math.fsum(float(load.use.at(step)[r, c]) for c in here)
             for r in range(2)
         }
-        for r in load.further_used:
-            if 0 < load.capacity[n, r] < UNLIMITED:
+        for r in load.use.further_resources:
+            if 0 < load.nodes.capacity[n, r] < UNLIMITED:
                 used[r] = math.fsum(_further(load, c, r, step) for c in here)
-        count += any(amount > load.capacity[n, r] for r, amount in used.items())
+        count += any(amount > load.nodes.capacity[n, r] for r, amount in used.items())
     return count
 
 
 def _closed(load: Workload, here: Sequence[Sequence[int]], n: int, column: int) -> float:
     """Of the containers that ask for this and that the empty node takes, who do not fit now."""
-    would = [c for c in _typical(load) if load.request[c, column] and _fits(load, [], n, c)]
+    would = [
+        c for c in _typical(load) if load.containers.request[c, column] and _fits(load, [], n, c)
+    ]
     return _mean([not _fits(load, here[n], n, c) for c in would]) if would else 0.0
 
 
@@ -163,26 +168,32 @@ def _is_full(load: Workload, here: Sequence[Sequence[int]], n: int) -> bool:
 
 def _fits(load: Workload, there: Sequence[int], n: int, c: int) -> bool:
     return all(
-        asked == 0 or sum(int(load.request[o, r]) for o in there) + asked <= load.capacity[n, r]
-        for r, asked in enumerate(load.request[c].tolist())
+        asked == 0
+        or sum(int(load.containers.request[o, r]) for o in there) + asked
+        <= load.nodes.capacity[n, r]
+        for r, asked in enumerate(load.containers.request[c].tolist())
     )
 
 
 def _typical(load: Workload) -> list[int]:
-    return [c for c in range(load.containers) if not _daemon(load, c)]
+    return [c for c in range(load.containers.count) if not _daemon(load, c)]
 
 
 def _daemon(load: Workload, c: int) -> bool:
-    return load.daemon is not None and bool(load.daemon[c])
+    return load.rules.daemon is not None and bool(load.rules.daemon[c])
 
 
 def _allocated(load: Workload, here: Sequence[Sequence[int]], n: int) -> list[float]:
     """The share of each resource the node has, and somebody asks for, that is requested."""
     return [
-        min(sum(int(load.request[c, r]) for c in here[n]) / float(load.capacity[n, r]), 1.0)
+        min(
+            sum(int(load.containers.request[c, r]) for c in here[n])
+            / float(load.nodes.capacity[n, r]),
+            1.0,
+        )
         for r in range(len(load.resources))
-        if 0 < load.capacity[n, r] < UNLIMITED
-        and (r < 2 or load.request[:, r].any() or r in load.further_used)
+        if 0 < load.nodes.capacity[n, r] < UNLIMITED
+        and (r < 2 or load.containers.request[:, r].any() or r in load.use.further_resources)
     ]
 
 
@@ -215,20 +226,24 @@ def workloads(draw: some.DrawFn) -> Workload:
     further_used = tuple(draw(some.lists(some.integers(2, 4), max_size=3, unique=True)))
     further = rng.uniform(0, 9, (len(further_used), STEPS, containers)).astype(np.float32)
     further[rng.random(further.shape) < 0.2] = np.nan
-    return dataclasses.replace(
+    return changed(
         load,
+        nodes={
+            "capacity": capacity,
+            "price_per_hour": rng.choice([1.5, 4.0, np.nan], nodes)
+            if draw(some.booleans())
+            else None,
+        },
+        containers={"request": request, "nonzero_request": request, "limit": request},
+        use={
+            "values": usage,
+            "column": rng.permutation(containers) if draw(some.booleans()) else None,
+            "further_resources": further_used,
+            "further": further if further_used else None,
+            "background": rng.uniform(0, 9, (2, STEPS, nodes)).astype(np.float32),
+        },
+        rules={"daemon": rng.random(containers) < 0.2 if draw(some.booleans()) else None},
         resources=("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit", "gpu"),
-        capacity=capacity,
-        request=request,
-        nonzero_request=request,
-        limit=request,
-        usage=usage,
-        usage_column=rng.permutation(containers) if draw(some.booleans()) else None,
-        further_used=further_used,
-        further_usage=further if further_used else None,
-        background=rng.uniform(0, 9, (2, STEPS, nodes)).astype(np.float32),
-        daemon=rng.random(containers) < 0.2 if draw(some.booleans()) else None,
-        price_per_hour=rng.choice([1.5, 4.0, np.nan], nodes) if draw(some.booleans()) else None,
     )
 
 
@@ -243,8 +258,8 @@ def test_every_step_is_that_of_plain_loops(
     expected: list[dict[str, float | None]] = []
     over: list[int] = []
     for stretch in stretches:
-        running = rng.uniform(size=load.containers) < 0.7
-        node = rng.integers(0, load.nodes, load.containers)
+        running = rng.uniform(size=load.containers.count) < 0.7
+        node = rng.integers(0, load.nodes.count, load.containers.count)
         steps = range(len(expected), len(expected) + stretch)
         list(sampler.sample(running, node, steps))
         expected += [plain_step(load, running.tolist(), node.tolist(), step) for step in steps]
@@ -264,8 +279,8 @@ def test_both_samplers_give_the_same_bits(load: Workload) -> None:
     rng = np.random.default_rng(0)
     samplers = [make(load) for make in SAMPLERS]
     for steps in (range(2), range(2, STEPS)):
-        running = rng.uniform(size=load.containers) < 0.7
-        node = rng.integers(0, load.nodes, load.containers)
+        running = rng.uniform(size=load.containers.count) < 0.7
+        node = rng.integers(0, load.nodes.count, load.containers.count)
         counted = samplers[0].count(running, node).requested
         for sampler in samplers:
             list(sampler.sample(running, node, steps, counted))
@@ -340,13 +355,15 @@ def test_measures_are_found_by_their_names() -> None:
 
 
 def test_a_resource_that_nobody_asks_for_has_no_measures() -> None:
-    load = dataclasses.replace(
+    load = changed(
         workload([(1, 1)], [(0, 9000, 1, 1)]),
+        nodes={"capacity": np.array([[1, 1, 5, 5, 5]])},
+        containers={
+            "request": np.array([[1, 1, 1, 1, 0]]),
+            "nonzero_request": np.array([[1, 1, 1, 1, 0]]),
+            "limit": np.array([[1, 1, 1, 1, 0]]),
+        },
         resources=("cpu_milli", "memory_bytes", "net", "net_kbit", "nvidia.com/gpu"),
-        capacity=np.array([[1, 1, 5, 5, 5]]),
-        request=np.array([[1, 1, 1, 1, 0]]),
-        nonzero_request=np.array([[1, 1, 1, 1, 0]]),
-        limit=np.array([[1, 1, 1, 1, 0]]),
     )
     assert measured_names(load) == ("cpu", "memory", "network", "net_kbit")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.base.units import MS_PER_DAY, MS_PER_HOUR
 from tracekit.cluster.provenance import set_aside
@@ -24,19 +22,21 @@ def _load(days: int, per_week: float, *, start: float = 0.4) -> Workload:
     level += 0.003 * rng.normal(size=len(hours))
     plain = workload([(CAPACITY, CAPACITY)], [(0, days * MS_PER_DAY, 1, 1, 0)])
     usage = np.stack([level * CAPACITY, np.full(len(hours), 30.0)])[:, :, None]
-    return dataclasses.replace(
+    return changed(
         plain,
-        times_ms=hours * MS_PER_HOUR,
-        step_ms=MS_PER_HOUR,
-        usage=usage.astype(np.float32),
-        background=np.zeros((2, len(hours), 1), np.float32),
+        use={
+            "times_ms": hours * MS_PER_HOUR,
+            "step_ms": MS_PER_HOUR,
+            "values": usage.astype(np.float32),
+            "background": np.zeros((2, len(hours), 1), np.float32),
+        },
     )
 
 
 def test_the_mean_of_each_day_is_that_of_its_samples() -> None:
     load = _load(15, 0.02)
     plain = [
-        sum(float(load.usage[0, 24 * day + hour, 0]) for hour in range(24)) / 24 / CAPACITY
+        sum(float(load.use.values[0, 24 * day + hour, 0]) for hour in range(24)) / 24 / CAPACITY
         for day in range(15)
     ]
     assert day_means(load)[0] == pytest.approx(plain, rel=1e-5)
@@ -70,7 +70,7 @@ def test_growth_and_its_end() -> None:
 def test_why_growth_is_unknown_or_none(
     days: int, per_week: float, quantities: dict[str, str], because: str
 ) -> None:
-    load = dataclasses.replace(_load(days, per_week), quantities=quantities)
+    load = changed(_load(days, per_week), provenance={"quantities": quantities})
     assert next(growth_facts(load)).because == because
     # to the end of the last step, and it is the replay's time: samples may end before
     assert span_ms(load) == days * MS_PER_DAY

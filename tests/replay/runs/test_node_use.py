@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import polars as pl
-from replay_support import STEP_MS, workload
+from replay_support import STEP_MS, changed, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
@@ -30,22 +28,24 @@ def made() -> Workload:
 
 def test_every_node_is_as_full_as_its_containers_and_its_background() -> None:
     load = made()
-    node = np.arange(load.containers, dtype=np.int64) % load.nodes
+    node = np.arange(load.containers.count, dtype=np.int64) % load.nodes.count
     node[-1] = -1
-    placed = by_number(node, np.zeros(load.containers, dtype=np.int64))
+    placed = by_number(node, np.zeros(load.containers.count, dtype=np.int64))
     found = node_use(load, [("p", placed)])
-    steps = [at for at, time in enumerate(load.times_ms.tolist()) if time >= load.settled_ms]
-    for position, name in enumerate(load.node_ids):
+    steps = [
+        at for at, time in enumerate(load.use.times_ms.tolist()) if time >= load.use.settled_ms
+    ]
+    for position, name in enumerate(load.nodes.ids):
         row = found.filter(policy="p", node=name)
         for resource, column in enumerate(("cpu_mean_fraction", "memory_mean_fraction")):
             total = 0.0
             for step in steps:
-                total += float(load.background[resource, step, position])
-                there, use = load.present(step), load.use_at(step)
-                for container in range(load.containers):
+                total += float(load.use.background[resource, step, position])
+                there, use = load.present(step), load.use.at(step)
+                for container in range(load.containers.count):
                     if node[container] == position and there[container]:
                         total += float(use[resource, container])
-            expected = total / len(steps) / float(load.capacity[position, resource])
+            expected = total / len(steps) / float(load.nodes.capacity[position, resource])
             assert row[column].item() == np.float32(expected)
 
 
@@ -55,23 +55,24 @@ def test_of_a_further_resource_what_is_requested_or_recorded_is_on_its_nodes() -
     asked = np.array([[1000, 0], [0, 0], [500, 10], [0, 20], [500, 0]])
     used = np.arange(4 * 5, dtype=np.float32).reshape(1, 4, 5)
     used[0, 2, 3] = np.nan
-    load = dataclasses.replace(
+    load = changed(
         load,
+        nodes={"capacity": np.column_stack([load.nodes.capacity, [2000, 0], [100, 50]])},
+        containers={
+            "request": np.column_stack([load.containers.request, asked]),
+            "nonzero_request": np.column_stack([load.containers.request, asked]),
+            "limit": np.column_stack([load.containers.request, asked]),
+        },
+        use={"further_resources": (3,), "further": used},
         resources=(*load.resources, "gpu_milli", "net_kbit"),
-        capacity=np.column_stack([load.capacity, [2000, 0], [100, 50]]),
-        request=np.column_stack([load.request, asked]),
-        nonzero_request=np.column_stack([load.request, asked]),
-        limit=np.column_stack([load.request, asked]),
-        further_used=(3,),
-        further_usage=used,
     )
     node = np.array([0, 1, 0, 1, -1])
-    placed = by_number(node, np.zeros(load.containers, dtype=np.int64))
+    placed = by_number(node, np.zeros(load.containers.count, dtype=np.int64))
     found = node_use(load, [("p", placed)])
-    steps = range(len(load.times_ms))
+    steps = range(len(load.use.times_ms))
     gpu, net = [0.0, 0.0], [0.0, 0.0]
     for step in steps:
-        for container in range(load.containers):
+        for container in range(load.containers.count):
             if node[container] >= 0 and load.present(step)[container]:
                 gpu[node[container]] += float(asked[container, 0])
                 its = float(used[0, step, container])
@@ -88,4 +89,7 @@ def test_a_run_has_it_of_every_policy() -> None:
     run = replay(load, [parse_policy("first_fit"), parse_policy("least_allocated")], seed=0)
     assert run.nodes is not None
     counted = run.nodes.group_by("policy", maintain_order=True).agg(pl.len())
-    assert counted.rows() == [("first_fit", load.nodes), ("least_allocated", load.nodes)]
+    assert counted.rows() == [
+        ("first_fit", load.nodes.count),
+        ("least_allocated", load.nodes.count),
+    ]

@@ -16,13 +16,13 @@ def test_every_policy_has_a_row_for_every_container() -> None:
     assert one.rows() == [(1, 5), (None, None), (0, 7)]
     named = by_name(LOAD, [("one", one), ("other", other)])
     assert named.columns == ["policy", "container", "service", "node", "time_ms", "outcome"]
-    names, (first, second) = LOAD.container_ids, LOAD.node_ids
+    names, (first, second) = LOAD.containers.ids, LOAD.nodes.ids
     assert named.rows() == [
-        ("one", names[0], LOAD.services[0], second, 5, "placed"),
-        ("one", names[1], LOAD.services[1], None, None, "pending"),
-        ("one", names[2], LOAD.services[2], first, 7, "placed"),
+        ("one", names[0], LOAD.containers.services[0], second, 5, "placed"),
+        ("one", names[1], LOAD.containers.services[1], None, None, "pending"),
+        ("one", names[2], LOAD.containers.services[2], first, 7, "placed"),
         *[
             ("other", name, service, None, None, "pending")
-            for name, service in zip(names, LOAD.services, strict=True)
+            for name, service in zip(names, LOAD.containers.services, strict=True)
         ],
     ]

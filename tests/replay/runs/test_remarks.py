@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from facts_support import causes
-from replay_support import STEP_MS, workload
+from replay_support import STEP_MS, changed, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.replay.runs.remarks import peaks, unjudged, use_assumed
@@ -49,26 +47,24 @@ def test_requests_that_count_as_use_are_facts(
     assert [(one.because, one.value) for one in found] == expected
 
 
-def load(early: float, late: float, **other: object) -> Workload:
+def load(early: float, late: float, **provenance: object) -> Workload:
     """Two containers that production ran on two nodes of 100, half of the time unjudged."""
     made = workload([(100, 100)] * 2, [(0, 9000, 10, 10, 0), (2500, 9000, 10, 10, 1)], steps=8)
     usage = np.full((2, 8, 2), 20, dtype=np.float32)
     usage[CPU, :HALF, 1], usage[CPU, HALF:, 1] = early, late
-    changed = {
-        "usage": usage,
-        "settled_ms": HALF * STEP_MS,
-        "exchangeable": np.ones(2, bool),
-        "assumptions": {"arrival_span_ms": 7200},
-        **other,
-    }
-    return dataclasses.replace(made, **changed)  # type: ignore[arg-type]
+    return changed(
+        made,
+        use={"values": usage, "settled_ms": HALF * STEP_MS},
+        containers={"exchangeable": np.ones(2, bool)},
+        provenance={"assumptions": {"arrival_span_ms": 7200}, **provenance},
+    )
 
 
 def test_a_higher_peak_is_a_fact_with_what_judges_it() -> None:
     made = load(97, 58)
-    usage = made.usage.copy()
+    usage = made.use.values.copy()
     usage[MEMORY, 1, 0] = 90
-    found = list(unjudged(dataclasses.replace(made, usage=usage)))
+    found = list(unjudged(changed(made, use={"values": usage})))
     assert causes(found) == ["early_peak"] * 2
     assert [one.value for one in found] == pytest.approx([0.97, 0.9])
     assert [one.against for one in found] == pytest.approx([0.58, 0.2])
@@ -84,18 +80,18 @@ def test_a_higher_peak_is_a_fact_with_what_judges_it() -> None:
         (58, 58, {}),
         (58.4, 58, {}),
         (50, 97, {}),
-        (97, 58, {"settled_ms": 0}),
-        (97, 58, {"recorded_node": np.full(2, -1)}),
+        (97, 58, {"use": {"settled_ms": 0}}),
+        (97, 58, {"containers": {"recorded_node": np.full(2, -1)}}),
     ],
 )
 def test_no_fact_where_later_peaks_are_as_high_or_production_is_unknown(
-    early: float, late: float, other: dict[str, object]
+    early: float, late: float, other: dict[str, dict[str, object]]
 ) -> None:
-    assert not list(unjudged(load(early, late, **other)))
+    assert not list(unjudged(changed(load(early, late), **other)))
 
 
 def test_who_came_at_a_recorded_time_counts_from_then_on() -> None:
-    recorded = load(97, 58, exchangeable=np.zeros(2, bool))
+    recorded = changed(load(97, 58), containers={"exchangeable": np.zeros(2, bool)})
     assert peaks(recorded, np.arange(2))[CPU] == pytest.approx(0.2)
     assert peaks(recorded, np.arange(HALF))[CPU] == pytest.approx(0.97)
     assert peaks(load(97, 58), np.arange(2))[CPU] == pytest.approx(0.97)

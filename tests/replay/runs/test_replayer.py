@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import io
 import json
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from replay_support import workload
+from replay_support import changed, workload
 from threadpoolctl import threadpool_info, threadpool_limits
 from workload_support import parquet_folder
 
@@ -257,7 +256,7 @@ def _closed(node: int) -> Workload:
     mask[0, node] = False
     part = Allowed(label="selector", of=np.zeros(1, dtype=np.int64), mask=mask)
     load = workload([(100, 100)] * NODES, [(0, 9000, 1, 1)], steps=1)
-    return dataclasses.replace(load, constraints=Constraints(parts=(part,)))
+    return changed(load, rules={"constraints": Constraints(parts=(part,))})
 
 
 def test_a_node_in_the_middle_of_many_counts() -> None:
@@ -267,7 +266,9 @@ def test_a_node_in_the_middle_of_many_counts() -> None:
 
 def test_what_a_workload_says_of_itself_makes_no_other_replay() -> None:
     load = _closed(7)
-    other = dataclasses.replace(load, assumptions={"cells": "none"}, remarks=(remark("fit_proxy"),))
+    other = changed(
+        load, provenance={"assumptions": {"cells": "none"}, "remarks": (remark("fit_proxy"),)}
+    )
     assert fingerprint(other) != fingerprint(load)
     assert replays_alike(other) == replays_alike(load)
     assert replays_alike(other) != replays_alike(_closed(8))

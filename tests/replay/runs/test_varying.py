@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import polars as pl
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.answer.repeat import repeat_replay
 from tracekit.base.units import MS_PER_HOUR
@@ -24,34 +22,36 @@ def long(*, exchangeable: bool = False, steps: int = STEPS) -> Workload:
     end = steps * STEP_MS
     load = workload([(60, 60)] * 4, [(at, end, 8, 4, at % 2) for at in range(12)])
     rng = np.random.Generator(np.random.PCG64(2))
-    return dataclasses.replace(
+    return changed(
         load,
-        times_ms=np.arange(steps, dtype=np.int64) * STEP_MS,
-        step_ms=STEP_MS,
-        usage=rng.uniform(2, 9, size=(2, steps, 12)).astype(np.float32),
-        background=np.zeros((2, steps, 4), dtype=np.float32),
-        exchangeable=np.full(12, exchangeable),
-        settled_ms=12,
+        use={
+            "times_ms": np.arange(steps, dtype=np.int64) * STEP_MS,
+            "step_ms": STEP_MS,
+            "values": rng.uniform(2, 9, size=(2, steps, 12)).astype(np.float32),
+            "background": np.zeros((2, steps, 4), dtype=np.float32),
+            "settled_ms": 12,
+        },
+        containers={"exchangeable": np.full(12, exchangeable)},
     )
 
 
 def test_orders_vary_only_where_times_are_free_or_tied() -> None:
     assert varying(long()) == []
     assert varying(long(exchangeable=True)) == [ORDER]
-    tied = dataclasses.replace(long(), arrival_ms=np.zeros(12, np.int64))
+    tied = changed(long(), containers={"arrival_ms": np.zeros(12, np.int64)})
     assert varying(tied) == [ORDER]
 
 
 def test_a_few_ties_make_no_other_order() -> None:
     """One tie among many would count nearly equal replays as independent repeats."""
-    pairs = dataclasses.replace(long(), arrival_ms=np.repeat(np.arange(6), 2))
+    pairs = changed(long(), containers={"arrival_ms": np.repeat(np.arange(6), 2)})
     assert varying(pairs) == [ORDER]
-    few = dataclasses.replace(long(), arrival_ms=np.array([*range(11), 10]))
+    few = changed(long(), containers={"arrival_ms": np.array([*range(11), 10])})
     assert varying(few) == []
     least = round(LEAST_SHARE * 12)
     tied = np.array([0] * least + list(range(1, 13 - least)))
-    assert varying(dataclasses.replace(long(), arrival_ms=tied)) == [ORDER]
-    assert varying(dataclasses.replace(long(), arrival_ms=np.unique(tied).repeat(2)[:12])) == [
+    assert varying(changed(long(), containers={"arrival_ms": tied})) == [ORDER]
+    assert varying(changed(long(), containers={"arrival_ms": np.unique(tied).repeat(2)[:12]})) == [
         ORDER
     ]
 

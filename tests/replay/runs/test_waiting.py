@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.cluster.constraints.allowed import Allowed, Suited
 from tracekit.cluster.constraints.constraints import Constraints
@@ -31,7 +30,7 @@ def found(load: Workload, policy: str = "first_fit") -> dict[str, Any]:
 
 
 def of_one_service(load: Workload) -> Workload:
-    return dataclasses.replace(load, services=("web",) * load.containers)
+    return changed(load, containers={"services": ("web",) * load.containers.count})
 
 
 FULL = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 800, 10)] * 5))
@@ -53,13 +52,13 @@ def test_closed_nodes_are_not_counted_as_full() -> None:
     closed = Allowed(
         label="taints", of=np.zeros(5, np.int64), mask=np.array([[True, False, False]])
     )
-    load = dataclasses.replace(FULL, constraints=Constraints(parts=(closed,)))
+    load = changed(FULL, rules={"constraints": Constraints(parts=(closed,))})
     kind = found(load)["kinds"][0]
     assert kind["containers"] == 4
     assert (kind["nodes"], kind["may_take"]) == (3, 1)
     assert (kind["closed"], kind["in_the_way"]) == ({"taints": 2}, {"cpu_milli": 1})
     assert kind["most_free"] == {"cpu_milli": 200, "memory_bytes": 90}
-    gone = dataclasses.replace(FULL, losses=Losses(node=np.array([0]), time_ms=np.array([0])))
+    gone = changed(FULL, nodes={"losses": Losses(node=np.array([0]), time_ms=np.array([0]))})
     kind = found(gone)["kinds"][0]
     assert (kind["closed"], kind["in_the_way"]) == ({"gone": 1}, {"cpu_milli": 2})
 
@@ -145,13 +144,15 @@ def on_a_kind_of_nodes(drawn: Sequence[tuple[bool, bool, bool, int]]) -> Workloa
     load = workload([(10_000, 10_000)] * len(drawn), [(0, 9000, 1, 1)] * pods)
     gpus = np.array([[count] for *_, count in drawn])
     two = np.full((pods, 1), 2)
-    return dataclasses.replace(
+    return changed(
         load,
-        services=("train",) * pods,
+        containers={
+            "services": ("train",) * pods,
+            "request": np.hstack([load.containers.request, two]),
+            "limit": np.hstack([load.containers.limit, two]),
+            "nonzero_request": np.hstack([load.containers.nonzero_request, two]),
+        },
+        nodes={"capacity": np.hstack([load.nodes.capacity, gpus])},
+        rules={"constraints": Constraints(parts=parts) if parts else None},
         resources=(*load.resources, "gpu"),
-        capacity=np.hstack([load.capacity, gpus]),
-        request=np.hstack([load.request, two]),
-        limit=np.hstack([load.limit, two]),
-        nonzero_request=np.hstack([load.nonzero_request, two]),
-        constraints=Constraints(parts=parts) if parts else None,
     )

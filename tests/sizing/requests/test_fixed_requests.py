@@ -94,7 +94,9 @@ def test_a_replay_reserves_it(store: Path, sized: Study) -> None:
     at = load.resources.index("cpu_milli")
     found = {
         name.partition("/")[2].removesuffix("-0"): amount / 1000
-        for name, amount in zip(load.container_ids, load.request[:, at].tolist(), strict=True)
+        for name, amount in zip(
+            load.containers.ids, load.containers.request[:, at].tolist(), strict=True
+        )
     }
     assert found == pytest.approx({name: then for name, (_, _, then) in SERVICES.items()})
 

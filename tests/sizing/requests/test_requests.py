@@ -169,11 +169,11 @@ def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> Non
         load = source_of(store, None, assume=[f"requests={text}"]).load()
         rows = study.frames["services"].filter(policy=policy)
         columns = [load.resources.index(one) for one in ("cpu_milli", "memory_bytes")]
-        for at, service in enumerate(load.services):
+        for at, service in enumerate(load.containers.services):
             # who is at risk with less, or has no use to learn from, keeps what it has
             given = pl.coalesce("recommended", "request_now")
             kept = rows.filter(service=service).sort("resource").select(given).to_series()
-            assert load.request[at, columns].tolist() == [
+            assert load.containers.request[at, columns].tolist() == [
                 pytest.approx(kept[0] * 1000, abs=1.001),
                 pytest.approx(kept[1], abs=1.001),
             ]

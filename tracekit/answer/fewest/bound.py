@@ -57,10 +57,10 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     if not _moves(load, policy):
         found.append(over_time_bound(load, limits.most(name, CPU)))
     found.append(load_bound(load, most, requests=asks))
-    if load.losses is not None and len(load.losses.node):
+    if load.nodes.losses is not None and len(load.nodes.losses.node):
         # those that are lost count too, and what is there afterwards is on others
-        found.append(len(load.losses.node) + bound_after_losses(load, most, requests=asks))
-    return min(max(found), load.nodes)
+        found.append(len(load.nodes.losses.node) + bound_after_losses(load, most, requests=asks))
+    return min(max(found), load.nodes.count)
 
 
 def most_use(load: Workload, limits: Limits, policy: str) -> tuple[float, float]:
@@ -71,17 +71,17 @@ def most_use(load: Workload, limits: Limits, policy: str) -> tuple[float, float]
     never = 1.0 if limits.most(policy, OVERLOAD) < 1 else float("inf")
     cpu, memory = (min(never, limits.most(policy, f"{one}_max_fraction")) for one in RESOURCES)
     if limits.most(policy, ABOVE) < 1:
-        cpu = min(cpu, load.ceiling.cpu_fraction)
-        memory = min(memory, load.ceiling.memory_fraction)
+        cpu = min(cpu, load.rules.ceiling.cpu_fraction)
+        memory = min(memory, load.rules.ceiling.memory_fraction)
     return cpu, memory
 
 
 def _moves(load: Workload, policy: Entrant) -> bool:
     """Whether a container may leave its node before it departs."""
-    away = (load.losses, load.leaves)
+    away = (load.nodes.losses, load.nodes.leaves)
     return (
         halves(policy)[1] is not None
-        or bool(load.preemption)
+        or bool(load.rules.preemption)
         or any(one is not None for one in away)
     )
 
@@ -94,11 +94,11 @@ def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
     """
     if _moves(load, policy) or not np.isfinite(most) or not keeps_requests(load, policy):
         return None
-    end = int(load.times_ms[-1]) + load.step_ms - 1
-    there = (load.arrival_ms <= end) & (end < load.departure_ms)
-    if load.daemon is not None:
-        there &= ~load.daemon
-    asked = np.sort(load.request[there], axis=0)
+    end = int(load.use.times_ms[-1]) + load.use.step_ms - 1
+    there = (load.containers.arrival_ms <= end) & (end < load.containers.departure_ms)
+    if load.rules.daemon is not None:
+        there &= ~load.rules.daemon
+    asked = np.sort(load.containers.request[there], axis=0)
     placed = asked[: max(len(asked) - int(most), 0)]
     return max(volume_bound(placed, room_beside_daemons(load)), 1)
 
@@ -108,7 +108,7 @@ def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
 
     None, too, where a node has no price.
     """
-    if load.prices is None or not limits.nobody_waits(str(policy)):
+    if load.nodes.prices is None or not limits.nobody_waits(str(policy)):
         return None
     most = most_use(load, limits, str(policy))
     return cost_bound(load, most, requests=keeps_requests(load, policy))
@@ -125,13 +125,15 @@ def keeps_requests(load: Workload, policy: Entrant) -> bool:
 
 def _free(stays: Workload) -> bool:
     """Whether no container but daemons is pinned, of a workload beside its daemons."""
-    return stays.pinned is None or not (stays.pinned >= 0).any()
+    return stays.rules.pinned is None or not (stays.rules.pinned >= 0).any()
 
 
 def _by_use(load: Workload, *, filtered: bool) -> Workload:
     """The workload with requests of further resources only if they are respected."""
     if filtered or len(load.resources) == 2:
         return load
-    request = load.request.copy()
+    request = load.containers.request.copy()
     request[:, 2:] = 0
-    return dataclasses.replace(load, request=request)
+    return dataclasses.replace(
+        load, containers=dataclasses.replace(load.containers, request=request)
+    )

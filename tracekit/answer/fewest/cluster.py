@@ -62,7 +62,7 @@ def running_on(load: Workload) -> IntArray | None:
 
     Daemons do not count. None where its placement is not recorded.
     """
-    if not load.recorded:
+    if not load.containers.recorded:
         return None
-    there = load.present_but_daemons(-1) & (load.recorded_node >= 0)
-    return np.bincount(load.recorded_node[there], minlength=load.nodes)
+    there = load.present_but_daemons(-1) & (load.containers.recorded_node >= 0)
+    return np.bincount(load.containers.recorded_node[there], minlength=load.nodes.count)

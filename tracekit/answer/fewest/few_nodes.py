@@ -144,15 +144,17 @@ def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
         Where each container was placed last, -1 for never.
     """
     counted = node >= 0
-    if load.daemon is not None:
-        counted &= ~load.daemon
+    if load.rules.daemon is not None:
+        counted &= ~load.rules.daemon
     who = np.flatnonzero(counted)
-    end = int(load.times_ms[-1]) + load.step_ms
-    there = np.minimum(load.departure_ms[who], end) - np.minimum(load.arrival_ms[who], end)
-    asked = np.zeros(load.capacity.shape)
-    np.add.at(asked, node[who], load.request[who] * there[:, None].astype(np.float64))
-    span = max(end - int(load.times_ms[0]), 1)
-    share = asked / np.maximum(load.capacity, 1) / span
+    end = int(load.use.times_ms[-1]) + load.use.step_ms
+    there = np.minimum(load.containers.departure_ms[who], end) - np.minimum(
+        load.containers.arrival_ms[who], end
+    )
+    asked = np.zeros(load.nodes.capacity.shape)
+    np.add.at(asked, node[who], load.containers.request[who] * there[:, None].astype(np.float64))
+    span = max(end - int(load.use.times_ms[0]), 1)
+    share = asked / np.maximum(load.nodes.capacity, 1) / span
     return np.asarray(share.max(axis=1))
 
 

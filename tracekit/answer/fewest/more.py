@@ -38,13 +38,13 @@ def enough_more(
     load, before = tried.load, broken
     if broken.limit.floors or too_busy(load, broken) or load.too_large().size:
         return None
-    candidates = _like(tried, (_TIMES[-1] - 1) * load.nodes)
+    candidates = _like(tried, (_TIMES[-1] - 1) * load.nodes.count)
     if not len(candidates):
         return None
     for times in _TIMES:
-        if times * load.nodes * load.containers > LARGEST_ONCE:
+        if times * load.nodes.count * load.containers.count > LARGEST_ONCE:
             return None
-        like = candidates[: (times - 1) * load.nodes]
+        like = candidates[: (times - 1) * load.nodes.count]
         larger = with_more(load, like)
         more = Trials(
             larger,
@@ -71,16 +71,20 @@ def _like(tried: Trials, count: int) -> IntArray:
     like = like_nodes(load, count)
     if zone is None:
         return like
-    every = np.concatenate([np.arange(load.nodes), like])
-    rank = (np.arange(len(every)) >= load.nodes).astype(np.int64)
-    return np.asarray(every[evened(zone[every], sizes_of(load)[every], rank)][load.nodes :])
+    every = np.concatenate([np.arange(load.nodes.count), like])
+    rank = (np.arange(len(every)) >= load.nodes.count).astype(np.int64)
+    return np.asarray(every[evened(zone[every], sizes_of(load)[every], rank)][load.nodes.count :])
 
 
 def _fewest_more(more: Trials, policy: Entrant, like: IntArray) -> Found:
     """The answer where all nodes of ``more`` are enough, and all but those ``like`` others stay."""
-    every = more.load.nodes
+    every = more.load.nodes.count
     stays = np.arange(every) < every - len(like)
-    search = Search(replace(more, load=replace(more.load, stays=stays)), policy, NODES)
+    search = Search(
+        replace(more, load=replace(more.load, nodes=replace(more.load.nodes, stays=stays))),
+        policy,
+        NODES,
+    )
     search.low = max(search.low, int(stays.sum()) + 1)
     place = np.arange(every)
     found = search.found("added", place, *search.joint(place, every))
@@ -108,13 +112,13 @@ def too_busy(load: Workload, broken: Margin) -> str:
     """
     resources = {CPU: 0, "cpu_max_fraction": 0, "memory_max_fraction": 1}
     at = resources.get(broken.measure)
-    if at is None or broken.allowed is None or not load.containers:
+    if at is None or broken.allowed is None or not load.containers.count:
         return ""
-    steps = settled_steps(load.times_ms, load.settled_ms)
+    steps = settled_steps(load.use.times_ms, load.use.settled_ms)
     spare = len(steps) - rank_of(len(steps)) - 1 if broken.measure == CPU else 0
-    largest = float(load.capacity[:, at].max(initial=1))
-    above = np.zeros(load.containers, np.int64)
+    largest = float(load.nodes.capacity[:, at].max(initial=1))
+    above = np.zeros(load.containers.count, np.int64)
     for step in steps.tolist():
-        above += load.present(step) & (load.use_at(step)[at] > broken.allowed * largest)
+        above += load.present(step) & (load.use.at(step)[at] > broken.allowed * largest)
     who = np.flatnonzero(above > spare)
-    return load.container_ids[who[0]] if len(who) else ""
+    return load.containers.ids[who[0]] if len(who) else ""

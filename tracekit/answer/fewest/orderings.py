@@ -75,8 +75,8 @@ def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
 def rank_of(load: Workload, fixed: BoolArray, gone: IntArray) -> IntArray:
     """The rank of each node: gone by the end, fixed, free, and free but taking nothing new."""
     rank = np.where(fixed, 1, FREE)
-    if load.cordoned is not None:
-        rank[load.cordoned & ~fixed] = FREE + 1
+    if load.nodes.cordoned is not None:
+        rank[load.nodes.cordoned & ~fixed] = FREE + 1
     rank[gone] = 0
     return rank
 
@@ -89,12 +89,12 @@ def nodes_of(
     zone: IntArray | None,
 ) -> Nodes:
     """What orders go by, of nodes that are as ``fullest`` on all of them, shape (3, nodes)."""
-    price = load.price_per_hour
-    cpu, memory = load.ceiling.cpu_fraction, load.ceiling.memory_fraction
+    price = load.nodes.price_per_hour
+    cpu, memory = load.rules.ceiling.cpu_fraction, load.rules.ceiling.memory_fraction
     return Nodes(
         asked=asked,
         size=sizes_of(load),
-        price=np.zeros(load.nodes) if price is None else np.nan_to_num(price),
+        price=np.zeros(load.nodes.count) if price is None else np.nan_to_num(price),
         fullness=np.maximum(fullest[0] / cpu, fullest[2] / memory),
         rank=rank,
         zone=zone,

@@ -59,7 +59,7 @@ class Search:
     def __post_init__(self) -> None:
         tried, load = self.tried, self.tried.load
         fixed, self.left = fixed_nodes(load), left_nodes(load)
-        every = np.arange(load.nodes)
+        every = np.arange(load.nodes.count)
         rank = rank_of(load, fixed, self.left)
         zone = tried.zone
         self.nodes = nodes_of(load, tried.asked(every), tried.fullest(every), rank, zone)
@@ -165,7 +165,7 @@ class Search:
     @property
     def _each(self) -> FloatArray:
         """What each node counts, or costs."""
-        return self.nodes.price if self.by == COST else np.ones(self.tried.load.nodes)
+        return self.nodes.price if self.by == COST else np.ones(self.tried.load.nodes.count)
 
     def _first_that_holds(self, place: IntArray, broken: Margin) -> int | None:
         """The largest of a few counts at which all limits hold in this order of nodes."""

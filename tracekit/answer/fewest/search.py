@@ -90,7 +90,7 @@ def fewest_nodes(
         found = enough_more(tried, policy, broken, asks)
     if found is None:
         assert broken is not None  # noqa: S101 - with none broken there is an answer
-        nodes = load.nodes - len(left_nodes(load))
+        nodes = load.nodes.count - len(left_nodes(load))
         raise TooFewError(broken, nodes, too_busy(load, broken))
     return _checked(replace(found, waits_with_all=waits), tried)
 
@@ -123,7 +123,7 @@ def _on_all_nodes(tried: Trials, *, may_wait: bool) -> tuple[Margin | None, int 
         return broken, None
     waits = int(max(one.row[WAITING[0]] for one in tried.on_all_nodes()))
     load = tried.load
-    tried.limits = tried.limits.as_with_all(most_waiting(load), len(load.times_ms))
+    tried.limits = tried.limits.as_with_all(most_waiting(load), len(load.use.times_ms))
     return worst(tried.on_all_nodes()), waits
 
 
@@ -133,7 +133,7 @@ def _orderings(by: str) -> list[Ordering]:
 
 def _checked(found: Found, tried: Trials) -> Found:
     """The answer; raises TracekitError where a limit on what fewer nodes bring down breaks."""
-    price = tried.load.price_per_hour
+    price = tried.load.nodes.price_per_hour
     for one in found.held:
         row, base = one.row, tried.base(one.repeat)
         if price is not None and row.get(COST_PER_HOUR) is not None:

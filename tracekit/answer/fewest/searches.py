@@ -82,7 +82,7 @@ class Asked:
     ) -> list[bool]:
         """Whether so many nodes are enough, for the first orders of arrival, one count each."""
         load = where_special_stay(_scaled(self.source, self.scale), self.may_remove)
-        orders, most = range(len(counts)), [min(one, load.nodes) for one in counts]
+        orders, most = range(len(counts)), [min(one, load.nodes.count) for one in counts]
         bound = bound_to_zones(load) if self.survive else {}
         replays, survive = asks(load), self.survive
         tried = Trials(load, str(policy), self.limits, replays, orders, beside, survive, bound)
@@ -123,10 +123,14 @@ class Today:
             parse_entrant(self.policy),
             self.asked.limits,
         )
-        if load.recorded:
-            pinned = np.full(load.containers, -1) if load.pinned is None else load.pinned
-            at = np.where(load.recorded_node >= 0, load.recorded_node, pinned)
-            load = replace(load, pinned=at)
+        if load.containers.recorded:
+            pinned = (
+                np.full(load.containers.count, -1)
+                if load.rules.pinned is None
+                else load.rules.pinned
+            )
+            at = np.where(load.containers.recorded_node >= 0, load.containers.recorded_node, pinned)
+            load = replace(load, rules=replace(load.rules, pinned=at))
         as_usual = replace(limits, waiting=tuple(at_most(one, "base") for one in WAITING))
         tried = Trials(
             load,
@@ -137,7 +141,7 @@ class Today:
             survive=True,
         )
         on_progress(1, 0, 0)
-        return lost_zones(tried, np.arange(load.nodes))
+        return lost_zones(tried, np.arange(load.nodes.count))
 
 
 @dataclass(frozen=True)
@@ -161,21 +165,23 @@ class Known:
         load, given = _scaled(self.source, self.scale), _loaded(self.source)
         bound = bound_to_zones(load) if self.survive else {}
         names = tuple(of_workload(given))
-        check_limits(self.limits, self.policies, measures=names, recorded=given.recorded)
+        check_limits(self.limits, self.policies, measures=names, recorded=given.containers.recorded)
         production = parse_entrant(OBSERVED)
-        observed = replay_one(given, production, self.seed).row if given.recorded else None
+        observed = (
+            replay_one(given, production, self.seed).row if given.containers.recorded else None
+        )
         on_progress(1, 0, 0)
         cluster = Cluster(
-            load.node_ids,
+            load.nodes.ids,
             load.resources,
-            load.capacity,
-            load.price_per_hour,
+            load.nodes.capacity,
+            load.nodes.price_per_hour,
             barred_by(given),
             len(left_nodes(load)),
-            load.cordoned,
+            load.nodes.cordoned,
             running=running_on(given),
             special=special_nodes(load, self.may_remove),
-            ceiling=load.ceiling,
+            ceiling=load.rules.ceiling,
         )
         of_zones = {zone: dataclasses.asdict(one) for zone, one in bound.items()}
         return cluster, {**facts_of(load, given), "bound_to_zones": of_zones}, observed
@@ -258,7 +264,7 @@ def asking(
 
         def asks(load: Workload) -> Ask:
             if several:
-                at = folder / f"workload-{load.nodes}"
+                at = folder / f"workload-{load.nodes.count}"
                 source = opened.enter_context(shared(load, at))
                 replays: Ask = ByCrew(crew, source, policy.address(), asked.seed)
             else:

@@ -27,14 +27,22 @@ _ORDINARY = (*BASE, DISK, DISK_IO, NET, PODS)
 
 def left_nodes(load: Workload) -> IntArray:
     """Nodes that production lost by the end, in order; one that is lost by assumption is there."""
-    return np.zeros(0, np.int64) if load.losses is None else np.unique(load.losses.recorded)
+    return (
+        np.zeros(0, np.int64)
+        if load.nodes.losses is None
+        else np.unique(load.nodes.losses.recorded)
+    )
 
 
 def fixed_nodes(load: Workload) -> BoolArray:
     """Nodes that nobody can give back: of the control plane, special, gone already, to be lost."""
-    fixed = np.zeros(load.nodes, np.bool_) if load.stays is None else load.stays.copy()
-    if load.losses is not None:
-        fixed[load.losses.node] = True
+    fixed = (
+        np.zeros(load.nodes.count, np.bool_)
+        if load.nodes.stays is None
+        else load.nodes.stays.copy()
+    )
+    if load.nodes.losses is not None:
+        fixed[load.nodes.losses.node] = True
     return fixed
 
 
@@ -59,14 +67,18 @@ def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Work
     special = list(special_nodes(load, may_remove))
     if not special:
         return load
-    stays = np.zeros(load.nodes, np.bool_) if load.stays is None else load.stays.copy()
+    stays = (
+        np.zeros(load.nodes.count, np.bool_)
+        if load.nodes.stays is None
+        else load.nodes.stays.copy()
+    )
     stays[special] = True
-    return replace(load, stays=stays)
+    return replace(load, nodes=replace(load.nodes, stays=stays))
 
 
 def pools_of(load: Workload) -> list[IntArray]:
     """Nodes that are open to the same containers and have the same resources, most nodes first."""
-    parts = () if load.constraints is None else load.constraints.parts
+    parts = () if load.rules.constraints is None else load.rules.constraints.parts
     masks = [part.mask for part in parts if isinstance(part, Allowed)]
     has = np.vstack([*masks, (_had(load)).T]).T
     pool = np.unique(has, axis=0, return_inverse=True)[1].reshape(-1)
@@ -76,7 +88,7 @@ def pools_of(load: Workload) -> list[IntArray]:
 
 def _had(load: Workload) -> BoolArray:
     """Which resources each node has in a limited amount, shape (nodes, resources)."""
-    return np.asarray((load.capacity > 0) & (load.capacity < UNLIMITED))
+    return np.asarray((load.nodes.capacity > 0) & (load.nodes.capacity < UNLIMITED))
 
 
 def _reasons(load: Workload) -> list[tuple[str, BoolArray]]:
@@ -86,23 +98,23 @@ def _reasons(load: Workload) -> list[tuple[str, BoolArray]]:
         (name, has[:, at]) for at, name in enumerate(load.resources) if name not in _ORDINARY
     ]
     few = [*resources, *((TAINTED, one) for one in _of_their_own(load))]
-    found = [(reason, those) for reason, those in few if 0 < those.sum() < FEW * load.nodes]
+    found = [(reason, those) for reason, those in few if 0 < those.sum() < FEW * load.nodes.count]
     return [*found, (PINNED, _pinned(load)), (NO_USE, _without_use(load))]
 
 
 def _of_their_own(load: Workload) -> list[BoolArray]:
     """Nodes whose taints close them to most containers; those that some selector asks for."""
-    parts = () if load.constraints is None else load.constraints.parts
+    parts = () if load.rules.constraints is None else load.rules.constraints.parts
     found = []
     for part in parts:
         if not isinstance(part, Allowed):
             continue
-        open_ = np.concatenate([part.mask, np.ones((1, load.nodes), np.bool_)])
+        open_ = np.concatenate([part.mask, np.ones((1, load.nodes.count), np.bool_)])
         if part.label == "selector":
             found += list(part.mask)
-        elif load.containers:
+        elif load.containers.count:
             usual = open_[np.bincount(part.of + 1, minlength=len(open_)).argmax() - 1]
-            closed = ~usual if load.cordoned is None else ~usual & ~load.cordoned
+            closed = ~usual if load.nodes.cordoned is None else ~usual & ~load.nodes.cordoned
             # nodes that are open to the same containers have the same taints
             _, taints = np.unique(part.mask, axis=1, return_inverse=True)
             found += [closed & (taints == one) for one in np.unique(taints[closed]).tolist()]
@@ -115,18 +127,20 @@ def _pinned(load: Workload) -> BoolArray:
     The second are those without an owner: a source that records owners calls no other service by
     the name of its one container. Where it records none, all are alike, and none counts.
     """
-    stays = load.present_but_daemons(-1) & (load.recorded_node >= 0)
-    named = np.array([one == of for one, of in zip(load.container_ids, load.services, strict=True)])
+    stays = load.present_but_daemons(-1) & (load.containers.recorded_node >= 0)
+    named = np.array(
+        [one == of for one, of in zip(load.containers.ids, load.containers.services, strict=True)]
+    )
     bare = stays & named
     alone = bare if bare.sum() <= _BARE * stays.sum() else np.zeros_like(bare)
-    held = alone if load.never_evicted is None else alone | (stays & load.never_evicted)
-    return np.bincount(load.recorded_node[held], minlength=load.nodes) > 0
+    held = alone if load.rules.never_evicted is None else alone | (stays & load.rules.never_evicted)
+    return np.bincount(load.containers.recorded_node[held], minlength=load.nodes.count) > 0
 
 
 def _without_use(load: Workload) -> BoolArray:
     """Nodes of which no use is recorded, where that of most others is."""
-    some = np.asarray(load.background[0].any(axis=0))
+    some = np.asarray(load.use.background[0].any(axis=0))
     if some.mean() < _MOST:
-        return np.zeros(load.nodes, np.bool_)
-    some[load.recorded_node[load.recorded_node >= 0]] = True
+        return np.zeros(load.nodes.count, np.bool_)
+    some[load.containers.recorded_node[load.containers.recorded_node >= 0]] = True
     return ~some

@@ -86,7 +86,7 @@ class Trials:
         stay = np.sort(kept)
         key = order, stay.tobytes(), lost
         if key not in self._came:
-            every = len(stay) == self.load.nodes
+            every = len(stay) == self.load.nodes.count
             self._came[key] = self.ask(order, None if every else stay, lost)
         return self._came[key]
 
@@ -137,7 +137,7 @@ class Trials:
 
     def on_all_nodes(self) -> list[Trial]:
         """The policy on all nodes, a trial for each order."""
-        every = np.arange(self.load.nodes)
+        every = np.arange(self.load.nodes.count)
         return self.each(lambda order: self.trial(order, every))
 
     def asked(self, kept: IntArray) -> FloatArray:
@@ -172,7 +172,7 @@ class Trials:
 
     def base(self, order: int) -> dict[str, Any]:
         """The row of the policy on all nodes."""
-        return self.came(order, np.arange(self.load.nodes)).row
+        return self.came(order, np.arange(self.load.nodes.count)).row
 
     def seen(self, place: IntArray) -> tuple[Trial, ...]:
         """What was held to the limits on the first nodes of this order, on most nodes first."""
@@ -186,7 +186,7 @@ class Trials:
     def _of_nodes(
         self, kept: IntArray, part: Callable[[Came], FloatArray], over: Callable[..., Any]
     ) -> FloatArray:
-        found = np.full(self.load.nodes, np.nan)
+        found = np.full(self.load.nodes.count, np.nan)
         stay = np.sort(kept)
         found[stay] = over([part(self.came(order, stay)) for order in self.orders], axis=0)
         return found

@@ -22,16 +22,16 @@ def zones_of(load: Workload) -> IntArray:
     TracekitError
         Where no node has a zone, or all are in one.
     """
-    zone = None if load.domains is None else load.domains.by(ZONE)
-    if load.domains is None or zone is None:
+    zone = None if load.nodes.domains is None else load.nodes.domains.by(ZONE)
+    if load.nodes.domains is None or zone is None:
         raise TracekitError(
             f"no node of '{load.name}' has a zone, so none can be lost",
             hint="the label topology.kubernetes.io/zone or the column zone of nodes says it",
         )
     if (zone == zone[0]).all():
         raise TracekitError(
-            f"all {load.nodes:,} nodes of '{load.name}' are in zone"
-            f" '{load.domains.names[zone[0]]}', so that nothing is left without it",
+            f"all {load.nodes.count:,} nodes of '{load.name}' are in zone"
+            f" '{load.nodes.domains.names[zone[0]]}', so that nothing is left without it",
             hint="--survive zone needs nodes in two zones or more",
         )
     return zone
@@ -41,8 +41,8 @@ def zones_among(load: Workload, nodes: IntArray) -> list[tuple[str, int]]:
     """The zones that these nodes are in, and how many in each; that with most nodes first."""
     zone = zones_of(load)[nodes]
     each, many = np.unique(zone[zone >= 0], return_counts=True)
-    assert load.domains is not None  # noqa: S101 - as it has zones
-    names = load.domains.names
+    assert load.nodes.domains is not None  # noqa: S101 - as it has zones
+    names = load.nodes.domains.names
     return [(names[each[at]], int(many[at])) for at in np.argsort(-many, kind="stable").tolist()]
 
 
@@ -65,29 +65,29 @@ class Bound:
 
 def bound_to_zones(load: Workload) -> dict[str, Bound]:
     """Who is bound to each zone, by its name: no number of nodes in others helps them."""
-    zone, bound = zones_of(load), np.full(load.containers, -1)
-    rules = [] if load.constraints is None else load.constraints.parts
+    zone, bound = zones_of(load), np.full(load.containers.count, -1)
+    rules = [] if load.rules.constraints is None else load.rules.constraints.parts
     masks = [one for one in rules if isinstance(one, Allowed)]
-    kinds = np.column_stack([load.request, *(one.of for one in masks)])
+    kinds = np.column_stack([load.containers.request, *(one.of for one in masks)])
     each, first, of = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
     for kind, at in enumerate(first.tolist() if len(each) else ()):
-        open_ = (load.allocatable >= load.request[at]).all(axis=1)
+        open_ = (load.nodes.allocatable >= load.containers.request[at]).all(axis=1)
         for one in masks:
             open_ &= one.mask[one.of[at]] | (one.of[at] < 0)
         among = np.unique(zone[open_])
         if len(among) == 1:
             bound[of.reshape(-1) == kind] = among[0]
-    if load.daemon is not None:
-        bound[load.daemon] = -1
-    steps = settled_steps(load.times_ms, load.settled_ms).tolist()
+    if load.rules.daemon is not None:
+        bound[load.rules.daemon] = -1
+    steps = settled_steps(load.use.times_ms, load.use.settled_ms).tolist()
     present = np.sum([load.present(step) for step in steps], axis=0)
     bound[present == 0] = -1
-    assert load.domains is not None  # noqa: S101 - as it has zones
+    assert load.nodes.domains is not None  # noqa: S101 - as it has zones
     return {
-        load.domains.names[one]: Bound(
+        load.nodes.domains.names[one]: Bound(
             containers=int((bound == one).sum()),
             container_steps=int(present[bound == one].sum()),
-            service=load.services[int(np.argmax(bound == one))],
+            service=load.containers.services[int(np.argmax(bound == one))],
         )
         for one in np.unique(bound[bound >= 0]).tolist()
     }

@@ -286,11 +286,11 @@ class Orders:
             return Unchanged()
         entrant = parse_entrant(self.policy)
         varies, repeats = varying(load), self.repeats
-        if self.policy == OBSERVED and not load.recorded:
+        if self.policy == OBSERVED and not load.containers.recorded:
             on_progress(1, 0, 0)
             return None
         if repeats is None:
-            repeats = FEWEST if load.containers * load.nodes <= LARGEST else 1
+            repeats = FEWEST if load.containers.count * load.nodes.count <= LARGEST else 1
         rows: list[dict[str, Any]] = []
         digests = []
         repeats = repeats if varies else 1
@@ -321,13 +321,13 @@ def _about(load: Workload, varies: list[str]) -> dict[str, Any]:
         "repeats_none": "" if varies else ALIKE,
         "workload": {
             "name": load.name,
-            "nodes": load.nodes,
-            "containers": load.containers,
-            "steps": len(load.times_ms),
-            "step_ms": load.step_ms,
+            "nodes": load.nodes.count,
+            "containers": load.containers.count,
+            "steps": len(load.use.times_ms),
+            "step_ms": load.use.step_ms,
             MAY_WAIT: most_waiting(load),
-            "assumptions": dict(load.assumptions),
-            "quantities": dict(load.quantities),
+            "assumptions": dict(load.provenance.assumptions),
+            "quantities": dict(load.provenance.quantities),
             **shares(load),
         },
     }

@@ -30,7 +30,7 @@ def like_nodes(load: Workload, count: int) -> IntArray:
 
 def sizes_of(load: Workload) -> FloatArray:
     """How large nodes are beside the largest of each resource, the mean over them, (nodes,)."""
-    share = load.capacity / np.maximum(load.capacity.max(axis=0), 1)
+    share = load.nodes.capacity / np.maximum(load.nodes.capacity.max(axis=0), 1)
     return np.asarray(share.mean(axis=1))
 
 
@@ -42,14 +42,14 @@ def spread_over(those: IntArray, count: int) -> IntArray:
 
 def kinds_of(load: Workload) -> list[IntArray]:
     """The nodes that further ones may be like, by what they have and cost; most nodes first."""
-    price = load.price_per_hour
+    price = load.nodes.price_per_hour
     each = None if price is None else np.nan_to_num(price, nan=-1.0)
     return sorted(kinds_among(load, _can_be_had(load), each), key=len, reverse=True)
 
 
 def kinds_among(load: Workload, nodes: IntArray, price: FloatArray | None) -> list[IntArray]:
     """Some nodes by what they have, and by their price, (nodes,), if that counts; each in order."""
-    what = load.capacity[nodes].astype(np.float64)
+    what = load.nodes.capacity[nodes].astype(np.float64)
     if price is not None:
         what = np.column_stack([what, price[nodes]])
     kind = np.unique(what, axis=0, return_inverse=True)[1].reshape(-1)
@@ -59,25 +59,25 @@ def kinds_among(load: Workload, nodes: IntArray, price: FloatArray | None) -> li
 def _can_be_had(load: Workload) -> IntArray:
     """Nodes that further ones may be like, in order."""
     open_ = open_to_some(load)
-    if load.stays is not None:
-        open_ &= ~load.stays
-    if load.cordoned is not None and not load.cordoned[open_].all():
-        open_ &= ~load.cordoned
-    if load.losses is not None:
-        open_[load.losses.node] = False
+    if load.nodes.stays is not None:
+        open_ &= ~load.nodes.stays
+    if load.nodes.cordoned is not None and not load.nodes.cordoned[open_].all():
+        open_ &= ~load.nodes.cordoned
+    if load.nodes.losses is not None:
+        open_[load.nodes.losses.node] = False
     return np.flatnonzero(open_)
 
 
 def open_to_some(load: Workload) -> BoolArray:
     """Nodes that selectors and taints leave open to some container but daemons, (nodes,)."""
-    parts = () if load.constraints is None else load.constraints.parts
+    parts = () if load.rules.constraints is None else load.rules.constraints.parts
     rules = [part for part in parts if isinstance(part, Allowed)]
-    if not rules or not load.containers:
-        return np.ones(load.nodes, np.bool_)
+    if not rules or not load.containers.count:
+        return np.ones(load.nodes.count, np.bool_)
     classes = np.stack([one.of for one in rules], axis=1)
-    if load.daemon is not None:
-        classes = classes[~load.daemon]
-    found = np.zeros(load.nodes, np.bool_)
+    if load.rules.daemon is not None:
+        classes = classes[~load.rules.daemon]
+    found = np.zeros(load.nodes.count, np.bool_)
     for row in np.unique(classes, axis=0).tolist():
         masks = [one.mask[at] for one, at in zip(rules, row, strict=True) if at >= 0]
         found |= np.all(masks, axis=0) if masks else True
@@ -98,10 +98,10 @@ def with_more(load: Workload, like: IntArray) -> Workload:
     """
     if not len(like):
         return load
-    every = np.concatenate([np.arange(load.nodes), like])
-    names = (*load.node_ids, *numbered(load.node_ids, like))
+    every = np.concatenate([np.arange(load.nodes.count), like])
+    names = (*load.nodes.ids, *numbered(load.nodes.ids, like))
     more = on_nodes(load, every, names)
-    return _with_daemons(load, _empty_at_first(more, load.nodes), like)
+    return _with_daemons(load, _empty_at_first(more, load.nodes.count), like)
 
 
 def _empty_at_first(more: Workload, known: int) -> Workload:
@@ -112,7 +112,7 @@ def _empty_at_first(more: Workload, known: int) -> Workload:
         empty[:, :, known:] = 0
         return empty
 
-    doubt, reserved = more.doubt, more.reserved
+    doubt, reserved = more.provenance.doubt, more.nodes.reserved
     if doubt is not None and doubt.node_use is not None:
         doubt = dataclasses.replace(doubt, node_use=without(doubt.node_use))
     if reserved is not None:
@@ -120,36 +120,41 @@ def _empty_at_first(more: Workload, known: int) -> Workload:
         reserved[known:] = 0
     open_ = (
         None
-        if more.cordoned is None
-        else np.where(np.arange(more.nodes) < known, more.cordoned, False)
+        if more.nodes.cordoned is None
+        else np.where(np.arange(more.nodes.count) < known, more.nodes.cordoned, False)
     )
     return dataclasses.replace(
         more,
-        background=without(more.background),
-        doubt=doubt,
-        reserved=reserved,
-        cordoned=open_,
+        use=dataclasses.replace(more.use, background=without(more.use.background)),
+        provenance=dataclasses.replace(more.provenance, doubt=doubt),
+        nodes=dataclasses.replace(more.nodes, reserved=reserved, cordoned=open_),
     )
 
 
 def _with_daemons(load: Workload, more: Workload, like: IntArray) -> Workload:
     """The same with a copy of each daemon of a node on the nodes that are like it."""
-    if load.daemon is None or load.pinned is None:
+    if load.rules.daemon is None or load.rules.pinned is None:
         return more
-    on = np.where(load.daemon, load.pinned, -1)
-    pairs = [(int(at), load.nodes + place) for place, node in enumerate(like.tolist())
+    on = np.where(load.rules.daemon, load.rules.pinned, -1)
+    pairs = [(int(at), load.nodes.count + place) for place, node in enumerate(like.tolist())
              for at in np.flatnonzero(on == node)]  # fmt: skip
     if not pairs:
         return more
     copied, node = np.array(pairs, dtype=np.int64).T
-    whole = np.concatenate([np.arange(load.containers), copied])
-    pinned = np.concatenate([load.pinned, node])
-    recorded = np.concatenate([more.recorded_node, np.full(len(copied), -1)])
-    names = (*load.container_ids, *numbered(load.container_ids, copied))
+    whole = np.concatenate([np.arange(load.containers.count), copied])
+    pinned = np.concatenate([load.rules.pinned, node])
+    recorded = np.concatenate([more.containers.recorded_node, np.full(len(copied), -1)])
+    names = (*load.containers.ids, *numbered(load.containers.ids, copied))
     # beside its original: who is placed finds the daemons there that came before
     after = np.argsort(whole, kind="stable")
-    made = in_order_of(more, whole[after], load.arrival_ms, tuple(names[at] for at in after))
-    return dataclasses.replace(made, pinned=pinned[after], recorded_node=recorded[after])
+    made = in_order_of(
+        more, whole[after], load.containers.arrival_ms, tuple(names[at] for at in after)
+    )
+    return dataclasses.replace(
+        made,
+        rules=dataclasses.replace(made.rules, pinned=pinned[after]),
+        containers=dataclasses.replace(made.containers, recorded_node=recorded[after]),
+    )
 
 
 def numbered(names: tuple[str, ...], copied: IntArray) -> tuple[str, ...]:

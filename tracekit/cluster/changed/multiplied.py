@@ -41,26 +41,34 @@ def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Wor
         return load
     use = _use(load)
     copies = _copies(load, use, scale, rng)
-    order = np.repeat(np.arange(load.containers), copies)
+    order = np.repeat(np.arange(load.containers.count), copies)
     replica = np.arange(len(order)) - np.repeat(np.cumsum(copies) - copies, copies)
-    gang = np.full(len(order), -1) if load.gang is None else load.gang[order]
+    gang = np.full(len(order), -1) if load.rules.gang is None else load.rules.gang[order]
     # replicas follow all that arrive at their time, but in gangs, which stay in one piece
     late = np.where(gang < 0, replica, 0)
-    after = np.lexsort((np.arange(len(order)), late, load.arrival_ms[order]))
+    after = np.lexsort((np.arange(len(order)), late, load.containers.arrival_ms[order]))
     order, replica = order[after], replica[after]
-    made = in_order_of(load, order, load.arrival_ms, _names(load, order, replica))
-    pinned = None if made.pinned is None else np.where(replica > 0, -1, made.pinned)
+    made = in_order_of(load, order, load.containers.arrival_ms, _names(load, order, replica))
+    pinned = None if made.rules.pinned is None else np.where(replica > 0, -1, made.rules.pinned)
     return dataclasses.replace(
-        made, pinned=pinned, remarks=(*load.remarks, *_grown(load, made, use, order))
+        made,
+        rules=dataclasses.replace(made.rules, pinned=pinned),
+        provenance=dataclasses.replace(
+            made.provenance, remarks=(*load.provenance.remarks, *_grown(load, made, use, order))
+        ),
     )
 
 
 def _copies(load: Workload, use: FloatArray, scale: Fraction, rng: np.random.Generator) -> IntArray:
     """How often each container is there, shape (containers,)."""
-    copies = np.ones(load.containers, dtype=np.int64)
-    free = np.arange(load.containers) if load.daemon is None else np.flatnonzero(~load.daemon)
-    room = np.maximum(load.capacity.sum(axis=0, dtype=np.float64), 1.0)
-    size = (load.request[free] / room).max(axis=1)
+    copies = np.ones(load.containers.count, dtype=np.int64)
+    free = (
+        np.arange(load.containers.count)
+        if load.rules.daemon is None
+        else np.flatnonzero(~load.rules.daemon)
+    )
+    room = np.maximum(load.nodes.capacity.sum(axis=0, dtype=np.float64), 1.0)
+    size = (load.containers.request[free] / room).max(axis=1)
     busy = (use[:, free] / room[:2, None]).max(axis=0)
     drawn = rng.permutation(len(free))
     counted = free[drawn[np.lexsort((busy[drawn], size[drawn]))]]
@@ -75,8 +83,8 @@ def _copies(load: Workload, use: FloatArray, scale: Fraction, rng: np.random.Gen
 
 def _grown(load: Workload, made: Workload, use: FloatArray, order: IntArray) -> Iterator[Fact]:
     """How many containers there are now, and by how much requests and use grew."""
-    yield remark("multiplied", made.containers, "containers", before=load.containers)
-    before, after = (one.request.sum(axis=0, dtype=np.float64) for one in (load, made))
+    yield remark("multiplied", made.containers.count, "containers", before=load.containers.count)
+    before, after = (one.containers.request.sum(axis=0, dtype=np.float64) for one in (load, made))
     used, uses = use.sum(axis=1), use[:, order].sum(axis=1)
     for at, name in enumerate(load.resources):
         if before[at]:
@@ -91,9 +99,9 @@ def _grown(load: Workload, made: Workload, use: FloatArray, order: IntArray) -> 
 
 def _use(load: Workload) -> FloatArray:
     """The use of CPU and memory of each container, summed over the steps, (2, containers)."""
-    found = np.zeros((2, load.containers))
-    for step in range(len(load.times_ms)):
-        np.add(found, load.use_at(step), out=found, where=load.present(step)[None])
+    found = np.zeros((2, load.containers.count))
+    for step in range(len(load.use.times_ms)):
+        np.add(found, load.use.at(step), out=found, where=load.present(step)[None])
     return found
 
 
@@ -107,8 +115,8 @@ def mark_for(names: Iterable[str]) -> str:
 
 def _names(load: Workload, order: IntArray, replica: IntArray) -> tuple[str, ...]:
     """Names of replicas, with a number that no container's own name has."""
-    mark = mark_for(load.container_ids)
+    mark = mark_for(load.containers.ids)
     return tuple(
-        load.container_ids[at] if not number else f"{load.container_ids[at]}{mark}{number}"
+        load.containers.ids[at] if not number else f"{load.containers.ids[at]}{mark}{number}"
         for at, number in zip(order.tolist(), replica.tolist(), strict=True)
     )

@@ -24,45 +24,62 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
     nodes : int64, shape (kept,)
         Where one is given again, that is a further node like it, and needs a name in ``node_ids``.
     """
-    types = load.instance_types
-    place = np.full(load.nodes + 1, -1, dtype=np.int64)  # the last is that of -1
+    types = load.nodes.instance_types
+    place = np.full(load.nodes.count + 1, -1, dtype=np.int64)  # the last is that of -1
     place[nodes[::-1]] = np.arange(len(nodes))[::-1]
     stays = _without_daemons_of(load, place)
     return dataclasses.replace(
         stays,
-        node_ids=node_ids or tuple(load.node_ids[at] for at in nodes.tolist()),
-        capacity=load.capacity[nodes],
-        background=all_background(load, nodes),
-        reserved=None if load.reserved is None else _all_reserved(load.reserved, load, nodes),
-        doubt=None if load.doubt is None else load.doubt.on(nodes),
-        stays=None if load.stays is None else load.stays[nodes],
-        cordoned=None if load.cordoned is None else load.cordoned[nodes],
-        price_per_hour=None if load.price_per_hour is None else load.price_per_hour[nodes],
-        instance_types=None if types is None else tuple(types[at] for at in nodes.tolist()),
-        recorded_node=place[stays.recorded_node],
-        pinned=None if stays.pinned is None else place[stays.pinned],
-        constraints=None if stays.constraints is None else stays.constraints.on(nodes),
-        losses=None if stays.losses is None else stays.losses.on(place),
-        joins=None if stays.joins is None else stays.joins.on(place),
-        leaves=None if stays.leaves is None else stays.leaves.on(place),
-        returns=None if stays.returns is None else stays.returns.on(place),
-        domains=None if stays.domains is None else stays.domains.on(nodes),
-        written=None if stays.written is None else stays.written.on(nodes),
+        nodes=dataclasses.replace(
+            stays.nodes,
+            ids=node_ids or tuple(load.nodes.ids[at] for at in nodes.tolist()),
+            capacity=load.nodes.capacity[nodes],
+            reserved=None
+            if load.nodes.reserved is None
+            else _all_reserved(load.nodes.reserved, load, nodes),
+            stays=None if load.nodes.stays is None else load.nodes.stays[nodes],
+            cordoned=None if load.nodes.cordoned is None else load.nodes.cordoned[nodes],
+            price_per_hour=None
+            if load.nodes.price_per_hour is None
+            else load.nodes.price_per_hour[nodes],
+            instance_types=None if types is None else tuple(types[at] for at in nodes.tolist()),
+            losses=None if stays.nodes.losses is None else stays.nodes.losses.on(place),
+            joins=None if stays.nodes.joins is None else stays.nodes.joins.on(place),
+            leaves=None if stays.nodes.leaves is None else stays.nodes.leaves.on(place),
+            returns=None if stays.nodes.returns is None else stays.nodes.returns.on(place),
+            domains=None if stays.nodes.domains is None else stays.nodes.domains.on(nodes),
+        ),
+        use=dataclasses.replace(stays.use, background=all_background(load, nodes)),
+        provenance=dataclasses.replace(
+            stays.provenance,
+            doubt=None if load.provenance.doubt is None else load.provenance.doubt.on(nodes),
+        ),
+        containers=dataclasses.replace(
+            stays.containers, recorded_node=place[stays.containers.recorded_node]
+        ),
+        rules=dataclasses.replace(
+            stays.rules,
+            pinned=None if stays.rules.pinned is None else place[stays.rules.pinned],
+            constraints=None
+            if stays.rules.constraints is None
+            else stays.rules.constraints.on(nodes),
+            written=None if stays.rules.written is None else stays.rules.written.on(nodes),
+        ),
     )
 
 
 def all_background(load: Workload, nodes: IntArray) -> Float32Array:
     """The background of all nodes on those that stay, shape (2, steps, kept)."""
-    gone, steps = _gone(load, nodes), len(load.times_ms)
+    gone, steps = _gone(load, nodes), len(load.use.times_ms)
     stays = np.empty((2, steps, len(nodes)), np.float32)
-    for resource, series in enumerate(load.background):
+    for resource, series in enumerate(load.use.background):
         # step by step, which stays in the cache: a fifth of the time
         for step, row in enumerate(series):
             np.take(row, nodes, out=stays[resource, step])
         left = [float(row[gone].sum(dtype=np.float64)) for row in series] if len(gone) else []
         if any(left):
             own = stays[resource].mean(axis=0, dtype=np.float64)
-            part = _parts(load.capacity[nodes, resource], own)
+            part = _parts(load.nodes.capacity[nodes, resource], own)
             for step, amount in enumerate(left):
                 stays[resource, step] += (amount * part).astype(np.float32)
     return stays
@@ -72,13 +89,13 @@ def _all_reserved(reserved: IntArray, load: Workload, nodes: IntArray) -> IntArr
     """The amount reserved on the nodes that stay for the background of all, (kept, resources)."""
     stays, left = reserved[nodes], reserved[_gone(load, nodes)].sum(axis=0)
     for column in np.flatnonzero(left):
-        part = _parts(load.capacity[nodes, column], stays[:, column])
+        part = _parts(load.nodes.capacity[nodes, column], stays[:, column])
         stays[:, column] += np.floor(left[column] * part).astype(np.int64)
     return stays
 
 
 def _gone(load: Workload, nodes: IntArray) -> IntArray:
-    gone = np.ones(load.nodes, np.bool_)
+    gone = np.ones(load.nodes.count, np.bool_)
     gone[nodes] = False
     return np.flatnonzero(gone)
 
@@ -96,49 +113,53 @@ def beside_daemons(load: Workload) -> Workload:
     What a daemon requests that is there all the time is reserved of its node, where that has a
     limit; what daemons use is background.
     """
-    stays = _without_daemons_of(load, np.full(load.nodes + 1, -1, dtype=np.int64))
+    stays = _without_daemons_of(load, np.full(load.nodes.count + 1, -1, dtype=np.int64))
     if stays is load:
         return load
     at, node = _daemons(load)
     room = room_beside_daemons(load)
     return dataclasses.replace(
-        stays, reserved=load.capacity - room, background=_with_use(load, at, node)
+        stays,
+        nodes=dataclasses.replace(stays.nodes, reserved=load.nodes.capacity - room),
+        use=dataclasses.replace(stays.use, background=_with_use(load, at, node)),
     )
 
 
 def room_beside_daemons(load: Workload) -> IntArray:
     """The room for requests beside daemons that are there all the time, (nodes, resources)."""
-    if load.daemon is None or load.pinned is None:
-        return load.allocatable
+    if load.rules.daemon is None or load.rules.pinned is None:
+        return load.nodes.allocatable
     at, node = _daemons(load)
     if not len(at):
-        return load.allocatable
-    always = (load.arrival_ms[at] == load.arrival_ms.min()) & (
-        load.departure_ms[at] > load.times_ms[-1]
+        return load.nodes.allocatable
+    always = (load.containers.arrival_ms[at] == load.containers.arrival_ms.min()) & (
+        load.containers.departure_ms[at] > load.use.times_ms[-1]
     )
-    requested = np.zeros_like(load.capacity)
-    np.add.at(requested, node[always], load.request[at[always]])
-    limited = load.capacity < UNLIMITED
-    return np.where(limited, np.maximum(load.allocatable - requested, 0), load.allocatable)
+    requested = np.zeros_like(load.nodes.capacity)
+    np.add.at(requested, node[always], load.containers.request[at[always]])
+    limited = load.nodes.capacity < UNLIMITED
+    return np.where(
+        limited, np.maximum(load.nodes.allocatable - requested, 0), load.nodes.allocatable
+    )
 
 
 def _daemons(load: Workload) -> tuple[IntArray, IntArray]:
     """Daemons whose node is known, and that node."""
-    assert load.daemon is not None  # noqa: S101 - asked for before
-    assert load.pinned is not None  # noqa: S101
-    at = np.flatnonzero(load.daemon & (load.pinned >= 0))
-    return at, load.pinned[at]
+    assert load.rules.daemon is not None  # noqa: S101 - asked for before
+    assert load.rules.pinned is not None  # noqa: S101
+    at = np.flatnonzero(load.rules.daemon & (load.rules.pinned >= 0))
+    return at, load.rules.pinned[at]
 
 
 def _with_use(load: Workload, at: IntArray, node: IntArray) -> Float32Array:
     """The background with the use of some containers on their nodes, never rounded up."""
-    background = load.background.copy()
-    for step in range(len(load.times_ms)):
+    background = load.use.background.copy()
+    for step in range(len(load.use.times_ms)):
         there = load.present(step)[at]
-        use = load.use_at(step)[:, at[there]]
+        use = load.use.at(step)[:, at[there]]
         for resource in range(2):
-            exact = load.background[resource, step].astype(np.float64) + np.bincount(
-                node[there], use[resource], load.nodes
+            exact = load.use.background[resource, step].astype(np.float64) + np.bincount(
+                node[there], use[resource], load.nodes.count
             )
             near = exact.astype(np.float32)
             background[resource, step] = np.where(
@@ -149,12 +170,12 @@ def _with_use(load: Workload, at: IntArray, node: IntArray) -> Float32Array:
 
 def _without_daemons_of(load: Workload, place: IntArray) -> Workload:
     """The workload without daemons of the nodes whose new place is -1; its nodes are as before."""
-    if load.daemon is None or load.pinned is None:
+    if load.rules.daemon is None or load.rules.pinned is None:
         return load
-    goes = load.daemon & (load.pinned >= 0) & (place[load.pinned] < 0)
+    goes = load.rules.daemon & (load.rules.pinned >= 0) & (place[load.rules.pinned] < 0)
     if not goes.any():
         return load
-    return in_order_of(load, np.flatnonzero(~goes), load.arrival_ms)
+    return in_order_of(load, np.flatnonzero(~goes), load.containers.arrival_ms)
 
 
 # Which nodes cannot be drained, because a budget of disruption bars the eviction of who is there.
@@ -172,15 +193,17 @@ def barred_by(load: Workload) -> tuple[str, ...] | None:
         Names of budgets, with a comma between them; empty where none does. None where no container
         is under a budget, or where it is not recorded on which node one of them runs.
     """
-    if load.budgets is None:
+    if load.rules.budgets is None:
         return None
-    now = load.times_ms[-1]
-    present = (load.arrival_ms <= now) & (now < load.departure_ms)
-    runs = present & (load.recorded_node >= 0)
-    under = (load.budgets.of >= 0).any(axis=1)
+    now = load.use.times_ms[-1]
+    present = (load.containers.arrival_ms <= now) & (now < load.containers.departure_ms)
+    runs = present & (load.containers.recorded_node >= 0)
+    under = (load.rules.budgets.of >= 0).any(axis=1)
     if not (runs & under).any():
         return None
-    evicted = np.flatnonzero(runs if load.daemon is None else runs & ~load.daemon)
-    held = evicted[load.budgets.barred(evicted, load.budgets.allowed(runs, present))]
-    at = load.recorded_node[held]
-    return tuple(", ".join(load.budgets.names_of(held[at == node])) for node in range(load.nodes))
+    evicted = np.flatnonzero(runs if load.rules.daemon is None else runs & ~load.rules.daemon)
+    held = evicted[load.rules.budgets.barred(evicted, load.rules.budgets.allowed(runs, present))]
+    at = load.containers.recorded_node[held]
+    return tuple(
+        ", ".join(load.rules.budgets.names_of(held[at == node])) for node in range(load.nodes.count)
+    )

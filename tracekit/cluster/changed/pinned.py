@@ -15,9 +15,9 @@ def requests_respected(load: Workload) -> bool:
 
     It can where pinned containers alone are too many, or come after those that policies place.
     """
-    if load.pinned is None:
+    if load.rules.pinned is None:
         return True
-    pinned = load.pinned >= 0
+    pinned = load.rules.pinned >= 0
     return not (np.diff(pinned.astype(np.int8)) > 0).any() and not pinned_over_capacity(load)
 
 
@@ -26,17 +26,25 @@ def pinned_over_capacity(load: Workload) -> int:
 
     What a policy placed there, or a rebalancer moved, is not counted: it is no fact of a workload.
     """
-    if load.pinned is None:
+    if load.rules.pinned is None:
         return 0
     return over_capacity(
-        load.pinned, load.allocatable, load.request, load.arrival_ms, load.departure_ms
+        load.rules.pinned,
+        load.nodes.allocatable,
+        load.containers.request,
+        load.containers.arrival_ms,
+        load.containers.departure_ms,
     )
 
 
 def recorded_over_capacity(load: Workload) -> int:
     """How many containers found too little room for their requests where production ran them."""
     return over_capacity(
-        load.recorded_node, load.allocatable, load.request, load.arrival_ms, load.departure_ms
+        load.containers.recorded_node,
+        load.nodes.allocatable,
+        load.containers.request,
+        load.containers.arrival_ms,
+        load.containers.departure_ms,
     )
 
 
@@ -78,7 +86,7 @@ def check_feasible(workload: Workload) -> None:
     Some that fit on none are no error: they wait to the end, and are counted.
     """
     large = workload.too_large()
-    if len(large) == workload.containers:
+    if len(large) == workload.containers.count:
         raise TracekitError(
             f"no container of workload '{workload.name}' fits on any node: {too_large(workload)}",
             hint="check the units: millicores and bytes",
@@ -90,12 +98,12 @@ def too_large(workload: Workload) -> str | None:
     large = workload.too_large()
     if not len(large):
         return None
-    asked = workload.request[large[0]]
-    room = workload.allocatable.max(axis=0)
+    asked = workload.containers.request[large[0]]
+    room = workload.nodes.allocatable.max(axis=0)
     column = int(np.argmax(asked / np.maximum(room, 1)))
     name = workload.resources[column]
-    left = "" if workload.reserved is None else " left for requests"
+    left = "" if workload.nodes.reserved is None else " left for requests"
     return (
-        f"'{workload.container_ids[large[0]]}' requests {amount_text(asked[column], name)},"
+        f"'{workload.containers.ids[large[0]]}' requests {amount_text(asked[column], name)},"
         f" the largest node has {amount_text(room[column], name)}{left}"
     )

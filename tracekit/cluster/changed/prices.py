@@ -51,7 +51,7 @@ class Prices:
         TracekitError
             Where no node has an instance type, or none that is stated.
         """
-        types = load.instance_types
+        types = load.nodes.instance_types
         if types is None:
             raise TracekitError(
                 f"prices go by the label {INSTANCE_TYPES[0]}, and no node of '{load.name}' has it",
@@ -64,16 +64,19 @@ class Prices:
         used = {one: price for one, price in {**self.table, **self.stated}.items() if one in known}
         if not used:
             raise _unknown("the table of prices has no instance type of the nodes", "", known)
-        recorded = load.price_per_hour
-        price = np.full(load.nodes, np.nan) if recorded is None else recorded.copy()
+        recorded = load.nodes.price_per_hour
+        price = np.full(load.nodes.count, np.nan) if recorded is None else recorded.copy()
         for at, one in enumerate(types):
             price[at] = used.get(one, price[at])
         spelled = ",".join(f"{one}={value!r}" for one, value in sorted(used.items()))
         return dataclasses.replace(
             load,
-            price_per_hour=price,
-            assumptions={**load.assumptions, "prices": spelled},
-            quantities={**load.quantities, "prices": CHOSEN},
+            nodes=dataclasses.replace(load.nodes, price_per_hour=price),
+            provenance=dataclasses.replace(
+                load.provenance,
+                assumptions={**load.provenance.assumptions, "prices": spelled},
+                quantities={**load.provenance.quantities, "prices": CHOSEN},
+            ),
         )
 
 
@@ -172,13 +175,13 @@ class Money:
 
 def money_of(load: Workload) -> Money:
     """What the nodes of a workload cost, and of which of them that is not known."""
-    price = load.price_per_hour
-    known = np.full(load.nodes, np.nan) if price is None else price
+    price = load.nodes.price_per_hour
+    known = np.full(load.nodes.count, np.nan) if price is None else price
     lacking = np.flatnonzero(np.isnan(known)).tolist()
-    types = load.instance_types or ("",) * load.nodes
+    types = load.nodes.instance_types or ("",) * load.nodes.count
     return Money(
         price_per_hour=known,
-        currency=load.currency,
+        currency=load.nodes.currency,
         unpriced_types=tuple(sorted({types[at] for at in lacking} - {""})),
         unpriced_nodes=len(lacking),
     )

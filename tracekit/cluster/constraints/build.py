@@ -18,7 +18,7 @@ from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.labels import Labels
-from tracekit.cluster.constraints.rules import Rules, apart, sharing, together
+from tracekit.cluster.constraints.rules import CountRules, apart, sharing, together
 
 #: Columns of ``Cells.capacity`` by resource, and what one unit is there.
 _CELL = {"cpu": (0, MILLI_PER_CORE), "memory": (1, 1)}
@@ -165,7 +165,7 @@ def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
     return {f"containers_not_held_{what}": count for what, count in found.items()}
 
 
-def _of_groups(labels: Labels, containers: pl.DataFrame) -> list[Rules]:
+def _of_groups(labels: Labels, containers: pl.DataFrame) -> list[CountRules]:
     parts = []
     for by, group, rows in _groups(containers, "apart"):
         most = np.ones(int(group.max()) + 1, dtype=np.int64)
@@ -204,7 +204,7 @@ def _groups(containers: pl.DataFrame, column: str) -> list[tuple[str, IntArray, 
     return found
 
 
-def _sharing(containers: pl.DataFrame, rules: pl.DataFrame | None, nodes: int) -> Rules | None:
+def _sharing(containers: pl.DataFrame, rules: pl.DataFrame | None, nodes: int) -> CountRules | None:
     if rules is None or not rules.height or "service" not in containers.columns:
         return None
     pairs = rules.select(pl.col("holder", "guest").cast(pl.String))

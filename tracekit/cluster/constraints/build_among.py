@@ -22,7 +22,7 @@ from tracekit.cluster.constraints.among import (
     rules_of,
 )
 from tracekit.cluster.constraints.labels import Labels
-from tracekit.cluster.constraints.rules import Bound, Rules
+from tracekit.cluster.constraints.rules import Bound, CountRules
 
 T = TypeVar("T")
 #: The numbers of some rules.
@@ -69,7 +69,7 @@ class Stated:
 def classes_of(
     statement: IntArray, states: Sequence[Numbers], worn: IntArray, meant: Sequence[Numbers]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Classes out of what containers state and wear: ``of``, ``states`` and ``meant`` of Rules.
+    """Classes out of what containers state and wear: ``of``, ``states`` and ``meant``.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ _COUNT: Mapping[Kind, int] = {"podAntiAffinity": 0, "podAffinity": 1}
 
 def among(
     labels: Labels, nodes: int, containers: pl.DataFrame, selects: Suits, bears: Suits
-) -> list[Rules]:
+) -> list[CountRules]:
     """Affinity, anti-affinity, spread and ports, as far as any container states them.
 
     Parameters
@@ -220,7 +220,7 @@ def among(
 
 def _of_kind(
     kind: Kind, stated: Stated, labels: Labels, rows: _Rows, suits: tuple[Suits, Suits]
-) -> list[Rules]:
+) -> list[CountRules]:
     """The rules of one kind; all terms of affinity of a statement are one rule."""
     known = _Numbering[tuple[_Term, ...]]()
     states = []
@@ -244,7 +244,7 @@ def _of_kind(
     label, bound = _KINDS[kind]
     table = [(rule, *term[1:]) for rule, terms in enumerate(known.things) for term in terms]
     return [
-        Rules(
+        CountRules(
             label=label,
             bound=bound,
             table=np.array(table, dtype=np.int64),
@@ -282,7 +282,7 @@ def _counted(
     return count
 
 
-def _ports(containers: pl.DataFrame, nodes: int) -> list[Rules]:
+def _ports(containers: pl.DataFrame, nodes: int) -> list[CountRules]:
     """A container on a node keeps all others away whose ports clash with its own."""
     texts = texts_of(containers, "host_ports")
     known: dict[str, int] = {"": 0}
@@ -303,7 +303,7 @@ def _ports(containers: pl.DataFrame, nodes: int) -> list[Rules]:
     of, stating, meaning = classes_of(of, states, of, meant)
     each = np.arange(len(ports))
     return [
-        Rules(
+        CountRules(
             label="ports",
             bound="most",
             table=np.column_stack([each, *np.zeros((4, len(ports)), dtype=np.int64)]),

@@ -41,7 +41,7 @@ Bound = Literal["most", "least", "even"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rules(Constraint):
+class CountRules(Constraint):
     """A table of rules of one kind.
 
     Parameters
@@ -121,17 +121,19 @@ class Rules(Constraint):
         return _KEEPERS[self.bound](self, nodes)
 
 
-def apart(by: str, group: IntArray, domain: IntArray, most: IntArray) -> Rules:
+def apart(by: str, group: IntArray, domain: IntArray, most: IntArray) -> CountRules:
     """Members of a group keep apart: at most ``most`` of each, (groups,), in one domain."""
-    return Rules(
+    return CountRules(
         label="apart", bound="most", by=by, domain=domain[None], **_itself(group, most - 1)
     )
 
 
-def together(by: str, group: IntArray, domain: IntArray) -> Rules:
+def together(by: str, group: IntArray, domain: IntArray) -> CountRules:
     """Members of a group stay together: the first that is placed chooses their domain."""
     one = np.ones(group.max(initial=-1) + 1, dtype=np.int64)
-    return Rules(label="together", bound="least", by=by, domain=domain[None], **_itself(group, one))
+    return CountRules(
+        label="together", bound="least", by=by, domain=domain[None], **_itself(group, one)
+    )
 
 
 def _itself(group: IntArray, count: IntArray) -> dict[str, Any]:
@@ -142,7 +144,7 @@ def _itself(group: IntArray, count: IntArray) -> dict[str, Any]:
     return {"of": group, "states": pairs, "meant": pairs, "table": table}
 
 
-def sharing(service: IntArray, limits: IntArray, nodes: int) -> Rules:
+def sharing(service: IntArray, limits: IntArray, nodes: int) -> CountRules:
     """Limits on services: a node with some of the holder has at most ``most`` of the guest.
 
     Parameters
@@ -155,7 +157,7 @@ def sharing(service: IntArray, limits: IntArray, nodes: int) -> Rules:
     """
     each = np.arange(len(limits))
     none = np.zeros_like(each)
-    return Rules(
+    return CountRules(
         label="rules on sharing",
         bound="most",
         of=service,
@@ -185,7 +187,7 @@ class RulesKeeper(CountingKeeper):
     that of nodes in no domain; it stays 0.
     """
 
-    def __init__(self, rules: Rules, nodes: int) -> None:
+    def __init__(self, rules: CountRules, nodes: int) -> None:
         self._rules, self._of = rules, rules.of.tolist()
         self._everywhere = everywhere(nodes)
         self._size = rules.domain.max(axis=1, initial=-1) + 1
@@ -259,7 +261,7 @@ class _Least(RulesKeeper):
 
 
 class _Even(RulesKeeper):
-    def __init__(self, rules: Rules, nodes: int) -> None:
+    def __init__(self, rules: CountRules, nodes: int) -> None:
         super().__init__(rules, nodes)
         self._known = [np.unique(row[row >= 0]) for row in rules.domain]
 
@@ -279,7 +281,7 @@ class _Even(RulesKeeper):
 class _Most(RulesKeeper):
     """Holds how many rules close each domain to each class, so that a question costs a look."""
 
-    def __init__(self, rules: Rules, nodes: int) -> None:
+    def __init__(self, rules: CountRules, nodes: int) -> None:
         super().__init__(rules, nodes)
         states, meant = (_grouped(side[:, ::-1].tolist()) for side in (rules.states, rules.meant))
         slots: dict[tuple[int, int], int] = {}

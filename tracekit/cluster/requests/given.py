@@ -260,32 +260,38 @@ def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Wo
         choice,
         asked,
         store,
-        container_ids=load.container_ids,
-        services=load.services,
-        capacity=load.capacity,
+        container_ids=load.containers.ids,
+        services=load.containers.services,
+        capacity=load.nodes.capacity,
         limit_factor=assumptions.limit_factor,
         of_use=False,
     )
     asked = of_nodes(asked, load.resources)
     return dataclasses.replace(
         load,
-        request=asked.request,
-        nonzero_request=nonzero(asked.request, asked.stated, asked.resources),
-        limit=asked.limit,
-        doubt=asked.doubt,
-        quantities={**load.quantities, **requests_rest_on(asked.rests)},
-        facts={**load.facts, **asked.facts},
-        remarks=(*load.remarks, *asked.remarks),
+        containers=dataclasses.replace(
+            load.containers,
+            request=asked.request,
+            nonzero_request=nonzero(asked.request, asked.stated, asked.resources),
+            limit=asked.limit,
+        ),
+        provenance=dataclasses.replace(
+            load.provenance,
+            doubt=asked.doubt,
+            quantities={**load.provenance.quantities, **requests_rest_on(asked.rests)},
+            facts={**load.provenance.facts, **asked.facts},
+            remarks=(*load.provenance.remarks, *asked.remarks),
+        ),
     )
 
 
 def _asked(load: Workload, choice: Choice, assumptions: WithRequests) -> Asked:
     """The requests of a workload's containers before the choice."""
-    request, limit = load.request.copy(), load.limit.copy()
+    request, limit = load.containers.request.copy(), load.containers.limit.copy()
     rests = dict.fromkeys(load.resources, "recorded")
     if choice.kind == "uniform":
-        plain = uniform(load.containers, request_of(assumptions), assumptions.limit_factor)
-        free = slice(None) if load.daemon is None else ~load.daemon
+        plain = uniform(load.containers.count, request_of(assumptions), assumptions.limit_factor)
+        free = slice(None) if load.rules.daemon is None else ~load.rules.daemon
         request[free, : len(BASE)] = plain.request[free]
         limit[free, : len(BASE)] = plain.limit[free]
         rests |= plain.rests
@@ -293,7 +299,7 @@ def _asked(load: Workload, choice: Choice, assumptions: WithRequests) -> Asked:
         resources=load.resources,
         request=request,
         limit=limit,
-        stated=load.nonzero_request == request,
+        stated=load.containers.nonzero_request == request,
         full=request[:, : len(BASE)].astype(np.float64),
         rests=rests,
     )

@@ -27,14 +27,17 @@ def use_over_requested(load: Workload) -> Mapping[str, float]:
         nor recommended.
     """
     used, requested = np.zeros(len(BASE)), np.zeros(len(BASE))
-    settled = load.times_ms >= load.settled_ms
+    settled = load.use.times_ms >= load.use.settled_ms
     for step in np.flatnonzero(settled if settled.any() else ~settled).tolist():
         there = np.flatnonzero(load.present(step))
-        column = load.columns_of(there)
-        values, request = load.usage[:, step, column], load.request[there, : len(BASE)].T
+        column = load.use.columns_of(there)
+        values, request = (
+            load.use.values[:, step, column],
+            load.containers.request[there, : len(BASE)].T,
+        )
         known = np.isfinite(values)
-        if load.use_recorded is not None:
-            known &= load.use_recorded[:, column]
+        if load.use.recorded is not None:
+            known &= load.use.recorded[:, column]
         used += np.where(known, values, 0.0).sum(axis=1, dtype=np.float64)
         requested += np.where(known, request, 0).sum(axis=1, dtype=np.float64)
     return {
@@ -46,7 +49,7 @@ def use_over_requested(load: Workload) -> Mapping[str, float]:
 
 def _is_judged(load: Workload, name: str, column: str) -> bool:
     """Whether both use and requests of a resource are of a record, or of a recommendation."""
-    known = load.quantities
+    known = load.provenance.quantities
     use = {known.get(one, RECORDED) for one in ("use of containers", f"use of containers: {name}")}
     requests = {known.get(one, RECORDED) for one in ("requests", f"requests: {column}")}
     return not use & {ASSUMED, ABSENT} and requests <= {RECORDED, CHOSEN}
@@ -61,8 +64,8 @@ def request_changes(before: Workload, after: Workload) -> BoolArray:
     -------
     bool, shape (containers of ``before``,)
     """
-    at = {name: row for row, name in enumerate(after.container_ids)}
-    rows = np.array([at.get(name, -1) for name in before.container_ids], dtype=np.int64)
+    at = {name: row for row, name in enumerate(after.containers.ids)}
+    rows = np.array([at.get(name, -1) for name in before.containers.ids], dtype=np.int64)
     own = slice(0, len(BASE))
-    differ = (before.request[:, own] != after.request[rows, own]).any(axis=1)
-    return np.asarray(differ & (rows >= 0) & before.present(len(before.times_ms) - 1))
+    differ = (before.containers.request[:, own] != after.containers.request[rows, own]).any(axis=1)
+    return np.asarray(differ & (rows >= 0) & before.present(len(before.use.times_ms) - 1))

@@ -174,17 +174,17 @@ def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Liv
         return load
     left = gone_for_good(read(store, "node")).select("node", left_ms="time_ms")
     times = nodes.select("node", "time_ms").join(left, on="node", how="left", maintain_order="left")
-    end = int(load.times_ms[-1]) + load.step_ms
+    end = int(load.use.times_ms[-1]) + load.use.step_ms
     gone = {
         at: when
         for at, when in enumerate(times["left_ms"].to_list())
         if when is not None and when < end
     }
-    start = int(load.times_ms[0])
+    start = int(load.use.times_ms[0])
     ran_from = np.where(life.there, start, life.arrival_ms)
     came = _came_ms(load, times["time_ms"].to_numpy().astype(np.int64), ran_from)
     late = np.flatnonzero(came > start)
-    if len(gone) == load.nodes or len(late) == load.nodes:
+    if len(gone) == load.nodes.count or len(late) == load.nodes.count:
         return load
     made = _joined(load, late[np.argsort(came[late], kind="stable")], came) if len(late) else load
     made = with_absences(made, store, nodes)
@@ -194,21 +194,27 @@ def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Liv
 def _came_ms(load: Workload, first_ms: IntArray, ran_from_ms: IntArray) -> IntArray:
     """When each node came: when it is first spoken of, or something that ran there arrived."""
     came = first_ms.copy()
-    ran = load.recorded_node >= 0
-    np.minimum.at(came, load.recorded_node[ran], ran_from_ms[ran])
+    ran = load.containers.recorded_node >= 0
+    np.minimum.at(came, load.containers.recorded_node[ran], ran_from_ms[ran])
     return came
 
 
 def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
-    names = [load.node_ids[at] for at in late.tolist()]
-    background = np.array(load.background)
+    names = [load.nodes.ids[at] for at in late.tolist()]
+    background = np.array(load.use.background)
     for node in late.tolist():
-        background[:, load.times_ms < came[node], node] = 0.0
+        background[:, load.use.times_ms < came[node], node] = 0.0
     return dataclasses.replace(
         load,
-        background=background,
-        joins=Losses(node=late, time_ms=came[late]),
-        remarks=(*load.remarks, remark("node_came", len(late), "nodes", names=names)),
+        use=dataclasses.replace(load.use, background=background),
+        nodes=dataclasses.replace(load.nodes, joins=Losses(node=late, time_ms=came[late])),
+        provenance=dataclasses.replace(
+            load.provenance,
+            remarks=(
+                *load.provenance.remarks,
+                remark("node_came", len(late), "nodes", names=names),
+            ),
+        ),
     )
 
 
@@ -225,25 +231,30 @@ def with_absences(load: Workload, store: Store, nodes: pl.DataFrame) -> Workload
     """
     away = absences(read(store, "node"))
     at = nodes.select("node").with_row_index("at")
-    start, end = int(load.times_ms[0]), int(load.times_ms[-1]) + load.step_ms
+    start, end = int(load.use.times_ms[0]), int(load.use.times_ms[-1]) + load.use.step_ms
     found = away.filter((pl.col("from_ms") > start) & (pl.col("from_ms") < end)).join(at, on="node")
     if not found.height:
         return load
     node, left, back = (
         found[name].to_numpy().astype(np.int64) for name in ("at", "from_ms", "until_ms")
     )
-    background = np.array(load.background)
+    background = np.array(load.use.background)
     for one, since, until in zip(node.tolist(), left.tolist(), back.tolist(), strict=True):
-        background[:, (load.times_ms >= since) & (load.times_ms < until), one] = 0.0
+        background[:, (load.use.times_ms >= since) & (load.use.times_ms < until), one] = 0.0
     none = Losses(node=np.empty(0, np.int64), time_ms=np.empty(0, np.int64))
     made = dataclasses.replace(
         load,
-        background=background,
-        losses=load.losses or none,
-        leaves=_in_order(node, left),
-        returns=_in_order(node, back),
+        use=dataclasses.replace(load.use, background=background),
+        nodes=dataclasses.replace(
+            load.nodes,
+            losses=load.nodes.losses or none,
+            leaves=_in_order(node, left),
+            returns=_in_order(node, back),
+        ),
     )
-    return made if load.pinned is None else _unpinned(made, load.pinned, node, left, back)
+    return (
+        made if load.rules.pinned is None else _unpinned(made, load.rules.pinned, node, left, back)
+    )
 
 
 def _in_order(node: IntArray, time_ms: IntArray) -> Losses:
@@ -255,16 +266,26 @@ def _unpinned(
     load: Workload, pinned: IntArray, node: IntArray, left: IntArray, back: IntArray
 ) -> Workload:
     """The workload in which nobody is pinned to a node that is away when he arrives."""
-    arrival, departure = load.arrival_ms, load.departure_ms.copy()
-    daemon: BoolArray = np.zeros(load.containers, np.bool_) if load.daemon is None else load.daemon
-    away: BoolArray = np.zeros(load.containers, np.bool_)
+    arrival, departure = load.containers.arrival_ms, load.containers.departure_ms.copy()
+    daemon: BoolArray = (
+        np.zeros(load.containers.count, np.bool_)
+        if load.rules.daemon is None
+        else load.rules.daemon
+    )
+    away: BoolArray = np.zeros(load.containers.count, np.bool_)
     for one, since, until in zip(node.tolist(), left.tolist(), back.tolist(), strict=True):
         here = pinned == one
         away |= here & (since <= arrival) & (arrival < until)
         ends = here & daemon & (arrival < since)
         departure[ends] = np.minimum(departure[ends], since)
     made = dataclasses.replace(
-        load, departure_ms=departure, pinned=np.where(away & ~daemon, -1, pinned)
+        load,
+        containers=dataclasses.replace(load.containers, departure_ms=departure),
+        rules=dataclasses.replace(load.rules, pinned=np.where(away & ~daemon, -1, pinned)),
     )
     stays = ~(away & daemon)
-    return made if stays.all() else in_order_of(made, np.flatnonzero(stays), made.arrival_ms)
+    return (
+        made
+        if stays.all()
+        else in_order_of(made, np.flatnonzero(stays), made.containers.arrival_ms)
+    )

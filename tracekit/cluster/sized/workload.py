@@ -16,6 +16,7 @@ from tracekit.cluster.constraints.build import not_held
 from tracekit.cluster.constraints.reasons import shut_out_remark
 from tracekit.cluster.constraints.written import written_of
 from tracekit.cluster.gangs import in_order_of
+from tracekit.cluster.parts import Containers, Nodes, Provenance, Rules, Use
 from tracekit.cluster.provenance import (
     ASSUMED,
     further_remark,
@@ -28,17 +29,16 @@ from tracekit.cluster.provenance import (
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.further import passed_over
+from tracekit.cluster.sized.nodes import control_plane_of, cordoned_of, nodes_of
 from tracekit.cluster.sized.replayed import (
     Replayed,
     replayed_of,
     with_node_lives,
 )
 from tracekit.cluster.sized.rules import (
-    Rules,
-    control_plane_of,
-    cordoned_of,
     evicts_nobody_of,
     never_evicted_of,
+    pinned_of,
     rules_of,
     short_gangs,
 )
@@ -49,6 +49,7 @@ from tracekit.cluster.sized.set_aside import (
     to_place_remark,
     too_large_remark,
 )
+from tracekit.cluster.sized.times import Lives
 from tracekit.cluster.sized.used import Used, used_of
 from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
@@ -57,12 +58,6 @@ from tracekit.store.never_ran import gated, waits
 from tracekit.store.quantities import RECORDED
 from tracekit.store.tables.objects import PREFERRED
 from tracekit.store.views import read
-
-#: Fields of a workload that are those of its lives.
-_OF_LIVES = (
-    *("step_ms", "times_ms", "arrival_ms", "departure_ms"),
-    *("settled_ms", "exchangeable"),
-)
 
 
 def workload_from_sizes(
@@ -77,66 +72,93 @@ def workload_from_sizes(
     """
     who = replayed_of(store, assumptions, rng)
     used = used_of(store, who, assumptions)
-    rows, life, amounts = who.rows, who.life, who.amounts
-    rules, budgets = _rules(who, assumptions), _budgets(who)
-    pinned = _pinned(who, rules, assumptions)
-    shut_out = _shut_out(who, rules, pinned)
-    load = Workload(
-        name=store.name,
-        node_ids=tuple(who.nodes),
-        capacity=amounts.capacity,
-        container_ids=tuple(rows["container"]),
-        services=tuple(rows["service"].fill_null(UNKNOWN)),
-        recorded_node=who.recorded,
-        request=who.request,
-        nonzero_request=nonzero(who.request, amounts.stated[life.order], amounts.resources),
-        limit=amounts.limit[life.order],
-        usage=used.values,
-        usage_column=used.column,
-        use_recorded=used.recorded,
-        background=used.background,
-        further_used=used.further.used,
-        further_usage=used.further.by_column(used.column, used.values.shape[2]),
-        reserved=used.reserved,
-        resources=amounts.resources,
-        **{name: getattr(life, name) for name in _OF_LIVES},
-        pinned=pinned,
-        **vars(rules),
-        evicts_nobody=evicts_nobody_of(rows["rules"]),
-        never_evicted=never_evicted_of(rows["rules"]),
-        budgets=budgets,
-        written=written_of(rows, who.found.nodes, life.begins_listed_ms),
-        stays=control_plane_of(who.found.nodes),
-        cordoned=cordoned_of(who.found.nodes, read(store, "node")),
+    rules = _rules(who, assumptions)
+    shut_out = _shut_out(who, rules)
+    provenance = Provenance(
         quantities=_quantities(store, who, used, assumptions),
-        assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
+        assumptions={**dataclasses.asdict(assumptions), "step_used_ms": who.life.step_ms},
         remarks=(
-            *_remarks(store, who, budgets, shut_out),
-            *_barred(who, rules, pinned, shut_out),
+            *_remarks(store, who, rules.budgets, shut_out),
+            *_barred(who, rules, shut_out),
             *_further_remarks(store, who, used, assumptions),
         ),
         facts=_facts(who, used, assumptions, shut_out),
     )
-    return _without(with_node_lives(load, store, who.found.nodes, life), shut_out)
+    load = Workload(
+        name=store.name,
+        nodes=_nodes(store, who, used),
+        containers=_containers(who),
+        use=_use(who.life, used),
+        rules=rules,
+        provenance=provenance,
+        resources=who.amounts.resources,
+    )
+    return _without(with_node_lives(load, store, who.found.nodes, who.life), shut_out)
+
+
+def _nodes(store: Store, who: Replayed, used: Used) -> Nodes:
+    listed = who.found.nodes
+    nodes = nodes_of(tuple(who.nodes), who.amounts.capacity, used.reserved, listed)
+    return dataclasses.replace(
+        nodes, stays=control_plane_of(listed), cordoned=cordoned_of(listed, read(store, "node"))
+    )
+
+
+def _containers(who: Replayed) -> Containers:
+    rows, life, amounts = who.rows, who.life, who.amounts
+    return Containers(
+        ids=tuple(rows["container"]),
+        services=tuple(rows["service"].fill_null(UNKNOWN)),
+        recorded_node=who.recorded,
+        arrival_ms=life.arrival_ms,
+        departure_ms=life.departure_ms,
+        request=who.request,
+        nonzero_request=nonzero(who.request, amounts.stated[life.order], amounts.resources),
+        limit=amounts.limit[life.order],
+        exchangeable=life.exchangeable,
+    )
+
+
+def _use(life: Lives, used: Used) -> Use:
+    return Use(
+        step_ms=life.step_ms,
+        times_ms=life.times_ms,
+        settled_ms=life.settled_ms,
+        values=used.values,
+        column=used.column,
+        recorded=used.recorded,
+        background=used.background,
+        further_resources=used.further.used,
+        further=used.further.by_column(used.column, used.values.shape[2]),
+    )
 
 
 def _without(load: Workload, shut_out: list[tuple[int, str]]) -> Workload:
     """The workload without some containers."""
     if not shut_out:
         return load
-    kept = np.setdiff1d(np.arange(load.containers), [at for at, _ in shut_out])
-    return in_order_of(load, kept, load.arrival_ms)
+    kept = np.setdiff1d(np.arange(load.containers.count), [at for at, _ in shut_out])
+    return in_order_of(load, kept, load.containers.arrival_ms)
 
 
 def _rules(who: Replayed, assumptions: SizedAssumptions) -> Rules:
-    return rules_of(
+    listed, rows = who.found.nodes, who.rows
+    rules = rules_of(
         who.found,
-        who.found.nodes,
-        who.rows,
+        listed,
+        rows,
         assumptions,
         request=who.request,
         capacity=who.amounts.capacity,
         ran=who.where >= 0,
+    )
+    return dataclasses.replace(
+        rules,
+        pinned=_pinned(who, rules.daemon, assumptions),
+        evicts_nobody=evicts_nobody_of(rows["rules"]),
+        never_evicted=never_evicted_of(rows["rules"]),
+        budgets=_budgets(who),
+        written=written_of(rows, listed, who.life.begins_listed_ms),
     )
 
 
@@ -151,7 +173,7 @@ def _waiting(who: Replayed) -> pl.DataFrame:
     return waiting.join(who.rows, on="container", how="anti")
 
 
-def _shut_out(who: Replayed, rules: Rules, pinned: IntArray | None) -> list[tuple[int, str]]:
+def _shut_out(who: Replayed, rules: Rules) -> list[tuple[int, str]]:
     """Containers that no policy can place, as selectors, taints or cells close every node; and why.
 
     Those of gangs are not among them: their gang waits with them. Nor are all of a workload.
@@ -159,7 +181,8 @@ def _shut_out(who: Replayed, rules: Rules, pinned: IntArray | None) -> list[tupl
     found = [
         (at, why)
         for at, why in nowhere(rules.constraints, who.request, who.amounts.capacity)
-        if (pinned is None or pinned[at] < 0) and (rules.gang is None or rules.gang[at] < 0)
+        if (rules.pinned is None or rules.pinned[at] < 0)
+        and (rules.gang is None or rules.gang[at] < 0)
     ]
     return found if len(found) < who.rows.height else []
 
@@ -199,10 +222,9 @@ def _remarks(
     )
 
 
-def _barred(
-    who: Replayed, rules: Rules, pinned: IntArray | None, shut_out: list[tuple[int, str]]
-) -> tuple[Fact, ...]:
+def _barred(who: Replayed, rules: Rules, shut_out: list[tuple[int, str]]) -> tuple[Fact, ...]:
     """Containers on nodes that a selector or a taint has closed since they came."""
+    pinned = rules.pinned
     ran = who.recorded if pinned is None else np.where(pinned >= 0, -1, who.recorded)
     if rules.daemon is not None:
         ran = np.where(rules.daemon, -1, ran)
@@ -270,12 +292,14 @@ def _facts(
     }
 
 
-def _pinned(who: Replayed, rules: Rules, assumptions: SizedAssumptions) -> IntArray | None:
+def _pinned(
+    who: Replayed, daemon: BoolArray | None, assumptions: SizedAssumptions
+) -> IntArray | None:
     """The node of each container that no policy places, -1 for others; None where there is none."""
     stays = who.life.there & (who.where >= 0) & (assumptions.start == "observed")
     if assumptions.start == "observed" and not stays.any():
         raise nothing_observed()
-    return rules.pinned(who.where, stays)
+    return pinned_of(daemon, who.where, stays)
 
 
 def _unknown(who: Replayed, silent: BoolArray) -> dict[str, int]:

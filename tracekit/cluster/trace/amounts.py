@@ -129,29 +129,40 @@ def with_network_and_disk(
     Without any rate the network is left out: a resource without data decides nothing. What is
     recorded is not modelled.
     """
-    scale = load.capacity[:, 0] / (assumptions.node_cpu_cores * MILLI_PER_CORE)
-    asked = {DISK: np.full(load.containers, float(assumptions.request_disk_bytes))}
+    scale = load.nodes.capacity[:, 0] / (assumptions.node_cpu_cores * MILLI_PER_CORE)
+    asked = {DISK: np.full(load.containers.count, float(assumptions.request_disk_bytes))}
     room = {DISK: assumptions.node_disk_bytes * scale}
-    known = [rates.get(name, 0.0) for name in load.container_ids]
+    known = [rates.get(name, 0.0) for name in load.containers.ids]
     if any(known):
         asked[NET] = np.array(known) * assumptions.kbit_per_call
         room[NET] = assumptions.node_net_kbit * scale
     asked = {name: amounts for name, amounts in asked.items() if name not in load.resources}
     if not asked:
         return load
-    reserved = load.reserved
+    reserved = load.nodes.reserved
     if reserved is not None:
         reserved = np.pad(reserved, ((0, 0), (0, len(asked))))
     request = np.stack([_up(asked[name]) for name in asked], axis=1)
     return dataclasses.replace(
         load,
         resources=(*load.resources, *asked),
-        capacity=np.hstack([load.capacity, np.stack([_up(room[name]) for name in asked], axis=1)]),
-        reserved=reserved,
-        request=np.hstack([load.request, request]),
-        nonzero_request=np.hstack([load.nonzero_request, request]),
-        limit=np.hstack([load.limit, _up(request * assumptions.limit_factor)]),
-        facts={**load.facts, "containers_without_call_rate": known.count(0.0)},
+        nodes=dataclasses.replace(
+            load.nodes,
+            capacity=np.hstack(
+                [load.nodes.capacity, np.stack([_up(room[name]) for name in asked], axis=1)]
+            ),
+            reserved=reserved,
+        ),
+        containers=dataclasses.replace(
+            load.containers,
+            request=np.hstack([load.containers.request, request]),
+            nonzero_request=np.hstack([load.containers.nonzero_request, request]),
+            limit=np.hstack([load.containers.limit, _up(request * assumptions.limit_factor)]),
+        ),
+        provenance=dataclasses.replace(
+            load.provenance,
+            facts={**load.provenance.facts, "containers_without_call_rate": known.count(0.0)},
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from tracekit.cluster.arrivals import Timing, lives, order_of_arrival
 from tracekit.cluster.assumptions import Assumptions, as_values
 from tracekit.cluster.calls import CallWeights, call_weights
 from tracekit.cluster.doubt import SizeDoubt
+from tracekit.cluster.parts import Containers, Provenance, Rules, Use
 from tracekit.cluster.provenance import (
     nodes_rest_on,
     requests_rest_on,
@@ -26,7 +27,8 @@ from tracekit.cluster.requests.given import laid_over, request_of
 from tracekit.cluster.reserved import held_at_most, reserved_of
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.rules import Rules, rules_of
+from tracekit.cluster.sized.nodes import nodes_of
+from tracekit.cluster.sized.rules import pinned_of, rules_of
 from tracekit.cluster.sized.tables import is_sized, records_nodes
 from tracekit.cluster.trace.amounts import Amounts, call_rates, with_network_and_disk
 from tracekit.cluster.trace.tables import Trace, trace_of
@@ -184,7 +186,6 @@ def _assembled(
     amounts = Amounts(trace, life, timing, asked.full)
     background = amounts.settle(capacity if assumptions.background == "keep" else None)
     request = asked.request[timing.order]
-    rules = _rules_of(sizing.recorded, trace, timing.order, request, capacity)
     recorded = trace.at[timing.order].astype(np.int64)
     placed = held_at_most(
         recorded, request, timing.arrival_ms, timing.departure_ms, nodes=len(capacity)
@@ -192,33 +193,46 @@ def _assembled(
     reserved = reserved_of(
         assumptions.reserved, background=background, capacity=capacity, held=placed
     )
+    rules = _rules_of(sizing.recorded, trace, timing.order, request, capacity)
     return Workload(
         name=store.name,
-        step_ms=trace.axis.step_ms,
-        times_ms=trace.axis.times_ms,
-        node_ids=trace.node_ids,
-        capacity=capacity,
-        container_ids=tuple(trace.container_ids[at] for at in timing.order),
-        services=tuple(trace.service_ids[at] for at in timing.order),
-        recorded_node=recorded,
-        arrival_ms=timing.arrival_ms,
-        departure_ms=timing.departure_ms,
+        nodes=nodes_of(trace.node_ids, capacity, reserved, _listed(sizing.recorded, trace)),
+        containers=Containers(
+            ids=tuple(trace.container_ids[at] for at in timing.order),
+            services=tuple(trace.service_ids[at] for at in timing.order),
+            recorded_node=recorded,
+            arrival_ms=timing.arrival_ms,
+            departure_ms=timing.departure_ms,
+            request=request,
+            nonzero_request=nonzero(request, asked.stated[timing.order], sizing.resources),
+            limit=asked.limit[timing.order],
+            exchangeable=timing.exchangeable,
+        ),
+        use=Use(
+            step_ms=trace.axis.step_ms,
+            times_ms=trace.axis.times_ms,
+            settled_ms=timing.settled_ms,
+            values=trace.fraction,
+            background=background,
+        ),
+        rules=dataclasses.replace(rules, pinned=pinned_of(rules.daemon, recorded, timing.stays)),
+        provenance=Provenance(
+            quantities=_quantities(store, sizing, reserved),
+            assumptions={**as_values(assumptions), **timing.resolved},
+            doubt=_doubt(asked.doubt, trace, timing, capacity, assumptions),
+            facts={**trace.facts, "container_steps_held": amounts.held, **asked.facts},
+            remarks=asked.remarks,
+        ),
         resources=sizing.resources,
-        request=request,
-        nonzero_request=nonzero(request, asked.stated[timing.order], sizing.resources),
-        limit=asked.limit[timing.order],
-        usage=trace.fraction,
-        background=background,
-        reserved=reserved,
-        exchangeable=timing.exchangeable,
-        pinned=rules.pinned(recorded, timing.stays),
-        **vars(rules),
-        quantities=_quantities(store, sizing, reserved),
-        settled_ms=timing.settled_ms,
-        assumptions={**as_values(assumptions), **timing.resolved},
-        doubt=_doubt(asked.doubt, trace, timing, capacity, assumptions),
-        facts={**trace.facts, "container_steps_held": amounts.held, **asked.facts},
-        remarks=asked.remarks,
+    )
+
+
+def _listed(recorded: Recorded | None, trace: Trace) -> pl.DataFrame:
+    """The row of each node in the table ``node``; none without tables."""
+    if recorded is None:
+        return pl.DataFrame()
+    return pl.DataFrame({"node": list(trace.node_ids)}).join(
+        recorded.found.nodes, on="node", how="left", maintain_order="left"
     )
 
 
@@ -237,9 +251,7 @@ def _rules_of(
     found = recorded.found
     ids = pl.DataFrame({"container": [trace.container_ids[at] for at in order]})
     rows = ids.join(found.containers, on="container", how="left", maintain_order="left")
-    nodes = pl.DataFrame({"node": list(trace.node_ids)}).join(
-        found.nodes, on="node", how="left", maintain_order="left"
-    )
+    nodes = _listed(recorded, trace)
     return rules_of(found, nodes, rows, SizedAssumptions(), request=request, capacity=capacity)
 
 

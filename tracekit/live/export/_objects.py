@@ -65,14 +65,14 @@ class Objects:
 
 def objects_of(load: Workload, store: Store | None) -> Objects:
     """The nodes and pods of a workload."""
-    places = pod_names(load.container_ids)
+    places = pod_names(load.containers.ids)
     pods = [
         _pod(load, at, place, template)
         for at, (place, template) in enumerate(zip(places, templates_of(load, store), strict=True))
     ]
     alike = [
         was in (name, f"{space}/{name}")
-        for (space, name), was in zip(places, load.container_ids, strict=True)
+        for (space, name), was in zip(places, load.containers.ids, strict=True)
     ]
     return Objects(
         nodes=list(_nodes(load, _stated(store, "node", ("labels", "taints", *_DOMAINS)))),
@@ -84,7 +84,7 @@ def objects_of(load: Workload, store: Store | None) -> Objects:
 def templates_of(load: Workload, store: Store | None) -> Iterator[Document]:
     """The template of each container's pod: its labels and its spec."""
     stated = _stated(store, "container", _COLUMNS)
-    for at, container in enumerate(load.container_ids):
+    for at, container in enumerate(load.containers.ids):
         row = stated.get(container, {})
         labels = json.loads(row.get("labels") or "{}")
         kept = {name: one for name, one in labels.items() if name not in _OF_ONE}
@@ -104,9 +104,9 @@ def _stated(
 
 
 def _nodes(load: Workload, stated: Mapping[str, Mapping[str, Any]]) -> Iterator[Document]:
-    created = _moment(int(load.arrival_ms.min(initial=0)))
-    for at, name in enumerate(object_names(load.node_ids)):
-        row = stated.get(load.node_ids[at], {})
+    created = _moment(int(load.containers.arrival_ms.min(initial=0)))
+    for at, name in enumerate(object_names(load.nodes.ids)):
+        row = stated.get(load.nodes.ids[at], {})
         taints = json.loads(row.get("taints") or "[]")
         places = {label: row[kind] for kind, label in _DOMAINS.items() if row.get(kind)}
         labels = {
@@ -114,9 +114,9 @@ def _nodes(load: Workload, stated: Mapping[str, Mapping[str, Any]]) -> Iterator[
             **places,
             **json.loads(row.get("labels") or "{}"),
         }
-        amounts = _quantities(load, load.allocatable[at].tolist())
+        amounts = _quantities(load, load.nodes.allocatable[at].tolist())
         # without a number of pods Kubernetes takes none
-        amounts.setdefault(PODS, str(max(load.containers, 1)))
+        amounts.setdefault(PODS, str(max(load.containers.count, 1)))
         yield {
             "apiVersion": "v1",
             "kind": "Node",
@@ -136,21 +136,21 @@ def _pod(load: Workload, at: int, place: tuple[str, str], template: Document) ->
     about = {
         "namespace": place[0],
         "name": place[1],
-        "creationTimestamp": _moment(int(load.arrival_ms[at])),
-        "annotations": {CONTAINER: load.container_ids[at], SERVICE: load.services[at]},
+        "creationTimestamp": _moment(int(load.containers.arrival_ms[at])),
+        "annotations": {CONTAINER: load.containers.ids[at], SERVICE: load.containers.services[at]},
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {**about, **template["metadata"]}}
     pod["spec"] = template["spec"]
-    if load.departure_ms[at] <= load.times_ms[-1]:
-        end = {"terminated": {"finishedAt": _moment(int(load.departure_ms[at]))}}
+    if load.containers.departure_ms[at] <= load.use.times_ms[-1]:
+        end = {"terminated": {"finishedAt": _moment(int(load.containers.departure_ms[at]))}}
         pod["status"] = {"phase": "Succeeded", "containerStatuses": [{"name": _MAIN, "state": end}]}
     return pod
 
 
 def _spec(load: Workload, at: int, row: Mapping[str, Any]) -> Document:
     """The spec of a pod of one container."""
-    request = _quantities(load, load.request[at].tolist(), but=(PODS,))
-    limit = _quantities(load, load.limit[at].tolist(), but=(PODS,))
+    request = _quantities(load, load.containers.request[at].tolist(), but=(PODS,))
+    limit = _quantities(load, load.containers.limit[at].tolist(), but=(PODS,))
     spec: Document = {
         "containers": [
             {
@@ -160,8 +160,8 @@ def _spec(load: Workload, at: int, row: Mapping[str, Any]) -> Document:
             }
         ],
     }
-    if load.priority is not None:
-        spec["priority"] = int(load.priority[at])
+    if load.rules.priority is not None:
+        spec["priority"] = int(load.rules.priority[at])
     if row.get("tolerations"):
         spec["tolerations"] = json.loads(row["tolerations"])
     if row.get("host_ports"):
@@ -224,7 +224,11 @@ def _quantities(load: Workload, row: Sequence[int], but: Sequence[str] = ()) -> 
     for at, (name, amount) in enumerate(zip(load.resources, row, strict=True)):
         if not amount or name in but:
             continue
-        many = amount if amount < UNLIMITED else int(load.request[:, at].sum()) + load.containers
+        many = (
+            amount
+            if amount < UNLIMITED
+            else int(load.containers.request[:, at].sum()) + load.containers.count
+        )
         kept = "/" in name or name in _NAMES
         called = _NAMES.get(name, name) if kept else f"{_OURS}{name}"
         found[called] = f"{many}m" if name == CPU else str(many)

@@ -81,7 +81,7 @@ def _moved(left: Left, policy: str) -> Plan:
     if rows.is_empty():
         raise TracekitError(f"{policy} moved nothing in this run")
     load = left.load
-    place = {name: at for at, name in enumerate(load.container_ids)}
+    place = {name: at for at, name in enumerate(load.containers.ids)}
     moved = _rows(load, [place[name] for name in rows["container"]])
     wave = rows.select(wave=pl.col("time_ms").rank("dense").cast(pl.Int64))
     return Plan(moves=wave.hstack(moved).with_columns(rows["from_node"], rows["to_node"]))
@@ -100,7 +100,7 @@ def drain_of(left: Left) -> Plan:
         )
     load = left.counted(study).load()
     barred = barred_by(load)
-    place = {name: at for at, name in enumerate(load.node_ids)}
+    place = {name: at for at, name in enumerate(load.nodes.ids)}
     held = {} if barred is None else {n: barred[place[n]] for n in going if barred[place[n]]}
     nodes = [name for name in going if name not in held]
     if not nodes:
@@ -113,7 +113,7 @@ def drain_of(left: Left) -> Plan:
     waves = [(at, wave) for wave, some in enumerate(_waves(load, leaving), 1) for at in some]
     order = [at for at, _ in waves]
     moves = pl.DataFrame({"wave": [wave for _, wave in waves]}).hstack(_rows(load, order, to_node))
-    stay = [place[name] for name in load.node_ids if name not in nodes]
+    stay = [place[name] for name in load.nodes.ids if name not in nodes]
     about = [replace(one, rank=1) for one in _after(load, to_node, stay)]
     if case_of(study) == "recommended":
         about.append(Fact(kind="exported", because="requests_first", rank=1))
@@ -143,11 +143,11 @@ def _going(left: Left) -> tuple[Study, list[str], str]:
 
 def _leaving(load: Workload, nodes: IntArray) -> list[int]:
     """The containers on these nodes at the end but daemons, node by node."""
-    there = load.present_but_daemons(len(load.times_ms) - 1)
+    there = load.present_but_daemons(len(load.use.times_ms) - 1)
     return [
         at
         for node in nodes.tolist()
-        for at in np.flatnonzero(there & (load.recorded_node == node)).tolist()
+        for at in np.flatnonzero(there & (load.containers.recorded_node == node)).tolist()
     ]
 
 
@@ -155,31 +155,41 @@ def _placed_anew(
     load: Workload, leaving: Sequence[int], going: Sequence[int], left: Left, policy: str
 ) -> dict[int, int]:
     """Where the policy puts each container that leaves, -1 for nowhere; all are positions."""
-    last = len(load.times_ms) - 1
-    now = int(load.times_ms[last])
-    stays = np.flatnonzero(load.present(last) & (load.recorded_node >= 0))
+    last = len(load.use.times_ms) - 1
+    now = int(load.use.times_ms[last])
+    stays = np.flatnonzero(load.present(last) & (load.containers.recorded_node >= 0))
     order = np.concatenate([np.array(leaving), np.setdiff1d(stays, leaving)]).astype(np.int64)
-    begun = np.full(load.containers, now - load.step_ms)
+    begun = np.full(load.containers.count, now - load.use.step_ms)
     twice = [last, last]
     made = in_order_of(load, order, begun)
-    ended = () if load.losses is None else load.losses.node[load.losses.time_ms <= now].tolist()
+    ended = (
+        ()
+        if load.nodes.losses is None
+        else load.nodes.losses.node[load.nodes.losses.time_ms <= now].tolist()
+    )
     standing = replace(
         made,
-        times_ms=np.array([now - load.step_ms, now]),
-        settled_ms=now - load.step_ms,
-        usage=load.usage[:, twice],
-        background=load.background[:, twice],
-        further_usage=None if load.further_usage is None else load.further_usage[:, twice],
-        pinned=made.recorded_node,
-        departure_ms=np.maximum(made.departure_ms, now + load.step_ms),
-        exchangeable=None,
-        gang=None,
-        gang_minimum=None,
-        preemption=None,
-        losses=None,
-        joins=None,
-        leaves=None,
-        returns=None,
+        use=replace(
+            made.use,
+            times_ms=np.array([now - load.use.step_ms, now]),
+            settled_ms=now - load.use.step_ms,
+            values=load.use.values[:, twice],
+            background=load.use.background[:, twice],
+            further=None if load.use.further is None else load.use.further[:, twice],
+        ),
+        rules=replace(
+            made.rules,
+            pinned=made.containers.recorded_node,
+            gang=None,
+            gang_minimum=None,
+            preemption=None,
+        ),
+        containers=replace(
+            made.containers,
+            departure_ms=np.maximum(made.containers.departure_ms, now + load.use.step_ms),
+            exchangeable=None,
+        ),
+        nodes=replace(made.nodes, losses=None, joins=None, leaves=None, returns=None),
     )
     lost = without(standing, dict.fromkeys([*going, *ended], now), assumed=True)
     placement, _ = halves(left.entrant(policy))
@@ -191,17 +201,23 @@ def _placed_anew(
 
 def _after(load: Workload, to_node: Mapping[int, int], stay: Sequence[int]) -> Iterator[Fact]:
     """The fullest nodes by the recorded use of what runs at the end, where the plan has it."""
-    runs = np.flatnonzero(load.present(len(load.times_ms) - 1) & (load.recorded_node >= 0))
-    where = load.recorded_node.copy()
+    runs = np.flatnonzero(
+        load.present(len(load.use.times_ms) - 1) & (load.containers.recorded_node >= 0)
+    )
+    where = load.containers.recorded_node.copy()
     where[list(to_node)] = list(to_node.values())
-    stands = in_order_of(replace(load, recorded_node=where), runs, load.arrival_ms)
+    stands = in_order_of(
+        replace(load, containers=replace(load.containers, recorded_node=where)),
+        runs,
+        load.containers.arrival_ms,
+    )
     there = on_nodes(stands, np.array(stay))
     _, use = replay_nodes(there, parse_entrant(OBSERVED), 0)
-    ceilings = (load.ceiling.cpu_fraction, load.ceiling.memory_fraction)
+    ceilings = (load.rules.ceiling.cpu_fraction, load.rules.ceiling.memory_fraction)
     highest = (use.cpu_p99, use.highest[1])
     for measure, values, ceiling in zip(FULLEST.values(), highest, ceilings, strict=True):
         at = int(values.argmax())
-        full = Fullest(node=there.node_ids[at], measure=measure, value=float(values[at]))
+        full = Fullest(node=there.nodes.ids[at], measure=measure, value=float(values[at]))
         above = full.value > ceiling
         yield replace(
             fullest_fact(full, "plan", "recorded"),
@@ -212,15 +228,15 @@ def _after(load: Workload, to_node: Mapping[int, int], stay: Sequence[int]) -> I
 
 def _waves(load: Workload, leaving: Sequence[int]) -> Iterator[list[int]]:
     """Containers that may go together: of one node, and as many as their budgets allow."""
-    there = load.present(len(load.times_ms) - 1)
-    runs = there & (load.recorded_node >= 0)
+    there = load.present(len(load.use.times_ms) - 1)
+    runs = there & (load.containers.recorded_node >= 0)
     rest = list(leaving)
     while rest:
-        node = load.recorded_node[rest[0]]
-        mine = [at for at in rest if load.recorded_node[at] == node]
-        if load.budgets is not None:
-            allowed = load.budgets.allowed(runs, there)
-            mine = load.budgets.granted(np.array(mine), allowed).tolist() or mine[:1]
+        node = load.containers.recorded_node[rest[0]]
+        mine = [at for at in rest if load.containers.recorded_node[at] == node]
+        if load.rules.budgets is not None:
+            allowed = load.rules.budgets.allowed(runs, there)
+            mine = load.rules.budgets.granted(np.array(mine), allowed).tolist() or mine[:1]
         yield mine
         gone = set(mine)
         rest = [at for at in rest if at not in gone]
@@ -231,15 +247,15 @@ def _rows(
 ) -> pl.DataFrame:
     """A row for each container that moves; ``to_node`` by container, both as positions."""
     at = np.array(moved, dtype=np.int64)
-    nodes = pl.Series(load.node_ids, dtype=pl.String)
+    nodes = pl.Series(load.nodes.ids, dtype=pl.String)
     onto = [None if to_node is None or to_node[one] < 0 else to_node[one] for one in moved]
     return pl.DataFrame(
         {
-            "container": pl.Series(load.container_ids, dtype=pl.String).gather(at),
-            "service": pl.Series(load.services, dtype=pl.String).gather(at),
-            "from_node": nodes.gather(load.recorded_node[at]),
+            "container": pl.Series(load.containers.ids, dtype=pl.String).gather(at),
+            "service": pl.Series(load.containers.services, dtype=pl.String).gather(at),
+            "from_node": nodes.gather(load.containers.recorded_node[at]),
             "to_node": nodes.gather(pl.Series(onto, dtype=pl.Int64)),
-            "cpu_milli": load.request[at, 0],
-            "memory_bytes": load.request[at, 1],
+            "cpu_milli": load.containers.request[at, 0],
+            "memory_bytes": load.containers.request[at, 1],
         }
     )

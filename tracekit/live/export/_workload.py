@@ -17,8 +17,8 @@ from tracekit.store.quantities import ABSENT
 
 def ends_ms(load: Workload) -> IntArray:
     """When each container ends: at the end of the record where it departs later; (containers,)."""
-    end = int(load.times_ms[-1]) + load.step_ms
-    return np.maximum(np.minimum(load.departure_ms, end), load.arrival_ms + 1)
+    end = int(load.use.times_ms[-1]) + load.use.step_ms
+    return np.maximum(np.minimum(load.containers.departure_ms, end), load.containers.arrival_ms + 1)
 
 
 def whole_cores(milli: IntArray) -> IntArray:
@@ -30,12 +30,12 @@ def carried(load: Workload, *, rounded: bool) -> Iterator[Fact]:
     """The fact of what is written of a workload, and that of fractions of cores."""
     yield Fact(
         kind="exported",
-        value=load.containers,
+        value=load.containers.count,
         unit="containers",
         because="workload",
-        about={"of": load.nodes},
+        about={"of": load.nodes.count},
     )
-    parts = int((load.request[:, 0] % MILLI_PER_CORE > 0).sum())
+    parts = int((load.containers.request[:, 0] % MILLI_PER_CORE > 0).sum())
     if rounded and parts:
         yield left_out("parts_of_cores", parts, "containers")
 
@@ -53,10 +53,12 @@ def lost(load: Workload, *names: str) -> Iterator[Fact]:
 
 def use_is_recorded(load: Workload) -> BoolArray:
     """Whether the CPU use of each container is of a record, shape (containers,)."""
-    if load.use_recorded is not None:
-        return np.asarray(load.use_recorded[0][load.columns_of(np.arange(load.containers))])
-    known = load.quantities.get("use of containers", ABSENT) not in {ABSENT, ASSUMED}
-    return np.full(load.containers, known)
+    if load.use.recorded is not None:
+        return np.asarray(
+            load.use.recorded[0][load.use.columns_of(np.arange(load.containers.count))]
+        )
+    known = load.provenance.quantities.get("use of containers", ABSENT) not in {ABSENT, ASSUMED}
+    return np.full(load.containers.count, known)
 
 
 def _known(values: Any, holds: Callable[[Any], Any]) -> Any:
@@ -69,14 +71,14 @@ _OWN_RULES = frozenset({"apart", "together", "NUMA cells", "rules on sharing"})
 
 
 def _ruled(load: Workload, labels: frozenset[str] | None = None) -> BoolArray:
-    none = np.zeros(load.containers, np.bool_)
-    parts = () if load.constraints is None else load.constraints.parts
+    none = np.zeros(load.containers.count, np.bool_)
+    parts = () if load.rules.constraints is None else load.rules.constraints.parts
     about = (part.about for part in parts if labels is None or part.label in labels)
     return np.asarray(np.any([none, *about], axis=0))
 
 
 def _away(load: Workload) -> IntArray:
-    away = (load.losses, load.joins, load.leaves)
+    away = (load.nodes.losses, load.nodes.joins, load.nodes.leaves)
     gone = [one.node for one in away if one is not None]
     return np.bincount(np.concatenate(gone)) if gone else np.zeros(0, np.int64)
 
@@ -86,24 +88,24 @@ _HAVING: Mapping[str, Callable[[Workload], Any]] = {
     "use": use_is_recorded,
     "use_over_time": use_is_recorded,
     "use_of_memory": use_is_recorded,
-    "placement": lambda load: load.recorded_node >= 0,
-    "limits": lambda load: (load.limit > 0).any(axis=1),
-    "priority": lambda load: _known(load.priority, lambda one: one != 0),
-    "gangs": lambda load: _known(load.gang, lambda one: one >= 0),
+    "placement": lambda load: load.containers.recorded_node >= 0,
+    "limits": lambda load: (load.containers.limit > 0).any(axis=1),
+    "priority": lambda load: _known(load.rules.priority, lambda one: one != 0),
+    "gangs": lambda load: _known(load.rules.gang, lambda one: one >= 0),
     "rules": _ruled,
     "own_rules": lambda load: _ruled(load, _OWN_RULES),
-    "budgets": lambda load: _known(load.budgets, lambda one: one.of[:, 0] >= 0),
-    "groups": lambda load: [one != UNKNOWN for one in load.services],
-    "departures": lambda load: load.departure_ms <= load.times_ms[-1],
-    "order_of_ends": lambda load: load.departure_ms <= load.times_ms[-1],
-    "further": lambda load: (load.request[:, _further(load)] > 0).any(axis=1),
-    "background": lambda load: load.background.any(axis=(0, 1)),
-    "zones": lambda load: _known(load.domains, lambda _: np.ones(load.nodes)),
-    "prices": lambda load: _known(load.price_per_hour, lambda one: one > 0),
+    "budgets": lambda load: _known(load.rules.budgets, lambda one: one.of[:, 0] >= 0),
+    "groups": lambda load: [one != UNKNOWN for one in load.containers.services],
+    "departures": lambda load: load.containers.departure_ms <= load.use.times_ms[-1],
+    "order_of_ends": lambda load: load.containers.departure_ms <= load.use.times_ms[-1],
+    "further": lambda load: (load.containers.request[:, _further(load)] > 0).any(axis=1),
+    "background": lambda load: load.use.background.any(axis=(0, 1)),
+    "zones": lambda load: _known(load.nodes.domains, lambda _: np.ones(load.nodes.count)),
+    "prices": lambda load: _known(load.nodes.price_per_hour, lambda one: one > 0),
     "away": _away,
-    "unequal": lambda load: load.capacity[:, 0] != load.capacity[0, 0],
-    "memory_of_nodes": lambda load: load.capacity[:, 1] > 0,
-    "nodes": lambda load: np.ones(load.nodes),
+    "unequal": lambda load: load.nodes.capacity[:, 0] != load.nodes.capacity[0, 0],
+    "memory_of_nodes": lambda load: load.nodes.capacity[:, 1] > 0,
+    "nodes": lambda load: np.ones(load.nodes.count),
 }
 
 

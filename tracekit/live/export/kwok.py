@@ -18,8 +18,8 @@ def _write(left: Left) -> Written:
     objects = objects_of(load, left.store)
     if left.policy:
         places = _places(left, left.policy)
-        names = dict(zip(load.node_ids, object_names(load.node_ids), strict=True))
-        for container, pod in zip(load.container_ids, objects.pods, strict=True):
+        names = dict(zip(load.nodes.ids, object_names(load.nodes.ids), strict=True))
+        for container, pod in zip(load.containers.ids, objects.pods, strict=True):
             if node := places.get(container):
                 pod["spec"]["nodeName"] = names[node]
     text = json.dumps(

@@ -39,34 +39,34 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _tasks(load: Workload) -> pl.DataFrame:
-    cores = whole_cores(load.request[:, 0])
+    cores = whole_cores(load.containers.request[:, 0])
     return pl.DataFrame(
         {
-            "id": np.arange(load.containers, dtype=np.int32),
-            "name": load.container_ids,
-            "submission_time": load.arrival_ms,
-            "duration": ends_ms(load) - load.arrival_ms,
+            "id": np.arange(load.containers.count, dtype=np.int32),
+            "name": load.containers.ids,
+            "submission_time": load.containers.arrival_ms,
+            "duration": ends_ms(load) - load.containers.arrival_ms,
             "cpu_count": cores.astype(np.int32),
             "cpu_capacity": (cores * MILLI_PER_CORE).astype(np.float64),
-            "mem_capacity": -(-load.request[:, 1] // BYTES_PER_MIB),
+            "mem_capacity": -(-load.containers.request[:, 1] // BYTES_PER_MIB),
         }
     )
 
 
 def _fragments(load: Workload) -> pl.DataFrame:
     """Pieces of equal use one after another; what is not recorded is what is requested."""
-    who = np.arange(load.containers, dtype=np.int32)
+    who = np.arange(load.containers.count, dtype=np.int32)
     recorded, ends = use_is_recorded(load), ends_ms(load)
     pieces = []
-    for step, now in enumerate(load.times_ms.tolist()):
-        begins = np.maximum(load.arrival_ms, now if step else np.iinfo(np.int64).min)
-        last = step + 1 == len(load.times_ms)
-        until = ends if last else np.minimum(ends, now + load.step_ms)
+    for step, now in enumerate(load.use.times_ms.tolist()):
+        begins = np.maximum(load.containers.arrival_ms, now if step else np.iinfo(np.int64).min)
+        last = step + 1 == len(load.use.times_ms)
+        until = ends if last else np.minimum(ends, now + load.use.step_ms)
         there = until > begins
         # who comes between two samples uses what the next one says
-        late = load.use_at(step if last else step + 1)[0]
-        use = np.nan_to_num(np.where(load.arrival_ms > now, late, load.use_at(step)[0]))
-        used = np.where(recorded, use, load.request[:, 0])
+        late = load.use.at(step if last else step + 1)[0]
+        use = np.nan_to_num(np.where(load.containers.arrival_ms > now, late, load.use.at(step)[0]))
+        used = np.where(recorded, use, load.containers.request[:, 0])
         pieces.append(
             pl.DataFrame(
                 {
@@ -96,9 +96,9 @@ def _topology(load: Workload) -> dict[str, object]:
             "memory": {"memorySize": memory},
         }
         for name, cores, memory in zip(
-            load.node_ids,
-            (load.allocatable[:, 0] // MILLI_PER_CORE).tolist(),
-            (load.allocatable[:, 1] // BYTES_PER_MIB).tolist(),
+            load.nodes.ids,
+            (load.nodes.allocatable[:, 0] // MILLI_PER_CORE).tolist(),
+            (load.nodes.allocatable[:, 1] // BYTES_PER_MIB).tolist(),
             strict=True,
         )
     ]

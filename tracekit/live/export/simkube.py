@@ -43,10 +43,13 @@ def _events(load: Workload, store: Store | None) -> list[Document]:
     """A Deployment at each second in which its number of replicas falls or rises, in this order."""
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for at, one in enumerate(templates_of(load, store)):
-        groups[load.services[at], json.dumps(one)].append(at)
+        groups[load.containers.services[at], json.dumps(one)].append(at)
     names = pod_names(service for service, _ in groups)
-    begins_s, ends_s = load.arrival_ms // MS_PER_S, -(-load.departure_ms // MS_PER_S)
-    departs = load.departure_ms <= load.times_ms[-1]
+    begins_s, ends_s = (
+        load.containers.arrival_ms // MS_PER_S,
+        -(-load.containers.departure_ms // MS_PER_S),
+    )
+    departs = load.containers.departure_ms <= load.use.times_ms[-1]
     applied: dict[int, list[Document]] = defaultdict(list)
     for number, ((space, name), (key, some)) in enumerate(zip(names, groups.items(), strict=True)):
         changes = Counter((second, 1) for second in begins_s[some].tolist())

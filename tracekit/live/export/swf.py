@@ -24,13 +24,13 @@ def _write(left: Left) -> Written:
 
 
 def _header(load: Workload) -> list[str]:
-    cores = load.capacity[:, 0] // MILLI_PER_CORE
+    cores = load.nodes.capacity[:, 0] // MILLI_PER_CORE
     about = {
         "Version": "2.2",
-        "UnixStartTime": int(load.arrival_ms.min(initial=0)) // MS_PER_S,
-        "MaxJobs": load.containers,
-        "MaxRecords": load.containers,
-        "MaxNodes": load.nodes,
+        "UnixStartTime": int(load.containers.arrival_ms.min(initial=0)) // MS_PER_S,
+        "MaxJobs": load.containers.count,
+        "MaxRecords": load.containers.count,
+        "MaxNodes": load.nodes.count,
         "MaxProcs": int(cores.sum()),
         "Note": "a job is a container; its executable is the number of its service",
     }
@@ -39,18 +39,26 @@ def _header(load: Workload) -> list[str]:
 
 def _jobs(load: Workload) -> list[list[int]]:
     """The 18 fields of each job, in order of submission."""
-    begin_s = load.arrival_ms // MS_PER_S
-    run_s = np.maximum(-(-(ends_ms(load) - load.arrival_ms) // MS_PER_S), 1)
-    processors = whole_cores(load.request[:, 0])
-    per_processor = -(-load.request[:, 1] // (processors * BYTES_PER_KIB))
+    begin_s = load.containers.arrival_ms // MS_PER_S
+    run_s = np.maximum(-(-(ends_ms(load) - load.containers.arrival_ms) // MS_PER_S), 1)
+    processors = whole_cores(load.containers.request[:, 0])
+    per_processor = -(-load.containers.request[:, 1] // (processors * BYTES_PER_KIB))
     cpu_s, used_kib = _mean_use(load, processors, run_s)
-    service = {name: at for at, name in enumerate(dict.fromkeys(load.services), 1)}
-    none = np.full(load.containers, _UNKNOWN)
+    service = {name: at for at, name in enumerate(dict.fromkeys(load.containers.services), 1)}
+    none = np.full(load.containers.count, _UNKNOWN)
     columns = [
-        *(np.arange(1, load.containers + 1), begin_s - begin_s.min(initial=0), none, run_s),
+        *(np.arange(1, load.containers.count + 1), begin_s - begin_s.min(initial=0), none, run_s),
         *(processors, cpu_s, used_kib, processors, none),
-        *(np.where(load.request[:, 1] > 0, per_processor, _UNKNOWN), np.ones_like(none)),
-        *(none, none, np.array([service[name] for name in load.services]), none, none, none, none),
+        *(np.where(load.containers.request[:, 1] > 0, per_processor, _UNKNOWN), np.ones_like(none)),
+        *(
+            none,
+            none,
+            np.array([service[name] for name in load.containers.services]),
+            none,
+            none,
+            none,
+            none,
+        ),
     ]
     rows: list[list[int]] = np.stack([one.astype(np.int64) for one in columns], axis=1).tolist()
     return rows
@@ -58,10 +66,10 @@ def _jobs(load: Workload) -> list[list[int]]:
 
 def _mean_use(load: Workload, processors: np.ndarray, run_s: np.ndarray) -> tuple[np.ndarray, ...]:
     """Seconds of CPU and KiB in use of each processor on average; -1 where not recorded."""
-    total, steps = np.zeros((2, load.containers)), np.zeros(load.containers)
-    for step in range(len(load.times_ms)):
+    total, steps = np.zeros((2, load.containers.count)), np.zeros(load.containers.count)
+    for step in range(len(load.use.times_ms)):
         there = load.present(step)
-        total[:, there] += load.use_at(step)[:, there]
+        total[:, there] += load.use.at(step)[:, there]
         steps += there
     mean = total / np.maximum(steps, 1)
     known = use_is_recorded(load) & (steps > 0)

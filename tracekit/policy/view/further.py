@@ -28,10 +28,10 @@ def further_use(
     column : int
         One of ``load.further_used``.
     """
-    assert load.further_usage is not None  # noqa: S101 - the column is one of those recorded
-    recorded = load.further_usage[load.further_used.index(column), steps.start : steps.stop]
-    use = recorded.take(load.columns_of(containers), axis=1).astype(np.float64)
-    asked = load.request[containers, column].astype(np.float64)
+    assert load.use.further is not None  # noqa: S101 - the column is one of those recorded
+    recorded = load.use.further[load.use.further_resources.index(column), steps.start : steps.stop]
+    use = recorded.take(load.use.columns_of(containers), axis=1).astype(np.float64)
+    asked = load.containers.request[containers, column].astype(np.float64)
     return np.asarray(np.where(np.isnan(use), asked, use))
 
 
@@ -43,18 +43,18 @@ def further_on(
     node: NDArray[np.integer[Any]],
 ) -> FloatArray:
     """The same added up on the node of each, in the order of arrival, shape (steps, nodes)."""
-    found = np.zeros((len(steps), load.nodes))
-    each = max(_AT_ONCE // max(load.nodes, len(containers), 1), 1)
+    found = np.zeros((len(steps), load.nodes.count))
+    each = max(_AT_ONCE // max(load.nodes.count, len(containers), 1), 1)
     for start in range(0, len(steps), each):
         some = steps[start : start + each]
-        where = (node + load.nodes * np.arange(len(some))[:, None]).ravel()
+        where = (node + load.nodes.count * np.arange(len(some))[:, None]).ravel()
         use = further_use(load, column, some, containers).ravel()
-        added = np.bincount(where, use, len(some) * load.nodes)
-        found[start : start + each] = added.reshape(len(some), load.nodes)
+        added = np.bincount(where, use, len(some) * load.nodes.count)
+        found[start : start + each] = added.reshape(len(some), load.nodes.count)
     return found
 
 
 def having(load: Workload, column: int) -> IntArray:
     """Positions of the nodes that have a resource, and no end of it."""
-    there = (load.capacity[:, column] > 0) & (load.capacity[:, column] < UNLIMITED)
+    there = (load.nodes.capacity[:, column] > 0) & (load.nodes.capacity[:, column] < UNLIMITED)
     return np.flatnonzero(there)

@@ -38,11 +38,11 @@ class UseOverTime:
     """Collects the highest uses of each node, in memory for one step in a hundred."""
 
     def __init__(self, load: Workload) -> None:
-        self._judged = np.zeros(len(load.times_ms), np.bool_)
-        self._judged[settled_steps(load.times_ms, load.settled_ms)] = True
+        self._judged = np.zeros(len(load.use.times_ms), np.bool_)
+        self._judged[settled_steps(load.use.times_ms, load.use.settled_ms)] = True
         steps = int(self._judged.sum())
         self._count = steps - rank_of(steps)
-        self._memory = np.zeros(load.nodes)
+        self._memory = np.zeros(load.nodes.count)
         self._parts: list[FloatArray] = []
         self._rows = 0
 

@@ -35,19 +35,19 @@ class Room:
     def __init__(self, load: Workload) -> None:
         self.columns = measured_columns(load)
         self.names = measured_names(load)
-        limited = np.where(load.allocatable < UNLIMITED, load.allocatable, 0)
+        limited = np.where(load.nodes.allocatable < UNLIMITED, load.nodes.allocatable, 0)
         self.capacity = limited.T[list(self.columns)].astype(np.float64)
         self.there = self.capacity > 0
-        self._whole = load.allocatable
+        self._whole = load.nodes.allocatable
         shapes, count = typical_shapes(_placed_by_policies(load))
         self._shapes = shapes
         # who asks for a resource, by shape: what is free of it is of use to nobody else
         self._asking = (shapes[:, list(self.columns)] > 0) * count[:, None].astype(np.float64)
-        self._fit_empty, self._any_empty = self._fitting(load.allocatable)
+        self._fit_empty, self._any_empty = self._fitting(load.nodes.allocatable)
         # node beside node, as the engine keeps what is requested
-        self._seen = np.full(load.allocatable.T.shape, -1, dtype=np.int64)
-        self._closed = np.zeros((len(self.columns), load.nodes))
-        self._full = np.zeros(load.nodes, dtype=np.bool_)
+        self._seen = np.full(load.nodes.allocatable.T.shape, -1, dtype=np.int64)
+        self._closed = np.zeros((len(self.columns), load.nodes.count))
+        self._full = np.zeros(load.nodes.count, dtype=np.bool_)
 
     def nodes_with(self, column: int) -> IntArray:
         """Positions of the nodes that have a measured resource."""
@@ -143,9 +143,9 @@ def measured_columns(load: Workload) -> tuple[int, ...]:
 
     Or whose use is recorded, though nobody asks for it.
     """
-    limited = ((load.capacity > 0) & (load.capacity < UNLIMITED)).any(axis=0)
-    wanted = np.array((load.request > 0).any(axis=0))
-    wanted[list(load.further_used)] = True
+    limited = ((load.nodes.capacity > 0) & (load.nodes.capacity < UNLIMITED)).any(axis=0)
+    wanted = np.array((load.containers.request > 0).any(axis=0))
+    wanted[list(load.use.further_resources)] = True
     asked = limited & wanted
     return (0, 1, *(at for at in np.flatnonzero(asked).tolist() if at > 1))
 
@@ -179,4 +179,8 @@ def typical_shapes(request: IntArray) -> tuple[IntArray, IntArray]:
 
 def _placed_by_policies(load: Workload) -> IntArray:
     """Requests of the containers that belong to no node."""
-    return load.request if load.daemon is None else load.request[~load.daemon]
+    return (
+        load.containers.request
+        if load.rules.daemon is None
+        else load.containers.request[~load.rules.daemon]
+    )

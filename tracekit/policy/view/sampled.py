@@ -88,10 +88,10 @@ class Held:
         """Requests of the containers that run, shape (stretches, nodes, resources)."""
         if self.counted is not None:
             return self.counted
-        request = addable(self.load.request)
+        request = addable(self.load.containers.request)
         return np.stack(
             [
-                requested_on(request, one.containers, one.nodes, self.load.nodes)
+                requested_on(request, one.containers, one.nodes, self.load.nodes.count)
                 for one in self.stretches
             ]
         )
@@ -127,17 +127,17 @@ class Held:
     @cached_property
     def containers(self) -> IntArray:
         """Containers that run, shape (stretches, nodes)."""
-        count = [np.bincount(one.nodes, minlength=self.load.nodes) for one in self.stretches]
+        count = [np.bincount(one.nodes, minlength=self.load.nodes.count) for one in self.stretches]
         return np.stack(count)
 
     @cached_property
     def containers_but_daemons(self) -> IntArray:
         """Containers that run and belong to no node, shape (stretches, nodes)."""
-        daemon = self.load.daemon
+        daemon = self.load.rules.daemon
         if daemon is None:
             return self.containers
         count = [
-            np.bincount(one.nodes[~daemon[one.containers]], minlength=self.load.nodes)
+            np.bincount(one.nodes[~daemon[one.containers]], minlength=self.load.nodes.count)
             for one in self.stretches
         ]
         return np.stack(count)
@@ -183,7 +183,7 @@ class Sampled:
     def capacity(self) -> FloatArray:
         """Millicores and bytes, shape (nodes, resources)."""
         if self.column is None:
-            return self.load.capacity[:, list(USED)].astype(np.float64)
+            return self.load.nodes.capacity[:, list(USED)].astype(np.float64)
         if self.of_every_step:
             return self._whole(self.column)
         return self.held.room.capacity_of(self.column)[:, None]
@@ -260,7 +260,9 @@ class Sampled:
         Where it is not, requests count, and the view has one step for each stretch.
         """
         return [
-            self._recorded(column) if column in self.load.further_used else self._of(column)
+            self._recorded(column)
+            if column in self.load.use.further_resources
+            else self._of(column)
             for column in self.held.room.columns
             if column not in USED
         ]
@@ -268,11 +270,11 @@ class Sampled:
     @property
     def of_every_step(self) -> bool:
         """Whether the view has all steps, as that of a resource whose use is recorded."""
-        return self.column is None or self.column in self.load.further_used
+        return self.column is None or self.column in self.load.use.further_resources
 
     def _whole(self, column: int) -> FloatArray:
         """All that nodes have of a further resource whose use is recorded, (nodes, 1)."""
-        return self.load.capacity[having(self.load, column), column, None].astype(np.float64)
+        return self.load.nodes.capacity[having(self.load, column), column, None].astype(np.float64)
 
     def _recorded(self, column: int) -> Sampled:
         used = np.concatenate(

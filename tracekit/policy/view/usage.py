@@ -125,8 +125,8 @@ class History:
     def __init__(self, readers: Sequence[Reader], workload: Workload) -> None:
         self._readers = readers
         self._load = workload
-        self._times: list[int] = workload.times_ms.tolist()
-        self._samples = np.empty((2, 0, workload.nodes))
+        self._times: list[int] = workload.use.times_ms.tolist()
+        self._samples = np.empty((2, 0, workload.nodes.count))
         self._first, self._added, self._steps = 0, 0, 0
         self._requested: dict[int, IntArray] = {}
         self._kept: dict[tuple[int, int], SeriesUsage] = {}
@@ -152,7 +152,7 @@ class History:
 
     def samples_until(self, now: int, reader: Reader) -> int:
         """How many samples the reader may know: complete steps, up to its metric time."""
-        until = min(now - self._load.step_ms, reader.metric_time_ms(now))
+        until = min(now - self._load.use.step_ms, reader.metric_time_ms(now))
         return bisect_right(self._times, until, 0, self._steps)
 
     def usage(self, now: int, reader: Reader) -> SeriesUsage:
@@ -161,7 +161,7 @@ class History:
         asked = (known, reader.metric_samples())
         if asked not in self._kept:
             oldest = max(known - asked[1], 0)
-            newest = int(self._load.times_ms[known - 1]) if known else None
+            newest = int(self._load.use.times_ms[known - 1]) if known else None
             window = self._samples[:, oldest - self._first : known - self._first]
             window.flags.writeable = False
             at_newest = self._requested[known - 1] if known else None
@@ -170,7 +170,7 @@ class History:
 
     def _oldest(self, step: int) -> int:
         """The oldest sample that a reader may still ask for at a step or later."""
-        now = int(self._load.times_ms[step])
+        now = int(self._load.use.times_ms[step])
         return max(
             min(self.samples_until(now, one) - one.metric_samples() for one in self._readers), 0
         )
@@ -182,5 +182,5 @@ class History:
         begin = max(oldest, self._first)
         kept = self._samples[:, begin - self._first : max(self._added, begin) - self._first]
         self._first = begin if kept.shape[1] else steps.start
-        self._samples = np.empty((2, 2 * (steps.stop - self._first), self._load.nodes))
+        self._samples = np.empty((2, 2 * (steps.stop - self._first), self._load.nodes.count))
         self._samples[:, : kept.shape[1]] = kept

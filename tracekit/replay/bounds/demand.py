@@ -39,11 +39,11 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
 
     As ``load_bound``, over the steps from the last loss on and the nodes that are left then.
     """
-    if workload.losses is None or not len(workload.losses.node):
+    if workload.nodes.losses is None or not len(workload.nodes.losses.node):
         return 0
-    since = int(workload.losses.time_ms.max())
-    stay = np.ones(workload.nodes, np.bool_)
-    stay[workload.losses.node] = False
+    since = int(workload.nodes.losses.time_ms.max())
+    stay = np.ones(workload.nodes.count, np.bool_)
+    stay[workload.nodes.losses.node] = False
     both = volumes(workload, most, since_ms=since)[: 2 if requests else 1]
     return max(int(volume_bounds(asked, room[stay]).max(initial=0)) for asked, room in both)
 
@@ -54,14 +54,14 @@ def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
     As ``load_bound``, by the room that is cheapest, of which parts of nodes may be had; with
     ``requests`` also pool by pool.
     """
-    prices = workload.prices
+    prices = workload.nodes.prices
     if prices is None:
         return None
     both = volumes(workload, most)[: 2 if requests else 1]
     found = [least_cost(asked, room, prices).max(initial=0.0) for asked, room in both]
     if requests:
         room = room_beside_daemons(workload)
-        steps = settled_steps(workload.times_ms, workload.settled_ms)
+        steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
         found.append(pool_costs(workload, room, prices)[steps].max(initial=0.0))
     return float(max(found))
 
@@ -75,14 +75,21 @@ def volumes(
     """
     within = np.where(np.isfinite(most), most, 1.0)
     counted = np.isfinite(most)
-    room = np.ceil(np.minimum(workload.capacity[:, :2] * within, UNLIMITED)).astype(np.int64)
-    settled = settled_steps(workload.times_ms, workload.settled_ms)
-    steps = settled[workload.times_ms[settled] >= since_ms]
+    room = np.ceil(np.minimum(workload.nodes.capacity[:, :2] * within, UNLIMITED)).astype(np.int64)
+    settled = settled_steps(workload.use.times_ms, workload.use.settled_ms)
+    steps = settled[workload.use.times_ms[settled] >= since_ms]
     used = [np.where(counted, _all_use(workload, int(step)), 0) for step in steps]
     # what is spread is rounded down on each node
-    kept = 0 if workload.reserved is None else workload.reserved.sum(axis=0) - workload.nodes
+    kept = (
+        0
+        if workload.nodes.reserved is None
+        else workload.nodes.reserved.sum(axis=0) - workload.nodes.count
+    )
     together = requested_at(workload, but_daemons=True)[steps] + np.maximum(kept, 0)
-    return (np.floor(used).astype(np.int64).reshape(-1, 2), room), (together, workload.capacity)
+    return (np.floor(used).astype(np.int64).reshape(-1, 2), room), (
+        together,
+        workload.nodes.capacity,
+    )
 
 
 def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> int:
@@ -94,7 +101,7 @@ def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> 
     the linear program at the one where it is largest: demand varies over time, and its peak
     decides.
     """
-    steps = settled_steps(workload.times_ms, workload.settled_ms)
+    steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
     needed = [volume_bound(*_demand(workload, int(step), most)) for step in steps]
     peak = int(steps[int(np.argmax(needed))])
     return max(*needed, linear_bound(*_demand(workload, peak, most)) or 0, 0)
@@ -109,9 +116,9 @@ def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
     """
     if not np.isfinite(most).any():
         return 0
-    steps = settled_steps(workload.times_ms, workload.settled_ms)
+    steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
     used = np.mean([_all_use(workload, int(step)) for step in steps], axis=0)
-    mean = used / np.maximum(workload.capacity[:, :2].max(axis=0).astype(np.float64), 1.0)
+    mean = used / np.maximum(workload.nodes.capacity[:, :2].max(axis=0).astype(np.float64), 1.0)
     needed = [
         value / cap for value, cap in zip(mean, most, strict=True) if np.isfinite(cap) and cap
     ]
@@ -127,8 +134,8 @@ def over_time_bound(workload: Workload, most: float) -> int:
     their sum over nodes too. The L steps are those with the most use. What daemons use goes with
     their node, and is not counted.
     """
-    steps = settled_steps(workload.times_ms, workload.settled_ms)
-    if not np.isfinite(most) or not workload.containers:
+    steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
+    if not np.isfinite(most) or not workload.containers.count:
         return 0
     spare = len(steps) - rank_of(len(steps)) - 1
     use = np.stack([_cpu_at(workload, int(step)) for step in _busiest(workload, steps, spare)])
@@ -139,14 +146,14 @@ def over_time_bound(workload: Workload, most: float) -> int:
         if kept > 0:
             low = np.partition(some, kept - 1, axis=0)[:kept]
             needed = max(needed, low.sum(dtype=np.float64) / kept * (1 - _ROUNDING))
-    room = -np.sort(-workload.capacity[:, 0].astype(np.float64)) * most
+    room = -np.sort(-workload.nodes.capacity[:, 0].astype(np.float64)) * most
     return int(np.searchsorted(room.cumsum(), needed)) + 1 if needed else 0
 
 
 def _busiest(workload: Workload, steps: IntArray, spare: int) -> IntArray:
     """The steps with the most CPU use, as many as are looked at together, the most first."""
     total = [_cpu_at(workload, int(step)).sum(dtype=np.float64) for step in steps]
-    many = min(_TIMES[-1] * (spare + 1), max(_AT_ONCE // workload.containers, spare + 1))
+    many = min(_TIMES[-1] * (spare + 1), max(_AT_ONCE // workload.containers.count, spare + 1))
     return np.asarray(steps[np.argsort(-np.array(total), kind="stable")[:many]])
 
 
@@ -154,20 +161,20 @@ def _cpu_at(workload: Workload, step: int) -> Float32Array:
     """CPU use at a step of each container but daemons, and of each node's background."""
     there = workload.present_but_daemons(step)
     return np.concatenate(
-        [np.where(there, workload.use_at(step)[0], 0), workload.background[0, step]]
+        [np.where(there, workload.use.at(step)[0], 0), workload.use.background[0, step]]
     ).astype(np.float32)
 
 
 def _all_use(workload: Workload, step: int) -> FloatArray:
     """What containers but daemons use, and the background of all nodes: cpu, memory."""
-    own = workload.background[:, step].sum(axis=1, dtype=np.float64)
+    own = workload.use.background[:, step].sum(axis=1, dtype=np.float64)
     use = _use_of(workload, step, workload.present_but_daemons(step))
     return np.asarray((use.sum(axis=1, dtype=np.float64) + own) * (1 - _ROUNDING))
 
 
 def _use_of(workload: Workload, step: int, some: BoolArray) -> Float32Array:
     """The use of some containers at a step, shape (2, some); all of them are not picked out."""
-    use = workload.use_at(step)
+    use = workload.use.at(step)
     return use if some.all() else use[:, some]
 
 
@@ -175,12 +182,12 @@ def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[I
     """The demand, rounded down, and the room, rounded up."""
     present = workload.present_but_daemons(step)
     use = np.floor(_use_of(workload, step, present).T).astype(np.int64)
-    own = np.floor(workload.background[:, step].T).astype(np.int64)
+    own = np.floor(workload.use.background[:, step].T).astype(np.int64)
     counted = np.isfinite(most)
     use[:, ~counted] = 0
-    asked = np.hstack([use, workload.request[present, 2:]])
+    asked = np.hstack([use, workload.containers.request[present, 2:]])
     share = np.where(counted, most, 1.0)
-    limited = np.minimum(np.ceil(workload.capacity[:, :2] * share), UNLIMITED)
+    limited = np.minimum(np.ceil(workload.nodes.capacity[:, :2] * share), UNLIMITED)
     usable = np.maximum(limited.astype(np.int64) - own, 0)
-    room = np.hstack([usable, workload.capacity[:, 2:]])
+    room = np.hstack([usable, workload.nodes.capacity[:, 2:]])
     return asked, room

@@ -55,23 +55,31 @@ def apart_bounds(load: Workload) -> IntArray:
     are on their node whatever a rule says; where others stay where production ran them, rules may
     be broken there, and nothing is proven.
     """
-    found = np.zeros(len(load.times_ms), dtype=np.int64)
-    counted = np.ones(load.containers, np.bool_) if load.daemon is None else ~load.daemon
-    stays = load.pinned is not None and bool((counted & (load.pinned >= 0)).any())
-    if load.constraints is None or stays:
+    found = np.zeros(len(load.use.times_ms), dtype=np.int64)
+    counted = (
+        np.ones(load.containers.count, np.bool_)
+        if load.rules.daemon is None
+        else ~load.rules.daemon
+    )
+    stays = load.rules.pinned is not None and bool((counted & (load.rules.pinned >= 0)).any())
+    if load.rules.constraints is None or stays:
         return found
-    for part in load.constraints.parts:
+    for part in load.rules.constraints.parts:
         for members, most in part.apart():
             those = members[counted[members]]
             if len(those) > most * int(found.min(initial=len(those))):
                 np.maximum(found, -(-_there(load, those) // most), out=found)
-    return np.minimum(found, load.nodes)
+    return np.minimum(found, load.nodes.count)
 
 
 def _there(load: Workload, some: IntArray) -> IntArray:
     """How many of some containers are there at each step."""
-    come = np.searchsorted(np.sort(load.arrival_ms[some]), load.times_ms, side="right")
-    return come - np.searchsorted(np.sort(load.departure_ms[some]), load.times_ms, side="right")
+    come = np.searchsorted(
+        np.sort(load.containers.arrival_ms[some]), load.use.times_ms, side="right"
+    )
+    return come - np.searchsorted(
+        np.sort(load.containers.departure_ms[some]), load.use.times_ms, side="right"
+    )
 
 
 # Bounds are floats: what proves nothing through rounding is given away.
@@ -127,12 +135,12 @@ def _least(fewer: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
 
 def _bounds_of(workload: Workload, *, rebalanced: bool) -> Bounds:
     nodes = _NodesUsed(workload)
-    capacity = [_Capacity(workload.capacity[:, resource]) for resource in range(2)]
+    capacity = [_Capacity(workload.nodes.capacity[:, resource]) for resource in range(2)]
     further = further_bounds(workload)
     cost = nodes.cost()
     share = MovableShare(workload, rebalanced=rebalanced)
     rows = []
-    for step in range(len(workload.times_ms)):
+    for step in range(len(workload.use.times_ms)):
         present = workload.present(step)
         parts = [_Resource(workload, step, at, present, capacity[at]) for at in range(2)]
         share.add(step, present, [part.use for part in parts], [part.own for part in parts])
@@ -171,11 +179,11 @@ def gaps(
 
 
 def _row(workload: Workload, step: int, parts: list[_Resource], nodes: int) -> dict[str, Any]:
-    now = int(workload.times_ms[step])
+    now = int(workload.use.times_ms[step])
     apart = max(parts[0].low - parts[1].high, parts[1].low - parts[0].high, 0.0)
     row: dict[str, Any] = {
         "time_ms": now,
-        "settled": now >= workload.settled_ms,
+        "settled": now >= workload.use.settled_ms,
         "placed": parts[0].containers,
         "pending": 0,
         "imbalance": _down(apart / np.sqrt(2)),
@@ -217,8 +225,8 @@ class _Resource:
         present: BoolArray,
         capacity: _Capacity,
     ) -> None:
-        background = workload.background[resource, step].astype(np.float64)
-        use = workload.use_at(step)[resource, present].astype(np.float64)
+        background = workload.use.background[resource, step].astype(np.float64)
+        use = workload.use.at(step)[resource, present].astype(np.float64)
         whole, largest = float(use.sum()), float(use.max(initial=0.0))
         own = background / capacity.of_node
         self.use, self.own = use, float(background.sum())
@@ -257,7 +265,7 @@ class _NodesUsed:
 
     def cost(self) -> FloatArray | None:
         """The least that nodes in use cost, (steps,); None where not all have prices."""
-        prices = self._load.prices
+        prices = self._load.nodes.prices
         if prices is None:
             return None
         whole = least_cost(self.requested, self._room, prices)
@@ -270,7 +278,7 @@ class _NodesUsed:
         summary.
         """
         load = self._load
-        steps = settled_steps(load.times_ms, load.settled_ms)
+        steps = settled_steps(load.use.times_ms, load.use.settled_ms)
         asked = np.stack([*self.requested.T, self.by_volume])
         peaks = {int(steps[row[steps].argmax()]) for row in asked}
         found: dict[bytes, int | None] = {}
@@ -278,7 +286,7 @@ class _NodesUsed:
             present = load.present_but_daemons(step)
             key = present.tobytes()
             if key not in found:
-                found[key] = linear_bound(load.request[present], self._room)
+                found[key] = linear_bound(load.containers.request[present], self._room)
         bounds = {step: found[load.present_but_daemons(step).tobytes()] for step in sorted(peaks)}
         return [(step, bound) for step, bound in bounds.items() if bound is not None]
 
@@ -316,7 +324,7 @@ class MovableShare:
         self._lost_ms = _lost_ms(load)
         self._columns, self._names = measured_columns(load), measured_names(load)
         self._sums = np.zeros((len(self._columns), 2))
-        self._counted = frozenset(settled_steps(load.times_ms, load.settled_ms).tolist())
+        self._counted = frozenset(settled_steps(load.use.times_ms, load.use.settled_ms).tolist())
 
     def add(
         self, step: int, present: BoolArray, use: Sequence[FloatArray], own: Sequence[float]
@@ -341,13 +349,13 @@ class MovableShare:
         """Who stays at a step whatever the policy: who has lost the node by then does not."""
         if self._fixed is None:
             raise LookupError(step)
-        return np.asarray(self._fixed & (self._load.times_ms[step] < self._lost_ms))
+        return np.asarray(self._fixed & (self._load.use.times_ms[step] < self._lost_ms))
 
     def _further(self, column: int, step: int, present: BoolArray) -> FloatArray:
-        if column in self._load.further_used:
+        if column in self._load.use.further_resources:
             there = np.flatnonzero(present)
             return np.asarray(further_use(self._load, column, range(step, step + 1), there)[0])
-        return np.asarray(self._load.request[present, column].astype(np.float64))
+        return np.asarray(self._load.containers.request[present, column].astype(np.float64))
 
     def shares(self) -> dict[str, float]:
         """The share 0..1 of each resource that is used at all."""
@@ -360,19 +368,19 @@ class MovableShare:
 
 def _fixed(load: Workload, *, rebalanced: bool) -> BoolArray | None:
     """Containers that no policy moves; None where there are none."""
-    fixed = np.zeros(load.containers, dtype=np.bool_)
-    if load.daemon is not None:
-        fixed |= load.daemon
-    if load.pinned is not None and not rebalanced:
-        fixed |= (load.pinned >= 0) & ~_may_be_evicted(load)
+    fixed = np.zeros(load.containers.count, dtype=np.bool_)
+    if load.rules.daemon is not None:
+        fixed |= load.rules.daemon
+    if load.rules.pinned is not None and not rebalanced:
+        fixed |= (load.rules.pinned >= 0) & ~_may_be_evicted(load)
     return fixed if fixed.any() else None
 
 
 def _may_be_evicted(load: Workload) -> BoolArray:
     """Whom one of higher priority may evict, shape (containers,)."""
-    if not load.preemption or load.priority is None or not load.containers:
-        return np.zeros(load.containers, dtype=np.bool_)
-    return np.asarray(load.priority < load.priority.max())
+    if not load.rules.preemption or load.rules.priority is None or not load.containers.count:
+        return np.zeros(load.containers.count, dtype=np.bool_)
+    return np.asarray(load.rules.priority < load.rules.priority.max())
 
 
 def _lost_ms(load: Workload) -> IntArray:
@@ -381,10 +389,10 @@ def _lost_ms(load: Workload) -> IntArray:
     A daemon goes with its node, and is never placed on another one.
     """
     never = np.iinfo(np.int64).max
-    lost = np.full(load.containers, never)
-    if load.losses is None or load.pinned is None:
+    lost = np.full(load.containers.count, never)
+    if load.nodes.losses is None or load.rules.pinned is None:
         return lost
-    of_node = np.full(load.nodes + 1, never)  # the last is that of -1
-    np.minimum.at(of_node, load.losses.node, load.losses.time_ms)
-    lost = of_node[load.pinned]
-    return lost if load.daemon is None else np.where(load.daemon, never, lost)
+    of_node = np.full(load.nodes.count + 1, never)  # the last is that of -1
+    np.minimum.at(of_node, load.nodes.losses.node, load.nodes.losses.time_ms)
+    lost = of_node[load.rules.pinned]
+    return lost if load.rules.daemon is None else np.where(load.rules.daemon, never, lost)

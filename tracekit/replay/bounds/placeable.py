@@ -19,20 +19,20 @@ def placeable(load: Workload) -> Workload:
     never = never_placed(load)
     if not never.any() or never.all():
         return load
-    return in_order_of(load, np.flatnonzero(~never), load.arrival_ms)
+    return in_order_of(load, np.flatnonzero(~never), load.containers.arrival_ms)
 
 
 def never_placed(load: Workload) -> BoolArray:
     """Containers that no policy can place which respects requests, shape (containers,)."""
-    never = np.zeros(load.containers, dtype=np.bool_)
+    never = np.zeros(load.containers.count, dtype=np.bool_)
     never[load.too_large()] = True
-    if load.pinned is not None:
-        never &= load.pinned < 0
-    if load.gang is None:
+    if load.rules.pinned is not None:
+        never &= load.rules.pinned < 0
+    if load.rules.gang is None:
         return never
-    for gang in np.unique(load.gang[load.gang >= 0]).tolist():
-        members = load.gang == gang
-        if load.pinned is None or not (load.pinned[members] >= 0).any():
+    for gang in np.unique(load.rules.gang[load.rules.gang >= 0]).tolist():
+        members = load.rules.gang == gang
+        if load.rules.pinned is None or not (load.rules.pinned[members] >= 0).any():
             never[members] |= _never_starts(load, members, never)
     return never
 
@@ -42,12 +42,12 @@ def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
     able = members & ~never
     if not able.any():
         return True
-    least = load.request[able].min(axis=0)[None]
-    room = float(fit_counts(least, load.allocatable).astype(np.float64).sum())
-    together = most_together(load.arrival_ms[able], load.departure_ms[able])
+    least = load.containers.request[able].min(axis=0)[None]
+    room = float(fit_counts(least, load.nodes.allocatable).astype(np.float64).sum())
+    together = most_together(load.containers.arrival_ms[able], load.containers.departure_ms[able])
     enough = enough_of(load, np.flatnonzero(members))
-    if load.gang_minimum is None or not load.gang_minimum[members][0]:
+    if load.rules.gang_minimum is None or not load.rules.gang_minimum[members][0]:
         # it states no minimum: those that are left are enough
-        departure = load.departure_ms[members]
+        departure = load.containers.departure_ms[members]
         return min(enough, int((departure == departure.max()).sum())) > min(room, float(able.sum()))
     return enough > min(room, together)

@@ -44,20 +44,20 @@ _Least = Callable[[IntArray, BoolArray], IntArray | FloatArray]
 
 def _added(load: Workload, room: IntArray, least: _Least) -> FloatArray:
     """The sum over pools, of the choice of pools where it is largest."""
-    nothing = np.zeros(len(load.times_ms))
-    counted = np.ones(load.containers, dtype=np.bool_)
+    nothing = np.zeros(len(load.use.times_ms))
+    counted = np.ones(load.containers.count, dtype=np.bool_)
     # who is put on its node is there whatever is closed
-    for put in (load.daemon, None if load.pinned is None else load.pinned >= 0):
+    for put in (load.rules.daemon, None if load.rules.pinned is None else load.rules.pinned >= 0):
         counted &= True if put is None else ~put
     at = np.flatnonzero(counted)
-    if load.constraints is None or not len(at):
+    if load.rules.constraints is None or not len(at):
         return nothing
-    found = _open_to(load, load.constraints, room, at)
+    found = _open_to(load, load.rules.constraints, room, at)
     if found is None:
         return nothing
     opened, kind = found
     # who ran where the rules of now bar it may be left there: it is in no pool
-    ran = load.recorded_node[at]
+    ran = load.containers.recorded_node[at]
     kept = (ran < 0) | opened[kind, ran]
     at, kind = at[kept], kind[kept]
     choices = {tuple(map(bytes, pools)): pools for pools in (_joined(opened), _smallest(opened))}
@@ -83,15 +83,15 @@ def _open_to(
     None where all nodes are open to all, or there are too many kinds.
     """
     parts = tuple(part for part in constraints.parts if part.fixed)
-    fixed = Constraints(parts=parts).fixed if parts else np.zeros(load.containers, np.int64)
-    rows = np.column_stack([fixed, load.request > 0])[at]
+    fixed = Constraints(parts=parts).fixed if parts else np.zeros(load.containers.count, np.int64)
+    rows = np.column_stack([fixed, load.containers.request > 0])[at]
     _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    if len(first) * load.nodes > _MOST_OPEN:
+    if len(first) * load.nodes.count > _MOST_OPEN:
         return None
-    opened = np.ones((len(first), load.nodes), dtype=np.bool_)
-    keeper = Constraints(parts=parts).keeper(load.nodes)
+    opened = np.ones((len(first), load.nodes.count), dtype=np.bool_)
+    keeper = Constraints(parts=parts).keeper(load.nodes.count)
     for row, one in enumerate(at[first].tolist()):
-        asked = load.request[one] > 0
+        asked = load.containers.request[one] > 0
         opened[row] = (room[:, asked] > 0).all(axis=1)
         mask = keeper.open(one)
         opened[row] &= True if mask is None else mask

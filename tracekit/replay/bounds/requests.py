@@ -17,18 +17,18 @@ from tracekit.replay.measures.use import rank_of
 
 def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
     """Requests of all containers present, added up at every step, shape (steps, resources)."""
-    counted = np.ones(workload.containers, dtype=np.bool_)
-    if but_daemons and workload.daemon is not None:
-        counted = ~workload.daemon
+    counted = np.ones(workload.containers.count, dtype=np.bool_)
+    if but_daemons and workload.rules.daemon is not None:
+        counted = ~workload.rules.daemon
     return summed_at(workload, np.flatnonzero(counted))
 
 
 def summed_at(workload: Workload, some: IntArray) -> IntArray:
     """The same of some containers, by their positions."""
-    times, request = workload.times_ms, workload.request[some]
+    times, request = workload.use.times_ms, workload.containers.request[some]
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
-    np.add.at(changes, np.searchsorted(times, workload.arrival_ms[some]), request)
-    np.subtract.at(changes, np.searchsorted(times, workload.departure_ms[some]), request)
+    np.add.at(changes, np.searchsorted(times, workload.containers.arrival_ms[some]), request)
+    np.subtract.at(changes, np.searchsorted(times, workload.containers.departure_ms[some]), request)
     return np.asarray(changes[:-1].cumsum(axis=0))
 
 
@@ -41,11 +41,11 @@ def further_bounds(workload: Workload) -> dict[str, FloatArray]:
     found: dict[str, FloatArray] = {}
     requested = None
     for column, name in zip(measured_columns(workload), measured_names(workload), strict=True):
-        capacity = workload.capacity[:, column]
+        capacity = workload.nodes.capacity[:, column]
         if column in USED or (capacity >= UNLIMITED).any():
             continue
         used: FloatArray | IntArray
-        if column in workload.further_used:
+        if column in workload.use.further_resources:
             used = _used_at(workload, column)
         else:
             requested = requested_at(workload) if requested is None else requested
@@ -64,10 +64,10 @@ def _used_at(workload: Workload, column: int) -> FloatArray:
 
     Who asks for none of it may be on a node that has none.
     """
-    certain = workload.request[:, column] > 0
-    if (workload.capacity[:, column] > 0).all():
+    certain = workload.containers.request[:, column] > 0
+    if (workload.nodes.capacity[:, column] > 0).all():
         certain[:] = True
-    found = np.zeros(len(workload.times_ms))
+    found = np.zeros(len(workload.use.times_ms))
     for step in range(len(found)):
         there = np.flatnonzero(workload.present(step) & certain)
         found[step] = further_use(workload, column, range(step, step + 1), there).sum()

@@ -52,13 +52,13 @@ class Engine:
         self._workload = workload
         self._calendar = Calendar(workload)
         # production started whom it started: its placement obeys no gang, as no other filter
-        held = workload.gang is not None and policy.filtered
+        held = workload.rules.gang is not None and policy.filtered
         self._gangs = Gangs(workload) if held else None
-        self._pinned = None if workload.pinned is None else workload.pinned.copy()
+        self._pinned = None if workload.rules.pinned is None else workload.rules.pinned.copy()
         self._turn = turns(workload)
         self._arrived = 0
         self._pending: list[int] = []
-        self._rebalanced_ms = int(workload.times_ms[0])
+        self._rebalanced_ms = int(workload.use.times_ms[0])
         self._evicted, self._again = 0, 0
         self._patience = Patience(workload, policy)
         self._displaced = Displaced()
@@ -66,15 +66,15 @@ class Engine:
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
         """Replay the whole workload; ``each_step`` is called after every sampling step."""
-        for step, now in enumerate(self._workload.times_ms.tolist()):
+        for step, now in enumerate(self._workload.use.times_ms.tolist()):
             self._events_until(now)
             moves, again = self._place_evicted(now)
             self.state.pass_step(step, self._waiting(now), moves, again)
-            if now < self._workload.times_ms[-1]:  # whom it evicts is placed by the next step
+            if now < self._workload.use.times_ms[-1]:  # whom it evicts is placed by the next step
                 self._rebalance(now)
             each_step()
         steps = self.state.finish()
-        self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)
+        self._events_until(int(self._workload.use.times_ms[-1]) + self._workload.use.step_ms - 1)
         self._pending.extend(self._let_go(sorted(self._patience.holding)))
         self.state.check_conservation()
         self._displaced.waited_in_vain(self._pending)
@@ -95,7 +95,7 @@ class Engine:
 
     def _events_until(self, last_ms: int) -> None:
         """Let all happen up to this time; arrivals between two events are placed together."""
-        arrivals = self._workload.arrival_ms
+        arrivals = self._workload.containers.arrival_ms
         while True:
             event = self._next_event(last_ms)
             until = min(event - 1, last_ms)
@@ -159,7 +159,7 @@ class Engine:
             refused: set[tuple[bytes, Hashable, int]] = set()
             for index in sorted(self._pending, key=self._turn):
                 shape = (
-                    self._workload.request[index].tobytes(),
+                    self._workload.containers.request[index].tobytes(),
                     self.state.kind(index),
                     self._turn(index),
                 )
@@ -181,15 +181,15 @@ class Engine:
 
     def _join_queue(self, now: int) -> None:
         """Put the containers that arrive now into the queue of those that wait."""
-        end = int(np.searchsorted(self._workload.arrival_ms, now, side="right"))
+        end = int(np.searchsorted(self._workload.containers.arrival_ms, now, side="right"))
         self._pending.extend(range(self._arrived, end))
         self._arrived = max(end, self._arrived)
 
     def _arrive(self, indices: IntArray) -> None:
-        times = self._workload.arrival_ms[indices]
+        times = self._workload.containers.arrival_ms[indices]
         if self._turn is not None:
             turn = np.array([self._turn(index) for index in indices.tolist()])
-            daemon = self._workload.daemon
+            daemon = self._workload.rules.daemon
             first = np.ones(len(indices)) if daemon is None else ~daemon[indices]
             indices = indices[np.lexsort((indices, turn, first, times))]
         if self._gangs is None:
@@ -326,7 +326,7 @@ class Engine:
         refused: set[tuple[bytes, Hashable]] = set()
         self._pending = []
         for index in waiting:
-            shape = (self._workload.request[index].tobytes(), self.state.kind(index))
+            shape = (self._workload.containers.request[index].tobytes(), self.state.kind(index))
             tried = some is None or some[index]
             asks = self._pinned is None or self._pinned[index] < 0
             if tried and not (asks and shape in refused):

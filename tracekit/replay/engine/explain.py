@@ -59,12 +59,12 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
         For a container that the workload has not, that never arrives while it lasts, or that no
         policy is asked about.
     """
-    if container not in load.container_ids:
-        known = [one for one in load.container_ids if one.startswith(container)]
+    if container not in load.containers.ids:
+        known = [one for one in load.containers.ids if one.startswith(container)]
         if len(known) != 1:
             raise _no_such(load, container, known)
         container = known[0]
-    target = load.container_ids.index(container)
+    target = load.containers.ids.index(container)
     policy, rebalance = halves(entrant)
     if schedulers_of(entrant) is not None:
         raise TracekitError(
@@ -80,8 +80,8 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
         engine.run()
     except _Explained as found:
         return found.decision
-    if load.pinned is not None and load.pinned[target] >= 0:
-        node = load.node_ids[load.pinned[target]]
+    if load.rules.pinned is not None and load.rules.pinned[target] >= 0:
+        node = load.nodes.ids[load.rules.pinned[target]]
         raise TracekitError(
             f"container '{container}' stays where it was observed, on node '{node}':"
             " no policy decides",
@@ -96,7 +96,7 @@ def _no_such(load: Workload, container: str, known: list[str]) -> TracekitError:
             f"'{container}' begins the ids of {len(known)} containers",
             hint=f"for example {known[0]}",
         )
-    close = nearest(container, load.container_ids) or load.container_ids[0]
+    close = nearest(container, load.containers.ids) or load.containers.ids[0]
     return TracekitError(
         f"workload '{load.name}' has no container '{container}'", hint=f"for example {close}"
     )
@@ -122,7 +122,7 @@ class _Explainer(PlainPlacer):
         # a snapshot shows the cluster as it is: it would have the container on its node already
         super()._place(index, now, proposed)
         chosen = int(state.node[index])
-        names = state.workload.node_ids
+        names = state.workload.nodes.ids
         raise _Explained(
             Decision(
                 policy=self._entrant,
@@ -142,7 +142,7 @@ def _verdicts(
     constraints: list[tuple[str, BoolArray]],
     window_start: WindowStart,
 ) -> list[NodeVerdict]:
-    policy, names = state.policy, state.workload.node_ids
+    policy, names = state.policy, state.workload.nodes.ids
     short = lacking(snapshot, container)
     every = np.arange(len(names))
     closed = np.zeros(len(names), np.bool_)

@@ -26,9 +26,11 @@ _SHIFT = 2**31
 def preemption_of(state: ReplayState) -> Preemption | None:
     """The preemption of a replay; None where nobody may evict anybody."""
     load, policy = state.workload, state.policy
-    if load.priority is None or not (load.preemption and policy.preempts and policy.filtered):
+    if load.rules.priority is None or not (
+        load.rules.preemption and policy.preempts and policy.filtered
+    ):
         return None
-    return Preemption(state, load.priority)
+    return Preemption(state, load.rules.priority)
 
 
 class Preemption:
@@ -37,11 +39,11 @@ class Preemption:
     def __init__(self, state: ReplayState, priority: IntArray) -> None:
         load = state.workload
         self._state, self._load, self._priority = state, load, priority
-        kept: BoolArray = np.zeros(load.containers, dtype=np.bool_)
-        if load.daemon is not None:
-            kept |= load.daemon
-        if load.gang is not None:
-            kept |= load.gang >= 0
+        kept: BoolArray = np.zeros(load.containers.count, dtype=np.bool_)
+        if load.rules.daemon is not None:
+            kept |= load.rules.daemon
+        if load.rules.gang is not None:
+            kept |= load.rules.gang >= 0
         self._kept = kept
 
     def victims(self, index: int, now: int) -> tuple[int, IntArray, int] | None:
@@ -52,16 +54,16 @@ class Preemption:
         Of equal nodes it is the first. Victims are in the order of the workload.
         """
         load, state = self._load, self._state
-        if load.gang is not None and load.gang[index] >= 0:
+        if load.rules.gang is not None and load.rules.gang[index] >= 0:
             return None
-        if load.evicts_nobody is not None and load.evicts_nobody[index]:
+        if load.rules.evicts_nobody is not None and load.rules.evicts_nobody[index]:
             return None
         lower = state.running & (self._priority < self._priority[index]) & ~self._kept
         at = np.flatnonzero(lower)
         if not len(at):
             return None
         allowed = state.allowed(now)
-        wanted = max(_LEAST, int(_SHARE * load.nodes))
+        wanted = max(_LEAST, int(_SHARE * load.nodes.count))
         found: list[tuple[tuple[int, ...], int, list[int]]] = []
         for node in self._hopeful(index, at, now).tolist():
             those, against = self._on(node, index, at[state.node[at] == node], allowed)
@@ -78,13 +80,13 @@ class Preemption:
     def _hopeful(self, index: int, at: IntArray, now: int) -> IntArray:
         """Nodes where there is room once all of lower priority have gone, and that may take it."""
         load, state = self._load, self._state
-        request = load.request[index]
-        free = load.capacity - state.cluster.requested
-        np.add.at(free, state.node[at], load.request[at])
+        request = load.containers.request[index]
+        free = load.nodes.capacity - state.cluster.requested
+        np.add.at(free, state.node[at], load.containers.request[at])
         fits = ((free >= request) | (request == 0)).all(axis=1)
         if state.lost is not None:
             fits &= ~state.lost
-        nodes = np.flatnonzero(fits & (np.bincount(state.node[at], minlength=load.nodes) > 0))
+        nodes = np.flatnonzero(fits & (np.bincount(state.node[at], minlength=load.nodes.count) > 0))
         if state.policy.filters() and len(nodes):
             container = state.container(index)
             nodes = nodes[state.policy.admits(state.snapshot(now), container, nodes)]
@@ -97,23 +99,25 @@ class Preemption:
 
         Empty where that does not help, or no eviction is needed.
         """
-        load, state, request = self._load, self._state, self._load.request[index]
-        free = (load.capacity - state.cluster.requested)[node] + load.request[lower].sum(axis=0)
+        load, state, request = self._load, self._state, self._load.containers.request[index]
+        free = (load.nodes.capacity - state.cluster.requested)[node] + load.containers.request[
+            lower
+        ].sum(axis=0)
         for one in lower.tolist():
             state.imagine(one, node, gone=True)
         gone = sorted(lower.tolist(), key=lambda one: (-self._priority[one], state.placed_ms[one]))
         against: set[int] = set()
-        if load.budgets is not None:
-            told = load.budgets.against(gone, allowed)
+        if load.rules.budgets is not None:
+            told = load.rules.budgets.against(gone, allowed)
             against = {one for one, broken in zip(gone, told, strict=True) if broken}
             gone.sort(key=lambda one: one not in against)
         victims = []
         if self._fits(index, node, free, request):
             for one in gone:
-                free -= load.request[one]
+                free -= load.containers.request[one]
                 state.imagine(one, node, gone=False)
                 if not self._fits(index, node, free, request):
-                    free += load.request[one]
+                    free += load.containers.request[one]
                     state.imagine(one, node, gone=True)
                     victims.append(one)
             back = victims

@@ -20,15 +20,21 @@ class Gangs:
     """The gangs of a workload, and what each needs to be admitted."""
 
     def __init__(self, load: Workload) -> None:
-        assert load.gang is not None  # noqa: S101 - as the caller saw
-        self._gang, self._arrival, self._departure = load.gang, load.arrival_ms, load.departure_ms
-        self._minimum = load.gang_minimum
-        order = np.argsort(load.gang, kind="stable")
-        known, first = np.unique(load.gang[order], return_index=True)
+        assert load.rules.gang is not None  # noqa: S101 - as the caller saw
+        self._gang, self._arrival, self._departure = (
+            load.rules.gang,
+            load.containers.arrival_ms,
+            load.containers.departure_ms,
+        )
+        self._minimum = load.rules.gang_minimum
+        order = np.argsort(load.rules.gang, kind="stable")
+        known, first = np.unique(load.rules.gang[order], return_index=True)
         members = np.split(order, first[1:])
         self._members = dict(zip(known.tolist(), members, strict=True))
         self._enough = {gang: enough_of(load, some) for gang, some in self._members.items()}
-        self._spread = np.isin(load.gang, spread_gangs(load.gang, load.arrival_ms))
+        self._spread = np.isin(
+            load.rules.gang, spread_gangs(load.rules.gang, load.containers.arrival_ms)
+        )
 
     def of(self, index: int) -> int:
         """The gang of a container, -1 for none."""
@@ -145,14 +151,14 @@ def turns(load: Workload) -> Callable[[int], int] | None:
 
     The priority of a gang is the highest of its members.
     """
-    if load.priority is None or not np.ptp(load.priority):
+    if load.rules.priority is None or not np.ptp(load.rules.priority):
         return None
-    priority = load.priority.copy()
-    if load.gang is not None:
-        highest = np.full(int(load.gang.max(initial=-1)) + 1, np.iinfo(np.int64).min)
-        members = np.flatnonzero(load.gang >= 0)
-        np.maximum.at(highest, load.gang[members], priority[members])
-        priority[members] = highest[load.gang[members]]
+    priority = load.rules.priority.copy()
+    if load.rules.gang is not None:
+        highest = np.full(int(load.rules.gang.max(initial=-1)) + 1, np.iinfo(np.int64).min)
+        members = np.flatnonzero(load.rules.gang >= 0)
+        np.maximum.at(highest, load.rules.gang[members], priority[members])
+        priority[members] = highest[load.rules.gang[members]]
     turn: list[int] = (-priority).tolist()
     return turn.__getitem__
 
@@ -176,10 +182,10 @@ class Patience:
 
     def __init__(self, load: Workload, policy: PlacementPolicy) -> None:
         own = policy.gang_wait_ms, policy.gang_backoff_ms
-        if load.gang is None:
+        if load.rules.gang is None:
             own = 0, 0
-        self.wait_ms = load.gang_wait_ms if own[0] is None else own[0]
-        self.backoff_ms = load.gang_backoff_ms if own[1] is None else own[1]
+        self.wait_ms = load.rules.gang_wait_ms if own[0] is None else own[0]
+        self.backoff_ms = load.rules.gang_backoff_ms if own[1] is None else own[1]
         self.clocks = bool(self.wait_ms or self.backoff_ms)
         self.holding: dict[int, list[int]] = {}
         self._release: dict[int, int] = {}
@@ -229,11 +235,11 @@ class Calendar:
     """
 
     def __init__(self, workload: Workload) -> None:
-        self._departures = np.argsort(workload.departure_ms, kind="stable")
-        self._leaves_ms = workload.departure_ms[self._departures]
+        self._departures = np.argsort(workload.containers.departure_ms, kind="stable")
+        self._leaves_ms = workload.containers.departure_ms[self._departures]
         self._departed = 0
-        self._losses = _Nodes(workload.losses, workload.leaves)
-        self._joins = _Nodes(workload.joins, workload.returns)
+        self._losses = _Nodes(workload.nodes.losses, workload.nodes.leaves)
+        self._joins = _Nodes(workload.nodes.joins, workload.nodes.returns)
 
     def next_ms(self) -> int | None:
         """When the next container departs or node is lost or comes; None: nothing is to happen."""
@@ -304,7 +310,7 @@ class StalePlacer:
         self.latencies_s: list[float] = []
         self._state, self._rng, self._clock = state, rng, clock
         self._schedulers = schedulers
-        turn = np.arange(state.workload.containers) % schedulers.number
+        turn = np.arange(state.workload.containers.count) % schedulers.number
         self._views = [_View(state, turn == one) for one in range(schedulers.number)]
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
@@ -377,7 +383,7 @@ class _View(ReplayState):
         Evictions since are seen, too: the record of the replay has the last place of a container
         alone.
         """
-        truth, departure = self._truth, self.workload.departure_ms
+        truth, departure = self._truth, self.workload.containers.departure_ms
         present = (truth.placed_ms >= 0) & (truth.placed_ms <= of_ms) & (departure > of_ms)
         present &= truth.running | (departure <= now)
         present |= self._own & truth.running

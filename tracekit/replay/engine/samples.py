@@ -78,10 +78,10 @@ class Samples:
 
     def frame(self) -> pl.DataFrame:
         """A row of measures for each step whose sample was taken."""
-        times = self._load.times_ms[: len(self._pending)]
+        times = self._load.use.times_ms[: len(self._pending)]
         columns: dict[str, Any] = {
             "time_ms": times,
-            "settled": times >= self._load.settled_ms,
+            "settled": times >= self._load.use.settled_ms,
             "pending": np.array(self._pending, dtype=np.int64),
             "moves": np.array(self._moves, dtype=np.int64),
             "moved_again": np.array(self._again, dtype=np.int64),
@@ -155,7 +155,7 @@ class PlacedRows:
 
     def __init__(self, load: Workload) -> None:
         self._load = load
-        self._names = np.array(load.services, dtype=object)
+        self._names = np.array(load.containers.services, dtype=object)
         self._rows = self._empty(0)
         self._shown = 0
 
@@ -174,7 +174,7 @@ class PlacedRows:
             for old, new in zip(before, self._rows, strict=True):
                 new[: self._shown] = old[: self._shown]
         new, load = at[self._shown :], self._load
-        parts = (new, load.request[new], load.limit[new], self._names[new])
+        parts = (new, load.containers.request[new], load.containers.limit[new], self._names[new])
         for column, part in zip(self._rows, parts, strict=True):
             column[self._shown : len(at)] = part
         self._shown = len(at)
@@ -186,7 +186,7 @@ class PlacedRows:
     def pick(self, at: IntArray) -> tuple[IntArray, IntArray, ServiceNames]:
         """The same of few containers, which is not kept."""
         load = self._load
-        return load.request[at], load.limit[at], ServiceNames(self._names[at])
+        return load.containers.request[at], load.containers.limit[at], ServiceNames(self._names[at])
 
     def _empty(self, rows: int) -> Rows:
         shape = (rows, len(self._load.resources))

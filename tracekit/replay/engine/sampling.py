@@ -51,15 +51,15 @@ def add_up(load: Workload, containers: Positions, node: Positions, steps: range)
     containers, node : integers, shape (running,)
         Positions of the containers that run, and the node of each.
     """
-    columns = load.columns_of(containers)
-    parts, shape = slice(steps.start, steps.stop), (len(steps), load.nodes)
-    where = (node + load.nodes * np.arange(len(steps))[:, None]).ravel()
+    columns = load.use.columns_of(containers)
+    parts, shape = slice(steps.start, steps.stop), (len(steps), load.nodes.count)
+    where = (node + load.nodes.count * np.arange(len(steps))[:, None]).ravel()
     used = [
-        load.background[resource, parts]
+        load.use.background[resource, parts]
         + np.bincount(
             where,
-            load.usage[resource, parts].take(columns, axis=1).ravel(),
-            len(steps) * load.nodes,
+            load.use.values[resource, parts].take(columns, axis=1).ravel(),
+            len(steps) * load.nodes.count,
         ).reshape(shape)
         for resource in range(2)
     ]
@@ -128,7 +128,7 @@ class Unmeasured(Generic[Taken]):
         load: Workload,
         sampled: Callable[[Sequence[Stretch], Sequence[Taken]], tuple[Sampled, Columns]],
     ) -> None:
-        self._nodes, self._sampled = load.nodes, sampled
+        self._nodes, self._sampled = load.nodes.count, sampled
         self.over_time = UseOverTime(load)
         self._waiting: list[tuple[Stretch, Taken]] = []
         self._steps = 0
@@ -196,8 +196,8 @@ class PlainSampler:
 
     def __init__(self, load: Workload) -> None:
         self._load = load
-        self._capacity = load.capacity[:, :2].astype(np.float64)
-        self._request = addable(load.request)
+        self._capacity = load.nodes.capacity[:, :2].astype(np.float64)
+        self._request = addable(load.containers.request)
         self._unmeasured = unmeasured(load)
         self.over_time = self._unmeasured.over_time
 
@@ -211,7 +211,7 @@ class PlainSampler:
         """Use over capacity at the next steps, all on these nodes: (some steps, nodes, 2)."""
         load, at = self._load, np.flatnonzero(running)
         where = node[at]
-        for some in chunks(steps, max(load.nodes, len(at))):
+        for some in chunks(steps, max(load.nodes.count, len(at))):
             used = add_up(load, at, where, some)
             fractions = used / self._capacity
             stretch = Stretch(len(some), at, where, some.start)
@@ -226,5 +226,5 @@ class PlainSampler:
         """Running containers and their requests."""
         at = np.flatnonzero(running)
         where = node[at]
-        requested = requested_on(self._request, at, where, self._load.nodes)
-        return Counted(requested, np.bincount(where, minlength=self._load.nodes))
+        requested = requested_on(self._request, at, where, self._load.nodes.count)
+        return Counted(requested, np.bincount(where, minlength=self._load.nodes.count))

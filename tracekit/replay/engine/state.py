@@ -50,32 +50,32 @@ class ReplayState:
         self.rebalance = rebalance
         self.cluster = Cluster(
             resources=workload.resources,
-            capacity=workload.capacity,
-            allocatable=workload.allocatable,
+            capacity=workload.nodes.capacity,
+            allocatable=workload.nodes.allocatable,
         )
-        self.running = np.zeros(workload.containers, dtype=np.bool_)
-        self.node = np.full(workload.containers, -1, dtype=np.int64)
-        self.placed_ms = np.full(workload.containers, -1, dtype=np.int64)
-        limits = workload.constraints if policy.filtered else None
+        self.running = np.zeros(workload.containers.count, dtype=np.bool_)
+        self.node = np.full(workload.containers.count, -1, dtype=np.int64)
+        self.placed_ms = np.full(workload.containers.count, -1, dtype=np.int64)
+        limits = workload.rules.constraints if policy.filtered else None
         if limits is not None and policy.lifts:
             limits = limits.without(policy.lifts)
         self._limits = limits
-        self._keeper = None if limits is None else limits.keeper(workload.nodes, policy.cell)
-        fixed = workload.losses is None and workload.joins is None
-        self.lost = None if fixed else np.zeros(workload.nodes, np.bool_)
-        if self.lost is not None and workload.joins is not None:
-            self.lost[workload.joins.node] = True
-        waits = workload.gang_wait_ms or policy.gang_wait_ms
-        self.holding = np.zeros(workload.containers, np.bool_) if waits else None
+        self._keeper = None if limits is None else limits.keeper(workload.nodes.count, policy.cell)
+        fixed = workload.nodes.losses is None and workload.nodes.joins is None
+        self.lost = None if fixed else np.zeros(workload.nodes.count, np.bool_)
+        if self.lost is not None and workload.nodes.joins is not None:
+            self.lost[workload.nodes.joins.node] = True
+        waits = workload.rules.gang_wait_ms or policy.gang_wait_ms
+        self.holding = np.zeros(workload.containers.count, np.bool_) if waits else None
         self._rows = PlacedRows(workload)
         self._residents: Residents | None = None
         looks = "peers" in policy.reads or (rebalance is not None and "peers" in rebalance.reads)
-        self._peers = Peers(workload.services, workload.nodes) if looks else None
+        self._peers = Peers(workload.containers.services, workload.nodes.count) if looks else None
         self.samples = samples or Samples(workload, _readers(policy, rebalance))
         self.conflicts = 0
-        self.moves = Moves(workload.containers)
-        written = workload.written if rebalance is not None else None
-        self._pods = None if written is None else pods_of(written, workload.node_ids)
+        self.moves = Moves(workload.containers.count)
+        written = workload.rules.written if rebalance is not None else None
+        self._pods = None if written is None else pods_of(written, workload.nodes.ids)
         self._moved = False
 
     def start(self, index: int, node: int, now: int) -> None:
@@ -194,15 +194,19 @@ class ReplayState:
         """The container as the policy sees it; copies, so that no later one can be reached."""
         load = self.workload
         return Container(
-            id=load.container_ids[index],
-            service=load.services[index],
-            request=load.request[index].copy(),
-            nonzero_request=load.nonzero_request[index].copy(),
-            limit=load.limit[index].copy(),
+            id=load.containers.ids[index],
+            service=load.containers.services[index],
+            request=load.containers.request[index].copy(),
+            nonzero_request=load.containers.nonzero_request[index].copy(),
+            limit=load.containers.limit[index].copy(),
             recorded_node=(
-                int(load.recorded_node[index]) if "recorded" in self.policy.reads else None
+                int(load.containers.recorded_node[index])
+                if "recorded" in self.policy.reads
+                else None
             ),
-            kind=int(load.calls.kind[index]) if load.calls and "calls" in self.policy.reads else -1,
+            kind=int(load.rules.calls.kind[index])
+            if load.rules.calls and "calls" in self.policy.reads
+            else -1,
             numa_cells=self._numa_cells(index),
         )
 
@@ -224,7 +228,7 @@ class ReplayState:
             Each once.
         """
         if self._residents is None:
-            self._residents = Residents(self.running, self.node, self.workload.nodes)
+            self._residents = Residents(self.running, self.node, self.workload.nodes.count)
         return self._snapshot(now, self.policy, self._residents.on(nodes))
 
     def usage_epoch(self, now: int) -> tuple[int, int | None]:
@@ -241,18 +245,18 @@ class ReplayState:
             return np.empty(0, dtype=np.int64)
         chosen = self.rebalance.evict(self._snapshot(now, self.rebalance))
         found = np.flatnonzero(self.running)[chosen]
-        daemon = self.workload.daemon
+        daemon = self.workload.rules.daemon
         found = found if daemon is None else found[~daemon[found]]
-        budgets = self.workload.budgets
+        budgets = self.workload.rules.budgets
         return found if budgets is None else budgets.granted(found, self.allowed(now))
 
     def allowed(self, now: int) -> IntArray:
         """How many of each budget of disruption may be evicted now, shape (budgets,)."""
         load = self.workload
-        if load.budgets is None:
+        if load.rules.budgets is None:
             return np.empty(0, dtype=np.int64)
-        present = (load.arrival_ms <= now) & (now < load.departure_ms)
-        return load.budgets.allowed(self.running, present)
+        present = (load.containers.arrival_ms <= now) & (now < load.containers.departure_ms)
+        return load.rules.budgets.allowed(self.running, present)
 
     def pass_step(self, step: int, pending: int, moves: int = 0, again: int = 0) -> None:
         """Note a sampling step; what moved since the step before is counted again.
@@ -293,10 +297,10 @@ class ReplayState:
             now,
             usage=self.samples.history.usage(now, reader) if "usage" in reads else None,
             placed=self._known_placed(now, reader, shown) if "placed" in reads else None,
-            calls=self.workload.calls if "calls" in reads else None,
+            calls=self.workload.rules.calls if "calls" in reads else None,
             cells=self._keeper.free_cells if self._keeper and "cells" in reads else None,
             peers=self._peers if "peers" in reads else None,
-            domains=self.workload.domains,
+            domains=self.workload.nodes.domains,
             lost=None if self.lost is None else self.lost.copy(),
             pods=self._pods if isinstance(reader, RebalancePolicy) else None,
         )
@@ -312,9 +316,9 @@ class ReplayState:
                 follow(index, int(self.node[index]))
         self.cluster.change(
             int(self.node[index]),
-            load.request[index],
-            load.nonzero_request[index],
-            np.maximum(load.limit[index], load.request[index]),
+            load.containers.request[index],
+            load.containers.nonzero_request[index],
+            np.maximum(load.containers.limit[index], load.containers.request[index]),
             sign=sign,
         )
 
@@ -335,25 +339,27 @@ class ReplayState:
             usage=self._measured(at, now, reader) if measured else None,
             index=at,
             daemon=self._stays(at, now) if evicts else None,
-            priority=load.priority[at] if evicts and load.priority is not None else None,
+            priority=load.rules.priority[at]
+            if evicts and load.rules.priority is not None
+            else None,
             created_ms=self._created_ms(at) if evicts else None,
         )
 
     def _created_ms(self, at: IntArray) -> IntArray:
         """When containers were asked for: as recorded of who ran at the start and never moved."""
         load, found = self.workload, self.placed_ms[at].copy()
-        if load.written is not None and load.pinned is not None:
-            began = (load.pinned[at] >= 0) & ~self.moves.moved(at)
-            found[began] = load.written.created_ms[at[began]]
+        if load.rules.written is not None and load.rules.pinned is not None:
+            began = (load.rules.pinned[at] >= 0) & ~self.moves.moved(at)
+            found[began] = load.rules.written.created_ms[at[began]]
         return found
 
     def _stays(self, at: IntArray, now: int) -> BoolArray | None:
         """Containers that no rebalancer can evict: daemons, and those whose budgets allow none."""
         load = self.workload
-        stays = None if load.daemon is None else load.daemon[at]
-        if load.budgets is None:
+        stays = None if load.rules.daemon is None else load.rules.daemon[at]
+        if load.rules.budgets is None:
             return stays
-        held = load.budgets.barred(at, self.allowed(now))
+        held = load.rules.budgets.barred(at, self.allowed(now))
         return held if stays is None else held | stays
 
     def _measured(
@@ -363,8 +369,8 @@ class ReplayState:
         newest = self.samples.history.samples_until(now, reader) - 1
         if newest < 0:
             return np.full((len(at), 2), np.nan)
-        used = self.workload.use_at(newest)[:, at].T.astype(np.float64)
-        used[self.placed_ms[at] > self.workload.times_ms[newest]] = np.nan
+        used = self.workload.use.at(newest)[:, at].T.astype(np.float64)
+        used[self.placed_ms[at] > self.workload.use.times_ms[newest]] = np.nan
         return used
 
 

@@ -74,7 +74,7 @@ class RowsPlacer:
     def __init__(self, state: ReplayState, rng: np.random.Generator, clock: Clock) -> None:
         self.latencies_s: list[float] = []
         self._state, self._rng, self._clock = state, rng, clock
-        policy, nodes = state.policy, state.workload.nodes
+        policy, nodes = state.policy, state.workload.nodes.count
         self.way = "joint" if policy.joint else "rows"
         self._split = policy if isinstance(policy, SplitPolicy) else None
         self._shape = shapes_of(state.workload).of
@@ -122,7 +122,7 @@ class RowsPlacer:
 
     def _shown(self, now: int, changed: IntArray) -> Snapshot:
         """The snapshot for the policy; where possible with the containers of changed nodes only."""
-        few = 2 * len(changed) <= self._state.workload.nodes
+        few = 2 * len(changed) <= self._state.workload.nodes.count
         if self._local and few:
             return self._state.snapshot_of(now, changed)
         return self._state.snapshot(now)
@@ -175,7 +175,7 @@ class RowsPlacer:
             key = (key, container.service, container.recorded_node)
         if self._by_cells:
             key = (key, container.numa_cells)
-        nodes = self._state.workload.nodes
+        nodes = self._state.workload.nodes.count
         row = self._rows.pop(key, None)
         if row is None:
             row = Row(np.zeros(nodes, np.bool_), None, 0)
@@ -238,9 +238,9 @@ def suited_placer(load: Workload, replays: int = 1) -> MakePlacer:
     replays : int
         How often the policy is replayed on such a workload, about.
     """
-    if replays * load.containers * _SAVED_S < _WORTH_COMPILING_S:
+    if replays * load.containers.count * _SAVED_S < _WORTH_COMPILING_S:
         return rows_placer
-    if load.containers * load.nodes < _WORTH_AN_INDEX:
+    if load.containers.count * load.nodes.count < _WORTH_AN_INDEX:
         return scanning_placer
     return fast_placer
 
@@ -262,7 +262,7 @@ def fast_placer(
     policy, load = state.policy, state.workload
     kernel = None
     if "calls" not in policy.reads:
-        kernel = find_kernel(policy, load.resources, load.allocatable)
+        kernel = find_kernel(policy, load.resources, load.nodes.allocatable)
     if kernel is None:
         return rows_placer(state, rng, clock)
     return CompiledPlacer(state, rng, clock, kernel, search=search)

@@ -53,7 +53,7 @@ class CompiledPlacer:
         self.latencies_s: list[float] = []
         self._state, self._rng, self._clock, self._kernel = state, rng, clock, kernel
         self._table = shapes_of(load)
-        same = bool((load.request == load.nonzero_request).all())
+        same = bool((load.containers.request == load.containers.nonzero_request).all())
         self._choice = Choice(
             indexed=search and _has_bound(kernel, load) and state.policy.tie == "first",
             sums=kernel.scored,
@@ -63,7 +63,7 @@ class CompiledPlacer:
         )
         self.way = "search" if self._choice.indexed else "scan"
         self._window = empty_window(kernel.window, amounts)
-        terms = self._terms(int(load.times_ms[0]))
+        terms = self._terms(int(load.use.times_ms[0]))
         self._index = (
             empty_index(amounts[0], len(terms), kernel.views)
             if self._choice.indexed
@@ -71,8 +71,8 @@ class CompiledPlacer:
         )
         self._eager = eager
         self._index.counts[UPDATES] = self._updates_of_unbuilt(0)
-        self._nodes = Nodes(amounts, state.cluster.containers, np.zeros(load.nodes, np.bool_))
-        self._work = workspace(load.nodes, self._index)
+        self._nodes = Nodes(amounts, state.cluster.containers, np.zeros(load.nodes.count, np.bool_))
+        self._work = workspace(load.nodes.count, self._index)
         self._shapes = Shapes(
             self._table.asks, self._parameters(), self._skipped(), self._none_refused()
         )
@@ -163,7 +163,7 @@ class CompiledPlacer:
     def _terms(self, now: int) -> FloatArray:
         """The kernel's terms of measured usage, shape (terms, nodes)."""
         if self._kernel.terms is None:
-            return np.zeros((0, self._state.workload.nodes))
+            return np.zeros((0, self._state.workload.nodes.count))
         return self._kernel.terms(self._state.snapshot(now))
 
     def _scorer_by(self, terms: FloatArray) -> Scorer:
@@ -180,7 +180,7 @@ class CompiledPlacer:
 
     def _skipped(self) -> BoolArray:
         """Shapes that the policy skips; a container's amounts alone decide that."""
-        state, now = self._state, int(self._state.workload.times_ms[0])
+        state, now = self._state, int(self._state.workload.use.times_ms[0])
         seen = state.snapshot(now)
         skipped = [state.policy.skips(seen, state.container(at)) for at in self._table.first]
         return np.array(skipped, dtype=np.bool_)
@@ -192,7 +192,7 @@ class CompiledPlacer:
             return np.zeros((0, 0))
         if each is None:
             return np.tile(common, (len(self._table.first), 1))
-        seen = self._state.snapshot(int(self._state.workload.times_ms[0]))
+        seen = self._state.snapshot(int(self._state.workload.use.times_ms[0]))
         own = [each(seen, self._state.container(at)) for at in self._table.first]
         return np.array([[*row, *common] for row in own], dtype=np.float64)
 
@@ -202,9 +202,9 @@ class CompiledPlacer:
 
 def _has_bound(kernel: Kernel, load: Workload) -> bool:
     """Whether the kernel has a bound, and the bound holds for this workload."""
-    if kernel.bound is None or load.reserved is None:
+    if kernel.bound is None or load.nodes.reserved is None:
         return kernel.bound is not None
-    return not load.reserved[:, list(kernel.whole)].any()
+    return not load.nodes.reserved[:, list(kernel.whole)].any()
 
 
 def _stretches_of_equal(fixed: IntArray) -> list[tuple[int, int]]:

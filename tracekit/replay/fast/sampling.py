@@ -79,12 +79,12 @@ class CompiledSampler:
 
     def __init__(self, load: Workload) -> None:
         self._load = load
-        self._capacity = load.capacity[:, :2].astype(np.float64, order="C")
+        self._capacity = load.nodes.capacity[:, :2].astype(np.float64, order="C")
         self._total = self._capacity.sum(axis=0)
         self._room = Room(load)
-        straight = np.arange(load.containers)
-        self._column = straight if load.usage_column is None else load.usage_column
-        self._usage, self._background = np.asarray(load.usage), np.asarray(load.background)
+        straight = np.arange(load.containers.count)
+        self._column = straight if load.use.column is None else load.use.column
+        self._usage, self._background = np.asarray(load.use.values), np.asarray(load.use.background)
         self._unmeasured = Unmeasured(load, self._sampled)
         self.over_time = self._unmeasured.over_time
 
@@ -100,9 +100,9 @@ class CompiledSampler:
             requested = self.count(running, node).requested
         at = np.flatnonzero(running)
         where, column = node[at].astype(np.int32), self._column[at].astype(np.int32)
-        containers = np.bincount(where, minlength=self._load.nodes)
-        for some in chunks(steps, self._load.nodes):
-            made = _empty(len(some), self._load.nodes)
+        containers = np.bincount(where, minlength=self._load.nodes.count)
+        for some in chunks(steps, self._load.nodes.count):
+            made = _empty(len(some), self._load.nodes.count)
             _sample(
                 self._usage,
                 self._background,
@@ -111,7 +111,7 @@ class CompiledSampler:
                 column,
                 containers,
                 some.start,
-                rank_of(self._load.nodes),
+                rank_of(self._load.nodes.count),
                 *made,
             )
             stretch = Stretch(len(some), at, where, some.start)
@@ -124,9 +124,9 @@ class CompiledSampler:
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
         """Running containers and their requests."""
-        requested = np.zeros((len(self._load.resources), self._load.nodes), dtype=np.int64)
-        containers = np.zeros(self._load.nodes, dtype=np.int64)
-        _count(self._load.request, running, node, requested, containers)
+        requested = np.zeros((len(self._load.resources), self._load.nodes.count), dtype=np.int64)
+        containers = np.zeros(self._load.nodes.count, dtype=np.int64)
+        _count(self._load.containers.request, running, node, requested, containers)
         return Counted(requested.T, containers)
 
     def _sampled(self, each: Sequence[Stretch], taken: Sequence[_Taken]) -> tuple[Sampled, Columns]:
@@ -164,7 +164,7 @@ class CompiledSampler:
         imbalance, difference = made.of_node.mean(axis=-1)
         overloaded, served = made.full[:2]
         # A daemon does not count as using its node; with daemons the measure's own file counts.
-        plain = self._load.daemon is None
+        plain = self._load.rules.daemon is None
         used = {"nodes_used": busy}
         # use of further resources overloads nodes too, and is not added up here
         full = {"overloaded_nodes": overloaded, "qos_share": served_share(served, placed)}
@@ -175,7 +175,7 @@ class CompiledSampler:
             "spread_fraction": made.ends[0] - made.ends[1],
             "max_fraction": made.ends[0],
             "utilization_difference_fraction": difference,
-            **(full if self._load.further_usage is None else {}),
+            **(full if self._load.use.further is None else {}),
             "overload_fraction": made.ends[2] / self._total,
             "p99_fraction": made.percentile,
             "overload_nodes": made.full[2:].T,

@@ -29,8 +29,8 @@ class ShapeTable(NamedTuple):
 
 def shapes_of(load: Workload) -> ShapeTable:
     """The shapes of a workload's containers."""
-    amounts = (load.limit, load.request, load.nonzero_request)
-    code = np.zeros(load.containers, dtype=np.int64)
+    amounts = (load.containers.limit, load.containers.request, load.containers.nonzero_request)
+    code = np.zeros(load.containers.count, dtype=np.int64)
     for column in (part[:, at] for part in amounts for at in range(part.shape[1])):
         values, inverse = np.unique(column, return_inverse=True)
         if len(values) > 1:
@@ -40,6 +40,6 @@ def shapes_of(load: Workload) -> ShapeTable:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     first = first[order]
-    limit = np.maximum(load.limit, load.request)
+    limit = np.maximum(load.containers.limit, load.containers.request)
     rows = (*amounts, limit)
     return ShapeTable(rank[code], first, np.stack([part[first] for part in rows], axis=1))

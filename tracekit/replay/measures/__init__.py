@@ -125,7 +125,8 @@ def knows(load: Workload, needs: str) -> bool:
     """Whether a workload knows what a measure needs; of ``further`` it measures a resource."""
     if needs == FURTHER:
         return len(measured_columns(load)) > len(RESOURCES)
-    return getattr(load, needs, None) is not None
+    part, _, field = needs.partition(".")
+    return getattr(getattr(load, part, None), field, None) is not None
 
 
 def measures_in(columns: Iterable[str]) -> dict[str, Measure]:

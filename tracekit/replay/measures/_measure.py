@@ -107,8 +107,8 @@ class Measure:
     of_run : function(Finished) -> number or None, optional
         How it is taken where it is no measure of steps.
     needs : str
-        What the workload must know, or there is no such column: ``calls``, ``prices``, ``further``
-        (see ``knows``); or the replay, ``schedulers``.
+        What the workload must know, or there is no such column: ``rules.calls``,
+        ``nodes.prices``, ``further`` (see ``knows``); or the replay, ``schedulers``.
     bound : {'any', 'requests', None}
         For which placements ``tracekit.replay.bounds.measures`` proves a bound to which the gap is
         told: of all containers anyhow, or where requests are respected. None: no gap is told.

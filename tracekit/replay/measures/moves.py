@@ -81,7 +81,7 @@ evictions = Measure(
     because="what is evicted stops, and waits until there is room",
     order=45,
     of_run=lambda run: len(run.taken_off.preempted),
-    needs="preemption",
+    needs="rules.preemption",
 )
 
 #: Evictions that a budget of disruption did not allow.
@@ -96,7 +96,7 @@ evictions_against_budget = Measure(
     because="more of a set are down at once than its owner allows",
     order=59,
     of_run=lambda run: run.taken_off.against_budget,
-    needs="budgets",
+    needs="rules.budgets",
 )
 
 #: Containers whose node was lost under them.
@@ -110,6 +110,6 @@ evicted_by_loss = Measure(
     because="each was down until another node had room",
     order=47,
     of_run=lambda run: len(run.taken_off.evicted),
-    needs="losses",
+    needs="nodes.losses",
     compared=False,
 )

@@ -44,7 +44,7 @@ nodes_used_end = of_nodes_used(
 
 
 def _cost_per_hour(held: Held) -> FloatArray:
-    prices = held.load.prices
+    prices = held.load.nodes.prices
     assert prices is not None  # noqa: S101 - the measure needs it
     return np.asarray(np.where(held.containers_but_daemons > 0, prices, 0.0).sum(axis=-1))
 
@@ -62,7 +62,7 @@ cost_per_hour = Measure(
     " can be switched off",
     order=16,
     step=Step(column="cost_per_hour", held=_cost_per_hour, drawn="Cost [1/h]"),
-    needs="prices",
+    needs="nodes.prices",
     bound="requests",
     falls=True,
     spoken=True,

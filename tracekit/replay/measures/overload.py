@@ -70,7 +70,7 @@ overload_mean_fraction = Measure(
 
 
 def _above_ceiling_node_steps(sampled: Sampled) -> IntArray:
-    ceiling = sampled.load.ceiling
+    ceiling = sampled.load.rules.ceiling
     cpu, memory = sampled.by_resource
     above = (cpu > ceiling.cpu_fraction) | (memory > ceiling.memory_fraction)
     return np.asarray(above.sum(axis=-1))

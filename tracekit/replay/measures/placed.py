@@ -46,7 +46,7 @@ unplaced_after_eviction = Measure(
     because="they ran before, and run no more",
     order=49,
     of_run=lambda run: len(run.taken_off.unplaced_after_eviction),
-    needs="preemption",
+    needs="rules.preemption",
 )
 
 #: Containers that lost their node and found no other.
@@ -60,13 +60,13 @@ unplaced_after_loss = Measure(
     because="each is work that the cluster no longer does",
     order=48,
     of_run=lambda run: len(run.taken_off.unplaced_after_loss),
-    needs="losses",
+    needs="nodes.losses",
     compared=False,
 )
 
 
 def _kept_calls_share(run: Finished) -> float | None:
-    return None if run.load.calls is None else run.load.calls.kept_share(run.node)
+    return None if run.load.rules.calls is None else run.load.rules.calls.kept_share(run.node)
 
 
 #: The share of calls that stay on a node.
@@ -80,5 +80,5 @@ kept_calls_share = Measure(
     because="a call that stays on its node crosses no network",
     order=38,
     of_run=_kept_calls_share,
-    needs="calls",
+    needs="rules.calls",
 )

@@ -11,9 +11,13 @@ def shares(load: Workload) -> dict[str, dict[str, float]]:
 
     Shares of what the nodes have; for the manifest.
     """
-    whole = np.maximum(load.capacity[:, : len(RESOURCES)].sum(axis=0, dtype=float), 1.0)
-    used = load.background.mean(axis=1, dtype=float).sum(axis=1)
-    kept = whole * 0 if load.reserved is None else load.reserved[:, : len(RESOURCES)].sum(axis=0)
+    whole = np.maximum(load.nodes.capacity[:, : len(RESOURCES)].sum(axis=0, dtype=float), 1.0)
+    used = load.use.background.mean(axis=1, dtype=float).sum(axis=1)
+    kept = (
+        whole * 0
+        if load.nodes.reserved is None
+        else load.nodes.reserved[:, : len(RESOURCES)].sum(axis=0)
+    )
     return {
         "background": dict(zip(RESOURCES, (used / whole).tolist(), strict=True)),
         "reserved": dict(zip(RESOURCES, (kept / whole).tolist(), strict=True)),

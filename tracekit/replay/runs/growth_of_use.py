@@ -22,7 +22,7 @@ _MOST_WEEKS = 520
 
 def growth_facts(load: Workload) -> Iterator[Fact]:
     """By how much use grew a week, and when the cluster would be full; or why that is unknown."""
-    if len(load.times_ms) < 2:
+    if len(load.use.times_ms) < 2:
         return
     span = span_ms(load)
     days = span // MS_PER_DAY
@@ -56,11 +56,11 @@ def growth_facts(load: Workload) -> Iterator[Fact]:
 
 def _unknown(load: Workload, days: int) -> str:
     """Why growth is unknown, or may be an assumption; empty where it is neither."""
-    if load.quantities.get("use of containers") == ASSUMED:
+    if load.provenance.quantities.get("use of containers") == ASSUMED:
         return "no_use"
     if days < LEAST_DAYS:
         return "too_short"
-    departures = load.quantities.get("departures", "")
+    departures = load.provenance.quantities.get("departures", "")
     if departures == ABSENT:
         return "no_departures"
     return "departures_set_aside" if departures.startswith(SET_ASIDE) else ""
@@ -78,9 +78,9 @@ def _full(means: FloatArray, slope: FloatArray) -> dict[str, float]:
 
 def day_means(load: Workload) -> FloatArray:
     """Use of all nodes together over their capacity, the mean of each whole day; (2, days)."""
-    day = (load.times_ms - load.times_ms[0]) // MS_PER_DAY
+    day = (load.use.times_ms - load.use.times_ms[0]) // MS_PER_DAY
     whole = span_ms(load) // MS_PER_DAY
-    capacity = np.maximum(load.capacity[:, :2].sum(axis=0).astype(np.float64), 1.0)
+    capacity = np.maximum(load.nodes.capacity[:, :2].sum(axis=0).astype(np.float64), 1.0)
     means = np.full((2, whole), np.nan)
     for at in range(whole):
         steps = np.flatnonzero(day == at)
@@ -92,14 +92,14 @@ def day_means(load: Workload) -> FloatArray:
 
 def span_ms(load: Workload) -> int:
     """From the first step to the end of the last one; samples of use may end before."""
-    return covered_ms(load.times_ms[0], load.times_ms[-1], load.step_ms)
+    return covered_ms(load.use.times_ms[0], load.use.times_ms[-1], load.use.step_ms)
 
 
 def _use(load: Workload, step: int) -> FloatArray:
     """What containers use at a step, and what runs beside them; (2,)."""
     there = np.flatnonzero(load.present(step))
-    beside = load.background[:, step].sum(axis=-1) if load.background.size else np.zeros(2)
-    return np.asarray(load.use_at(step)[:, there].sum(axis=-1) + beside, dtype=np.float64)
+    beside = load.use.background[:, step].sum(axis=-1) if load.use.background.size else np.zeros(2)
+    return np.asarray(load.use.at(step)[:, there].sum(axis=-1) + beside, dtype=np.float64)
 
 
 def _filled(means: FloatArray) -> FloatArray:

@@ -213,7 +213,12 @@ def fingerprint(load: Workload) -> str:
 def replays_alike(load: Workload) -> str:
     """A hash that is the same where every replay is: without what a workload says of itself."""
     return fingerprint(
-        dataclasses.replace(load, assumptions={}, facts={}, quantities={}, remarks=())
+        dataclasses.replace(
+            load,
+            provenance=dataclasses.replace(
+                load.provenance, assumptions={}, facts={}, quantities={}, remarks=()
+            ),
+        )
     )
 
 

@@ -20,7 +20,7 @@ def most_waiting(load: Workload) -> int:
     They are at most ``WAITING_SHARE`` of the containers, and even the largest of them request at
     most that share of each resource: one database may be more than a hundred small containers.
     """
-    few = int(WAITING_SHARE * load.containers)
-    largest = -np.sort(-load.request, axis=0)[:few]
-    most = WAITING_SHARE * load.request.sum(axis=0, dtype=np.float64) * (1 + _ROUNDING)
+    few = int(WAITING_SHARE * load.containers.count)
+    largest = -np.sort(-load.containers.request, axis=0)[:few]
+    most = WAITING_SHARE * load.containers.request.sum(axis=0, dtype=np.float64) * (1 + _ROUNDING)
     return int((largest.cumsum(axis=0) <= most).all(axis=1).sum())

@@ -37,13 +37,13 @@ def by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Dat
     found : iterable of (str, DataFrame)
         Policies, with what ``by_number`` gave for each.
     """
-    nodes = pl.Series("node", load.node_ids, dtype=pl.String)
-    container = pl.Series("container", load.container_ids, dtype=pl.String)
-    service = pl.Series("service", load.services, dtype=pl.String)
+    nodes = pl.Series("node", load.nodes.ids, dtype=pl.String)
+    container = pl.Series("container", load.containers.ids, dtype=pl.String)
+    service = pl.Series("service", load.containers.services, dtype=pl.String)
     outcome = pl.when(pl.col("node").is_null()).then(pl.lit(PENDING)).otherwise(pl.lit(PLACED))
     return pl.concat(
         [
-            pl.select(pl.repeat(policy, load.containers, dtype=pl.String).alias("policy")).hstack(
+            pl.select(policy=pl.repeat(policy, len(container), dtype=pl.String)).hstack(
                 [container, service, nodes.gather(frame["node"]), frame["time_ms"],
                  frame.select(outcome.alias("outcome")).to_series()]
             )
@@ -60,8 +60,8 @@ def moves_by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> 
     found : iterable of (str, DataFrame)
         Policies, with what ``tracekit.replay.engine.moves`` gave for each.
     """
-    nodes = pl.Series(load.node_ids, dtype=pl.String)
-    containers = pl.Series(load.container_ids, dtype=pl.String)
+    nodes = pl.Series(load.nodes.ids, dtype=pl.String)
+    containers = pl.Series(load.containers.ids, dtype=pl.String)
     return pl.concat(
         frame.select(
             pl.lit(policy).alias("policy"),

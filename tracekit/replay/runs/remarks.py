@@ -23,8 +23,8 @@ _FEW = 0.01
 def about_workload(load: Workload) -> dict[str, Any]:
     """The part of a run's document that says what to know of its workload."""
     facts = (
-        *load.remarks,
-        *use_assumed(load.facts, load.containers, load.quantities),
+        *load.provenance.remarks,
+        *use_assumed(load.provenance.facts, load.containers.count, load.provenance.quantities),
         *unjudged(load),
         *growth_facts(load),
     )
@@ -72,8 +72,8 @@ def unjudged(load: Workload) -> Iterator[Fact]:
 
     None where all is judged, where production is not known, and where later peaks are as high.
     """
-    early = load.times_ms < load.settled_ms
-    if not early.any() or early.all() or not (load.recorded_node >= 0).any():
+    early = load.use.times_ms < load.use.settled_ms
+    if not early.any() or early.all() or not (load.containers.recorded_node >= 0).any():
         return
     before, after = (peaks(load, np.flatnonzero(steps)) for steps in (early, ~early))
     for at, (name, words) in enumerate(RESOURCES.items()):
@@ -90,8 +90,8 @@ def unjudged(load: Workload) -> Iterator[Fact]:
                 rank=2,
                 about={
                     "resource": words,
-                    "first_ms": int(load.settled_ms - load.times_ms[0]),
-                    "assumption": _SPAN if load.assumptions.get(_SPAN) else None,
+                    "first_ms": int(load.use.settled_ms - load.use.times_ms[0]),
+                    "assumption": _SPAN if load.provenance.assumptions.get(_SPAN) else None,
                 },
             )
 
@@ -101,18 +101,22 @@ def peaks(load: Workload, steps: IntArray) -> FloatArray:
 
     A container that came at an assumed time counts from the first step on, when its use is known.
     """
-    capacity = np.maximum(load.capacity[:, :2].T.astype(np.float64), 1.0)
-    placed = load.recorded_node >= 0
-    assumed = np.zeros(load.containers, bool) if load.exchangeable is None else load.exchangeable
-    always = assumed & (load.arrival_ms <= load.settled_ms)
+    capacity = np.maximum(load.nodes.capacity[:, :2].T.astype(np.float64), 1.0)
+    placed = load.containers.recorded_node >= 0
+    assumed = (
+        np.zeros(load.containers.count, bool)
+        if load.containers.exchangeable is None
+        else load.containers.exchangeable
+    )
+    always = assumed & (load.containers.arrival_ms <= load.use.settled_ms)
     highest = np.zeros(2)
     for step in steps:
-        counted = always & (load.times_ms[step] < load.departure_ms)
+        counted = always & (load.use.times_ms[step] < load.containers.departure_ms)
         here = np.flatnonzero(placed & (counted | load.present(step)))
-        use = load.use_at(step)
+        use = load.use.at(step)
         for resource in range(2):
-            total = load.background[resource, step] + np.bincount(
-                load.recorded_node[here], use[resource, here], minlength=load.nodes
+            total = load.use.background[resource, step] + np.bincount(
+                load.containers.recorded_node[here], use[resource, here], minlength=load.nodes.count
             )
             highest[resource] = max(highest[resource], float((total / capacity[resource]).max()))
     return highest
@@ -135,13 +139,13 @@ def lost_nodes(load: Workload) -> list[dict[str, Any]]:
         ``node``; ``after_ms``, since the beginning; ``drawn``: whether a number of nodes was asked
         for, and the seed chose this one.
     """
-    if load.losses is None or load.losses.assumed is None:
+    if load.nodes.losses is None or load.nodes.losses.assumed is None:
         return []
-    found, first, assumed = load.losses, int(load.times_ms[0]), load.losses.assumed
+    found, first, assumed = load.nodes.losses, int(load.use.times_ms[0]), load.nodes.losses.assumed
     drawn = assumed & False if found.drawn is None else found.drawn
     rows = zip(found.node.tolist(), found.time_ms.tolist(), drawn.tolist(), strict=True)
     return [
-        {"node": load.node_ids[node], "after_ms": when - first, "drawn": by_seed}
+        {"node": load.nodes.ids[node], "after_ms": when - first, "drawn": by_seed}
         for (node, when, by_seed), asked in zip(rows, assumed.tolist(), strict=True)
         if asked
     ]

@@ -95,7 +95,7 @@ class Replayer:
         own = {at: plan for at, plan in waiting.items() if not plan.repeat}
         for at, plan in own.items():
             policy = plan.policy
-            with progress.task(str(policy), len(load.times_ms), "steps") as task:
+            with progress.task(str(policy), len(load.use.times_ms), "steps") as task:
                 each = partial(task.advance, 1)
                 one = replay_one(load, policy, plan.seed, each, replays=many[policy])
             yield at, self._keep(plan, one)

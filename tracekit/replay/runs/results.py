@@ -149,13 +149,15 @@ def _about(run: Run) -> dict[str, Any]:
         "repeats_looks": list(run.looks),
         "repeats_left_out": list(run.left_out),
         "workload": {
-            "nodes": run.workload.nodes,
-            "steps": len(run.workload.times_ms),
-            "settled_steps": len(settled_steps(run.workload.times_ms, run.workload.settled_ms)),
-            "containers": run.workload.containers,
+            "nodes": run.workload.nodes.count,
+            "steps": len(run.workload.use.times_ms),
+            "settled_steps": len(
+                settled_steps(run.workload.use.times_ms, run.workload.use.settled_ms)
+            ),
+            "containers": run.workload.containers.count,
             "movable": dict(run.movable),
-            "quantities": dict(run.workload.quantities),
-            "assumptions": dict(run.workload.assumptions),
+            "quantities": dict(run.workload.provenance.quantities),
+            "assumptions": dict(run.workload.provenance.assumptions),
             MAY_WAIT: most_waiting(run.workload),
             **shares(run.workload),
         },

@@ -111,12 +111,12 @@ def choose_policies(
     there once more, placed by them, as far as a policy can be theirs.
     """
     chosen: dict[str, Entrant] = {}
-    if workload.recorded:
+    if workload.containers.recorded:
         chosen[OBSERVED] = parse_policy(OBSERVED)
     for name in names:
         for text in policies_of(name):
             policy = parse_entrant(text)
-            if "recorded" in policy.reads and not workload.recorded:
+            if "recorded" in policy.reads and not workload.containers.recorded:
                 if name == "all":
                     continue
                 raise TracekitError(
@@ -217,7 +217,7 @@ def _unproven(bound: pl.DataFrame) -> dict[str, None]:
 def _bound_summary(
     workload: Workload, bound_row: dict[str, Any], rows: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    about = {"policy": BOUND, "parameters": "", "placed": workload.containers, "pending": 0}
+    about = {"policy": BOUND, "parameters": "", "placed": workload.containers.count, "pending": 0}
     row = {**about, **bound_row}
     return {name: row.get(name) for name in (rows[0] if rows else row)}
 
@@ -243,13 +243,13 @@ def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
         node that has none of it has no value.
     """
     used, background = _means(load)
-    capacity = load.capacity[:, :2].T.astype(np.float64)
+    capacity = load.nodes.capacity[:, :2].T.astype(np.float64)
     further = [_Further(name, column, load) for name, column in _further(load)]
     parts = [
         pl.DataFrame(
             {
-                "policy": pl.repeat(policy, load.nodes, dtype=pl.String, eager=True),
-                "node": pl.Series(load.node_ids, dtype=pl.String),
+                "policy": pl.repeat(policy, load.nodes.count, dtype=pl.String, eager=True),
+                "node": pl.Series(load.nodes.ids, dtype=pl.String),
                 **_fractions(load, placed, used, background, capacity),
                 **{one.column_name: one.fractions(placed) for one in further},
             }
@@ -280,20 +280,20 @@ class _Further:
 
     def __init__(self, name: str, column: int, load: Workload) -> None:
         self.column_name = _column(name)
-        self._nodes = load.nodes
-        recorded = column in load.further_used
+        self._nodes = load.nodes.count
+        recorded = column in load.use.further_resources
         # of what is recorded all that a node has counts, of requests what they may take
-        capacity = (load.capacity if recorded else load.allocatable)[:, column]
+        capacity = (load.nodes.capacity if recorded else load.nodes.allocatable)[:, column]
         self._there = (capacity > 0) & (capacity < UNLIMITED)
         self._capacity = np.where(self._there, capacity, 1).astype(np.float64)
         self._used = self._means(load, column, recorded=recorded)
 
     @staticmethod
     def _means(load: Workload, column: int, *, recorded: bool) -> FloatArray:
-        steps = settled_steps(load.times_ms, load.settled_ms).tolist()
-        every = np.arange(load.containers)
-        asked = load.request[:, column].astype(np.float64)
-        used = np.zeros(load.containers)
+        steps = settled_steps(load.use.times_ms, load.use.settled_ms).tolist()
+        every = np.arange(load.containers.count)
+        asked = load.containers.request[:, column].astype(np.float64)
+        used = np.zeros(load.containers.count)
         for step in steps:
             use = further_use(load, column, range(step, step + 1), every)[0] if recorded else asked
             used += np.where(load.present(step), use, 0.0)
@@ -318,7 +318,7 @@ def _fractions(
     node = placed["node"].fill_null(-1).to_numpy()
     at = np.flatnonzero(node >= 0)
     sums = [
-        background[resource] + np.bincount(node[at], used[resource, at], minlength=load.nodes)
+        background[resource] + np.bincount(node[at], used[resource, at], minlength=load.nodes.count)
         for resource in range(2)
     ]
     return {
@@ -332,10 +332,10 @@ def _means(load: Workload) -> tuple[FloatArray, FloatArray]:
 
     A container counts 0 where it is not there, so that the means of those on a node add up.
     """
-    steps = settled_steps(load.times_ms, load.settled_ms).tolist()
-    used = np.zeros((2, load.containers))
-    background = np.zeros((2, load.nodes))
+    steps = settled_steps(load.use.times_ms, load.use.settled_ms).tolist()
+    used = np.zeros((2, load.containers.count))
+    background = np.zeros((2, load.nodes.count))
     for step in steps:
-        used += np.where(load.present(step), load.use_at(step), 0.0)
-        background += load.background[:, step]
+        used += np.where(load.present(step), load.use.at(step), 0.0)
+        background += load.use.background[:, step]
     return used / len(steps), background / len(steps)

@@ -61,25 +61,27 @@ def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
         "repeats_left_out": list(run.left_out),
         "workload": {
             "name": load.name,
-            "nodes": load.nodes,
-            "containers": load.containers,
-            "steps": len(load.times_ms),
-            "step_ms": load.step_ms,
-            "time_min_ms": int(load.times_ms[0]),
-            "time_max_ms": int(load.times_ms[-1]),
-            "settled_ms": load.settled_ms,
-            "settled_steps": len(settled_steps(load.times_ms, load.settled_ms)),
+            "nodes": load.nodes.count,
+            "containers": load.containers.count,
+            "steps": len(load.use.times_ms),
+            "step_ms": load.use.step_ms,
+            "time_min_ms": int(load.use.times_ms[0]),
+            "time_max_ms": int(load.use.times_ms[-1]),
+            "settled_ms": load.use.settled_ms,
+            "settled_steps": len(settled_steps(load.use.times_ms, load.use.settled_ms)),
             "resources": list(load.resources),
             "movable": dict(run.movable),
             **shares(load),
-            "recorded": load.recorded,
-            "gangs": 0 if load.gang is None else len(np.unique(load.gang[load.gang >= 0])),
+            "recorded": load.containers.recorded,
+            "gangs": 0
+            if load.rules.gang is None
+            else len(np.unique(load.rules.gang[load.rules.gang >= 0])),
             "containers_too_large": len(load.too_large()),
-            **zone_counts(load.domains),
+            **zone_counts(load.nodes.domains),
             MAY_WAIT: most_waiting(load),
-            "assumptions": dict(load.assumptions),
-            "quantities": dict(load.quantities),
-            "facts": {**load.facts, **_of_places(load)},
+            "assumptions": dict(load.provenance.assumptions),
+            "quantities": dict(load.provenance.quantities),
+            "facts": {**load.provenance.facts, **_of_places(load)},
             **about_workload(load),
         },
         "bounds": {"nodes_for_demand": demand_bound(placeable(load))},
@@ -155,7 +157,7 @@ def _never_moves(load: Workload, policy: Entrant) -> list[str]:
     if rebalance is None:
         return []
     # the last step is no time to evict, as nothing is placed after it
-    span_ms = int(load.times_ms[:-1].max(initial=load.times_ms[0]) - load.times_ms[0])
+    span_ms = int(load.use.times_ms[:-1].max(initial=load.use.times_ms[0]) - load.use.times_ms[0])
     if rebalance.interval_ms <= span_ms:
         return []
     first, whole = duration(rebalance.interval_ms), duration(span_ms)
@@ -165,9 +167,9 @@ def _never_moves(load: Workload, policy: Entrant) -> list[str]:
 
 def _of_places(load: Workload) -> dict[str, int]:
     """How many containers constraints are about, are pinned, and found their node full."""
-    found = {} if load.constraints is None else load.constraints.facts()
-    if load.pinned is not None:
-        found["containers_pinned"] = int((load.pinned >= 0).sum())
+    found = {} if load.rules.constraints is None else load.rules.constraints.facts()
+    if load.rules.pinned is not None:
+        found["containers_pinned"] = int((load.rules.pinned >= 0).sum())
         found["containers_pinned_over_capacity"] = pinned_over_capacity(load)
     return found
 
@@ -181,11 +183,11 @@ def decisions_without_use(run: Run, policy: Entrant) -> int:
         return 0
     load = run.workload
     # a sample becomes visible a step after its time
-    seen_ms = int(load.times_ms[0]) + load.step_ms
+    seen_ms = int(load.use.times_ms[0]) + load.use.step_ms
     mine = run.placements.filter(policy=str(policy))
     blind = (pl.col("outcome") == PLACED) & (pl.col("time_ms") < seen_ms)
     early = mine.select(blind.fill_null(value=False)).to_series().to_numpy()
-    asked = True if load.pinned is None else load.pinned < 0
+    asked = True if load.rules.pinned is None else load.rules.pinned < 0
     return int((early & asked).sum())
 
 

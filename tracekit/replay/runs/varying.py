@@ -24,8 +24,8 @@ ALIKE = (
 
 def varying(load: Workload) -> list[str]:
     """The differences between two orders of arrival of a workload; none where all is recorded."""
-    differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers else False
-    return [*([ORDER] if differs else []), *([] if load.doubt is None else [SIZES])]
+    differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers.count else False
+    return [*([ORDER] if differs else []), *([] if load.provenance.doubt is None else [SIZES])]
 
 
 def repeats_in_words(repeats: int, covers: Sequence[str]) -> str:
@@ -37,8 +37,8 @@ def repeats_in_words(repeats: int, covers: Sequence[str]) -> str:
 
 def _free(load: Workload) -> BoolArray:
     """Which containers can come in another order: by another time, or among those of one time."""
-    _, at, each = np.unique(load.arrival_ms, return_inverse=True, return_counts=True)
+    _, at, each = np.unique(load.containers.arrival_ms, return_inverse=True, return_counts=True)
     free: BoolArray = each[at] > 1
-    if load.exchangeable is not None and int(load.exchangeable.sum()) > 1:
-        free |= load.exchangeable
+    if load.containers.exchangeable is not None and int(load.containers.exchangeable.sum()) > 1:
+        free |= load.containers.exchangeable
     return free

@@ -68,12 +68,12 @@ def waiting_on(load: Workload, node: IntArray) -> dict[str, Any]:
     never = np.flatnonzero(node < 0)
     if not len(never):
         return {}
-    end = int(load.times_ms[-1])
-    there = load.departure_ms > end
+    end = int(load.use.times_ms[-1])
+    there = load.containers.departure_ms > end
     still = never[there[never]]
-    free = load.allocatable.copy()
+    free = load.nodes.allocatable.copy()
     runs = np.flatnonzero((node >= 0) & there)
-    np.subtract.at(free, node[runs], load.request[runs])
+    np.subtract.at(free, node[runs], load.containers.request[runs])
     return {
         "containers": len(never),
         "gone": len(never) - len(still),
@@ -84,14 +84,16 @@ def waiting_on(load: Workload, node: IntArray) -> dict[str, Any]:
 
 def _kept(load: Workload, some: IntArray) -> int:
     """How many of them ran at the beginning, so that they stay there if nothing is placed anew."""
-    if load.assumptions.get("start") != "empty" or load.exchangeable is None:
+    if load.provenance.assumptions.get("start") != "empty" or load.containers.exchangeable is None:
         return 0
-    return int((load.exchangeable[some] & (load.recorded_node[some] >= 0)).sum())
+    return int(
+        (load.containers.exchangeable[some] & (load.containers.recorded_node[some] >= 0)).sum()
+    )
 
 
 def _numbers(load: Workload, placements: pl.DataFrame) -> IntArray:
     """The last node of each container, -1 for none; shape (containers,)."""
-    at = {name: number for number, name in enumerate(load.node_ids)}
+    at = {name: number for number, name in enumerate(load.nodes.ids)}
     nodes = placements["node"].replace_strict(at, default=-1, return_dtype=pl.Int64)
     return nodes.fill_null(-1).to_numpy()
 
@@ -101,16 +103,21 @@ def _by_kind(load: Workload, node: IntArray, some: IntArray) -> list[IntArray]:
     found: dict[tuple[str, bytes, bool, bool], list[int]] = {}
     for index in some.tolist():
         in_vain = can_never_begin(load, index, node)
-        key = load.services[index], load.request[index].tobytes(), in_gang(load, index), in_vain
+        key = (
+            load.containers.services[index],
+            load.containers.request[index].tobytes(),
+            in_gang(load, index),
+            in_vain,
+        )
         found.setdefault(key, []).append(index)
     return [np.array(one) for one in sorted(found.values(), key=lambda one: (-len(one), one[0]))]
 
 
 def _kind(load: Workload, node: IntArray, free: IntArray, some: IntArray) -> dict[str, Any]:
     first = int(some[0])
-    request = load.request[first]
+    request = load.containers.request[first]
     asked = np.flatnonzero(request).tolist()
-    closed, may = _first_of(_closed(load, first), np.ones(load.nodes, np.bool_))
+    closed, may = _first_of(_closed(load, first), np.ones(load.nodes.count, np.bool_))
     short = (free < request) & (request > 0)
     lacks = {
         _AND.join(load.resources[column] for column in asked if row[column]): row
@@ -125,11 +132,11 @@ def _kind(load: Workload, node: IntArray, free: IntArray, some: IntArray) -> dic
         counts[room_left(load, first, node)] = int(room.sum())
     most = free[may].max(axis=0, initial=0)
     return {
-        "service": load.services[first],
+        "service": load.containers.services[first],
         "containers": len(some),
-        "container": load.container_ids[first],
+        "container": load.containers.ids[first],
         "request": {load.resources[column]: int(request[column]) for column in asked},
-        "nodes": load.nodes,
+        "nodes": load.nodes.count,
         "may_take": int(may.sum()),
         "closed": closed,
         "in_the_way": counts,
@@ -153,21 +160,21 @@ def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
     Those that are gone, that taints and selectors close, and that are too small though empty.
     """
     found: dict[str, BoolArray] = {}
-    if load.losses is not None:
-        gone = np.zeros(load.nodes, np.bool_)
-        gone[load.losses.node] = True
+    if load.nodes.losses is not None:
+        gone = np.zeros(load.nodes.count, np.bool_)
+        gone[load.nodes.losses.node] = True
         found["gone"] = gone
-    parts = () if load.constraints is None else load.constraints.parts
+    parts = () if load.rules.constraints is None else load.rules.constraints.parts
     order = {name: at for at, name in enumerate(_FILTERS)}
     for part in sorted(parts, key=lambda one: order.get(one.name, len(order))):
         if part.fixed:
-            why = part.why(index, load.nodes)
+            why = part.why(index, load.nodes.count)
             found |= {CORDONED: why[CORDONED]} if CORDONED in why else {}
             found |= {reason: mask for reason, mask in why.items() if reason not in found}
-    for column in np.flatnonzero(load.request[index]).tolist():
-        what, has = _resource(load.resources[column]), load.allocatable[:, column]
-        small = has < load.request[index, column]
-        found[f"have no {what}"] = small & (load.capacity[:, column] == 0)
+    for column in np.flatnonzero(load.containers.request[index]).tolist():
+        what, has = _resource(load.resources[column]), load.nodes.allocatable[:, column]
+        small = has < load.containers.request[index, column]
+        found[f"have no {what}"] = small & (load.nodes.capacity[:, column] == 0)
         found[f"have less {what} than it asks for"] = small
     return found
 
@@ -295,7 +302,7 @@ ROOM = "room for requests"
 
 def in_gang(load: Workload, index: int) -> bool:
     """Whether a container is one of a gang."""
-    return load.gang is not None and bool(load.gang[index] >= 0)
+    return load.rules.gang is not None and bool(load.rules.gang[index] >= 0)
 
 
 def can_never_begin(load: Workload, index: int, node: IntArray) -> bool:
@@ -306,13 +313,13 @@ def can_never_begin(load: Workload, index: int, node: IntArray) -> bool:
     node : int64, shape (containers,)
         Where each was placed last, -1 for never: a gang that has begun once is not short.
     """
-    if load.gang is None or load.gang[index] < 0:
+    if load.rules.gang is None or load.rules.gang[index] < 0:
         return False
-    if load.gang_minimum is None or not load.gang_minimum[index]:
+    if load.rules.gang_minimum is None or not load.rules.gang_minimum[index]:
         # it begins with those that are left
         return False
-    members = np.flatnonzero(load.gang == load.gang[index])
-    left = load.departure_ms[members] > load.times_ms[-1]
+    members = np.flatnonzero(load.rules.gang == load.rules.gang[index])
+    left = load.containers.departure_ms[members] > load.use.times_ms[-1]
     return bool((left | (node[members] >= 0)).sum() < enough_of(load, members))
 
 
@@ -323,10 +330,10 @@ def room_left(load: Workload, index: int, node: IntArray) -> str:
     """
     if in_gang(load, index):
         return FEW_LEFT if can_never_begin(load, index, node) else GANG
-    parts = () if load.constraints is None else load.constraints.parts
+    parts = () if load.rules.constraints is None else load.rules.constraints.parts
     about = [part for part in parts if not part.fixed and part.about[index]]
     if not about:
-        return RULES if load.gang is None else HELD
+        return RULES if load.rules.gang is None else HELD
     celled = [part for part in about if isinstance(part, Cells)]
     if not celled:
         return RULES

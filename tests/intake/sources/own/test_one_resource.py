@@ -34,7 +34,7 @@ def test_every_verb_works_on_use_of_one_resource(tmp_path: Path, what: str, othe
     (row,) = tracekit.analyze(store).frames["services/requests"].rows(named=True)
     assert (row[COLUMNS[what]], row[COLUMNS[other]]) == (pytest.approx(2.875), None)
     replayed = tracekit.replay(store, policies=["first_fit"], out=tmp_path / "run")
-    assert replayed.workload.facts[f"containers_with_request_as_{other}_use"] == 8
+    assert replayed.workload.provenance.facts[f"containers_with_request_as_{other}_use"] == 8
     assert tracekit.requests(store, policies=["percentile_request"], out=tmp_path / "sized")
     fewest = tracekit.nodes(store, policies=["most_allocated"], out=tmp_path / "fewest")
     assert fewest.frames["policies"]["nodes"].to_list() == [1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ HEADERS = {
 }
 NODES = [("n", 8000, 64 * GIB)]
 Row = tuple[object, ...]
-Files = dict[str, list[Row]]
+Files = Mapping[str, Sequence[tuple[object, ...]]]
 
 
 def _containers(*cpu: float, memory: float = 1e9) -> list[Row]:

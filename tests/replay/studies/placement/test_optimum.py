@@ -41,7 +41,7 @@ class _Program:
 
 def fewest_nodes(workload: Workload, step: int) -> int | None:
     """The least number of nodes that hold all containers of a step; None when none can."""
-    request, capacity = _present(workload, step), workload.capacity
+    request, capacity = _present(workload, step), workload.nodes.capacity
     containers, nodes = len(request), len(capacity)
     if not containers:
         return 0
@@ -92,18 +92,18 @@ def lowest_imbalance(workload: Workload, step: int) -> float | None:
 
 def _placed(workload: Workload, step: int, program: _Program) -> float | None:
     request = _present(workload, step).astype(np.float64)
-    return _solved(request, workload.capacity.astype(np.float64), program)
+    return _solved(request, workload.nodes.capacity.astype(np.float64), program)
 
 
 def _present(workload: Workload, step: int) -> IntArray:
-    return np.asarray(workload.request[workload.present(step)])
+    return np.asarray(workload.containers.request[workload.present(step)])
 
 
 def _fractions(workload: Workload, step: int, resource: int) -> tuple[FloatArray, FloatArray]:
     """Use of each present container over each node's capacity, and the node's background."""
-    capacity = workload.capacity[:, resource].astype(np.float64)
-    use = workload.use_at(step)[resource, workload.present(step)].astype(np.float64)
-    return use[:, None] / capacity, workload.background[resource, step] / capacity
+    capacity = workload.nodes.capacity[:, resource].astype(np.float64)
+    use = workload.use.at(step)[resource, workload.present(step)].astype(np.float64)
+    return use[:, None] / capacity, workload.use.background[resource, step] / capacity
 
 
 def _solved(request: FloatArray, capacity: FloatArray, program: _Program) -> float | None:
@@ -184,10 +184,10 @@ def test_no_policy_is_below_the_optimum(load: Workload) -> None:
 def _tried(load: Workload) -> int:
     """The fewest nodes, by trying every placement."""
     found = []
-    for nodes in itertools.product(range(load.nodes), repeat=load.containers):
-        requested = np.zeros_like(load.capacity)
-        np.add.at(requested, np.array(nodes), load.request)
-        if (requested <= load.capacity).all():
+    for nodes in itertools.product(range(load.nodes.count), repeat=load.containers.count):
+        requested = np.zeros_like(load.nodes.capacity)
+        np.add.at(requested, np.array(nodes), load.containers.request)
+        if (requested <= load.nodes.capacity).all():
             found.append(len(set(nodes)))
     return min(found)
 

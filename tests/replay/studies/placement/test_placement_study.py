@@ -90,8 +90,8 @@ def test_a_policy_sees_what_it_scores_by(policy: str, unseen: set[str]) -> None:
     load = drawn_workload(Paper000(containers=20, nodes=2), np.random.default_rng(0))
     shown = seen_by(parse_policy(policy), load)
     for column, name in enumerate(load.resources):
-        expected = 0 * load.request if name in unseen else load.request
-        assert shown.request[:, column].tolist() == expected[:, column].tolist()
+        expected = 0 * load.containers.request if name in unseen else load.containers.request
+        assert shown.containers.request[:, column].tolist() == expected[:, column].tolist()
 
 
 @pytest.mark.slow
@@ -116,9 +116,9 @@ def test_imbalance_is_recounted_from_the_containers() -> None:
     node = Engine(load, parse_policy("lra"), np.random.default_rng(0)).run().node
     for upto, found in zip(counts(150), imbalance_by_count(load, node), strict=True):
         uneven = []
-        for at in range(load.nodes):
-            mine = [load.request[i] for i in range(upto) if node[i] == at]
-            share = np.sum(mine, axis=0) / load.capacity[at] if mine else np.zeros(4)
+        for at in range(load.nodes.count):
+            mine = [load.containers.request[i] for i in range(upto) if node[i] == at]
+            share = np.sum(mine, axis=0) / load.nodes.capacity[at] if mine else np.zeros(4)
             uneven.append(float(np.sqrt(((share - share.mean()) ** 2).sum())))
         assert found == pytest.approx(np.mean(uneven))
 

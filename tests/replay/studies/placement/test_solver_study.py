@@ -28,7 +28,7 @@ def task(seed: int, size: int = 4, nodes: int = 3) -> tuple[Any, Any, Batch]:
     load = drawn_workload(drawn, np.random.default_rng(seed))
     policy: Any = parse_policy("tbesk_exact[basis=requests]")
     state = ReplayState(load, policy)
-    batch = Batch(containers=tuple(state.container(at) for at in range(load.containers)))
+    batch = Batch(containers=tuple(state.container(at) for at in range(load.containers.count)))
     return policy, state.snapshot(0), batch
 
 

@@ -55,16 +55,16 @@ class _Situation:
         """Measure every node anew from the containers that run on it."""
         load = self.workload
         used = [
-            load.background[resource, self.step]
+            load.use.background[resource, self.step]
             + np.bincount(
                 self.node,
-                np.nan_to_num(load.use_at(self.step)[resource, self.running]),
-                minlength=load.nodes,
+                np.nan_to_num(load.use.at(self.step)[resource, self.running]),
+                minlength=load.nodes.count,
             )
             for resource in range(2)
         ]
-        fractions = np.stack(used, axis=1) / load.capacity[:, :2]
-        return SeriesUsage(fractions[None], int(load.times_ms[self.step]))
+        fractions = np.stack(used, axis=1) / load.nodes.capacity[:, :2]
+        return SeriesUsage(fractions[None], int(load.use.times_ms[self.step]))
 
 
 def decision_times(
@@ -89,14 +89,15 @@ def decision_times(
     TracekitError
         When the workload has fewer than two containers.
     """
-    if workload.containers < 2:
+    if workload.containers.count < 2:
         raise TracekitError(
-            f"the latency experiment needs 2 containers, the workload has {workload.containers}"
+            "the latency experiment needs 2 containers,"
+            f" the workload has {workload.containers.count}"
         )
     here = _half_filled(workload)
     cached = here.fetch()
     policies = {mode: parse_policy(name) for mode, name in _POLICY.items()}
-    waiting = np.arange(len(here.running), workload.containers)[:decisions]
+    waiting = np.arange(len(here.running), workload.containers.count)[:decisions]
     rows = []
     for turn, index in enumerate(waiting.tolist()):
         container = _container(workload, index)
@@ -109,21 +110,23 @@ def decision_times(
 
 
 def _half_filled(workload: Workload) -> _Situation:
-    running = np.arange(workload.containers // 2)
-    node = running % workload.nodes
+    running = np.arange(workload.containers.count // 2)
+    node = running % workload.nodes.count
     cluster = Cluster(
-        resources=workload.resources, capacity=workload.capacity, allocatable=workload.capacity
+        resources=workload.resources,
+        capacity=workload.nodes.capacity,
+        allocatable=workload.nodes.capacity,
     )
     for index, at in zip(running.tolist(), node.tolist(), strict=True):
         cluster.change(
             at,
-            workload.request[index],
-            workload.nonzero_request[index],
-            workload.limit[index],
+            workload.containers.request[index],
+            workload.containers.nonzero_request[index],
+            workload.containers.limit[index],
             sign=1,
         )
-    step = len(workload.times_ms) // 2
-    now = int(workload.times_ms[step])
+    step = len(workload.use.times_ms) // 2
+    now = int(workload.use.times_ms[step])
     return _Situation(
         workload=workload, snapshot=cluster.snapshot(now), running=running, node=node, step=step
     )
@@ -131,11 +134,11 @@ def _half_filled(workload: Workload) -> _Situation:
 
 def _container(workload: Workload, index: int) -> Container:
     return Container(
-        id=workload.container_ids[index],
-        service=workload.services[index],
-        request=workload.request[index],
-        nonzero_request=workload.nonzero_request[index],
-        limit=workload.limit[index],
+        id=workload.containers.ids[index],
+        service=workload.containers.services[index],
+        request=workload.containers.request[index],
+        nonzero_request=workload.containers.nonzero_request[index],
+        limit=workload.containers.limit[index],
     )
 
 
@@ -212,8 +215,13 @@ def _by_count(load: Workload, node: np.ndarray) -> pl.DataFrame:
     columns = {name: load.resources.index(column) for name, column in RESOURCES.items()}
     return pl.DataFrame(
         [
-            {"containers": count, "resource": name, "node": load.node_ids[at], "load_fraction": use}
-            for count in range(1, load.containers + 1)
+            {
+                "containers": count,
+                "resource": name,
+                "node": load.nodes.ids[at],
+                "load_fraction": use,
+            }
+            for count in range(1, load.containers.count + 1)
             for name, column in columns.items()
             for at, use in enumerate(use_by_count(load, node, count)[:, column].tolist())
         ]

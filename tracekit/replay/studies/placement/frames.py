@@ -69,9 +69,9 @@ def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
 def use_by_count(load: Workload, node: IntArray, first: int) -> FloatArray:
     """Requests of the first containers over capacity, shape (nodes, resources)."""
     placed = np.flatnonzero(node[:first] >= 0)
-    taken = np.zeros(load.capacity.shape)
-    np.add.at(taken, node[placed], load.request[placed])
-    return np.asarray(taken / load.capacity)
+    taken = np.zeros(load.nodes.capacity.shape)
+    np.add.at(taken, node[placed], load.containers.request[placed])
+    return np.asarray(taken / load.nodes.capacity)
 
 
 def sets_frame(results: Results, containers: int) -> pl.DataFrame:

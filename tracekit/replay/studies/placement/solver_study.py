@@ -292,11 +292,11 @@ def _tasks(study: SolverStudy) -> list[_Task]:
     placer = PlainPlacer(state, stream(study.seed, NAME), time.perf_counter)
     tasks, done = [], 0
     for at in range(study.batches):
-        upto = load.containers * at // study.batches
+        upto = load.containers.count * at // study.batches
         some = np.arange(done, upto)
-        placer.place(some, load.arrival_ms[some])
+        placer.place(some, load.containers.arrival_ms[some])
         done = upto
-        waiting = range(upto, min(upto + study.batch_size, load.containers))
+        waiting = range(upto, min(upto + study.batch_size, load.containers.count))
         snapshot = state.snapshot(0)
         frozen = replace(
             snapshot,

@@ -68,7 +68,7 @@ class _Replay:
         on_progress(1, 0, 0)
         return Placed(
             imbalance=imbalance_by_count(load, outcome.node),
-            use=use_by_count(load, outcome.node, load.containers),
+            use=use_by_count(load, outcome.node, load.containers.count),
             resources=tuple(_RESOURCES[name] for name in load.resources),
             pending=int((outcome.node < 0).sum()),
             spent_s=float(sum(outcome.latencies_s)),
@@ -83,13 +83,15 @@ def seen_by(policy: PlacementPolicy, load: Workload) -> Workload:
     """
     named = {full_name(name) for name, _ in getattr(policy, "resources", ())}
     unseen = [name not in {CPU, MEMORY, *policy.wants, *named} for name in load.resources]
-    request = np.where(unseen, 0, load.request)
-    return replace(load, request=request, nonzero_request=request)
+    request = np.where(unseen, 0, load.containers.request)
+    return replace(
+        load, containers=replace(load.containers, request=request, nonzero_request=request)
+    )
 
 
 def imbalance_by_count(load: Workload, node: IntArray) -> FloatArray:
     """Mean imbalance once so many containers have come, shape (checkpoints,)."""
-    used = (use_by_count(load, node, n) for n in counts(load.containers))
+    used = (use_by_count(load, node, n) for n in counts(load.containers.count))
     return np.array([float(imbalance(one).mean()) for one in used])
 
 
