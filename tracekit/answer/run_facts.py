@@ -35,6 +35,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.run_folder import MOVES, REBALANCES
 
 
 def answer_run(e: Evidence) -> Answer:
@@ -261,6 +262,7 @@ def _span_ms(load: Mapping[str, object]) -> int:
 def facts_of_choice(results: Results, choice: Choice) -> Iterator[Fact]:
     """The policies of a run by the measures that matter, and who may not be chosen."""
     yield from caveats(results)
+    yield from _moved(results)
     for one in choice.barred:
         yield Fact(
             kind="policy_barred",
@@ -288,6 +290,20 @@ def facts_of_choice(results: Results, choice: Choice) -> Iterator[Fact]:
                     about={"orders": row.orders},
                 )
                 yield from _against_production(results, policy, measure, unit)
+
+
+def _moved(results: Results) -> Iterator[Fact]:
+    """What the rebalancer behind each policy moved, in the first order of arrival."""
+    of = {one["policy"] for one in results.manifest.get("policies", ()) if one.get(REBALANCES)}
+    for row in (one for one in results.summary.to_dicts() if one["policy"] in of):
+        yield Fact(
+            kind="moved",
+            subject=row["policy"],
+            value=row["moves"],
+            unit="moves",
+            because="" if row["moves"] else "nothing",
+            about={"again": row["moved_again"], "file": f"{MOVES}.parquet"},
+        )
 
 
 def _against_production(results: Results, policy: str, measure: str, unit: str) -> Iterator[Fact]:

@@ -30,7 +30,7 @@ from tracekit.commands._options import (
 )
 from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
-from tracekit.commands.shell.output import print_json, print_table
+from tracekit.commands.shell.output import print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     from tracekit.policy.schedulers import Schedulers
@@ -192,7 +192,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
     from tracekit.report.sentences import document
-    from tracekit.report.terminal import answer_lines
+    from tracekit.report.terminal import answer_lines, facts_in_full
 
     run = asked()
     answer = read_answer(out)
@@ -204,6 +204,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         return
     load = run.workload
     print("\n".join(answer_lines(answer)))
+    print_lines(facts_in_full(answer.of("moved")))
     heads, rows = table_of(results(run))
     print_table(
         f"{load.name}: {counted(load.containers.count, 'container')},"

@@ -78,7 +78,7 @@ Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
 
 RUN_FRAMES = ("summary", "steps")
 #: Frames that a run folder may lack.
-MORE_FRAMES = ("placements", "differences", "repeats", "nodes", "moves")
+MORE_FRAMES = ("placements", "differences", "repeats", "nodes", "moves", "stays")
 #: What a whole run calls its replay.
 REPLAY = "replay"
 #: Frames of a comparison of sizing policies, and what the folder is called beside a store.

@@ -22,6 +22,7 @@ from tracekit.base.words import RESOURCES
 from tracekit.policy.placement import all_policies
 from tracekit.policy.titles import title_of_policy
 from tracekit.replay.measures import all_measures, resources_in
+from tracekit.replay.runs.placements import moves_by_class
 from tracekit.report import again, sentences, tables
 from tracekit.report.blocks import block
 from tracekit.report.data import Data
@@ -222,6 +223,15 @@ class Printer:
     def waiting(self, caption: str) -> Markup:
         """Containers that a policy never placed, a row for each policy and service."""
         return self._table(tables.waiting(self.facts("waiting"), caption))
+
+    def moves(self, caption: str) -> Markup:
+        """What rebalancers moved, and whom they left, by strategy and reason."""
+        moves, stays = self.data.replay("moves"), self.data.replay("stays")
+        if not stays.columns or (moves.is_empty() and stays.is_empty()):
+            return Markup()
+        rows = moves_by_class(moves, stays)
+        words = pl.col("outcome").replace_strict(tables.MOVED)
+        return self.frame(rows.with_columns(words), caption)
 
     def pivot(self, caption: str, kind: str, beside: str) -> Markup:
         """Facts of a kind: a row for each subject, a column for each measure."""

@@ -36,6 +36,13 @@ OUTCOMES = {
 }
 #: Verdicts on claims.
 VERDICTS = {"holds": "holds", "does_not_hold": "does not hold", "cannot_tell": "cannot be told"}
+#: What becomes of a container that a rebalancer looks at.
+MOVED = {
+    "moved": "moved",
+    "waits": "evicted, and found no node",
+    "same_node": "evicted, and back on its node",
+    "stays": "stays",
+}
 #: Columns of facts that stand on the right.
 _KINDS: Mapping[str, Kind] = dict.fromkeys(("value", "interval", "beside"), "number")
 #: What is shown where a value is not known.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from kubernetes_support import node, owned, pod
+from kubernetes_support import container, node, owned, pod
 from tests_support import SHARED
 
 from tracekit.cluster.constraints.written import OF_CONTAINERS, OF_NODES, written_of
@@ -23,6 +23,7 @@ from tracekit.intake.sources.own._kubernetes.requests import amount
 from tracekit.intake.sources.own._roster.read import rows_of_things
 from tracekit.intake.sources.own._roster.roster import Roster, note_things
 from tracekit.policy.entrant import parse_rebalancer
+from tracekit.policy.rebalance import Decision
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.pods import pods_of
 from tracekit.policy.view.snapshot import Placed, Snapshot
@@ -248,23 +249,44 @@ def test_whom_a_plugin_is_about(asked: dict[str, Any], left: set[str], tmp_path:
     assert evicted({"maxPodLifeTimeSeconds": 0, **asked}, {}, tmp_path) == left
 
 
+def test_who_stays_has_a_reason(tmp_path: Path) -> None:
+    names, found = decided({"maxPodLifeTimeSeconds": 0}, {"nodeFit": True}, tmp_path)
+    assert set(found.strategies) == {"PodLifeTime"}
+    stays = {(of, names[at]): why for (of, why), those in found.stays.items() for at in those}
+    assert stays == {
+        ("DefaultEvictor", "bare"): "noOwner",
+        ("DefaultEvictor", "empty"): "PodsWithLocalStorage",
+        ("DefaultEvictor", "critical"): "SystemCriticalPods",
+        ("DefaultEvictor", "mirror"): "mirror",
+        ("DefaultEvictor", "static"): "static",
+        ("DefaultEvictor", "leaving"): "terminating",
+        ("PodLifeTime", "large"): "nodeFit",
+    }
+
+
 def evicted(args: dict[str, Any], evictor: dict[str, Any], folder: Path) -> set[str]:
     """Which of the sorts PodLifeTime evicts."""
+    names, found = decided(args, evictor, folder)
+    return {names[at] for at in found.evicted.tolist()} - {"large"}
+
+
+def decided(
+    args: dict[str, Any], evictor: dict[str, Any], folder: Path
+) -> tuple[list[str], Decision]:
+    """The sorts, and what PodLifeTime decides; one more pod fits its own node alone."""
+    large = {"meta": OWNED, "containers": [container("9")]}
     pods = [
-        pod(name, meta={"creationTimestamp": OLD, **said["meta"]}, nodeName="n0",
-            **{key: value for key, value in said.items() if key != "meta"})
-        for name, said in SORTS.items()
-    ]  # fmt: skip
+        pod(name, **{**said, "meta": {"creationTimestamp": OLD, **said["meta"]}}, nodeName="n0")
+        for name, said in {**SORTS, "large": large}.items()
+    ]
     now = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-02T00:01:00Z"}
-    nodes = [node(f"n{at}") for at in range(2)]
+    nodes = [node("n0"), node("n1")]
     nodes[0]["status"]["conditions"] = [now]
-    found = evicted_by(
-        policy("deschedule", "PodLifeTime", args, evictor),
-        snapshot_of([*nodes, *pods]),
-        named(pods),
-        folder,
-    )
-    return {one.partition("/")[2] for one in found}
+    path = folder / "descheduler.yaml"
+    path.write_text(json.dumps(policy("deschedule", "PodLifeTime", args, evictor)))
+    seen = snapshot_of([*nodes, *pods])
+    names = [one.partition("/")[2] for one in named(pods)]
+    return names, parse_rebalancer(str(path)).decide(seen)
 
 
 def policy(point: str, plugin: str, args: dict[str, Any], evictor: dict[str, Any]) -> Any:

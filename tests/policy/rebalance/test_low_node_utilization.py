@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from rebalance_support import Running, running
 
 from tracekit.policy.entrant import parse_rebalancer
-from tracekit.policy.rebalance._snapshot_view import measured_amounts
+from tracekit.policy.rebalance._utilization import measured_amounts
 from tracekit.policy.view.snapshot import Snapshot
 
 LOW = "low_node_utilization"

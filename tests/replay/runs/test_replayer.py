@@ -197,7 +197,7 @@ def in_another_layout(file: Path, sort: str) -> None:
     else:
         del told["layout"]
     if sort == "names of nodes":
-        begin, size, _ = told["bytes"]
+        begin, size, *_ = told["bytes"]
         steps, old, moves = (
             frames[:begin],
             frames[begin : begin + size],
@@ -218,8 +218,8 @@ def hashed(file: Path, body: bytes) -> bytes:
 
 def spoil(file: Path, sort: str, mark: Path, other: bytes) -> None:
     data = file.read_bytes()
-    head = {"layout": layout(), "row": {}, "timing": {}, "bytes": [2, 2, 2]}
-    nonsense = json.dumps(head).encode() + b"\nabcdef"
+    head = {"layout": layout(), "row": {}, "timing": {}, "bytes": [2, 2, 2, 2]}
+    nonsense = json.dumps(head).encode() + b"\nabcdefgh"
     file.write_bytes(
         {
             "pickle": pickle.dumps(Ran(mark)),

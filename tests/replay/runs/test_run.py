@@ -125,7 +125,7 @@ def test_a_run_folder_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
     write_run(run("least_allocated"), target)
     assert sorted(path.name for path in target.iterdir()) == [
         "manifest.json", "moves.parquet", "nodes.parquet", "placements.parquet", "report.html",
-        "steps.parquet", "summary.parquet", "timing.parquet",
+        "stays.parquet", "steps.parquet", "summary.parquet", "timing.parquet",
     ]  # fmt: skip
     assert (target / "report.html").read_text() == "beside it"
     mine = tmp_path / "mine"

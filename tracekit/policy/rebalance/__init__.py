@@ -21,6 +21,25 @@ from tracekit.policy.view.snapshot import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What one rebalancing comes to; containers are positions in ``snapshot.placed``.
+
+    Parameters
+    ----------
+    evicted : int64, shape (evicted,)
+        In the order of their eviction.
+    strategies : tuple of str
+        What evicted each.
+    stays : mapping of (strategy, reason) to positions
+        Who was looked at and stays.
+    """
+
+    evicted: IntArray
+    strategies: tuple[str, ...]
+    stays: Mapping[tuple[str, str], IntArray]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RebalancePolicy(Parametrised):
     """Base of every rebalance policy.
 
@@ -60,6 +79,11 @@ class RebalancePolicy(Parametrised):
             Positions in ``snapshot.placed``, each at most once; empty when nothing is to be done.
         """
         raise NotImplementedError
+
+    def decide(self, snapshot: Snapshot) -> Decision:
+        """Whom it evicts now, by which strategy, and who stays for which reason."""
+        evicted = self.evict(snapshot)
+        return Decision(evicted=evicted, strategies=(type(self).__name__,) * len(evicted), stays={})
 
 
 @functools.cache

@@ -11,19 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tracekit.base import parameters
-from tracekit.base.arrays import IntArray
 from tracekit.base.documents.given import Given
 from tracekit.base.documents.yaml_file import read_document
 from tracekit.base.errors import TracekitError, strangers
 from tracekit.base.parameters import ParameterError
 from tracekit.cluster.constraints.labels import Requirement
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.rebalance._descheduler_evictor import evictor_of, node_selector, scope_of
 from tracekit.policy.rebalance._descheduler_plugins import BALANCING, INNER, PLUGINS
-from tracekit.policy.rebalance._turn import Cycle, Evictor, Limits, Plugin, Scope, Turn
+from tracekit.policy.rebalance._evictor import (
+    Evictor,
+    Scope,
+    evictor_of,
+    node_selector,
+    scope_of,
+)
+from tracekit.policy.rebalance._turn import Cycle, Limits, OfCycle, Plugin, Turn
 from tracekit.policy.view.snapshot import Snapshot
 
 #: With fewer ready nodes the descheduler does nothing.
@@ -43,7 +46,7 @@ class Part:
     scope: Scope
 
 
-class Descheduler(RebalancePolicy):
+class Descheduler(OfCycle):
     """Base of the rebalancer that a document makes: its plugins, and their common limits."""
 
     parts: ClassVar[tuple[Part, ...]]
@@ -55,20 +58,21 @@ class Descheduler(RebalancePolicy):
     per_namespace: ClassVar[int | None] = None
     in_all: ClassVar[int | None] = None
 
-    def evict(self, snapshot: Snapshot) -> IntArray:
-        """The containers that each plugin evicts, in turn."""
+    def cycle(self, snapshot: Snapshot) -> Cycle:
+        """A cycle in which each plugin has its turn."""
         limits = Limits(
             per_node=self.per_node, per_namespace=self.per_namespace, in_all=self.in_all
         )
         cycle = Cycle(snapshot, limits, self.nodes)
         if cycle.listed.sum() < FEWEST_NODES:
-            return np.empty(0, dtype=np.int64)
+            return cycle
         for balances in (False, True):
             for part in self.parts:
                 if part.balances == balances:
-                    part.plugin.run(Turn(cycle, part.evictor, part.scope))
+                    name = type(part.plugin).__name__
+                    part.plugin.run(Turn(cycle, part.evictor, name, part.scope))
             cycle.settle()
-        return np.array(list(cycle.evicted), dtype=np.int64)
+        return cycle
 
     def metric_samples(self) -> int:
         """As many as any of them looks back on."""

@@ -10,8 +10,7 @@ from tracekit.base.documents.given import Given
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_S
 from tracekit.policy.rebalance import get_rebalancer
-from tracekit.policy.rebalance._turn import Plugin
-from tracekit.policy.rebalance._words import words
+from tracekit.policy.rebalance._turn import Plugin, words
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -9,8 +9,8 @@ evicts still counts for the next one, which cannot evict it again.
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -20,90 +20,21 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.cluster.constraints.labels import Requirement
 from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance import RebalancePolicy
+from tracekit.policy.rebalance import Decision, RebalancePolicy
+from tracekit.policy.rebalance._evictor import Evictor, Scope
 from tracekit.policy.view.pods import Pods, PodText, plain_pods
 from tracekit.policy.view.snapshot import Snapshot
 
-#: From this priority on a pod is critical to the system.
-CRITICAL = 2_000_000_000
-#: What the evictor spares unless it is told otherwise.
-PROTECTED = frozenset(
-    {"PodsWithLocalStorage", "DaemonSetPods", "SystemCriticalPods", "FailedBarePods"}
-)
 #: Why a pod is not evicted: by a limit, of which the node's stops the node, and that of all stops
 #: everything; or because it was evicted before.
 Refusal = Literal["node", "namespace", "total", "gone"]
-#: What spares a pod whatever the settings, but for the annotation that lets it go.
-_NEVER = frozenset({"mirror", "static", "terminating"})
-#: Marks of pods by the protection that spares those with the mark.
-_BY_MARK = {
-    "PodsWithLocalStorage": "local",
-    "PodsWithPVC": "claim",
-    "PodsWithResourceClaims": "resource_claims",
+#: What upstream calls the limits, and what spares pods.
+_LIMITS: Mapping[Refusal, str] = {
+    "node": "maxNoOfPodsToEvictPerNode",
+    "namespace": "maxNoOfPodsToEvictPerNamespace",
+    "total": "maxNoOfPodsToEvictTotal",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evictor:
-    """Settings of ``DefaultEvictor``.
-
-    Parameters
-    ----------
-    node_fit : bool
-        Whether a pod must fit some other node.
-    below : float
-        Pods of this priority or a higher one stay, while critical pods are protected.
-    protects : frozenset of str
-    labels : tuple of Requirement
-        What labels of pods must meet.
-    least_replicas : int
-        Pods whose owner has fewer stay.
-    least_age_ms : int
-    keeps_marked : bool
-        Whether the annotation that prefers no eviction is obeyed.
-    nodes : tuple of Requirement
-        The nodes that a pod may fit.
-    """
-
-    node_fit: bool = False
-    below: float = np.inf
-    protects: frozenset[str] = PROTECTED
-    labels: tuple[Requirement, ...] = ()
-    least_replicas: int = 0
-    least_age_ms: int = -1
-    keeps_marked: bool = False
-    nodes: tuple[Requirement, ...] = ()
-
-    def spares(self, pod: PodText) -> bool:
-        """Whether a pod stays by what is written of it."""
-        if "evict" in pod.marks:
-            return False
-        protects = self.protects
-        critical = pod.priority >= min(CRITICAL, self.below)
-        bare = not pod.owners and ("FailedBarePods" in protects or pod.phase != "Failed")
-        return (
-            bool(pod.marks & _NEVER)
-            or (self.keeps_marked and "keep" in pod.marks)
-            or any(name in protects and mark in pod.marks for name, mark in _BY_MARK.items())
-            or ("SystemCriticalPods" in protects and critical)
-            or ("DaemonSetPods" in protects and any(kind == "DaemonSet" for kind, _ in pod.owners))
-            or ("PodsWithoutPDB" in protects and "budget" not in pod.marks)
-            or bare
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scope:
-    """The pods that a plugin is about: by namespace, and by labels."""
-
-    included: frozenset[str] = frozenset()
-    excluded: frozenset[str] = frozenset()
-    labels: tuple[Requirement, ...] = ()
-
-    def holds(self, pod: PodText) -> bool:
-        """Whether a pod is in a namespace that counts."""
-        wanted = not self.included or pod.namespace in self.included
-        return wanted and pod.namespace not in self.excluded
+_EVICTOR = "DefaultEvictor"
 
 
 @dataclass(kw_only=True)
@@ -150,8 +81,9 @@ class Cycle:
         Who was evicted before the plugins began that have their turn now.
     requested : int64, shape (nodes, resources)
         Less what these requested.
-    evicted : dict of int
-        In the order of their eviction.
+    evicted : dict of int to str
+        The strategy that evicted each, in the order of their eviction.
+    stays : dict of (strategy, reason) to set of int
     """
 
     def __init__(
@@ -166,7 +98,8 @@ class Cycle:
             self.listed = self.listed & ~snapshot.lost
         self.gone = np.zeros(len(placed.node), dtype=np.bool_)
         self.requested = snapshot.requested.copy()
-        self.evicted: dict[int, None] = {}
+        self.evicted: dict[int, str] = {}
+        self.stays: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
 
     def each(self, said: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
         """What is said of each pod, shape (placed,)."""
@@ -191,6 +124,14 @@ class Cycle:
         """How long ago each was asked for, shape (placed,)."""
         return np.asarray(self.snapshot.time_ms - self.created_ms)
 
+    def decision(self) -> Decision:
+        """Who was evicted, and who stays."""
+        return Decision(
+            evicted=np.array(list(self.evicted), dtype=np.int64),
+            strategies=tuple(self.evicted.values()),
+            stays={why: np.array(sorted(those)) for why, those in self.stays.items()},
+        )
+
 
 class Turn:
     """A plugin's turn in a cycle.
@@ -203,8 +144,11 @@ class Turn:
         Those that the evictor lets go, whatever room there is.
     """
 
-    def __init__(self, cycle: Cycle, evictor: Evictor, scope: Scope | None = None) -> None:
+    def __init__(
+        self, cycle: Cycle, evictor: Evictor, strategy: str, scope: Scope | None = None
+    ) -> None:
         self.cycle, self.evictor, scope = cycle, evictor, scope or Scope()
+        self.strategy = strategy
         placed = cycle.snapshot.placed
         self.node, self.seen = placed.node, ~cycle.gone & cycle.listed[placed.node]
         self.seen &= cycle.each(scope.holds) & cycle.pods.wearing(scope.labels)[cycle.text]
@@ -213,9 +157,9 @@ class Turn:
         self._room = functools.cache(self._room_for)
 
     def _let_go(self) -> BoolArray:
-        """Who the evictor lets go, shape (placed,)."""
-        cycle, evictor = self.cycle, self.evictor
-        let_go = ~cycle.each(evictor.spares)
+        """Who the evictor lets go, shape (placed,); notes why others stay."""
+        cycle, evictor, codes = self.cycle, self.evictor, {"": 0, "evictorFilter": 1}
+        why = cycle.each(lambda pod: codes.setdefault(evictor.spares(pod), len(codes)), np.int64)
         meets = cycle.pods.wearing(evictor.labels)[cycle.text]
         meets &= cycle.age_ms() >= evictor.least_age_ms
         if evictor.least_replicas > 1:
@@ -223,9 +167,15 @@ class Turn:
             few = [count[owner] < evictor.least_replicas for owner in self.owners().tolist()]
             meets &= ~(np.array(few, dtype=np.bool_) & cycle.each(lambda pod: len(pod.owners) == 1))
         marked = cycle.each(lambda pod: "evict" in pod.marks)
-        stays = cycle.snapshot.placed.daemon
-        found = let_go & (meets | marked)
-        return np.asarray(found if stays is None else found & ~stays)
+        why[(why == 0) & ~(meets | marked)] = codes["evictorFilter"]
+        if cycle.snapshot.placed.daemon is not None:
+            daemons = codes.setdefault("DaemonSetPods", len(codes))
+            why[cycle.snapshot.placed.daemon] = daemons
+        for reason, code in codes.items():
+            those = np.flatnonzero(self.seen & (why == code)) if code else ()
+            if len(those):
+                cycle.stays[_EVICTOR, reason].update(np.asarray(those).tolist())
+        return np.asarray(why == 0)
 
     def owners(self) -> IntArray:
         """A number for each pod's namespace and owners, shape (placed,)."""
@@ -269,7 +219,10 @@ class Turn:
         if not self.evictor.node_fit:
             return True
         pods = self.cycle.pods
-        return self.fits_other(at, pods.ready & pods.selected(self.evictor.nodes) & ~self._lost)
+        fits = self.fits_other(at, pods.ready & pods.selected(self.evictor.nodes) & ~self._lost)
+        if not fits:
+            self.cycle.stays[self.strategy, "nodeFit"].add(at)
+        return fits
 
     @functools.cached_property
     def _lost(self) -> BoolArray:
@@ -283,15 +236,33 @@ class Turn:
         space = self.cycle.pods.texts[self.cycle.text[at]].namespace
         refused = self.cycle.limits.take(int(self.node[at]), space)
         if refused is None:
-            self.cycle.evicted[at] = None
+            self.cycle.evicted[at] = self.strategy
+        else:
+            self.cycle.stays[self.strategy, _LIMITS[refused]].add(at)
         return refused
 
 
 NodeFit = Annotated[bool, About("Evict only what fits some other node by what it requests.")]
 
 
+class OfCycle(RebalancePolicy):
+    """Base of what evicts in cycles of the descheduler."""
+
+    def cycle(self, snapshot: Snapshot) -> Cycle:
+        """The cycle, once its plugins had their turns."""
+        raise NotImplementedError
+
+    def decide(self, snapshot: Snapshot) -> Decision:
+        """What the cycle comes to."""
+        return self.cycle(snapshot).decision()
+
+    def evict(self, snapshot: Snapshot) -> IntArray:
+        """The containers that the cycle evicts."""
+        return self.decide(snapshot).evicted
+
+
 @dataclass(frozen=True, kw_only=True)
-class Plugin(RebalancePolicy):
+class Plugin(OfCycle):
     """Base of the rebalancers that are plugins of the descheduler."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
@@ -314,11 +285,11 @@ class Plugin(RebalancePolicy):
         """The pods to evict, in their order, of those that may go."""
         raise NotImplementedError
 
-    def evict(self, snapshot: Snapshot) -> IntArray:
-        """The containers that the plugin alone evicts, with the evictor's defaults."""
+    def cycle(self, snapshot: Snapshot) -> Cycle:
+        """A cycle of the plugin alone, with the evictor's defaults."""
         cycle = Cycle(snapshot, Limits(per_node=getattr(self, "evictor_limit_node", None)))
-        self.run(Turn(cycle, Evictor(node_fit=self.node_fit)))
-        return np.array(list(cycle.evicted), dtype=np.int64)
+        self.run(Turn(cycle, Evictor(node_fit=self.node_fit), type(self).__name__))
+        return cycle
 
 
 def _pods(snapshot: Snapshot) -> tuple[Pods, IntArray]:
@@ -334,3 +305,25 @@ def by_rank(rank: FloatArray | IntArray, some: IntArray) -> list[int]:
     """Some positions in the order of their rank; equals stay in order."""
     found: list[int] = some[np.argsort(rank[some], kind="stable")].tolist()
     return found
+
+
+#: Words joined by '+'.
+Words = tuple[tuple[str], ...]
+
+
+def words(some: Iterable[str]) -> Words:
+    """Words as such a parameter has them."""
+    return tuple((one,) for one in some)
+
+
+def owned_by(pod: PodText, kinds: Words) -> bool:
+    """Whether a pod has an owner of one of these kinds."""
+    return any((kind,) in kinds for kind, _ in pod.owners)
+
+
+def states_of(
+    pod: PodText, parts: Iterable[str], sorts: Iterable[str] = ("waiting", "terminated")
+) -> set[str]:
+    """The phase and reason of a pod, and why its containers of these parts wait or ended."""
+    reasons = (pod.states.get(sort, {}).get(part, ()) for sort in sorts for part in parts)
+    return {pod.phase, pod.reason, *(one for some in reasons for one in some)} - {""}

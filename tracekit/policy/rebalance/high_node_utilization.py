@@ -9,16 +9,16 @@ from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance import _thresholds
-from tracekit.policy.rebalance._eviction import (
+from tracekit.policy.rebalance._thresholds import UNDERUSED, FewNodes, Underused
+from tracekit.policy.rebalance._turn import NodeFit, Plugin, Turn
+from tracekit.policy.rebalance._utilization import (
     NodeLimit,
     Plan,
     View,
     evictions,
     target_amounts,
+    view_of,
 )
-from tracekit.policy.rebalance._snapshot_view import view_of
-from tracekit.policy.rebalance._thresholds import UNDERUSED, FewNodes, Underused
-from tracekit.policy.rebalance._turn import NodeFit, Plugin, Turn
 
 _FULL = 100.0
 

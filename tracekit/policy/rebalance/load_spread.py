@@ -10,7 +10,7 @@ from tracekit.base.parameters import About
 from tracekit.cluster.resources import full_name
 from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.rebalance._snapshot_view import measured_amounts
+from tracekit.policy.rebalance._utilization import measured_amounts
 from tracekit.policy.view.snapshot import Snapshot
 
 

@@ -10,16 +10,18 @@ from tracekit.base.parameters import About, ParameterError
 from tracekit.cluster.resources import BASE, PODS
 from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance import _thresholds
-from tracekit.policy.rebalance._eviction import (
+from tracekit.policy.rebalance._thresholds import UNDERUSED, FewNodes, Thresholds, Underused
+from tracekit.policy.rebalance._turn import NodeFit, Plugin, Turn
+from tracekit.policy.rebalance._utilization import (
+    METRIC,
     NodeLimit,
     Plan,
+    UsageSource,
     View,
     evictions,
     target_amounts,
+    view_of,
 )
-from tracekit.policy.rebalance._snapshot_view import METRIC, UsageSource, view_of
-from tracekit.policy.rebalance._thresholds import UNDERUSED, FewNodes, Thresholds, Underused
-from tracekit.policy.rebalance._turn import NodeFit, Plugin, Turn
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,7 @@ import numpy as np
 from tracekit.base.parameters import About
 from tracekit.cluster.constraints.labels import CLOSING
 from tracekit.cluster.workload import UNKNOWN
-from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
-from tracekit.policy.rebalance._words import Words, owned_by
+from tracekit.policy.rebalance._turn import Plugin, Turn, Words, by_rank, owned_by
 from tracekit.policy.view.pods import PodText
 
 

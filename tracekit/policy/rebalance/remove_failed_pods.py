@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.base.parameters import About
-from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
-from tracekit.policy.rebalance._words import Words, owned_by, states_of
+from tracekit.policy.rebalance._turn import Plugin, Turn, Words, by_rank, owned_by, states_of
 
 
 @dataclass(frozen=True, kw_only=True)

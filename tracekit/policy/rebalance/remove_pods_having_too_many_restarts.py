@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.base.parameters import About
-from tracekit.policy.rebalance._turn import Plugin, Turn
-from tracekit.policy.rebalance._words import Words, states_of
+from tracekit.policy.rebalance._turn import Plugin, Turn, Words, states_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray
 from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance._snapshot_view import turns_of
 from tracekit.policy.rebalance._turn import Plugin, Turn
+from tracekit.policy.rebalance._utilization import turns_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ import numpy as np
 
 from tracekit.base.parameters import About
 from tracekit.cluster.constraints.labels import Taint
-from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
-from tracekit.policy.rebalance._words import Words
+from tracekit.policy.rebalance._turn import Plugin, Turn, Words, by_rank
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,6 +87,7 @@ class Engine:
             time_ms=self.state.placed_ms,
             steps=steps,
             moves=self.state.moves.frame(),
+            stays=self.state.moves.stays(),
             latencies_s=self._placer.latencies_s,
             way=self._placer.way,
             over_time=self.state.samples.sampler.over_time.result(),
@@ -349,10 +350,10 @@ class Engine:
         if policy is None or now - self._rebalanced_ms < policy.interval_ms:
             return
         self._rebalanced_ms = now
-        evicted = self.state.evict(now)
+        evicted, strategies = self.state.evict(now)
         moves = self.state.moves
         self._evicted, self._again = len(evicted), int(moves.moved(evicted).sum())
-        moves.evicted(now, evicted.tolist(), self.state.node[evicted].tolist())
+        moves.evicted(now, evicted, self.state.node[evicted], strategies)
         self._stop(evicted)
         self._displaced.off(evicted, "move")
         self._pending.extend(evicted.tolist())

@@ -19,8 +19,8 @@ class Outcome:
         Where and when each container was placed last, -1 for never.
     steps : DataFrame
         One row of measures per sampling step, with the columns of ``step_schema``.
-    moves : DataFrame
-        What the rebalancer evicted, see ``engine.moves``.
+    moves, stays : DataFrame
+        What the rebalancer evicted, and what it left where it was: see ``engine.moves``.
     latencies_s : list of float
         Wall-clock time of each decision; the only thing here that differs from run to run.
     way : str
@@ -35,6 +35,7 @@ class Outcome:
     time_ms: IntArray
     steps: pl.DataFrame
     moves: pl.DataFrame
+    stays: pl.DataFrame
     latencies_s: list[float]
     way: str
     taken_off: TakenOff

@@ -239,16 +239,22 @@ class ReplayState:
             self.policy.metric_time_ms(now) if own else None,
         )
 
-    def evict(self, now: int) -> IntArray:
-        """Containers that the rebalance policy wants off their nodes, in its order."""
+    def evict(self, now: int) -> tuple[IntArray, list[str]]:
+        """Containers that the rebalance policy takes off their nodes, in its order, and by what."""
         if self.rebalance is None:
-            return np.empty(0, dtype=np.int64)
-        chosen = self.rebalance.evict(self._snapshot(now, self.rebalance))
-        found = np.flatnonzero(self.running)[chosen]
-        daemon = self.workload.rules.daemon
-        found = found if daemon is None else found[~daemon[found]]
-        budgets = self.workload.rules.budgets
-        return found if budgets is None else budgets.granted(found, self.allowed(now))
+            return np.empty(0, dtype=np.int64), []
+        decided = self.rebalance.decide(self._snapshot(now, self.rebalance))
+        running, rules = np.flatnonzero(self.running), self.workload.rules
+        for (strategy, reason), those in decided.stays.items():
+            self.moves.stay(strategy, reason, running[those])
+        found = running[decided.evicted]
+        goes = found if rules.daemon is None else found[~rules.daemon[found]]
+        if rules.budgets is not None:
+            asked, goes = goes, rules.budgets.granted(goes, self.allowed(now))
+            kept = asked[~np.isin(asked, goes)]
+            self.moves.stay("DefaultEvictor", "PodDisruptionBudget", kept)
+        by = dict(zip(found.tolist(), decided.strategies, strict=True))
+        return goes, [by[one] for one in goes.tolist()]
 
     def allowed(self, now: int) -> IntArray:
         """How many of each budget of disruption may be evicted now, shape (budgets,)."""

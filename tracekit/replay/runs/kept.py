@@ -26,7 +26,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
 from tracekit.replay.runs.one import Replayed, layout
 
-_FRAMES = ("steps", "placements", "moves")
+_FRAMES = ("steps", "placements", "moves", "stays")
 _DIGEST_BYTES = 16
 #: What a row and a timing say in words; all else in them is numbers.
 _TEXTS = ("policy", "parameters")

@@ -30,6 +30,7 @@ from tracekit.policy.entrant import (
 from tracekit.policy.view.over_time import OverTime
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.moves import SCHEMA as MOVES
+from tracekit.replay.engine.moves import STAYS
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer
 from tracekit.replay.engine.queueing import StalePlacer
@@ -50,7 +51,7 @@ class Replayed:
     steps : DataFrame
     placements : DataFrame
         As ``tracekit.replay.runs.placements.by_number`` gives it.
-    moves : DataFrame
+    moves, stays : DataFrame
         As ``tracekit.replay.engine.moves`` gives them.
     timing : dict
     digest : str
@@ -61,6 +62,7 @@ class Replayed:
     steps: pl.DataFrame
     placements: pl.DataFrame
     moves: pl.DataFrame
+    stays: pl.DataFrame
     timing: dict[str, Any]
     digest: str
 
@@ -71,6 +73,7 @@ class Replayed:
             steps=self.steps.clear(),
             placements=self.placements.clear(),
             moves=self.moves.clear(),
+            stays=self.stays.clear(),
         )
 
 
@@ -187,6 +190,7 @@ def _replayed(
         steps=labelled(outcome.steps, str(entrant)),
         placements=by_number(outcome.node, outcome.time_ms),
         moves=outcome.moves,
+        stays=outcome.stays,
         timing=_timing(str(entrant), outcome),
         digest=_digest(outcome, measured["moves"]),
     )
@@ -223,6 +227,7 @@ def layout() -> dict[str, Any]:
         "steps": [[name, str(dtype)] for name, dtype in steps.schema.items()],
         "placements": [[name, str(dtype)] for name, dtype in placements.schema.items()],
         "moves": [[name, str(dtype())] for name, dtype in MOVES.items()],
+        "stays": [[name, str(dtype())] for name, dtype in STAYS.items()],
         "measures": list(summed(step_schema())),
         "fields": [one.name for one in dataclasses.fields(Replayed)],
     }

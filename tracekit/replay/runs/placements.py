@@ -69,6 +69,33 @@ def moves_by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> 
             containers.gather(frame["container"]).alias("container"),
             nodes.gather(frame["from_node"]).alias("from_node"),
             nodes.gather(frame["to_node"]).alias("to_node"),
+            "strategy",
         )
         for policy, frame in found
     )
+
+
+def moves_by_class(moves: pl.DataFrame, stays: pl.DataFrame) -> pl.DataFrame:
+    """How many a strategy moved and to where, and how many stay for which reason.
+
+    Returns
+    -------
+    DataFrame
+        policy, strategy, outcome (moved, waits, same_node, stays), reason (of who stays),
+        containers (each once) and moves.
+    """
+    to = pl.col("to_node")
+    outcome = pl.when(to.is_null()).then(pl.lit("waits")).when(to == pl.col("from_node"))
+    gone = moves.group_by(
+        "policy",
+        "strategy",
+        outcome.then(pl.lit("same_node")).otherwise(pl.lit("moved")).alias("outcome"),
+        pl.lit(None, pl.String).alias("reason"),
+        maintain_order=True,
+    ).agg(pl.col("container").n_unique().cast(pl.Int64).alias("containers"),
+          pl.len().cast(pl.Int64).alias("moves"))  # fmt: skip
+    left = stays.select(
+        "policy", "strategy", pl.lit("stays").alias("outcome"), "reason", "containers",
+        pl.lit(None, pl.Int64).alias("moves"),
+    )  # fmt: skip
+    return pl.concat([gone, left]).sort("policy", "strategy", "outcome", maintain_order=True)

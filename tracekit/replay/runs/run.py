@@ -53,8 +53,10 @@ class Run(Shown):
     summary : DataFrame
         A row for each policy in the first order of arrival alone: means are over ``repeats``.
     moves : DataFrame
-        A row for each container that a rebalancer evicted, in order: when, from where, and where
-        it ran next; null: it waited for the rest of the replay.
+        A row for each container that a rebalancer evicted, in order: when, from where, where it
+        ran next (null: it waited for the rest of the replay), and by which strategy.
+    stays : DataFrame
+        How many containers a strategy left where they were, by policy, strategy and reason.
     nodes : DataFrame, optional
         How full each node is: see ``tracekit.replay.runs.run``.
     movable : mapping
@@ -85,6 +87,7 @@ class Run(Shown):
     steps: pl.DataFrame
     placements: pl.DataFrame
     moves: pl.DataFrame
+    stays: pl.DataFrame
     timing: pl.DataFrame
     nodes: pl.DataFrame | None = None
     repeats: pl.DataFrame | None = None
@@ -194,6 +197,9 @@ def assembled(
         placements=by_name(workload, placed),
         moves=moves_by_name(
             workload, ((str(one), found.moves) for one, found in zip(policies, done, strict=True))
+        ),
+        stays=pl.concat(
+            labelled(found.stays, str(one)) for one, found in zip(policies, done, strict=True)
         ),
         nodes=node_use(workload, placed),
         timing=pl.DataFrame([one.timing for one in done]),

@@ -41,7 +41,13 @@ SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
 #: The key that says of a policy that it places where there is no room, too; not there else.
 FILTERED = "filtered"
-FRAMES = ("summary", "steps", "placements", "moves", "nodes", "timing", "repeats", "differences")
+#: The key that says of a policy that a rebalancer moves containers behind it; not there else.
+REBALANCES = "rebalances"
+MOVES = "moves"
+FRAMES = (
+    *("summary", "steps", "placements", MOVES, "stays"),
+    *("nodes", "timing", "repeats", "differences"),
+)
 
 
 def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
@@ -141,6 +147,7 @@ def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:
         "parameters": spelled(policy),
         **files_noted([policy], folder),
         **({} if policy.filtered else {FILTERED: False}),
+        **({} if halves(policy)[1] is None else {REBALANCES: True}),
         **({"notes": notes} if notes else {}),
         **({"waiting": waits} if waits else {}),
     }

@@ -12,8 +12,8 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.constraints.labels import CLOSING
 from tracekit.cluster.resources import PODS
-from tracekit.policy.rebalance._eviction import Acceptance
-from tracekit.policy.rebalance._turn import CRITICAL
+from tracekit.policy.rebalance._evictor import CRITICAL
+from tracekit.policy.rebalance._utilization import Acceptance
 
 Document = Mapping[str, Any]
 

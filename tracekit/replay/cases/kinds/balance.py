@@ -12,10 +12,15 @@ from tracekit.base.documents import shape as s
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.resources import BASE, PODS, full_name
 from tracekit.policy.rebalance import RebalancePolicy, get_rebalancer
-from tracekit.policy.rebalance._eviction import Candidates, View
-from tracekit.policy.rebalance._snapshot_view import METRIC, quality_of_service, turns
 from tracekit.policy.rebalance._thresholds import named
 from tracekit.policy.rebalance._turn import Limits
+from tracekit.policy.rebalance._utilization import (
+    METRIC,
+    Candidates,
+    View,
+    quality_of_service,
+    turns,
+)
 from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
 from tracekit.policy.rebalance.low_node_utilization import LowNodeUtilization
 from tracekit.replay.cases.case import Answer, Question, kind

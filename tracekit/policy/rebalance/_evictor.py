@@ -1,9 +1,10 @@
-"""``DefaultEvictor`` and the pods that a plugin is about, read from a document.
+"""``DefaultEvictor`` and the pods that a plugin is about: settings, and how a document says them.
 
 Source: descheduler @7d2b28bf framework/plugins/defaultevictor/types.go, and v1alpha1 of 0.26.
 """
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +12,90 @@ from tracekit.base.documents.given import Given
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
 from tracekit.cluster.constraints.labels import Requirement
-from tracekit.policy.rebalance._turn import CRITICAL, PROTECTED, Evictor, Scope
+from tracekit.policy.view.pods import PodText
+
+#: From this priority on a pod is critical to the system.
+CRITICAL = 2_000_000_000
+#: What the evictor spares unless it is told otherwise.
+PROTECTED = frozenset(
+    {"PodsWithLocalStorage", "DaemonSetPods", "SystemCriticalPods", "FailedBarePods"}
+)
+#: What spares a pod whatever the settings, but for the annotation that lets it go.
+_NEVER = frozenset({"mirror", "static", "terminating"})
+#: Marks of pods by the protection that spares those with the mark.
+_BY_MARK = {
+    "PodsWithLocalStorage": "local",
+    "PodsWithPVC": "claim",
+    "PodsWithResourceClaims": "resource_claims",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evictor:
+    """Settings of ``DefaultEvictor``.
+
+    Parameters
+    ----------
+    node_fit : bool
+        Whether a pod must fit some other node.
+    below : float
+        Pods of this priority or a higher one stay, while critical pods are protected.
+    protects : frozenset of str
+    labels : tuple of Requirement
+        What labels of pods must meet.
+    least_replicas : int
+        Pods whose owner has fewer stay.
+    least_age_ms : int
+    keeps_marked : bool
+        Whether the annotation that prefers no eviction is obeyed.
+    nodes : tuple of Requirement
+        The nodes that a pod may fit.
+    """
+
+    node_fit: bool = False
+    below: float = np.inf
+    protects: frozenset[str] = PROTECTED
+    labels: tuple[Requirement, ...] = ()
+    least_replicas: int = 0
+    least_age_ms: int = -1
+    keeps_marked: bool = False
+    nodes: tuple[Requirement, ...] = ()
+
+    def spares(self, pod: PodText) -> str:
+        """Why a pod stays by what is written of it; empty for one that may go."""
+        if "evict" in pod.marks:
+            return ""
+        critical = pod.priority >= min(CRITICAL, self.below)
+        daemon = any(kind == "DaemonSet" for kind, _ in pod.owners)
+        spared = {
+            **{name: mark in pod.marks for name, mark in _BY_MARK.items()},
+            "SystemCriticalPods": critical,
+            "DaemonSetPods": daemon,
+            "PodsWithoutPDB": "budget" not in pod.marks,
+        }
+        bare = not pod.owners and ("FailedBarePods" in self.protects or pod.phase != "Failed")
+        reasons = [
+            *sorted(pod.marks & _NEVER),
+            *(["preferNoEviction"] if self.keeps_marked and "keep" in pod.marks else []),
+            *(name for name, holds in spared.items() if holds and name in self.protects),
+            *(["noOwner"] if bare else []),
+        ]
+        return next(iter(reasons), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """The pods that a plugin is about: by namespace, and by labels."""
+
+    included: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+    labels: tuple[Requirement, ...] = ()
+
+    def holds(self, pod: PodText) -> bool:
+        """Whether a pod is in a namespace that counts."""
+        wanted = not self.included or pod.namespace in self.included
+        return wanted and pod.namespace not in self.excluded
+
 
 #: Fields of one protection each: those that lift one that holds, and those that add one.
 _LIFTS = {
