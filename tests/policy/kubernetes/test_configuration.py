@@ -146,18 +146,17 @@ def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
         "filter": {"disabled": [{"name": "NodeResourcesFit"}]},
     }
     args = {
-        FIT: {"ignoredResources": ["x"], "scoringStrategy": {"newField": "MostAllocated"}},
+        FIT: {"ignoredResources": ["x"]},
         "PodTopologySpread": {"defaultingType": "List", "defaultConstraints": [
             {"topologyKey": "kubernetes.io/hostname", "maxSkew": 1,
              "whenUnsatisfiable": "DoNotSchedule"}]},
     }  # fmt: skip
-    told = profile(tmp_path, plugins, args, futureField=1).notes
+    told = profile(tmp_path, plugins, args).notes
     assert all(note.startswith("kube-scheduler.yaml: ") for note in told)
     text = "\n".join(told)
     for expected in (
         "plugins not known, and left out: MyPlugin, NodeResourceFit",
         "NodeResourceFit (did you mean NodeResourcesFit?)",
-        "futureField, profiles[0].pluginConfig[0].args.scoringStrategy.newField",
         "profiles[0].pluginConfig[0].args.ignoredResources has no effect here",
         "requests are respected, although the filter of NodeResourcesFit is disabled",
         "defaultConstraints[0] is a wish here",
@@ -173,11 +172,6 @@ def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
         ({"profiles": [{"plugin": {}}]}, "profiles[0].plugin", "plugins"),
         ({"profile": []}, "profile", "profiles"),
         ({"percentageOfNodeToScore": 5}, "percentageOfNodeToScore", "percentageOfNodesToScore"),
-        (
-            {"profiles": [{"plugins": {"scores": {}}}]},
-            "profiles[0].plugins.scores",
-            "score",
-        ),
         (
             {"profiles": [{"plugins": {"score": {"disable": []}}}]},
             "profiles[0].plugins.score.disable",
@@ -203,6 +197,14 @@ def test_a_misspelt_field_is_refused(
         parse_policy(str(written(tmp_path, {**BASE, **document})))
     assert said.value.what.endswith(f"{wrong} is not known")
     assert said.value.hint == f"did you mean '{meant}'?"
+
+
+def test_all_fields_that_are_not_known_are_in_one_error(tmp_path: Path) -> None:
+    one = {"plugin": {}, "pluginConfig": [{"name": FIT, "arg": {}}]}
+    with pytest.raises(TracekitError) as said:
+        parse_policy(str(written(tmp_path, {**BASE, "futureField": 1, "profiles": [one]})))
+    for path in ("futureField", "profiles[0].plugin", "profiles[0].pluginConfig[0].arg"):
+        assert path in said.value.what
 
 
 def test_arguments_of_a_plugin_that_does_not_score_are_told(tmp_path: Path) -> None:
@@ -287,8 +289,8 @@ BOMB = "a0: &a0 [x]\n" + "".join(
         ({"kind": "Deployment", "apiVersion": "apps/v1"}, "'Deployment'"),
         ({"kind": "DeschedulerPolicy", "apiVersion": "descheduler/v1alpha2"}, "places nothing"),
         ({**BASE, "apiVersion": "v1"}, "apiVersion is 'v1'"),
-        ({**BASE, "percentageOfNodesToScore": 101}, "percentageOfNodesToScore is 101"),
-        ({**BASE, "percentageOfNodesToScore": "much"}, "'much'"),
+        ({**BASE, "percentageOfNodesToScore": 101}, "percentageOfNodesToScore"),
+        ({**BASE, "percentageOfNodesToScore": "much"}, "percentageOfNodesToScore"),
         ({**BASE, "profiles": {"a": 1}}, "profiles"),
         ({**BASE, "profiles": [{"pluginConfig": [{"name": FIT, "args": {
             "scoringStrategy": {"type": "Odd"}}}]}]}, "'Odd'"),
@@ -297,6 +299,9 @@ BOMB = "a0: &a0 [x]\n" + "".join(
          r"scoringStrategy.resources\[0\].weight"),
         ({**BASE, "extenders": [{"urlPrefix": "u", "prioritizeVerb": "v", "weight": 0}]},
          "weight is '0', expected"),
+        ({**BASE, "profiles": [{"plugins": {"scores": {}}}]}, r"profiles\[0\].plugins"),
+        ({**BASE, "profiles": [{"pluginConfig": [{"name": "LowRiskOverCommitment", "args": {
+            "riskLimitWeights": {"cpu": "nan"}}}]}]}, "riskLimitWeights.cpu is nan"),
     ],
 )  # fmt: skip
 def test_a_wrong_document_is_told_in_one_line(document: Any, told: str, tmp_path: Path) -> None:
@@ -336,13 +341,13 @@ FITTING = {"name": "NodeResourcesFit"}
                     }
                 }
             ],
-            "profiles[0].plugins.score.enabled has name 'NodeResourcesFit' twice",
+            "'NodeResourcesFit' twice",
         ),
         (
             [{"pluginConfig": [{**FITTING, "args": {}}, {**FITTING, "args": {}}]}],
-            "profiles[0].pluginConfig has name 'NodeResourcesFit' twice",
+            "'NodeResourcesFit' twice",
         ),
-        ([{}, {}], "profiles has schedulerName 'default-scheduler' twice"),
+        ([{}, {}], "'default-scheduler' twice"),
     ],
 )
 def test_what_stands_twice_is_refused(
@@ -351,4 +356,4 @@ def test_what_stands_twice_is_refused(
     """The scheduler refuses it; the last one counted, and nobody was told."""
     with pytest.raises(TracekitError) as wrong:
         parse_policy(str(written(tmp_path, {**BASE, "profiles": profiles})))
-    assert wrong.value.what.endswith(said)
+    assert said in wrong.value.what

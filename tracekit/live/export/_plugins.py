@@ -7,7 +7,7 @@ What is written here is read again by ``policy.kubernetes.scorers`` and
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from tracekit.base.documents.given import Given
+from tracekit.base.documents.fields import decode
 from tracekit.base.facts import Fact
 from tracekit.live.export._format import left_out
 from tracekit.policy.kubernetes.scorers import SCORERS, TOPOLOGY
@@ -198,8 +198,8 @@ def not_carried(
     ----------
     but : names of parameters that stand elsewhere in the file
     """
-    read: Callable[[Given], Any] = {**SCORERS, **PLUGINS}[name]
-    there = dict(read(Given(args, name)).spelled())
+    read: Any = {**SCORERS, **PLUGINS}[name]
+    there = dict(read.built(decode(args, read.kind, name)).spelled())
     for parameter, value in policy.spelled().items():
         if parameter not in but and there.get(parameter) != value:
             yield left_out("parameter", name=f"{policy.name()}.{parameter}", given=value)

@@ -7,10 +7,14 @@ pkg/scheduler/framework/runtime (expandMultiPointPlugins).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from tracekit.base.documents.given import Given
+import msgspec
+from msgspec import UNSET
+
+from tracekit.base.documents.fields import Arguments, Fields, NoEffect, To, Whole, decode
 from tracekit.base.errors import TracekitError, nearest, strangers
-from tracekit.policy.kubernetes.extenders import extender_parts
+from tracekit.policy.kubernetes.extenders import Extender, extender_parts
 from tracekit.policy.kubernetes.scorers import SCORERS, SILENT
 from tracekit.policy.profile import Part
 
@@ -57,31 +61,103 @@ _RULES = {
     "spread": ("PodTopologySpread",),
     "ports": ("NodePorts",),
 }
-#: Points without which the scheduler refuses a profile (framework/runtime NewFramework), with what
-#: their plugins do, and which are known.
-_NEEDED = {
-    "queueSort": ("sorts the queue", {"PrioritySort", "Coscheduling", "QOSSort"}),
-    "bind": ("binds", {"DefaultBinder"}),
+#: Plugins that sort the queue: without one, and without a binder, the scheduler refuses a profile
+#: (framework/runtime NewFramework).
+_SORTING = {"PrioritySort", "Coscheduling", "QOSSort"}
+Percentage = Annotated[int, msgspec.Meta(ge=0, le=100)]
+
+
+#: Arguments by plugin; another one that is known has none.
+_ARGUMENTS: Mapping[str, Arguments[Any, Fields]] = {
+    **SCORERS,
+    "Coscheduling": Arguments(
+        dict,
+        Fields,
+        permitWaitingTimeSeconds=To(Whole, "wait_s", default=60),
+        podGroupBackoffSeconds=To(Whole, "backoff_s", default=0),
+    ),
+    **{
+        plugin: Arguments(dict, Fields, **dict.fromkeys(names.split(), NoEffect))
+        for plugin, names in {
+            "DefaultPreemption": "minCandidateNodesPercentage minCandidateNodesAbsolute",
+            "DynamicResources": "filterTimeout bindingTimeout",
+            "InterPodAffinity": "hardPodAffinityWeight ignorePreferredTermsOfExistingPods",
+            "NodeAffinity": "addedAffinity",
+            "VolumeBinding": "bindTimeoutSeconds shape",
+        }.items()
+    },
 }
-#: Arguments of plugins that are real, and change nothing here.
-_WITHOUT_EFFECT = {
-    "DefaultPreemption": ("minCandidateNodesPercentage", "minCandidateNodesAbsolute"),
-    "InterPodAffinity": ("hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods"),
-    "NodeAffinity": ("addedAffinity",),
-    "NodeResourcesFit": ("ignoredResources", "ignoredResourceGroups"),
-    "VolumeBinding": ("bindTimeoutSeconds", "shape"),
-    "DynamicResources": ("filterTimeout", "bindingTimeout"),
-}
-#: Fields about how the program runs, not what it decides.
-_RUNNING = (
-    *("leaderElection", "clientConnection", "healthzBindAddress", "metricsBindAddress"),
-    *("enableProfiling", "enableContentionProfiling", "parallelism", "delayCacheUntilActive"),
-    *("podInitialBackoffSeconds", "podMaxBackoffSeconds"),
-)
-_POINTS = (
-    *("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score"),
-    *("reserve", "permit", "preBind", "bind", "postBind", "placementGenerate"),
-)
+_NONE = Arguments[Any, Fields](dict, Fields)
+_PointName = Literal[
+    "multiPoint", "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore",
+    "score", "reserve", "permit", "preBind", "bind", "postBind", "placementGenerate",
+]  # fmt: skip
+
+
+class _Plugin(Fields, frozen=True):
+    name: str = ""
+    weight: Whole = 0
+
+
+class _Point(Fields, frozen=True):
+    enabled: tuple[_Plugin, ...] = ()
+    disabled: tuple[_Plugin, ...] = ()
+
+    @property
+    def weights(self) -> dict[str, int]:
+        return {one.name: one.weight for one in self.enabled}
+
+    @property
+    def off(self) -> set[str]:
+        return {one.name for one in self.disabled}
+
+    def __post_init__(self) -> None:
+        _refuse_twice([one.name for one in self.enabled], "enabled has name")
+
+
+class _Config(Fields, frozen=True):
+    name: str = ""
+    args: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class _Profile(Fields, frozen=True):
+    scheduler_name: str = _DEFAULT
+    percentage_of_nodes_to_score: Percentage | None = None
+    plugins: dict[_PointName, _Point] = msgspec.field(default_factory=dict)
+    plugin_config: tuple[_Config, ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_twice([one.name for one in self.plugin_config], "pluginConfig has name")
+
+    def point(self, name: _PointName) -> _Point:
+        return self.plugins.get(name, _Point())
+
+
+class _Configuration(Fields, frozen=True):
+    percentage_of_nodes_to_score: Percentage = 0
+    profiles: tuple[_Profile, ...] = ()
+    extenders: tuple[Extender, ...] = ()
+    # of how the program runs, not of what it decides
+    leader_election: NoEffect = UNSET
+    client_connection: NoEffect = UNSET
+    healthz_bind_address: NoEffect = UNSET
+    metrics_bind_address: NoEffect = UNSET
+    enable_profiling: NoEffect = UNSET
+    enable_contention_profiling: NoEffect = UNSET
+    parallelism: NoEffect = UNSET
+    delay_cache_until_active: NoEffect = UNSET
+    pod_initial_backoff_seconds: NoEffect = UNSET
+    pod_max_backoff_seconds: NoEffect = UNSET
+
+    def __post_init__(self) -> None:
+        _refuse_twice([one.scheduler_name for one in self.profiles], "profiles has schedulerName")
+
+
+def _refuse_twice(names: Sequence[str], what: str) -> None:
+    """Raise ValueError where a list names something twice, as the scheduler does."""
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise ValueError(f"{what} '{twice}' twice, expected each once")
 
 
 @dataclass
@@ -126,40 +202,35 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
     TracekitError
         For values that the scheduler would refuse, or a profile that is not there.
     """
-    top = Given(document, "")
     version = str(document.get("apiVersion"))
     if not version.startswith("kubescheduler.config.k8s.io/v1"):
         raise TracekitError(
             f"'{path}': apiVersion is '{version}', expected kubescheduler.config.k8s.io/v1"
         )
-    top.without_effect(*_RUNNING)
-    chosen, others = _profile(list(top.rows("profiles")), path, profile)
-    percentage = top.whole("percentageOfNodesToScore", 0)
-    found = _of_profile(chosen, chosen.whole("percentageOfNodesToScore", percentage))
-    extra, told, found.lacks_extender = extender_parts(top.rows("extenders"))
+    notes: list[str] = []
+    top = decode(document, _Configuration, notes=notes)
+    profiles = top.profiles or (_Profile(),)
+    names = [one.scheduler_name for one in profiles]
+    at = _chosen(names, path, profile)
+    percentage = profiles[at].percentage_of_nodes_to_score
+    found = _of_profile(
+        profiles[at],
+        top.percentage_of_nodes_to_score if percentage is None else percentage,
+        f"profiles[{at}]",
+    )
+    extra, told, found.lacks_extender = extender_parts(top.extenders)
     found.parts = [*found.parts, *extra]
     found.scores = found.scores or bool(extra)
-    top.check_spelling()
-    mine = {*_paths(top.unread(), chosen.where)}
-    if mine:
-        found.notes.append(f"fields not known, and left out: {', '.join(sorted(mine))}")
-    found.notes += [*top.told, *chosen.notes()]
-    if others:
-        found.notes.append(f"profiles that are not replayed: {', '.join(others)}")
+    found.notes += notes
+    if names[1:]:
+        others = ", ".join(name for name in names if name != names[at])
+        found.notes.append(f"profiles that are not replayed: {others}")
     found.notes += told
     return found
 
 
-def _paths(unread: list[str], chosen: str) -> list[str]:
-    """The paths of the document and of the replayed profile, not of the others."""
-    return [one for one in unread if not one.startswith("profiles[") or one.startswith(chosen)]
-
-
-def _profile(profiles: list[Given], path: Path, wanted: str) -> tuple[Given, list[str]]:
-    """The profile asked for, and the names of the others."""
-    rows = profiles or [Given({}, "profiles[0]")]
-    names = [one.text("schedulerName", _DEFAULT) for one in rows]
-    _refuse_twice(names, "profiles", "schedulerName")
+def _chosen(names: list[str], path: Path, wanted: str) -> int:
+    """The position of the profile that is asked for."""
     name = wanted or (_DEFAULT if _DEFAULT in names or len(names) > 1 else names[0])
     if name not in names:
         close = nearest(name, names) or names[0]
@@ -167,58 +238,54 @@ def _profile(profiles: list[Given], path: Path, wanted: str) -> tuple[Given, lis
             f"'{path}' has no profile '{name}'; it has: {', '.join(names)}",
             hint=f"say which one: '{path}[profile={close}]'",
         )
-    return rows[names.index(name)], [one for one in names if one != name]
+    return names.index(name)
 
 
-def _of_profile(profile: Given, percentage: int) -> Translated:
-    if percentage > 100:
-        raise TracekitError(f"percentageOfNodesToScore is {percentage}, expected 0 to 100")
-    plugins = profile.inside("plugins")
-    arguments = {}
-    configs = list(profile.rows("pluginConfig"))
-    _refuse_twice([one.text("name") for one in configs], f"{profile.where}.pluginConfig", "name")
-    for one in configs:
-        arguments[one.text("name")] = one.inside("args")
-    everywhere = _merged(_ENABLED, plugins.inside("multiPoint"))
-    scoring = _at_point(everywhere, plugins.inside("score"), {*SCORERS, *SILENT})
-    filtering = _at_point(everywhere, plugins.inside("filter"), set(_ENABLED))
-    named = {*everywhere, *scoring, *filtering}
-    for point in _POINTS:
-        named |= set(_at_point({}, plugins.inside(point), set()))
+def _of_profile(profile: _Profile, percentage: int, where: str) -> Translated:
+    everywhere = _merged(_ENABLED, profile.point("multiPoint"))
+    scoring = _at_point(everywhere, profile.point("score"), {*SCORERS, *SILENT})
+    filtering = _at_point(everywhere, profile.point("filter"), set(_ENABLED))
+    named = {*everywhere, *scoring, *filtering}.union(
+        *(one.weights for one in profile.plugins.values())
+    )
     found = Translated(percentage=percentage, scores=bool(scoring))
+    found.notes = [*_notes(scoring, filtering, named), *_off_by_mistake(profile)]
+    arguments: dict[str, Any] = {}
+    for at, one in enumerate(profile.plugin_config):
+        args, kind = f"{where}.pluginConfig[{at}].args", _ARGUMENTS.get(one.name, _NONE)
+        if one.name in _KNOWN_PLUGINS:
+            arguments[one.name] = decode(one.args, kind.kind, args, found.notes)
+        if one.name in SCORERS and one.name not in scoring:
+            found.notes.append(f"{args} has no effect: {one.name} does not score")
+    built = {
+        name: kind.built(arguments.get(name, kind.kind()))
+        for name, kind in _ARGUMENTS.items()
+        if name in scoring or name == "Coscheduling"
+    }
     found.parts = [
-        Part(float(weight or 1), SCORERS[name](arguments.get(name) or Given({}, name)))
-        for name, weight in scoring.items()
-        if name in SCORERS
+        Part(float(weight or 1), built[name]) for name, weight in scoring.items() if name in SCORERS
     ]
     found.lifted = {
         rule for rule, names in _RULES.items() if not any(name in filtering for name in names)
     }
-    after = _at_point(everywhere, plugins.inside("postFilter"), {_PREEMPTION})
-    found.preempts = _PREEMPTION in after
+    found.preempts = _PREEMPTION in _at_point(
+        everywhere, profile.point("postFilter"), {_PREEMPTION}
+    )
     if "Coscheduling" in named:
-        given = arguments.get("Coscheduling") or Given({}, "Coscheduling")
-        found.gang_wait_ms = 1000 * given.whole("permitWaitingTimeSeconds", 60)
-        found.gang_backoff_ms = 1000 * given.whole("podGroupBackoffSeconds", 0)
-    for name, given in arguments.items():
-        given.without_effect(*_WITHOUT_EFFECT.get(name, ()))
-        unused = name in SCORERS and name not in scoring
-        if unused:
-            given.told.append(f"{given.where} has no effect: {name} does not score")
-        if unused or name not in _KNOWN_PLUGINS:
-            given.ignore(*given.fields())  # the plugin is told of, its arguments need not be
-    found.notes = [*_notes(scoring, filtering, named), *_off_by_mistake(plugins)]
-    for point, (what, known) in _NEEDED.items():
-        having = known | (everywhere.keys() - _KNOWN_PLUGINS)
-        if not _at_point(everywhere, plugins.inside(point), having):
+        found.gang_wait_ms = 1000 * built["Coscheduling"]["wait_s"]
+        found.gang_backoff_ms = 1000 * built["Coscheduling"]["backoff_s"]
+    for point, what, known in (
+        (profile.point("queueSort"), "sorts the queue", _SORTING),
+        (profile.point("bind"), "binds", {"DefaultBinder"}),
+    ):
+        if not _at_point(everywhere, point, known | (everywhere.keys() - _KNOWN_PLUGINS)):
             found.notes.append(f"kube-scheduler does not start with this profile: no plugin {what}")
     return found
 
 
-def _off_by_mistake(plugins: Given) -> list[str]:
+def _off_by_mistake(profile: _Profile) -> list[str]:
     """A note on plugins that are disabled and not known: nothing is off for them."""
-    points = [one for one in ("multiPoint", "score", "filter", *_POINTS) if one in plugins]
-    off = {name for point in points for name in _listed(plugins.inside(point))[1]}
+    off = {name for point in profile.plugins.values() for name in point.off}
     strange = sorted(off - _KNOWN_PLUGINS - {"*"})
     if not strange:
         return []
@@ -245,35 +312,19 @@ def _notes(
     return notes
 
 
-def _merged(defaults: Mapping[str, int], given: Given) -> dict[str, int]:
+def _merged(defaults: Mapping[str, int], point: _Point) -> dict[str, int]:
     """Default plugins, less what is disabled; one enabled again has its new weight in its place."""
-    enabled, disabled = _listed(given)
-    kept = {} if "*" in disabled else {n: w for n, w in defaults.items() if n not in disabled}
-    return {**kept, **enabled}
+    off = point.off
+    kept = {} if "*" in off else {name: of for name, of in defaults.items() if name not in off}
+    return {**kept, **point.weights}
 
 
-def _at_point(everywhere: Mapping[str, int], given: Given, having: set[str]) -> dict[str, int]:
+def _at_point(everywhere: Mapping[str, int], point: _Point, having: set[str]) -> dict[str, int]:
     """The plugins of one extension point: its own first, then those of multiPoint that have it."""
-    enabled, disabled = _listed(given)
+    enabled, off = point.weights, point.off
     rest = {
         name: weight
         for name, weight in everywhere.items()
-        if name in having and name not in enabled and not disabled & {name, "*"}
+        if name in having and name not in enabled and not off & {name, "*"}
     }
     return {**enabled, **rest}
-
-
-def _listed(given: Given) -> tuple[dict[str, int], set[str]]:
-    rows = list(given.rows("enabled"))
-    _refuse_twice([one.text("name") for one in rows], f"{given.where}.enabled", "name")
-    enabled = {one.text("name"): one.whole("weight", 0) for one in rows}
-    return enabled, {one.text("name") for one in given.rows("disabled")}
-
-
-def _refuse_twice(names: Sequence[str], where: str, key: str) -> None:
-    """Raise TracekitError where a list names something twice, as the scheduler does."""
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if twice is not None:
-        raise TracekitError(
-            f"{where} has {key} '{twice}' twice", hint="the scheduler takes each once: leave one"
-        )

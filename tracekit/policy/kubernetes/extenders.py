@@ -7,36 +7,39 @@ apis/config/validation/validation.go (validateExtenders: one that scores needs a
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from tracekit.base.arrays import IntArray
-from tracekit.base.documents.given import Given
+from tracekit.base.documents.fields import Fields, Whole
 from tracekit.policy.placement import PlacementPolicy, Scores, all_policies
 from tracekit.policy.placement._extender import ExtenderPolicy
 from tracekit.policy.profile import Part, tenths
 from tracekit.policy.view.snapshot import Container, Snapshot
 
-#: What an extender says of how it is called.
-_CALLED = (
-    *("filterVerb", "preemptVerb", "bindVerb", "enableHTTPS", "enableHttps", "tlsConfig"),
-    *("httpTimeout", "nodeCacheCapable", "managedResources", "ignorable", "apiVersion"),
-)
+
+class Extender(Fields, frozen=True):
+    """An extender of a configuration; how it is called does not matter here."""
+
+    url_prefix: str = ""
+    prioritize_verb: str = ""
+    filter_verb: str = ""
+    weight: Whole | None = None
+    preempt_verb: Any = None
+    bind_verb: Any = None
+    enable_https: Any = None
+    enableHTTPS: Any = None  # noqa: N815 - so spelled
+    tls_config: Any = None
+    http_timeout: Any = None
+    node_cache_capable: Any = None
+    managed_resources: Any = None
+    ignorable: Any = None
+
+    def __post_init__(self) -> None:
+        if self.prioritize_verb and not self.weight:
+            raise ValueError(f"weight is '{self.weight or 0}', expected 1 or more")
 
 
-def needed_weight(given: Given) -> int:
-    """A weight that must be there, and at least 1.
-
-    Raises
-    ------
-    TracekitError
-        Where it is not, as the scheduler refuses it.
-    """
-    weight = given.whole("weight", 0)
-    if not weight:
-        raise given.wrong(f"{given.where}.weight", weight, "a whole number of at least 1")
-    return weight
-
-
-def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str], bool]:
+def extender_parts(rows: Iterable[Extender]) -> tuple[list[Part], list[str], bool]:
     """The extenders that policies stand for, with their weights, and a note of every one.
 
     Returns
@@ -48,10 +51,7 @@ def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str], bool]:
     notes: list[str] = []
     lacking = False
     for one in rows:
-        url, verb = one.text("urlPrefix"), one.text("prioritizeVerb")
-        weight = needed_weight(one) if verb else one.whole("weight", 1)
-        filters = one.text("filterVerb")
-        one.ignore(*_CALLED)
+        url, verb, weight = one.url_prefix, one.prioritize_verb, one.weight or 1
         name = verb.strip("/").rpartition("/")[2].replace("-", "_")
         kind = all_policies().get(name)
         if kind is None or kind.batched or not kind.filtered:
@@ -66,11 +66,9 @@ def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str], bool]:
         else:
             parts.append(Part(10.0 * weight, kind(), "tenths"))
             notes.append(f"extender {url} is not called: policy {name}, 0..10, stands for it")
-        if filters:
+        if one.filter_verb:
             lacking = True
-            notes.append(f"the filter of extender {url} ('{filters}') is left out")
-        if one.unread():
-            notes.append(f"not known, and left out: {', '.join(one.unread())}")
+            notes.append(f"the filter of extender {url} ('{one.filter_verb}') is left out")
     return parts, notes, lacking
 
 

@@ -5,32 +5,58 @@ predicates, custom ones) and apis/config/validation/validation.go (ValidatePolic
 """
 
 from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
-from tracekit.base.documents.given import Given
+import msgspec
+
+from tracekit.base.documents.fields import Fields, decode
 from tracekit.base.errors import strangers
 from tracekit.policy.kubernetes.configuration import Translated
-from tracekit.policy.kubernetes.extenders import extender_parts, needed_weight
-from tracekit.policy.kubernetes.scorers import made
+from tracekit.policy.kubernetes.extenders import Extender, extender_parts
+from tracekit.policy.kubernetes.scorers import Ratio, made
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.profile import Part
 
 KIND = "Policy"
 
 
-def _ratio(argument: Given) -> PlacementPolicy:
-    ratio = argument.inside("requestedToCapacityRatioArguments")
-    shape = tuple(
-        (one.whole("utilization", 0), one.whole("score", 0)) for one in ratio.rows("shape")
-    )
-    resources = tuple((r.text("name"), r.whole("weight", 1) or 1) for r in ratio.rows("resources"))
-    return made(
-        "requested_to_capacity_ratio",
-        shape=shape,
-        resources=resources or (("cpu", 1), ("memory", 1)),
-    )
+class _Argument(Fields, frozen=True):
+    requested_to_capacity_ratio_arguments: Ratio | None = None
+    # of priorities and predicates of one's own: rules on labels that no workload keeps
+    label_preference: Any = None
+    service_anti_affinity: Any = None
+    labels_presence: Any = None
+    service_affinity: Any = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is one of these."""
+        own = (self.label_preference, self.service_anti_affinity, self.labels_presence)
+        return any(one is not None for one in (*own, self.service_affinity))
 
 
-_PRIORITIES: dict[str, Callable[[Given], PlacementPolicy]] = {
+class _Predicate(Fields, frozen=True):
+    name: str = ""
+    argument: _Argument = _Argument()
+
+
+class _Priority(_Predicate, frozen=True, kw_only=True):
+    weight: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class _Document(Fields, frozen=True):
+    hard_pod_affinity_symmetric_weight: Any = None
+    always_check_all_predicates: Any = None
+    priorities: tuple[_Priority, ...] | None = None
+    predicates: tuple[_Predicate, ...] | None = None
+    extenders: tuple[Extender, ...] = ()
+
+
+def _ratio(argument: _Argument) -> PlacementPolicy:
+    return (argument.requested_to_capacity_ratio_arguments or Ratio()).policy()
+
+
+_PRIORITIES: dict[str, Callable[[_Argument], PlacementPolicy]] = {
     "LeastRequestedPriority": lambda _: made("least_requested", max_score=100),
     "MostRequestedPriority": lambda _: made("most_requested", max_score=100),
     "BalancedResourceAllocation": lambda _: made("balanced_allocation", form="legacy_100"),
@@ -46,8 +72,6 @@ _SILENT = (
     *("ImageLocalityPriority", "NodePreferAvoidPodsPriority", "EqualPriority"),
     "EvenPodsSpreadPriority",
 )
-#: Arguments of priorities and predicates of one's own: rules on labels that no workload keeps.
-_OWN = ("labelPreference", "serviceAntiAffinity", "labelsPresence", "serviceAffinity")
 #: Predicates whose rule of the workload goes where they are not listed. Taints stay: their
 #: predicates are mandatory.
 _RULES = {
@@ -71,37 +95,32 @@ _KNOWN = {name for names in _RULES.values() for name in names} | {
 
 def translated(document: Mapping[str, object]) -> Translated:
     """The document, translated."""
-    top = Given(document, "")
-    top.ignore("hardPodAffinitySymmetricWeight", "alwaysCheckAllPredicates")
+    top = decode(document, _Document)
     found = Translated()
-    listed = list(top.rows("priorities"))
-    if "priorities" not in top:
-        listed = [Given({"name": name, "weight": 1}, name) for name in _DEFAULT]
+    listed = top.priorities
+    if listed is None:
+        listed = tuple(_Priority(name=name, weight=1) for name in _DEFAULT)
     strange: list[str] = []
     silent: list[str] = []
     own: list[str] = []
     for one in listed:
-        name, weight, argument = one.text("name"), needed_weight(one), one.inside("argument")
-        if name in _PRIORITIES or "requestedToCapacityRatioArguments" in argument:
-            found.parts = [
-                *found.parts,
-                Part(float(weight), _PRIORITIES.get(name, _ratio)(argument)),
-            ]
+        name, argument = one.name, one.argument
+        if name in _PRIORITIES or argument.requested_to_capacity_ratio_arguments:
+            policy = _PRIORITIES.get(name, _ratio)(argument)
+            found.parts = [*found.parts, Part(float(one.weight), policy)]
         elif name in _SILENT:
             silent.append(name)
         else:
-            (own if _is_own(argument) else strange).append(name)
-    extra, told, found.lacks_extender = extender_parts(top.rows("extenders"))
+            (own if argument.is_own else strange).append(name)
+    extra, told, found.lacks_extender = extender_parts(top.extenders)
     found.parts = [*found.parts, *extra]
     found.scores = bool(listed) or bool(extra)
-    rows = {one.text("name"): one.inside("argument") for one in top.rows("predicates")}
-    own += [name for name, argument in rows.items() if _is_own(argument)]
-    predicates = set(rows)
-    if "predicates" in top:
+    own += [one.name for one in top.predicates or () if one.argument.is_own]
+    predicates = {one.name for one in top.predicates or ()}
+    if top.predicates is not None:
         found.lifted = {rule for rule, names in _RULES.items() if not predicates & set(names)}
         if not predicates & _ROOM:
             found.notes.append("requests are respected, although no predicate asks for it")
-    top.check_spelling()
     strange += sorted(predicates - _KNOWN - set(own))
     for what, names in (
         (
@@ -110,14 +129,8 @@ def translated(document: Mapping[str, object]) -> Translated:
         ),
         ("rules on labels of nodes or of services, left out", ", ".join(own)),
         ("tell no nodes apart, for want of data", ", ".join(silent)),
-        ("not known, and left out", ", ".join(top.unread())),
     ):
         if names:
             found.notes.append(f"{what}: {names}")
     found.notes += told
     return found
-
-
-def _is_own(argument: Given) -> bool:
-    argument.ignore(*_OWN)
-    return any(field in argument for field in _OWN)

@@ -1,15 +1,15 @@
-"""The policy here for each score plugin of kube-scheduler and of scheduler-plugins.
+"""The arguments of score plugins of kube-scheduler and of scheduler-plugins, as policies.
 
-A function per plugin, named as it, makes a policy of the plugin's arguments; defaults are the
-plugin's own. Source: kubernetes v1.34 pkg/scheduler/apis/config, scheduler-plugins 903da7df
-apis/config/v1.
+Defaults are the plugins' own. Source: kubernetes v1.34 pkg/scheduler/apis/config, scheduler-plugins
+903da7df apis/config/v1.
 """
 
-from collections.abc import Callable
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from tracekit.base.constants import HOSTNAME, ZONES
-from tracekit.base.documents.given import Given, milli
+from tracekit.base.documents.fields import Arguments, Fields, NoEffect, To, Whole
 from tracekit.base.errors import TracekitError
 from tracekit.policy.placement import PlacementPolicy, all_policies
 
@@ -23,123 +23,181 @@ TOPOLOGY = {
 }
 
 
-def node_resources_fit(given: Given) -> PlacementPolicy:
-    """Least or most allocated, or a shape over the requested share."""
-    strategy = given.inside("scoringStrategy")
-    kind = strategy.text("type", "LeastAllocated")
-    resources = _weights(strategy, "resources")
-    if kind == "RequestedToCapacityRatio":
-        ratio = strategy.inside("requestedToCapacityRatio")
-        shape = tuple(
-            (one.whole("utilization", 0), one.whole("score", 0)) for one in ratio.rows("shape")
+def made(name: str, **values: Any) -> PlacementPolicy:
+    """A built-in policy with these parameters."""
+    return all_policies()[name](**values)
+
+
+def _made(name: str) -> Callable[..., PlacementPolicy]:
+    return functools.partial(made, name)
+
+
+class _Resource(Fields, frozen=True):
+    name: str = ""
+    weight: Whole = 1
+
+
+class _UseAndScore(Fields, frozen=True):
+    utilization: Whole = 0
+    score: Whole = 0
+
+
+_Resources = tuple[_Resource, ...]
+
+
+class Ratio(Fields, frozen=True):
+    """A score by the requested share of what a node has."""
+
+    shape: tuple[_UseAndScore, ...] = ()
+    resources: _Resources = ()
+
+    def policy(self, resources: _Resources = ()) -> PlacementPolicy:
+        """The policy over these resources, or else over its own."""
+        return made(
+            "requested_to_capacity_ratio",
+            resources=_weights(resources or self.resources),
+            shape=tuple((one.utilization, one.score) for one in self.shape),
         )
-        return made("requested_to_capacity_ratio", resources=resources, shape=shape)
-    strategy.ignore("requestedToCapacityRatio")
-    names = {"LeastAllocated": "least_allocated", "MostAllocated": "most_allocated"}
-    if kind not in names:
-        known = ", ".join((*names, "RequestedToCapacityRatio"))
-        raise TracekitError(f"{strategy.where}.type is '{kind}', expected one of {known}")
-    return made(names[kind], resources=resources)
 
 
-def node_resources_balanced_allocation(given: Given) -> PlacementPolicy:
-    """The evenness of requested shares."""
-    return made("balanced_allocation", resources=_weights(given, "resources"))
+class _Strategy(Fields, frozen=True):
+    type: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"] = "LeastAllocated"
+    resources: _Resources = ()
+    requested_to_capacity_ratio: Ratio = Ratio()
 
 
-def pod_topology_spread(given: Given) -> PlacementPolicy:
-    """Spread of a service by the constraints of the configuration, or those of the system."""
-    listed = list(given.rows("defaultConstraints"))
-    own = given.text("defaultingType", "System") == "List" or bool(listed)
-    if not own:
+def _fit(strategy: _Strategy) -> PlacementPolicy:
+    if strategy.type == "RequestedToCapacityRatio":
+        return strategy.requested_to_capacity_ratio.policy(strategy.resources)
+    name = "least_allocated" if strategy.type == "LeastAllocated" else "most_allocated"
+    return made(name, resources=_weights(strategy.resources))
+
+
+class _Constraint(Fields, frozen=True):
+    topology_key: str = ""
+    max_skew: Whole = 1
+    when_unsatisfiable: str = ""
+
+    def __post_init__(self) -> None:
+        if self.topology_key not in TOPOLOGY:
+            known = ", ".join(TOPOLOGY)
+            raise ValueError(f"topologyKey is '{self.topology_key}', expected one of {known}")
+        if self.max_skew < 1:
+            raise ValueError(f"maxSkew is {self.max_skew}, expected 1 or more")
+
+    def remark(self) -> str:
+        if self.when_unsatisfiable != "DoNotSchedule":
+            return ""
+        return "is a wish here: DoNotSchedule closes nodes only where pods state it"
+
+
+def _spread(own: str = "System", constraints: Sequence[_Constraint] = ()) -> PlacementPolicy:
+    if own != "List" and not constraints:
         return made("pod_topology_spread")
-    found = []
-    for one in listed:
-        row = (_domain(one), one.whole("maxSkew", 1, least=1))
-        if one.text("whenUnsatisfiable") == "DoNotSchedule":
-            one.told.append(
-                f"{one.where} is a wish here: DoNotSchedule closes nodes only where pods state it"
-            )
-        found.append(row)
-    return made("pod_topology_spread", every_domain=True, constraints=tuple(found))
+    rows = tuple((TOPOLOGY[one.topology_key], one.max_skew) for one in constraints)
+    return made("pod_topology_spread", every_domain=True, constraints=rows)
 
 
-def _domain(constraint: Given) -> str:
-    key = constraint.text("topologyKey")
-    if key not in TOPOLOGY:
-        known = ", ".join(TOPOLOGY)
-        raise TracekitError(f"{constraint.where}.topologyKey is '{key}', expected one of {known}")
-    return TOPOLOGY[key]
+class _Power(Fields, frozen=True):
+    k0: float = 0.0
+    k1: float = 0.0
+    k2: float = 0.0
 
 
-def selector_spread(given: Given) -> PlacementPolicy:  # noqa: ARG001
-    """Spread of a service up to v1.22; it has no arguments."""
-    return made("selector_spread")
+def _cpu_milli(requests: Mapping[str, str | float]) -> int:
+    """``500m`` or a number of cores."""
+    text = str(requests.get("cpu", 0 if requests else 1))
+    try:
+        return round(float(text.removesuffix("m")) * (1 if text.endswith("m") else 1000))
+    except ValueError:
+        raise TracekitError(
+            f"defaultRequests.cpu is '{text}', expected CPU such as 500m or 2"
+        ) from None
 
 
-def target_load_packing(given: Given) -> PlacementPolicy:
-    """Packing up to a measured load."""
-    _metrics(given)
-    requests = given.inside("defaultRequests")
-    target = given.whole("targetUtilization", 40)
-    return made(
-        "target_load_packing",
-        target_utilization=target or 40,
-        default_requests_cpu_milli=milli(requests, "cpu", 1000 if not requests.fields() else 0),
-        requests_multiplier=given.number("defaultRequestsMultiplier", 1.5, least=0),
-    )
+def _weights(rows: _Resources, default: Pairs = (("cpu", 1), ("memory", 1))) -> Pairs:
+    """Resources with weights; a weight that is not given is 1."""
+    return tuple((one.name, one.weight or 1) for one in rows) or default
 
 
-def load_variation_risk_balancing(given: Given) -> PlacementPolicy:
-    """Mean load and its deviation."""
-    _metrics(given)
-    return made(
-        "load_variation_risk_balancing",
-        safe_variance_margin=given.number("safeVarianceMargin", 1.0, least=0),
-        safe_variance_sensitivity=given.number("safeVarianceSensitivity", 1.0, least=0),
-    )
-
-
-def low_risk_over_commitment(given: Given) -> PlacementPolicy:
-    """Limits beyond what a node has, and the load that makes them dangerous."""
-    _metrics(given)
-    weights = {"cpu": 0.5, "memory": 0.5, **given.amounts("riskLimitWeights")}
-    return made(
-        "low_risk_overcommitment",
-        smoothing_window_size=given.whole("smoothingWindowSize", 5) or 5,
-        risk_limit_weights=tuple(weights.items()),
-    )
-
-
-def peaks(given: Given) -> PlacementPolicy:
-    """Power models by node."""
-    _metrics(given)
-    models = given.inside("nodePowerModel")
-    rows = tuple(
-        (name, one.number("k0", 0.0), one.number("k1", 0.0), one.number("k2", 0.0))
-        for name in models.fields()
-        for one in [models.inside(name)]
-    )
-    return made("peaks", k0=0.0, k1=0.0, k2=0.0, node_power_model=rows)
-
-
-def node_resources_allocatable(given: Given) -> PlacementPolicy:
-    """Small or large nodes."""
-    resources = _weights(given, "resources", default=(("cpu", 1 << 20), ("memory", 1)))
-    return made("node_resources_allocatable", mode=given.text("mode", "Least"), resources=resources)
-
-
-#: Score plugins that are here, by the name that configurations have.
-SCORERS: dict[str, Callable[[Given], PlacementPolicy]] = {
-    "NodeResourcesFit": node_resources_fit,
-    "NodeResourcesBalancedAllocation": node_resources_balanced_allocation,
-    "PodTopologySpread": pod_topology_spread,
-    **dict.fromkeys(("SelectorSpread", "DefaultPodTopologySpread"), selector_spread),
-    "TargetLoadPacking": target_load_packing,
-    "LoadVariationRiskBalancing": load_variation_risk_balancing,
-    "LowRiskOverCommitment": low_risk_over_commitment,
-    "Peaks": peaks,
-    "NodeResourcesAllocatable": node_resources_allocatable,
+#: Measurements are the workload's, whatever their source is.
+_SOURCE: dict[str, Any] = {"metricProvider": Any, "watcherAddress": Any}
+_WEIGHTS = To(_Resources, "resources", _weights, ())
+_SPREAD = Arguments(_made("selector_spread"), Fields)
+#: The policy of each score plugin that is here, by the name that configurations have.
+SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
+    "NodeResourcesFit": Arguments(
+        _fit,
+        Fields,
+        scoringStrategy=To(_Strategy, "strategy", default=_Strategy()),
+        ignoredResources=NoEffect,
+        ignoredResourceGroups=NoEffect,
+    ),
+    "NodeResourcesBalancedAllocation": Arguments(
+        _made("balanced_allocation"), Fields, resources=_WEIGHTS
+    ),
+    "PodTopologySpread": Arguments(
+        _spread,
+        Fields,
+        defaultingType=To(str, "own"),
+        defaultConstraints=To(tuple[_Constraint, ...], "constraints"),
+    ),
+    "SelectorSpread": _SPREAD,
+    "DefaultPodTopologySpread": _SPREAD,
+    "TargetLoadPacking": Arguments(
+        _made("target_load_packing"),
+        Fields,
+        targetUtilization=To(Whole, "target_utilization", lambda use: use or 40, 40),
+        defaultRequests=To(
+            dict[str, str | float],
+            "default_requests_cpu_milli",
+            _cpu_milli,
+            {},
+        ),
+        defaultRequestsMultiplier=To(float, "requests_multiplier", default=1.5),
+        **_SOURCE,
+    ),
+    "LoadVariationRiskBalancing": Arguments(
+        _made("load_variation_risk_balancing"),
+        Fields,
+        safeVarianceMargin=To(float, "safe_variance_margin", default=1.0),
+        safeVarianceSensitivity=To(float, "safe_variance_sensitivity", default=1.0),
+        **_SOURCE,
+    ),
+    "LowRiskOverCommitment": Arguments(
+        _made("low_risk_overcommitment"),
+        Fields,
+        smoothingWindowSize=To(Whole, "smoothing_window_size", lambda size: size or 5, 5),
+        riskLimitWeights=To(
+            dict[str, float],
+            "risk_limit_weights",
+            lambda given: tuple(({"cpu": 0.5, "memory": 0.5} | given).items()),
+            {},
+        ),
+        **_SOURCE,
+    ),
+    "Peaks": Arguments(
+        functools.partial(made, "peaks", k0=0.0, k1=0.0, k2=0.0),
+        Fields,
+        nodePowerModel=To(
+            dict[str, _Power],
+            "node_power_model",
+            lambda given: tuple((node, one.k0, one.k1, one.k2) for node, one in given.items()),
+            {},
+        ),
+        **_SOURCE,
+    ),
+    "NodeResourcesAllocatable": Arguments(
+        _made("node_resources_allocatable"),
+        Fields,
+        mode=To(str, "mode", default="Least"),
+        resources=To(
+            _Resources,
+            "resources",
+            lambda rows: _weights(rows, (("cpu", 1 << 20), ("memory", 1))),
+            (),
+        ),
+    ),
 }
 
 #: Score plugins that tell no nodes apart, because no workload carries what they look at.
@@ -149,19 +207,3 @@ SILENT = {
     "InterPodAffinity": "preferred pod affinity",
     "ImageLocality": "images on nodes",
 }
-
-
-def made(name: str, **values: Any) -> PlacementPolicy:
-    """A built-in policy with these parameters."""
-    return all_policies()[name](**values)
-
-
-def _weights(given: Given, key: str, default: Pairs = (("cpu", 1), ("memory", 1))) -> Pairs:
-    """Resources with weights; a weight that is not given is 1."""
-    found = tuple((one.text("name"), one.whole("weight", 1) or 1) for one in given.rows(key))
-    return found or default
-
-
-def _metrics(given: Given) -> None:
-    """Accepts the source of measurements and ignores it: measurements are the workload's."""
-    given.ignore("metricProvider", "watcherAddress")

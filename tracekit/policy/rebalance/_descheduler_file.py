@@ -9,10 +9,13 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
+
+import msgspec
+from msgspec import UNSET
 
 from tracekit.base import parameters
-from tracekit.base.documents.given import Given
+from tracekit.base.documents.fields import Fields, NoEffect, decode
 from tracekit.base.documents.yaml_file import read_document
 from tracekit.base.errors import TracekitError, strangers
 from tracekit.base.parameters import ParameterError
@@ -21,10 +24,11 @@ from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.rebalance._descheduler_plugins import BALANCING, INNER, PLUGINS
 from tracekit.policy.rebalance._evictor import (
     Evictor,
+    EvictorArgs,
+    Protecting,
     Scope,
-    evictor_of,
-    node_selector,
-    scope_of,
+    Scoped,
+    Texts,
 )
 from tracekit.policy.rebalance._turn import Cycle, Limits, OfCycle, Plugin, Turn
 from tracekit.policy.view.snapshot import Snapshot
@@ -112,15 +116,46 @@ class Descheduler(OfCycle):
 
 KIND = "DeschedulerPolicy"
 _EVICTS = "DefaultEvictor"
+_Anything = dict[str, Any]
 
 
-#: Limits of a cycle, and what their fields end in.
-_LIMITS = {"per_node": "PerNode", "per_namespace": "PerNamespace", "in_all": "Total"}
-#: Real fields of the whole document that change nothing in a replay.
-_ASIDE = (
-    *("evictionFailureEventNotification", "metricsCollector"),
-    *("metricsProviders", "gracePeriodSeconds"),
-)
+class _Point(Fields, frozen=True):
+    enabled: Texts = ()
+    disabled: Texts = ()
+
+
+class _Config(Fields, frozen=True):
+    name: str = ""
+    args: _Anything = msgspec.field(default_factory=dict)
+
+
+_PointName = Literal["deschedule", "balance", "filter", "preevictionfilter", "sort", "presort"]
+
+
+class _Profile(Fields, frozen=True):
+    name: str = ""
+    plugin_config: tuple[_Config, ...] = ()
+    plugins: dict[_PointName, _Point] = msgspec.field(default_factory=dict)
+
+
+class _Strategy(Fields, frozen=True):
+    enabled: bool = False
+    weight: Any = None
+    params: _Anything = msgspec.field(default_factory=dict)
+
+
+class _Document(Protecting, frozen=True):
+    """Both versions: v1alpha2 has profiles, v1alpha1 strategies."""
+
+    profiles: tuple[_Profile, ...] = ()
+    strategies: dict[str, _Strategy] = msgspec.field(default_factory=dict)
+    max_no_of_pods_to_evict_per_node: int | None = None
+    max_no_of_pods_to_evict_per_namespace: int | None = None
+    max_no_of_pods_to_evict_total: int | None = None
+    eviction_failure_event_notification: NoEffect = UNSET
+    metrics_collector: NoEffect = UNSET
+    metrics_providers: NoEffect = UNSET
+    grace_period_seconds: NoEffect = UNSET
 
 
 def descheduler(path: Path, given: Mapping[str, str]) -> RebalancePolicy:
@@ -161,25 +196,18 @@ def _kind(attributes: tuple[tuple[str, Any], ...]) -> Any:
 
 
 def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    top = Given(document, "")
     version = str(document.get("apiVersion"))
-    readers = {"descheduler/v1alpha1": _strategies, "descheduler/v1alpha2": _profiles}
+    readers = {"descheduler/v1alpha1": _of_strategies, "descheduler/v1alpha2": _of_profiles}
     if version not in readers:
         raise TracekitError(f"'{path}': apiVersion is '{version}', expected {' or '.join(readers)}")
     notes: list[str] = []
-    parts, nodes = readers[version](top, notes), node_selector(top)
-    limits = {name: _most(top, f"maxNoOfPodsToEvict{of}") for name, of in _LIMITS.items()}
-    top.without_effect(*_ASIDE)
-    top.check_spelling()
+    top = decode(document, _Document, notes=notes)
+    parts = readers[version](top, notes)
     if not parts:
         raise TracekitError(
             f"'{path}' enables nothing that could be replayed",
             hint=f"known: {', '.join(PLUGINS)}",
         )
-    notes += top.notes()
-    unread = top.unread()
-    if unread:
-        notes.append(f"fields not known, and left out: {', '.join(unread)}")
     return {
         "__module__": RebalancePolicy.__module__,
         "__doc__": "Plugins of the descheduler, one after the other.",
@@ -187,74 +215,68 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "text": path.name,
         "where": str(path.resolve()),
         "document": str(path.resolve()),
-        "nodes": nodes,
-        **limits,
+        "nodes": top.nodes,
+        "per_node": _most(top.max_no_of_pods_to_evict_per_node),
+        "per_namespace": _most(top.max_no_of_pods_to_evict_per_namespace),
+        "in_all": _most(top.max_no_of_pods_to_evict_total),
         "reads": frozenset().union(*(part.plugin.reads for part in parts)),
         "source": f"{path.name}, {version}",
         "notes": tuple(f"{path.name}: {note}" for note in notes),
     }
 
 
-def _most(top: Given, key: str) -> int | None:
-    found = top.whole(key, -1, least=-1)
-    return found if found >= 0 else None
+def _most(stated: int | None) -> int | None:
+    """A limit; one below 0 is none."""
+    return None if stated is None or stated < 0 else stated
 
 
-def _profiles(top: Given, notes: list[str]) -> list[Part]:
+def _of_profiles(top: _Document, notes: list[str]) -> list[Part]:
     """Plugins of all profiles, by v1alpha2, each with the evictor of its profile."""
     parts, strange, off = [], [], []
-    for profile in top.rows("profiles"):
-        profile.ignore("name")
-        arguments = {one.text("name"): one.inside("args") for one in profile.rows("pluginConfig")}
-        evictor = evictor_of(arguments.get(_EVICTS) or Given({}, _EVICTS))
-        plugins = profile.inside("plugins")
-        for point in ("deschedule", "balance"):
-            names, out = _enabled(plugins.inside(point))
-            off += out
-            strange += [name for name in names if name not in PLUGINS]
-            for name in names:
-                if name in PLUGINS:
-                    given = arguments.get(name) or Given({}, name)
-                    part = _part(name, given, given, evictor, balances=point == "balance")
-                    parts.append(part)
-        for point in ("filter", "preevictionfilter", "sort", "presort"):
-            names, _ = _enabled(plugins.inside(point))
-            strange += [name for name in names if name != _EVICTS]
-        for name, one in arguments.items():
-            if name not in {*PLUGINS, _EVICTS}:
-                one.ignore(*one.fields())
+    for at, profile in enumerate(top.profiles):
+        paths = {
+            one.name: (f"profiles[{at}].pluginConfig[{row}].args", one.args)
+            for row, one in enumerate(profile.plugin_config)
+        }
+        where, values = paths.pop(_EVICTS, (_EVICTS, {}))
+        evictor = decode(values, EvictorArgs, where, notes).evictor()
+        made = {
+            name: decode(args, PLUGINS[name].kind, path, notes)
+            for name, (path, args) in paths.items()
+            if name in PLUGINS
+        }
+        for point in get_args(_PointName):
+            names = profile.plugins.get(point, _Point())
+            off += [name for name in names.enabled if name in names.disabled]
+            moving = point in ("deschedule", "balance")
+            for name in (one for one in names.enabled if one not in names.disabled):
+                if name not in (PLUGINS if moving else (_EVICTS,)):
+                    strange.append(name)
+                elif moving:
+                    given = made.get(name) or decode({}, PLUGINS[name].kind, name)
+                    parts.append(_part(name, given, evictor, balances=point == "balance"))
     if off:
         notes.append(f"enabled and disabled at one point, and left out: {', '.join(off)}")
     _tell(strange, notes)
     return parts
 
 
-def _enabled(point: Given) -> tuple[list[str], list[str]]:
-    """The plugins of a point that are enabled, and those of them that are disabled there, too."""
-    names, off = point.names("enabled"), set(point.names("disabled"))
-    return [name for name in names if name not in off], [name for name in names if name in off]
-
-
-def _strategies(top: Given, notes: list[str]) -> list[Part]:
+def _of_strategies(top: _Document, notes: list[str]) -> list[Part]:
     """Strategies that are enabled, by v1alpha1."""
-    strategies = top.inside("strategies")
     parts: list[Part] = []
-    strange = []
-    for name in strategies.fields():
-        one = strategies.inside(name)
-        if not one.flag("enabled"):
-            one.ignore(*one.fields())
-            continue
-        params = one.inside("params")
-        one.ignore("weight")
-        evictor = evictor_of(params, top)
-        if name in PLUGINS:
-            inner = params.inside(INNER[name]) if name in INNER else params
-            parts.append(_part(name, inner, params, evictor, balances=name in BALANCING))
-        else:
-            strange.append(name)
-            params.ignore(*params.fields())
-    _tell(strange, notes)
+    on = {name: one.params for name, one in top.strategies.items() if one.enabled}
+    own = {field.encode_name for field in msgspec.structs.fields(EvictorArgs)} - {"labelSelector"}
+    for name in (one for one in on if one in PLUGINS):
+        where, params = f"strategies.{name}.params", on[name]
+        spares = {key: value for key, value in params.items() if key in own}
+        rest = {key: value for key, value in params.items() if key not in own}
+        inner = rest.pop(INNER[name], None) or {} if name in INNER else rest
+        about = decode(rest, Scoped, where, notes) if name in INNER else None
+        path = f"{where}.{INNER[name]}" if name in INNER else where
+        given = decode(inner, PLUGINS[name].kind, path, notes)
+        evictor = decode(spares, EvictorArgs, where, notes).evictor(top)
+        parts.append(_part(name, given, evictor, about=about, balances=name in BALANCING))
+    _tell([name for name in on if name not in PLUGINS], notes)
     return parts
 
 
@@ -264,7 +286,13 @@ def _tell(strange: list[str], notes: list[str]) -> None:
         notes.append(f"plugins that are not replayed, and left out: {names}")
 
 
-def _part(name: str, given: Given, around: Given, evictor: Evictor, *, balances: bool) -> Part:
-    """A plugin of its arguments; what it is about may stand around them."""
-    scope = scope_of(around)
-    return Part(plugin=PLUGINS[name](given), balances=balances, evictor=evictor, scope=scope)
+def _part(
+    name: str, given: Scoped, evictor: Evictor, *, about: Scoped | None = None, balances: bool
+) -> Part:
+    """A plugin of its arguments, which say what it is about where nothing around them does."""
+    return Part(
+        plugin=PLUGINS[name].built(given),
+        balances=balances,
+        evictor=evictor,
+        scope=(about or given).scope,
+    )

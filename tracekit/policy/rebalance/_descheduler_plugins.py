@@ -1,156 +1,184 @@
-"""The arguments of each plugin of the descheduler as the rebalancer that it is here.
+"""The arguments of each plugin of the descheduler, as the rebalancer that it is here.
 
 Source: types.go, defaults.go and validation.go of each, descheduler @7d2b28bf.
 """
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from tracekit.base.documents.given import Given
+import msgspec
+from msgspec import UNSET
+
+from tracekit.base.documents.fields import Arguments, Fields, Narrows, NoEffect, To, Whole
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_S
 from tracekit.policy.rebalance import get_rebalancer
+from tracekit.policy.rebalance._evictor import Names, Scoped, Texts
 from tracekit.policy.rebalance._turn import Plugin, words
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_AFFINITIES = (_REQUIRED, _PREFERRED)
-_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
+
+class _Metrics(Fields, frozen=True):
+    metrics_server: bool = False
+    source: str = ""
+    prometheus: NoEffect = UNSET
+
+    @property
+    def usage_source(self) -> str:
+        """What counts as use."""
+        measured = self.metrics_server or self.source == "KubernetesMetrics"
+        return "metrics_server" if measured else "requests"
+
+    def remark(self) -> str:
+        stands = self.source and self.usage_source == "requests"
+        return f"has source '{self.source}': requests count in its place" if stands else ""
 
 
-def _low(given: Given) -> Plugin:
-    metrics = given.inside("metricsUtilization")
-    source = metrics.text("source")
-    measured = metrics.flag("metricsServer") or source == "KubernetesMetrics"
-    metrics.without_effect("prometheus")
-    if source and not measured:
-        metrics.told.append(f"{metrics.where}.source is '{source}': requests count in its place")
-    limits = given.inside("evictionLimits")
-    given.without_effect("evictionModes")
-    return _made(
-        "low_node_utilization",
-        thresholds=_percent(given, "thresholds"),
-        target_thresholds=_percent(given, "targetThresholds"),
-        use_deviation_thresholds=given.flag("useDeviationThresholds"),
-        number_of_nodes=given.whole("numberOfNodes", 0),
-        usage_source="metrics_server" if measured else "requests",
-        eviction_limit_node=limits.whole("node", 0) if "node" in limits else None,
-    )
+class _Limits(Fields, frozen=True):
+    node: Whole | None = None
 
 
-def _high(given: Given) -> Plugin:
-    modes = given.names("evictionModes")
-    return _made(
-        "high_node_utilization",
-        thresholds=_percent(given, "thresholds"),
-        number_of_nodes=given.whole("numberOfNodes", 0),
-        only_thresholding_resources="OnlyThresholdingResources" in modes,
-    )
+def _made(name: str, **values: Any) -> Plugin:
+    kind = get_rebalancer(name)
+    made = kind(**values)
+    assert isinstance(made, Plugin)  # noqa: S101 - each of these is one
+    return made
 
 
-def _duplicates(given: Given) -> Plugin:
-    return _made("remove_duplicates", not_owner_kinds=words(given.names("excludeOwnerKinds")))
-
-
-def _life(given: Given) -> Plugin:
-    kinds = given.inside("ownerKinds")
-    states = [*given.names("states"), *given.names("podStatusPhases")]
-    limited = "maxPodLifeTimeSeconds" in given
-    seconds = given.whole("maxPodLifeTimeSeconds", 0)
-    given.narrows("conditions", "exitCodes")
-    if not (limited or states or "conditions" in given or "exitCodes" in given):
-        raise TracekitError(
-            f"{given.where or 'PodLifeTime'} asks for nothing",
-            hint="give maxPodLifeTimeSeconds or states",
-        )
+def _life(
+    *, kinds: Names, phases: Texts, states: Texts, narrowed: object = None, **values: Any
+) -> Plugin:
+    if not (states or phases or values or narrowed):
+        raise TracekitError("PodLifeTime limits nothing, expected maxPodLifeTimeSeconds or states")
+    include, exclude = words(kinds.include), words(kinds.exclude)
     return _made(
         "pod_life_time",
-        longest_ms=MS_PER_S * seconds if limited else None,
-        states=words(states),
-        init_containers=given.flag("includingInitContainers"),
-        ephemeral_containers=given.flag("includingEphemeralContainers"),
-        owner_kinds=words(kinds.names("include")),
-        not_owner_kinds=words(kinds.names("exclude")),
+        states=words([*states, *phases]),
+        owner_kinds=include,
+        not_owner_kinds=exclude,
+        **values,
     )
 
 
-def _spread(given: Given) -> Plugin:
-    asked = given.names("constraints") or ["DoNotSchedule"]
-    _check(given, "constraints", asked, _UNSATISFIABLE)
+def _taints(**values: Any) -> Plugin:
+    if values.get("taints") and values.get("not_taints"):
+        raise TracekitError(
+            "RemovePodsViolatingNodeTaints has includedTaints and excludedTaints, expected one"
+        )
+    return _made("remove_pods_violating_node_taints", **values)
+
+
+def _spread(constraints: Texts, include_soft: bool = False, **values: Any) -> Plugin:
     return _made(
         "remove_pods_violating_topology_spread_constraint",
-        hard="DoNotSchedule" in asked,
-        soft="ScheduleAnyway" in asked or given.flag("includeSoftConstraints"),
-        balance_node_fit=given.flag("topologyBalanceNodeFit", default=True),
+        hard=not constraints or "DoNotSchedule" in constraints,
+        soft="ScheduleAnyway" in constraints or include_soft,
+        **values,
     )
 
 
-def _failed(given: Given) -> Plugin:
-    given.narrows("exitCodes")
-    return _made(
-        "remove_failed_pods",
-        least_age_ms=MS_PER_S * given.whole("minPodLifetimeSeconds", 3600),
-        reasons=words(given.names("reasons")),
-        init_containers=given.flag("includingInitContainers"),
-        not_owner_kinds=words(given.names("excludeOwnerKinds")),
-    )
-
-
-def _restarts(given: Given) -> Plugin:
-    if "podRestartThreshold" not in given:
-        raise TracekitError(
-            f"{given.where}.podRestartThreshold is missing", hint="100, for example"
-        )
-    return _made(
-        "remove_pods_having_too_many_restarts",
-        restarts=given.whole("podRestartThreshold", 1, least=1),
-        init_containers=given.flag("includingInitContainers"),
-        states=words(given.names("states")),
-    )
-
-
-def _taints(given: Given) -> Plugin:
-    minded, passed = given.names("includedTaints"), given.names("excludedTaints")
-    if minded and passed:
-        raise TracekitError(
-            f"{given.where} has includedTaints and excludedTaints",
-            hint="only one of both can be set",
-        )
-    return _made(
-        "remove_pods_violating_node_taints",
-        soft=given.flag("includePreferNoSchedule"),
-        taints=words(minded),
-        not_taints=words(passed),
-    )
-
-
-def _affinity(given: Given) -> Plugin:
-    asked = given.names("nodeAffinityType")
-    if not asked:
-        raise TracekitError(f"{given.where}.nodeAffinityType is missing", hint=_REQUIRED)
-    _check(given, "nodeAffinityType", asked, _AFFINITIES)
+def _affinity(types: Texts) -> Plugin:
+    required, preferred = (f"{how}DuringSchedulingIgnoredDuringExecution" for how in _HOW)
     return _made(
         "remove_pods_violating_node_affinity",
-        required=_REQUIRED in asked,
-        preferred=_PREFERRED in asked,
+        required=required in types,
+        preferred=preferred in types,
     )
 
 
-def _apart(given: Given) -> Plugin:  # noqa: ARG001 - it has no arguments of its own
-    return _made("remove_pods_violating_inter_pod_anti_affinity")
+_HOW = ("required", "preferred")
+_Affinity = Literal[
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+]
+_Unsatisfiable = Literal["DoNotSchedule", "ScheduleAnyway"]
 
 
-PLUGINS: Mapping[str, Callable[[Given], Plugin]] = {
-    "LowNodeUtilization": _low,
-    "HighNodeUtilization": _high,
-    "RemoveDuplicates": _duplicates,
-    "PodLifeTime": _life,
-    "RemovePodsViolatingTopologySpreadConstraint": _spread,
-    "RemoveFailedPods": _failed,
-    "RemovePodsHavingTooManyRestarts": _restarts,
-    "RemovePodsViolatingNodeTaints": _taints,
-    "RemovePodsViolatingNodeAffinity": _affinity,
-    "RemovePodsViolatingInterPodAntiAffinity": _apart,
+def _ms(seconds: int) -> int:
+    return MS_PER_S * seconds
+
+
+def _percent(name: str) -> To:
+    return To(dict[str, float], name, lambda given: tuple(given.items()), {})
+
+
+def _arguments(build: str | Callable[..., Plugin], **fields: Any) -> Arguments[Plugin, Scoped]:
+    made = functools.partial(_made, build) if isinstance(build, str) else build
+    return Arguments(made, Scoped, **fields)
+
+
+PLUGINS: Mapping[str, Arguments[Plugin, Scoped]] = {
+    "LowNodeUtilization": _arguments(
+        "low_node_utilization",
+        thresholds=_percent("thresholds"),
+        targetThresholds=_percent("target_thresholds"),
+        useDeviationThresholds=To(bool, "use_deviation_thresholds"),
+        numberOfNodes=To(Whole, "number_of_nodes"),
+        metricsUtilization=To(_Metrics, "usage_source", lambda one: one.usage_source, _Metrics()),
+        evictionLimits=To(_Limits, "eviction_limit_node", lambda one: one.node),
+        evictionModes=NoEffect,
+    ),
+    "HighNodeUtilization": _arguments(
+        "high_node_utilization",
+        thresholds=_percent("thresholds"),
+        numberOfNodes=To(Whole, "number_of_nodes"),
+        evictionModes=To(
+            Texts, "only_thresholding_resources", lambda modes: "OnlyThresholdingResources" in modes
+        ),
+    ),
+    "RemoveDuplicates": _arguments(
+        "remove_duplicates", excludeOwnerKinds=To(Texts, "not_owner_kinds", words)
+    ),
+    "PodLifeTime": _arguments(
+        _life,
+        maxPodLifeTimeSeconds=To(Whole, "longest_ms", _ms),
+        states=To(Texts, "states", default=()),
+        podStatusPhases=To(Texts, "phases", default=()),
+        ownerKinds=To(Names, "kinds", default=Names()),
+        includingInitContainers=To(bool, "init_containers"),
+        includingEphemeralContainers=To(bool, "ephemeral_containers"),
+        conditions=To(Narrows, "narrowed"),
+        exitCodes=To(Narrows, "narrowed"),
+    ),
+    "RemovePodsViolatingTopologySpreadConstraint": _arguments(
+        _spread,
+        constraints=To(tuple[_Unsatisfiable, ...], "constraints", default=()),
+        includeSoftConstraints=To(bool, "include_soft"),
+        topologyBalanceNodeFit=To(bool, "balance_node_fit", default=True),
+    ),
+    "RemoveFailedPods": _arguments(
+        "remove_failed_pods",
+        minPodLifetimeSeconds=To(Whole, "least_age_ms", _ms, 3600),
+        reasons=To(Texts, "reasons", words),
+        includingInitContainers=To(bool, "init_containers"),
+        excludeOwnerKinds=To(Texts, "not_owner_kinds", words),
+        exitCodes=Narrows,
+    ),
+    "RemovePodsHavingTooManyRestarts": _arguments(
+        "remove_pods_having_too_many_restarts",
+        podRestartThreshold=To(
+            Annotated[int, msgspec.Meta(ge=1)], "restarts", default=msgspec.NODEFAULT
+        ),
+        includingInitContainers=To(bool, "init_containers"),
+        states=To(Texts, "states", words),
+    ),
+    "RemovePodsViolatingNodeTaints": _arguments(
+        _taints,
+        includePreferNoSchedule=To(bool, "soft"),
+        includedTaints=To(Texts, "taints", words),
+        excludedTaints=To(Texts, "not_taints", words),
+    ),
+    "RemovePodsViolatingNodeAffinity": _arguments(
+        _affinity,
+        nodeAffinityType=To(
+            Annotated[tuple[_Affinity, ...], msgspec.Meta(min_length=1)],
+            "types",
+            default=msgspec.NODEFAULT,
+        ),
+    ),
+    "RemovePodsViolatingInterPodAntiAffinity": _arguments(
+        "remove_pods_violating_inter_pod_anti_affinity"
+    ),
 }
 #: Those that balance; the others deschedule, and come first.
 BALANCING = frozenset(
@@ -170,20 +198,3 @@ INNER = {
     "RemoveFailedPods": "failedPods",
     "RemovePodsHavingTooManyRestarts": "podsHavingTooManyRestarts",
 }
-
-
-def _check(given: Given, key: str, asked: list[str], known: tuple[str, ...]) -> None:
-    for one in asked:
-        if one not in known:
-            raise Given.wrong(f"{given.where}.{key}", one, " or ".join(known))
-
-
-def _percent(given: Given, key: str) -> tuple[tuple[str, float], ...]:
-    return tuple(given.amounts(key).items())
-
-
-def _made(name: str, **values: Any) -> Plugin:
-    kind = get_rebalancer(name)
-    made = kind(**values)
-    assert isinstance(made, Plugin)  # noqa: S101 - each of these is one
-    return made

@@ -5,10 +5,13 @@ Source: descheduler @7d2b28bf framework/plugins/defaultevictor/types.go, and v1a
 
 import re
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
+import msgspec
 import numpy as np
+from msgspec import UNSET
 
-from tracekit.base.documents.given import Given
+from tracekit.base.documents.fields import Fields, Narrows, Whole, Widens
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
 from tracekit.cluster.constraints.labels import Requirement
@@ -97,104 +100,150 @@ class Scope:
         return wanted and pod.namespace not in self.excluded
 
 
-#: Fields of one protection each: those that lift one that holds, and those that add one.
-_LIFTS = {
-    "evictLocalStoragePods": "PodsWithLocalStorage",
-    "evictSystemCriticalPods": "SystemCriticalPods",
-    "evictFailedBarePods": "FailedBarePods",
-}
-_ADDS = {"ignorePvcPods": "PodsWithPVC", "ignorePodsWithoutPDB": "PodsWithoutPDB"}
 #: Kubernetes' own priority classes.
 _CLASSES = {"system-cluster-critical": CRITICAL, "system-node-critical": CRITICAL + 1000}
-_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _UNITS = {"ms": 1, "s": MS_PER_S, "m": MS_PER_MINUTE, "h": MS_PER_HOUR}
+#: A time as Go writes it, such as 1h30m.
+_Duration = Annotated[str, msgspec.Meta(pattern=r"^(?:\d+(?:\.\d+)?(?:ms|s|m|h))*$")]
+Texts = tuple[str, ...]
 
 
-def evictor_of(given: Given, top: Given | None = None) -> Evictor:
-    """The evictor of its arguments; of v1alpha1 of the params of a strategy, and of ``top``."""
-    whole = top or given
-    given.narrows("namespaceLabelSelector")
-    given.widens("evictDaemonSetPods")
-    age = given.text("minPodAge")
-    return Evictor(
-        node_fit=given.flag("nodeFit"),
-        below=_below(given),
-        protects=_protections(whole),
-        labels=label_selector(given, "labelSelector") if top is None else (),
-        least_replicas=given.whole("minReplicas", 0),
-        least_age_ms=_duration_ms(given, "minPodAge", age) if age else -1,
-        keeps_marked=given.text("noEvictionPolicy") == "Mandatory",
-        nodes=node_selector(given) if top is None else (),
-    )
+class _Expression(Fields, frozen=True, kw_only=True):
+    key: str = ""
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    values: Texts = ()
 
 
-def _below(given: Given) -> float:
-    threshold = given.inside("priorityThreshold")
-    value = threshold.whole(
-        "value", given.whole("thresholdPriority", -1, least=-(2**31)), least=-(2**31)
-    )
-    if "value" in threshold or "thresholdPriority" in given:
-        return float(value)
-    for where, key in ((threshold, "name"), (given, "thresholdPriorityClassName")):
-        name = where.text(key)
-        if name in _CLASSES:
-            return float(_CLASSES[name])
-        if name:
-            where.told.append(
-                f"{where.where}.{key} is '{name}', a class of no known value: no limit"
-            )
-    return np.inf
+class Selector(Fields, frozen=True):
+    """A selector of labels."""
+
+    match_labels: dict[str, str] = msgspec.field(default_factory=dict)
+    match_expressions: tuple[_Expression, ...] = ()
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What must hold, all of it."""
+        exact = [Requirement(name, "In", (value,)) for name, value in self.match_labels.items()]
+        more = [Requirement(one.key, one.operator, one.values) for one in self.match_expressions]
+        return (*exact, *more)
 
 
-def _protections(given: Given) -> frozenset[str]:
-    """What is spared: by ``podProtections``, else by the fields that were before it."""
-    protections = given.inside("podProtections")
-    protections.narrows("config")
-    off, more = protections.names("defaultDisabled"), protections.names("extraEnabled")
-    lifted = {name for key, name in _LIFTS.items() if given.flag(key)}
-    added = {name for key, name in _ADDS.items() if given.flag(key)}
-    if off or more:
-        lifted, added = set(off), set(more)
-    return frozenset((PROTECTED - lifted) | added)
+class Names(Fields, frozen=True):
+    """What is meant, or what is not."""
+
+    include: Texts = ()
+    exclude: Texts = ()
 
 
-def scope_of(given: Given) -> Scope:
-    """The namespaces and labels that a plugin's arguments, or a strategy's params, ask for."""
-    found = given.inside("namespaces")
-    spared = given.inside("evictableNamespaces")
-    included, excluded = found.names("include"), found.names("exclude")
-    if included and excluded:
-        raise TracekitError(
-            f"{found.where} has include and exclude", hint="only one of both can be set"
+class Scoped(Fields, frozen=True):
+    """What the arguments of a plugin say of the pods that it is about."""
+
+    namespaces: Names = Names()
+    evictable_namespaces: Names = Names()
+    label_selector: Selector = Selector()
+
+    def __post_init__(self) -> None:
+        if self.namespaces.include and self.namespaces.exclude:
+            raise ValueError("namespaces has include and exclude, expected one of both")
+
+    @property
+    def scope(self) -> Scope:
+        """These pods."""
+        return Scope(
+            included=frozenset(self.namespaces.include),
+            excluded=frozenset([*self.namespaces.exclude, *self.evictable_namespaces.exclude]),
+            labels=self.label_selector.requirements,
         )
-    return Scope(
-        included=frozenset(included),
-        excluded=frozenset([*excluded, *spared.names("exclude")]),
-        labels=label_selector(given, "labelSelector"),
-    )
 
 
-def label_selector(given: Given, key: str) -> tuple[Requirement, ...]:
-    """A selector of labels as requirements, all of which must hold."""
-    selector = given.inside(key)
-    exact = selector.inside("matchLabels")
-    found = [Requirement(name, "In", (exact.text(name),)) for name in exact.fields()]
-    for row in selector.rows("matchExpressions"):
-        operator = row.text("operator")
-        if operator not in _OPERATORS:
-            raise Given.wrong(f"{row.where}.operator", operator, f"one of {', '.join(_OPERATORS)}")
-        found.append(Requirement(row.text("key"), operator, tuple(row.names("values"))))
-    return tuple(found)
+class _Protections(Fields, frozen=True):
+    default_disabled: Texts = ()
+    extra_enabled: Texts = ()
+    config: Narrows = UNSET
 
 
-def node_selector(given: Given) -> tuple[Requirement, ...]:
-    """The text ``nodeSelector`` as requirements: ``a=b``, ``a!=b``, ``a in (b, c)``, ``!a``."""
-    text = given.text("nodeSelector")
-    parts = re.findall(r"[^,(]+(?:\([^)]*\))?", text)
-    return tuple(_requirement(given, part.strip()) for part in parts if part.strip())
+class Protecting(Fields, frozen=True):
+    """What is spared: by ``podProtections``, else by the fields that were before it."""
+
+    node_selector: str = ""
+    pod_protections: _Protections = _Protections()
+    evict_local_storage_pods: bool = False
+    evict_system_critical_pods: bool = False
+    evict_failed_bare_pods: bool = False
+    ignore_pvc_pods: bool = False
+    ignore_pods_without_pdb: bool = msgspec.field(default=False, name="ignorePodsWithoutPDB")
+
+    @property
+    def protects(self) -> frozenset[str]:
+        """The kinds of pods that are spared."""
+        lifted, added = self.pod_protections.default_disabled, self.pod_protections.extra_enabled
+        if lifted or added:
+            return frozenset((PROTECTED - {*lifted}) | {*added})
+        spared = {
+            "PodsWithLocalStorage": not self.evict_local_storage_pods,
+            "SystemCriticalPods": not self.evict_system_critical_pods,
+            "FailedBarePods": not self.evict_failed_bare_pods,
+            "PodsWithPVC": self.ignore_pvc_pods,
+            "PodsWithoutPDB": self.ignore_pods_without_pdb,
+        }
+        return (PROTECTED - {*spared}) | {name for name, stays in spared.items() if stays}
+
+    @property
+    def nodes(self) -> tuple[Requirement, ...]:
+        """The text ``nodeSelector`` as requirements: ``a=b``, ``a!=b``, ``a in (b)``, ``!a``."""
+        parts = re.findall(r"[^,(]+(?:\([^)]*\))?", self.node_selector)
+        return tuple(_requirement(part.strip()) for part in parts if part.strip())
 
 
-def _requirement(given: Given, text: str) -> Requirement:
+class _Threshold(Fields, frozen=True):
+    value: int | None = None
+    name: str = ""
+
+
+class EvictorArgs(Protecting, frozen=True):
+    """Arguments of ``DefaultEvictor``; those of v1alpha1 stand among the params of a strategy."""
+
+    node_fit: bool = False
+    min_replicas: Whole = 0
+    min_pod_age: _Duration = ""
+    no_eviction_policy: str = ""
+    label_selector: Selector = Selector()
+    priority_threshold: _Threshold = _Threshold()
+    threshold_priority: int | None = None
+    threshold_priority_class_name: str = ""
+    namespace_label_selector: Narrows = UNSET
+    evict_daemon_set_pods: Widens = UNSET
+
+    @property
+    def _below(self) -> float | str:
+        """The priority from which pods stay, or the class that says it and is not known."""
+        for value in (self.priority_threshold.value, self.threshold_priority):
+            if value is not None:
+                return float(value)
+        name = self.priority_threshold.name or self.threshold_priority_class_name
+        return float(_CLASSES[name]) if name in _CLASSES else name or np.inf
+
+    def remark(self) -> str:
+        below = self._below
+        unknown = f"names '{below}', a priority class of no known value: no limit"
+        return unknown if isinstance(below, str) else ""
+
+    def evictor(self, top: Protecting | None = None) -> Evictor:
+        """The evictor; ``top`` is the document that says what is spared, in v1alpha1."""
+        age = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", self.min_pod_age)
+        return Evictor(
+            node_fit=self.node_fit,
+            below=np.inf if isinstance(self._below, str) else self._below,
+            protects=(top or self).protects,
+            labels=() if top else self.label_selector.requirements,
+            least_replicas=self.min_replicas,
+            least_age_ms=round(sum(float(of) * _UNITS[unit] for of, unit in age)) if age else -1,
+            keeps_marked=self.no_eviction_policy == "Mandatory",
+            nodes=() if top else self.nodes,
+        )
+
+
+def _requirement(text: str) -> Requirement:
     sets = re.fullmatch(r"(\S+)\s+(in|notin)\s*\(([^)]*)\)", text)
     if sets:
         values = tuple(one.strip() for one in sets[3].split(","))
@@ -205,12 +254,4 @@ def _requirement(given: Given, text: str) -> Requirement:
     alone = re.fullmatch(r"(!?)\s*([^\s=!]+)", text)
     if alone:
         return Requirement(alone[2], "DoesNotExist" if alone[1] else "Exists", ())
-    raise Given.wrong(f"{given.where}.nodeSelector", text, "a requirement such as pool=batch")
-
-
-def _duration_ms(given: Given, key: str, text: str) -> int:
-    """A time as Go writes it, such as 1h30m."""
-    if not re.fullmatch(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+", text):
-        raise Given.wrong(f"{given.where}.{key}", text, "a time such as 10m")
-    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
-    return round(sum(float(amount) * _UNITS[unit] for amount, unit in parts))
+    raise TracekitError(f"nodeSelector is '{text}', expected a requirement such as pool=batch")

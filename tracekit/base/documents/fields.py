@@ -1,0 +1,158 @@
+"""A configuration of another program, decoded into typed fields.
+
+A field that no struct has is refused; one error names all of them. Real fields that a replay does
+not follow are structs' fields of type ``NoEffect``, ``Narrows`` or ``Widens``: a note names those
+that are given.
+"""
+
+import math
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from tracekit.base.errors import TracekitError, nearest
+
+#: A real field that changes nothing in a replay, and real ones by which a cluster moves fewer or
+#: more pods than a replay.
+NoEffect = Annotated[Any, msgspec.Meta(description="has no effect here")]
+Narrows = Annotated[
+    Any, msgspec.Meta(description="is left out, so that more may be moved than in a cluster")
+]
+Widens = Annotated[
+    Any, msgspec.Meta(description="is left out, so that fewer may be moved than in a cluster")
+]
+#: A whole number of at least 0.
+Whole = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Fields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Base of the objects of a document, with what every object of Kubernetes may say of itself."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: Any = None
+
+    def remark(self) -> str:
+        """What of this object cannot be followed, said after its path; empty for nothing."""
+        return ""
+
+
+AnyFields = TypeVar("AnyFields", bound=Fields)
+
+
+def decode(
+    values: Mapping[str, Any],
+    kind: type[AnyFields],
+    where: str = "",
+    notes: list[str] | None = None,
+) -> AnyFields:
+    """The values as an object of a kind; a value of null is one that is not given.
+
+    Parameters
+    ----------
+    where : str
+        The path of the values in their document.
+    notes : list of str, optional
+        Gets a line for each field that is given and not followed.
+
+    Raises
+    ------
+    TracekitError
+        Where values are of other types or ranges, or where fields are not known.
+    """
+    given = _without_nulls(values)
+    try:
+        made = msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise TracekitError(f"{where}: {error}" if where else str(error)) from None
+    strange: dict[str, str | None] = {}
+    for path, one, of in _objects(made, given, where):
+        hints = typing.get_type_hints(type(one), include_extras=True)
+        known = {field.encode_name: field.name for field in msgspec.structs.fields(one)}
+        for name in of:
+            at = f"{path}.{name}" if path else name
+            if name not in known:
+                strange[at] = nearest(name, sorted(known))
+            elif notes is not None and hints[known[name]] in (NoEffect, Narrows, Widens):
+                notes.append(f"{at} {hints[known[name]].__metadata__[0].description}")
+        if notes is not None and one.remark():
+            notes.append(f"{path or 'it'} {one.remark()}")
+    if strange:
+        meant = [f"'{close}'" for close in strange.values() if close]
+        raise TracekitError(
+            f"{', '.join(strange)} {'are' if len(strange) > 1 else 'is'} not known",
+            hint=f"did you mean {', '.join(meant)}?" if meant else None,
+        )
+    return made
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
+def _objects(one: Any, of: Any, where: str) -> Iterator[tuple[str, Fields, Mapping[str, Any]]]:
+    """Each object with its path and the values that it was made of."""
+    if isinstance(one, float) and not math.isfinite(one):
+        raise TracekitError(f"{where} is {one}, expected a number")
+    inner: list[tuple[str, Any, Any]] = []
+    if isinstance(one, Fields):
+        yield where, one, of
+        named = {field.encode_name: field.name for field in msgspec.structs.fields(one)}
+        inner = [(f".{key}", getattr(one, named[key]), of[key]) for key in of if key in named]
+    elif isinstance(one, tuple) and isinstance(of, list):
+        inner = [(f"[{at}]", *both) for at, both in enumerate(zip(one, of, strict=True))]
+    elif isinstance(one, dict):
+        inner = [(f".{key}", value, of[key]) for key, value in one.items()]
+    for key, value, values in inner:
+        yield from _objects(value, values, f"{where}{key}".lstrip("."))
+
+
+@dataclass(frozen=True)
+class To:
+    """A field of this type that becomes a parameter of this name, by ``read``.
+
+    Where it is not given it has the default, or else the parameter has its own.
+    """
+
+    kind: Any
+    parameter: str
+    read: Callable[[Any], Any] = lambda value: value
+    default: Any = UNSET
+
+
+Built = TypeVar("Built")
+
+
+class Arguments(Generic[Built, AnyFields]):
+    """The arguments of a plugin, by the names that documents have, and what is built of them.
+
+    Parameters
+    ----------
+    build : function
+        Takes the parameters.
+    base : type
+        What its object has besides.
+    fields : To or type
+        By name; a type is of a field that is not followed.
+    """
+
+    def __init__(self, build: Callable[..., Built], base: type[AnyFields], **fields: Any) -> None:
+        self._build = build
+        self._to = {name: to for name, to in fields.items() if isinstance(to, To)}
+        kinds = {name: self._to.get(name, To(kind, "")) for name, kind in fields.items()}
+        rows = [(name, to.kind, to.default) for name, to in kinds.items()]
+        made: Any = msgspec.defstruct("Arguments", rows, bases=(base,), frozen=True, kw_only=True)
+        self.kind: type[AnyFields] = made
+
+    def built(self, given: AnyFields) -> Built:
+        """What is built of a decoded object."""
+        values = ((to, getattr(given, name)) for name, to in self._to.items())
+        return self._build(
+            **{to.parameter: to.read(value) for to, value in values if value is not UNSET}
+        )
