@@ -11,6 +11,7 @@ always. Preemption avoids evictions against a budget but is not bound by it: see
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,6 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
-from tracekit.cluster.constraints import documents
 from tracekit.intake.sources.own._kubernetes.rules import BUDGET
 
 _HUNDRED = 100
@@ -144,8 +144,8 @@ def limit_of(spec: Mapping[str, Any]) -> tuple[bool, int, bool] | None:
 
 def _rows(text: str) -> list[Mapping[str, Any]]:
     try:
-        read = documents.parsed(text)
-    except documents.DocumentError as error:
+        read = json.loads(text)
+    except ValueError as error:
         raise TracekitError(f"rules of a container: {error}") from error
     rows = read if isinstance(read, list) else []
     return [row for row in rows if isinstance(row, Mapping) and row.get("kind") == BUDGET]

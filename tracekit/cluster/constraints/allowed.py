@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, Self
 
 import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
-from tracekit.cluster.constraints import documents
 from tracekit.cluster.constraints.constraint import Constraint, everywhere
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.labels import (
@@ -24,6 +23,7 @@ from tracekit.cluster.constraints.labels import (
     tolerations,
 )
 from tracekit.cluster.constraints.reasons import Reasons, closed_nodes, of_selectors, of_taints
+from tracekit.cluster.constraints.texts import statements
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,9 +94,6 @@ class AllowedKeeper:
         """Does nothing: placements do not matter here."""
 
 
-T = TypeVar("T")
-
-
 class Suited:
     """The nodes that selectors select, and those whose taints containers bear.
 
@@ -109,14 +106,14 @@ class Suited:
     def __init__(self, labels: Labels, nodes: pl.DataFrame, containers: pl.DataFrame) -> None:
         self._nodes, self._daemons = nodes.height, _daemons(containers)
         self._labels = labels
-        self._asking, self._asked = _statements(containers, "selector", alternatives)
+        self._asking, self._asked = statements(containers, "selector", alternatives, self._daemons)
         self._selected = [
             selected(labels, one, nodes.height) if one else None for one in self._asked
         ]
-        self._taint_of, known = _statements(nodes, "taints", taints, kind="node")
+        self._taint_of, known = statements(nodes, "taints", taints)
         self._taints = [*known, ()]  # what -1 means
         self._closed = _closed(nodes)
-        bearing, self._tolerated = _statements(containers, "tolerations", tolerations)
+        bearing, self._tolerated = statements(containers, "tolerations", tolerations, self._daemons)
         self._bearing = np.where(bearing < 0, len(self._tolerated), bearing)
 
     def selectors(self) -> Allowed | None:
@@ -200,33 +197,6 @@ def _allowed(
     if not kept:
         return None
     return Allowed(label=label, of=row_of[of], mask=np.stack(kept).reshape(-1, nodes))
-
-
-def _statements(
-    frame: pl.DataFrame, column: str, read: Callable[[str], T], *, kind: str = "container"
-) -> tuple[IntArray, list[T]]:
-    """The distinct statements of a column, read, and which one each row makes, -1 for none.
-
-    A daemon's are not read: it is on its node already.
-    """
-    if column not in frame.columns:
-        return np.full(frame.height, -1, dtype=np.int64), []
-    texts = frame[column].cast(pl.String).to_list()
-    daemons = _daemons(frame).tolist()
-    known: dict[str, int] = {}
-    found: list[T] = []
-    of = np.full(frame.height, -1, dtype=np.int64)
-    for at, (text, daemon) in enumerate(zip(texts, daemons, strict=True)):
-        if not text or daemon:
-            continue
-        if text not in known:
-            known[text] = len(found)
-            try:
-                found.append(read(text))
-            except ValueError as wrong:
-                raise documents.broken(kind, frame[kind][at], column, text, wrong) from wrong
-        of[at] = known[text]
-    return of, found
 
 
 def nowhere(

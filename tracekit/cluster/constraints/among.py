@@ -7,6 +7,7 @@ apimachinery pkg/labels, v1.34. A container that lacks a label meets NotIn and D
 from __future__ import annotations
 
 import functools
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ from typing import Literal, cast
 import numpy as np
 
 from tracekit.base.arrays import IntArray
-from tracekit.cluster.constraints import documents
 from tracekit.cluster.constraints.labels import Requirement, requirement
+from tracekit.cluster.constraints.texts import DocumentError
 from tracekit.intake.sources.own._kubernetes.rules import BUDGET
 
 Kind = Literal["podAntiAffinity", "podAffinity", "topologySpread"]
@@ -72,9 +73,9 @@ def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
     namespace : str
         The container's own, which is meant where a rule names none.
     """
-    read = documents.parsed(text)
+    read = json.loads(text)
     if not isinstance(read, list):
-        raise documents.DocumentError("expected a list of rules")
+        raise DocumentError("expected a list of rules")
     return rules_in(read, namespace)
 
 
@@ -90,12 +91,12 @@ def _of_eviction(row: object) -> bool:
 
 def _rule(row: object, namespace: str) -> Rule:
     if not isinstance(row, Mapping) or row.get("kind") not in _KINDS:
-        raise documents.DocumentError(f"expected rules of a kind: {', '.join(_KINDS)}")
+        raise DocumentError(f"expected rules of a kind: {', '.join(_KINDS)}")
     by, asked = row.get("topologyKey"), row.get("selector")
     if not isinstance(by, str) or not by:
-        raise documents.DocumentError(f"expected a topologyKey in a rule of kind {row['kind']}")
+        raise DocumentError(f"expected a topologyKey in a rule of kind {row['kind']}")
     if asked is not None and not isinstance(asked, list):
-        raise documents.DocumentError("expected a selector to be a list of requirements")
+        raise DocumentError("expected a selector to be a list of requirements")
     spaces = row.get("namespaces") or [namespace]
     return Rule(
         kind=cast("Kind", row["kind"]),
@@ -114,9 +115,7 @@ def _rule(row: object, namespace: str) -> Rule:
 def _asked(one: object) -> Requirement:
     found = requirement(one)
     if found.operator not in _OPERATORS:
-        raise documents.DocumentError(
-            f"operator {found.operator!r} is none of {', '.join(_OPERATORS)}"
-        )
+        raise DocumentError(f"operator {found.operator!r} is none of {', '.join(_OPERATORS)}")
     return found
 
 
@@ -125,16 +124,8 @@ def _count(row: Mapping[str, object], name: str) -> int:
     if value is None:
         return 1
     if not isinstance(value, int) or value < 1:
-        raise documents.DocumentError(f"expected {name} to be a whole number of at least 1")
+        raise DocumentError(f"expected {name} to be a whole number of at least 1")
     return value
-
-
-def labels_of(text: str) -> dict[str, str]:
-    """Labels of a JSON object; raises ValueError for anything else."""
-    read = documents.parsed(text)
-    if not isinstance(read, Mapping):
-        raise documents.DocumentError("expected an object")
-    return {str(key): str(value) for key, value in read.items()}
 
 
 @dataclass(frozen=True, order=True)
@@ -160,7 +151,7 @@ def _port(text: str) -> Port:
     place, _, protocol = text.partition("/")
     address, _, number = place.rpartition(":")
     if not number.isdecimal():
-        raise documents.DocumentError(f"expected ports such as 80/TCP, found {text!r}")
+        raise DocumentError(f"expected ports such as 80/TCP, found {text!r}")
     return Port(int(number), protocol or "TCP", "" if address == "0.0.0.0" else address)  # noqa: S104
 
 

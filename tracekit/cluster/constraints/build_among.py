@@ -1,30 +1,27 @@
 """Constraints out of what containers require of other containers, and out of ports of the host."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.constants import HOSTNAME, ZONES
-from tracekit.cluster.constraints import documents
 from tracekit.cluster.constraints.among import (
     Kind,
-    Port,
     Rule,
     Wearers,
     Whom,
-    labels_of,
     ports_of,
     rules_of,
 )
-from tracekit.cluster.constraints.labels import Labels
+from tracekit.cluster.constraints.labels import Labels, labels_of
 from tracekit.cluster.constraints.rules import Bound, CountRules
+from tracekit.cluster.constraints.texts import numbered, read_text, statements, texts_of
 
-T = TypeVar("T")
 #: The numbers of some rules.
 Numbers = tuple[int, ...]
 
@@ -76,25 +73,15 @@ def classes_of(
     statement, worn : int64, shape (containers,)
         Positions in ``states`` and in ``meant``, the rules of each; a statement of -1 is none.
     """
-    first, stated = _numbered([*states, ()], statement)
-    second, known = _numbered(meant, worn)
-    pairs, of = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
-    rows = [(stated[one], known[other]) for one, other in pairs.T.tolist()]
-    kept = [at for at, row in enumerate(rows) if any(row)]
-    number = np.full(len(rows), -1, dtype=np.int64)
-    number[kept] = np.arange(len(kept))
-    sides = (
-        [(of, rule) for of, at in enumerate(kept) for rule in rows[at][side]] for side in (0, 1)
-    )
+    pairs, of = np.unique(np.stack([statement, worn]), axis=1, return_inverse=True)
+    known: dict[tuple[Numbers, Numbers], int] = {((), ()): -1}
+    number = [
+        known.setdefault((states[one] if one >= 0 else (), meant[other]), len(known) - 1)
+        for one, other in pairs.T.tolist()
+    ]
+    sides = ([(at, rule) for row, at in known.items() for rule in row[side]] for side in (0, 1))
     one, other = (np.array(side, dtype=np.int64).reshape(-1, 2) for side in sides)
-    return number[of.reshape(-1)], one, other
-
-
-def _numbered(rows: Sequence[Numbers], of: IntArray) -> tuple[IntArray, list[Numbers]]:
-    """The number of the row of each, where equal rows have one number; and the distinct rows."""
-    known: dict[Numbers, int] = {}
-    number = np.array([known.setdefault(row, len(known)) for row in rows], dtype=np.int64)
-    return number[of], list(known)
+    return np.array(number, dtype=np.int64)[of.reshape(-1)], one, other
 
 
 def stated_in(containers: pl.DataFrame) -> Stated | None:
@@ -104,77 +91,24 @@ def stated_in(containers: pl.DataFrame) -> Stated | None:
         return None
     spaces, labels = texts_of(containers, "namespace"), texts_of(containers, "labels")
     chosen, bears = texts_of(containers, "selector"), texts_of(containers, "tolerations")
-    statement, first = _distinct([
+    statement, first = numbered([
         key if key[0] else None for key in zip(texts, spaces, chosen, bears, strict=True)
     ])  # fmt: skip
-    worn, wearing = _distinct(list(zip(spaces, labels, strict=True)))
-    rules = [read_cell(_in_space(spaces[at]), containers, at, "rules") for at in first]
+    worn, wearing = numbered(list(zip(spaces, labels, strict=True)))
+    rules = [read_text(_in_space(spaces[at]), containers, at, "rules") for at in first]
     wearers = Wearers([
-        (spaces[at], read_cell(labels_of, containers, at, "labels") if labels[at] else {})
+        (spaces[at], read_text(labels_of, containers, at, "labels") if labels[at] else {})
         for at in wearing
     ])  # fmt: skip
     return Stated(statement=statement, rules=rules, first=first, worn=worn, wearers=wearers)
-
-
-def _distinct(keys: Sequence[Hashable]) -> tuple[IntArray, list[int]]:
-    """The number of each key, -1 for None, and where each number is met first."""
-    known: dict[Hashable, int] = {}
-    first: list[int] = []
-    of = np.full(len(keys), -1, dtype=np.int64)
-    for at, key in enumerate(keys):
-        if key is None:
-            continue
-        if key not in known:
-            known[key] = len(first)
-            first.append(at)
-        of[at] = known[key]
-    return of, first
 
 
 def _in_space(namespace: str) -> Callable[[str], tuple[Rule, ...]]:
     return lambda text: rules_of(text, namespace)
 
 
-def texts_of(containers: pl.DataFrame, name: str) -> list[str]:
-    """A column as texts, empty where it says nothing or is not there."""
-    if name not in containers.columns:
-        return [""] * containers.height
-    return containers[name].cast(pl.String).fill_null("").to_list()
-
-
-def read_cell(read: Callable[[str], T], containers: pl.DataFrame, at: int, column: str) -> T:
-    """A container's column, read; raises TracekitError that names the column if it is invalid."""
-    text = str(containers[column][at])
-    try:
-        return read(text)
-    except ValueError as wrong:
-        name = str(containers["container"][at])
-        raise documents.broken("container", name, column, text, wrong) from wrong
-
-
 #: Which of all nodes a container's selector selects, and whose taints it bears: by container.
 Suits = Callable[[int], BoolArray]
-
-
-class _Rows:
-    """Domains of labels as rows of one array, each once."""
-
-    def __init__(self, nodes: int) -> None:
-        self._nodes = nodes
-        self._at: dict[Hashable, int] = {}
-        self._rows: list[IntArray] = []
-
-    def at(self, key: Hashable, domain: IntArray) -> int:
-        """The row of what is called so."""
-        if key not in self._at:
-            self._at[key] = len(self._rows)
-            self._rows.append(domain)
-        return self._at[key]
-
-    @property
-    def array(self) -> IntArray:
-        """All rows, shape (rows, nodes)."""
-        return np.array(self._rows, dtype=np.int64).reshape(-1, self._nodes)
 
 
 class _Term(NamedTuple):
@@ -214,41 +148,43 @@ def among(
     parts, stated = _ports(containers, nodes), stated_in(containers)
     if stated is not None:
         for kind in _KINDS:
-            parts += _of_kind(kind, stated, labels, _Rows(nodes), (selects, bears))
+            parts += _of_kind(kind, stated, labels, (selects, bears))
     return parts
 
 
 def _of_kind(
-    kind: Kind, stated: Stated, labels: Labels, rows: _Rows, suits: tuple[Suits, Suits]
+    kind: Kind, stated: Stated, labels: Labels, suits: tuple[Suits, Suits]
 ) -> list[CountRules]:
     """The rules of one kind; all terms of affinity of a statement are one rule."""
-    known = _Numbering[tuple[_Term, ...]]()
+    domains: dict[Hashable, tuple[int, IntArray]] = {}
+    known: dict[tuple[_Term, ...], int] = {}
     states = []
     for rules, first in zip(stated.rules, stated.first, strict=True):
         mine = [one for one in rules if one.kind == kind and _is_stated(labels, one)]
         terms = []
         for rule in mine:
             domain = domain_of(labels, rule.by)
-            by = counted = rows.at(rule.by, domain)
+            by, _ = domains.setdefault(rule.by, (len(domains), domain))
+            counted = by
             if kind == "topologySpread":
                 count = _counted(rule, [domain_of(labels, one.by) for one in mine], first, suits)
                 key = (rule.by, np.packbits(count).tobytes())
-                counted = rows.at(key, np.where(count, domain, -1))
+                counted, _ = domains.setdefault(key, (len(domains), np.where(count, domain, -1)))
             terms.append(_Term(rule.whom, by, counted, _COUNT.get(kind, rule.skew), rule.least))
-        whole = kind == "podAffinity"
-        states.append(known.of(([tuple(terms)] if terms else []) if whole else zip(terms)))
-    if not known.things:
+        made = [tuple(terms)] if kind == "podAffinity" else [(one,) for one in terms]
+        numbers = {known.setdefault(one, len(known)) for one in made if one}
+        states.append(tuple(sorted(numbers)))
+    if not known:
         return []
-    whom = [[term.whom for term in terms] for terms in known.things]
-    of, stating, meant = stated.classes(states, whom)
+    of, stating, meant = stated.classes(states, [[one.whom for one in terms] for terms in known])
     label, bound = _KINDS[kind]
-    table = [(rule, *term[1:]) for rule, terms in enumerate(known.things) for term in terms]
+    table = [(rule, *term[1:]) for terms, rule in known.items() for term in terms]
     return [
         CountRules(
             label=label,
             bound=bound,
             table=np.array(table, dtype=np.int64),
-            domain=rows.array,
+            domain=np.stack([domain for _, domain in domains.values()]),
             of=of,
             states=stating,
             meant=meant,
@@ -284,15 +220,8 @@ def _counted(
 
 def _ports(containers: pl.DataFrame, nodes: int) -> list[CountRules]:
     """A container on a node keeps all others away whose ports clash with its own."""
-    texts = texts_of(containers, "host_ports")
-    known: dict[str, int] = {"": 0}
-    found: list[tuple[Port, ...]] = [()]
-    of = np.zeros(containers.height, dtype=np.int64)
-    for at, text in enumerate(texts):
-        if text and text not in known:
-            known[text] = len(found)
-            found.append(read_cell(ports_of, containers, at, "host_ports"))
-        of[at] = known[text]
+    of, found = statements(containers, "host_ports", ports_of)
+    found.append(())  # what -1 means
     ports = sorted({port for some in found for port in some})
     if not ports:
         return []
@@ -313,19 +242,6 @@ def _ports(containers: pl.DataFrame, nodes: int) -> list[CountRules]:
             meant=meaning,
         )
     ]
-
-
-class _Numbering(dict[T, int]):
-    """Numbers things in the order in which they are met."""
-
-    def of(self, things: Iterable[T]) -> Numbers:
-        """The numbers of some things, ascending, each once."""
-        return tuple(sorted({self.setdefault(thing, len(self)) for thing in things}))
-
-    @property
-    def things(self) -> list[T]:
-        """The things, by number."""
-        return list(self)
 
 
 def domain_of(labels: Labels, key: str) -> IntArray:

@@ -6,6 +6,7 @@ whole numbers, and a label that is none does not meet them.
 """
 
 import functools
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.constants import CORDON_TAINT
-from tracekit.cluster.constraints import documents
+from tracekit.cluster.constraints.texts import DocumentError, statements
 
 #: Columns of the table of nodes that are labels too, unless a label of that name says otherwise.
 COLUMNS = ("platform", "rack", "domain", "zone")
@@ -52,7 +53,7 @@ class Labels:
             if name in nodes.columns
         }
         self._columns |= {name: [str(value) for value in nodes["node"]] for name in NAMES}
-        self._labels = _documents_of(nodes)
+        self._of, self._labels = statements(nodes, "labels", labels_of)
         self.meets = functools.lru_cache(maxsize=_KEPT)(self._meets)
         self._coded = functools.cache(self._coded_by)
 
@@ -70,8 +71,8 @@ class Labels:
         if not self._labels:
             return column
         return [
-            str(labels[key]) if key in labels else value
-            for labels, value in zip(self._labels, column, strict=True)
+            value if of < 0 else self._labels[of].get(key, value)
+            for of, value in zip(self._of.tolist(), column, strict=True)
         ]
 
     def _coded_by(self, key: str) -> tuple[IntArray, dict[str, int]]:
@@ -99,11 +100,11 @@ def alternatives(selector: str) -> list[list[Requirement]]:
     ValueError
         When it is something else, or no JSON.
     """
-    read = documents.parsed(selector)
+    read = json.loads(selector)
     if isinstance(read, Mapping):
         return [[Requirement(str(k), "In", (str(v),)) for k, v in read.items()]] if read else []
     if not isinstance(read, list):
-        raise documents.DocumentError("expected a list of alternatives")
+        raise DocumentError("expected a list of alternatives")
     return [_alternative(one) for one in read]
 
 
@@ -118,21 +119,21 @@ def selected(labels: Labels, asked: Sequence[Sequence[Requirement]], nodes: int)
 
 def _alternative(read: object) -> list[Requirement]:
     if not isinstance(read, list):
-        raise documents.DocumentError("expected a list of requirements as an alternative")
+        raise DocumentError("expected a list of requirements as an alternative")
     return [requirement(one) for one in read]
 
 
 def requirement(read: object) -> Requirement:
     """A requirement of an object with key, operator, values; raises ValueError for others."""
     if not isinstance(read, Mapping) or not isinstance(read.get("key"), str):
-        raise documents.DocumentError("expected a requirement with a key, an operator and values")
+        raise DocumentError("expected a requirement with a key, an operator and values")
     operator, values = read.get("operator", "In"), read.get("values") or []
     if operator not in _OPERATORS:
-        raise documents.DocumentError(f"operator {operator!r} is none of {', '.join(_OPERATORS)}")
+        raise DocumentError(f"operator {operator!r} is none of {', '.join(_OPERATORS)}")
     if not isinstance(values, list):
-        raise documents.DocumentError("expected values to be a list")
+        raise DocumentError("expected values to be a list")
     if operator in ("Gt", "Lt") and (len(values) != 1 or whole_number(str(values[0])) is None):
-        raise documents.DocumentError(f"expected one whole number for {operator}, found {values}")
+        raise DocumentError(f"expected one whole number for {operator}, found {values}")
     return Requirement(str(read["key"]), operator, tuple(str(value) for value in values))
 
 
@@ -167,23 +168,12 @@ _OPERATORS: Mapping[str, Callable[[IntArray, Codes, tuple[str, ...]], BoolArray]
 }
 
 
-def _documents_of(nodes: pl.DataFrame) -> list[Mapping[str, object]]:
-    """Labels of every node, an empty list where none has any."""
-    if "labels" not in nodes.columns or not nodes["labels"].is_not_null().any():
-        return []
-    return [_labels(node, text) for node, text in nodes.select("node", "labels").iter_rows()]
-
-
-def _labels(node: str, text: str | None) -> Mapping[str, object]:
-    if not text:
-        return {}
-    try:
-        read = documents.parsed(text)
-    except ValueError as wrong:
-        raise documents.broken("node", node, "labels", text, wrong) from wrong
+def labels_of(text: str) -> dict[str, str]:
+    """Labels of a JSON object; raises ValueError for anything else."""
+    read = json.loads(text)
     if not isinstance(read, Mapping):
-        raise documents.broken("node", node, "labels", text, "expected an object")
-    return read
+        raise DocumentError("expected an object")
+    return {str(key): str(value) for key, value in read.items()}
 
 
 # Taints of nodes and what containers tolerate, as Kubernetes matches them. Source: k8s.io/api
@@ -246,14 +236,14 @@ def tolerations(text: str) -> tuple[Toleration, ...]:
 def _toleration(row: Mapping[str, object]) -> Toleration:
     operator = _text(row, "operator") or "Equal"
     if operator not in ("Equal", "Exists"):
-        raise documents.DocumentError(f"operator {operator!r} is none of Equal, Exists")
+        raise DocumentError(f"operator {operator!r} is none of Equal, Exists")
     return Toleration(_text(row, "key"), operator, _text(row, "value"), _text(row, "effect"))
 
 
 def _rows(text: str) -> list[Mapping[str, object]]:
-    read = documents.parsed(text)
+    read = json.loads(text)
     if not isinstance(read, list) or not all(isinstance(row, Mapping) for row in read):
-        raise documents.DocumentError("expected a list of objects")
+        raise DocumentError("expected a list of objects")
     return read
 
 

@@ -17,7 +17,6 @@ from tracekit.cluster.constraints.among import (
     Rule,
     Wearers,
     Whom,
-    labels_of,
     rules_in,
     rules_of,
 )
@@ -30,6 +29,7 @@ from tracekit.cluster.constraints.labels import (
     Toleration,
     all_taints,
     alternatives,
+    labels_of,
     requirement,
     selected,
     tolerations,
