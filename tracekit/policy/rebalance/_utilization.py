@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.parameters import About
@@ -196,41 +195,6 @@ def _share_of_node(snapshot: Snapshot, column: int) -> FloatArray:
     return np.asarray(placed.request[:, column] * per_unit[placed.node])
 
 
-# Whose turn it is to be evicted: priority, quality of service, size. Source:
-# SortPodsBasedOnPriorityLowToHigh of sigs.k8s.io/descheduler @7d2b28bf; the quality of service of
-# kubernetes v1.34. Upstream leaves equals in no order; here the smallest goes first.
-
-
-def quality_of_service(requests: ArrayLike, limits: ArrayLike) -> IntArray:
-    """Class of each container, shape (containers,), from cpu and memory.
-
-    Parameters
-    ----------
-    requests, limits : array, shape (containers, 2)
-        0 stands for none. Guaranteed: both limits stated and equal to the requests; best effort:
-        nothing stated at all.
-    """
-    asked, most = np.asarray(requests), np.asarray(limits)
-    nothing = (asked <= 0).all(axis=1) & (most <= 0).all(axis=1)
-    exact = (most > 0).all(axis=1) & (asked == most).all(axis=1)
-    return np.where(nothing, BEST_EFFORT, np.where(exact, GUARANTEED, BURSTABLE)).astype(np.int64)
-
-
-def turns(
-    *, priority: ArrayLike, quality: ArrayLike, size: ArrayLike, kept: ArrayLike = False
-) -> IntArray:
-    """Rank of each container's eviction, 0 first, shape (containers,).
-
-    Lowest priority first (-inf for none stated), then quality of service, then who does not prefer
-    to stay, then the smallest request, then the order given.
-    """
-    last = np.broadcast_to(np.asarray(kept), np.shape(size))
-    order = np.lexsort((np.asarray(size), last, np.asarray(quality), np.asarray(priority)))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return rank
-
-
 UsageSource = Literal["requests", "metrics_server", "prometheus"]
 
 #: What the descheduler calls a node's value of a Prometheus query, in percent.
@@ -263,7 +227,7 @@ def view_of(turn: Turn, thresholds: Iterable[str], *, source: UsageSource) -> Vi
             counted=np.ones(len(placed.node), dtype=np.bool_),
             removable=turn.may,
             turn=turns_of(turn),
-            accepted=_acceptance(turn, listed),
+            accepted=acceptance(turn, listed),
             evict=turn.evict,
         ),
     )
@@ -300,20 +264,29 @@ def _amounts(
 
 
 def turns_of(turn: Turn) -> IntArray:
-    """Rank of each pod's eviction, shape (placed,)."""
+    """Rank of each pod's eviction, 0 first, shape (placed,).
+
+    By priority (-inf for none stated), quality of service, who does not prefer to stay, request.
+    Upstream (SortPodsBasedOnPriorityLowToHigh) leaves equals in no order; here the smallest goes
+    first.
+    """
     cycle, base = turn.cycle, slice(len(BASE))
     placed = cycle.snapshot.placed
+    size, most = placed.request[:, base], placed.limit[:, base]
+    nothing = (size <= 0).all(axis=1) & (most <= 0).all(axis=1)
+    exact = (most > 0).all(axis=1) & (size == most).all(axis=1)
+    counted = np.where(nothing, BEST_EFFORT, np.where(exact, GUARANTEED, BURSTABLE))
     stated = cycle.each(lambda pod: pod.quality, np.int64)
-    counted = quality_of_service(placed.request[:, base], placed.limit[:, base])
-    return turns(
-        priority=cycle.each(lambda pod: pod.priority, np.float64),
-        quality=np.where(stated < 0, counted, stated),
-        size=placed.request[:, base].sum(axis=1),
-        kept=cycle.each(lambda pod: "keep" in pod.marks),
-    )
+    kept = cycle.each(lambda pod: "keep" in pod.marks)
+    quality = np.where(stated < 0, counted, stated)
+    priority = cycle.each(lambda pod: pod.priority, np.float64)
+    order = np.lexsort((size.sum(axis=1), kept, quality, priority))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
 
 
-def _acceptance(turn: Turn, listed: IntArray) -> Acceptance:
+def acceptance(turn: Turn, listed: IntArray) -> Acceptance:
     """Whether a pod tolerates every taint of a destination, and the evictor finds it a node."""
     pods, text = turn.cycle.pods, turn.cycle.text
     taints = pods.taint_count()

@@ -9,7 +9,6 @@ import pytest
 from tracekit.policy.parse import get_policy
 from tracekit.replay.cases.case import Answer, Question
 from tracekit.replay.cases.kinds import all_kinds
-from tracekit.replay.cases.kinds._pod_rules import protection
 
 LOW, HIGH = "descheduler_low_node_utilization", "descheduler_high_node_utilization"
 
@@ -80,10 +79,14 @@ def test_who_is_protected_or_comes_later(changes: dict[str, Any]) -> None:
 
 def test_the_annotation_lifts_every_protection_but_the_namespace() -> None:
     kept = {"mirror": True, "priority": 2_000_000_000}
-    assert protection(kept) == "mirror pod"
-    assert protection({**kept, "evict_annotation": True}) == ""
-    away = {**kept, "evict_annotation": True, "namespace": "kept"}
-    assert "namespace" in protection(away, ["kept"])
+    for changes, why in (
+        (kept, "mirror"),
+        ({**kept, "evict_annotation": True}, ""),
+        ({**kept, "evict_annotation": True, "namespace": "kept"}, "evictableNamespaces"),
+    ):
+        given = with_pods(**changes)
+        given["args"]["evictable_namespaces_exclude"] = ["kept"]
+        assert [row[3] for row in answer(given).rows] == ["", why]
 
 
 HARD = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
@@ -209,4 +212,4 @@ def test_the_table_says_who_goes_when_and_who_is_protected() -> None:
     given = inputs()
     given["pods"][0]["mirror"] = True
     found = answer(given)
-    assert found.rows == [["p1", "n1", None, "mirror pod"], ["p2", "n1", 1, ""]]
+    assert found.rows == [["p1", "n1", None, "mirror"], ["p2", "n1", 1, ""]]

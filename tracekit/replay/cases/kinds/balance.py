@@ -1,34 +1,51 @@
 """Cases of kind ``balance``: what one call of a descheduler plugin evicts."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tracekit.base import parameters
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.documents import shape as s
 from tracekit.base.errors import TracekitError
+from tracekit.cluster.constraints.labels import Requirement, requirement, tolerations
 from tracekit.cluster.resources import BASE, PODS, full_name
 from tracekit.policy.rebalance import RebalancePolicy, get_rebalancer
+from tracekit.policy.rebalance._evictor import Evictor, Scope
 from tracekit.policy.rebalance._thresholds import named
-from tracekit.policy.rebalance._turn import Limits
+from tracekit.policy.rebalance._turn import Cycle, Limits, Turn
 from tracekit.policy.rebalance._utilization import (
     METRIC,
     Candidates,
     View,
-    quality_of_service,
-    turns,
+    acceptance,
+    turns_of,
 )
 from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
 from tracekit.policy.rebalance.low_node_utilization import LowNodeUtilization
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.pods import Pods, PodText
+from tracekit.policy.view.snapshot import Placed
 from tracekit.replay.cases.case import Answer, Question, kind
 from tracekit.replay.cases.kinds import _shapes
-from tracekit.replay.cases.kinds._pod_rules import acceptance, protection
 from tracekit.replay.cases.kinds.usage import rows_of
 
 Document = Mapping[str, Any]
+#: Marks of a pod by the field of a case that gives it.
+_MARKS = {
+    **{name: name for name in ("mirror", "static", "terminating")},
+    "local_storage": "local",
+    "evict_annotation": "evict",
+}
+_EXCLUDED = "evictableNamespaces"
+#: Operators of tolerations; with another one nothing is tolerated.
+_OPERATORS = (None, "", "Equal", "Exists")
+#: What no node meets.
+_NEVER = (Requirement("", "In", ()),)
 
 
 class UnknownUsageError(TracekitError):
@@ -60,26 +77,92 @@ def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
     resources = (METRIC,) if source == "prometheus" else named
     whole = [{**_capacity(node), METRIC: 100} for node in nodes]
     used, amounts, counted = _used(inputs, resources, source, at)
-    evictor = inputs.get("evictor") or {}
-    excluded = (inputs.get("args") or {}).get("evictable_namespaces_exclude") or []
-    kept = [protection(pod, excluded) for pod in pods]
-    limits = Limits(per_node=evictor.get("max_pods_to_evict_per_node"))
+    turn = _turn(inputs, at, sorted({name for one in whole for name in one} - {METRIC}))
     view = View(
         resources=resources,
         used=used,
         capacity=rows_of(whole, resources),
-        schedulable=np.array([not node.get("unschedulable") for node in nodes]),
+        schedulable=~turn.cycle.pods.closed,
         containers=Candidates(
             node=at,
             used=amounts,
             counted=counted,
-            removable=np.array([not reason for reason in kept], dtype=np.bool_),
-            turn=_turns(pods),
-            accepted=acceptance(nodes, pods, at, node_fit=bool(evictor.get("node_fit"))),
-            evict=lambda index: limits.take(int(at[index]), ""),
+            removable=turn.may,
+            turn=turns_of(turn),
+            accepted=acceptance(turn, np.arange(len(nodes))),
+            evict=turn.evict,
         ),
     )
-    return CaseView(view=view, nodes=names, pods=[str(pod["name"]) for pod in pods], kept=kept)
+    kept = {at: why for (_, why), those in turn.cycle.stays.items() for at in those}
+    protected = [kept.get(at, "") if seen else _EXCLUDED for at, seen in enumerate(turn.seen)]
+    return CaseView(view=view, nodes=names, pods=[str(pod["name"]) for pod in pods], kept=protected)
+
+
+def _turn(inputs: Document, at: IntArray, resources: Sequence[str]) -> Turn:
+    """A plugin's turn in the cluster of a case; what no node has is no resource of pods either."""
+    nodes, pods = inputs["nodes"], inputs["pods"]
+    evictor = inputs.get("evictor") or {}
+    excluded = (inputs.get("args") or {}).get("evictable_namespaces_exclude") or []
+    asked = {name for pod in pods for name in pod.get("requests") or {}}
+    columns = tuple(dict.fromkeys([*BASE, PODS, *resources, *sorted(asked)]))
+    none = np.zeros(len(pods), dtype=np.int64)
+    room = _whole_amounts([_capacity(node) for node in nodes], columns)
+    cluster = Cluster(resources=columns, capacity=room, allocatable=room)
+    request = _whole_amounts([{**(pod.get("requests") or {}), PODS: 1} for pod in pods], columns)
+    for node, amounts in zip(at.tolist(), request, strict=True):
+        cluster.change(node, amounts, amounts, amounts, sign=1)
+    placed = Placed(
+        node=at,
+        time_ms=none,
+        request=request,
+        limit=_whole_amounts([pod.get("limits") or {} for pod in pods], columns),
+        service=("",) * len(pods),
+        usage=None,
+        index=np.arange(len(pods)),
+    )
+    frame = pl.DataFrame(
+        [
+            {
+                "node": str(node["name"]),
+                "labels": json.dumps(node.get("labels") or {}),
+                "taints": json.dumps(node.get("taints") or []),
+                "state": "closed" if node.get("unschedulable") else "",
+            }
+            for node in nodes
+        ]
+    )
+    known = Pods([_text(pod) for pod in pods], placed.index, none, frame)
+    cycle = Cycle(
+        cluster.snapshot(0, placed=placed, pods=known),
+        Limits(per_node=evictor.get("max_pods_to_evict_per_node")),
+    )
+    settings = Evictor(node_fit=bool(evictor.get("node_fit")))
+    return Turn(cycle, settings, "", Scope(excluded=frozenset(excluded)))
+
+
+def _text(pod: Document) -> PodText:
+    """What a case says of a pod."""
+    selector = tuple(
+        Requirement(key, "In", (value,)) for key, value in (pod.get("node_selector") or {}).items()
+    )
+    terms = pod.get("required_node_affinity") or []
+    asked = [(*selector, *map(requirement, term)) for term in terms if term]
+    either = asked or ([_NEVER] if terms else [selector] if selector else [])
+    bears = [one for one in pod.get("tolerations") or [] if one.get("operator") in _OPERATORS]
+    owner, priority = pod.get("owner_kind"), pod.get("priority")
+    return PodText(
+        namespace=pod.get("namespace", "default"),
+        labels={},
+        owners=((owner, ""),) if owner else (),
+        marks=frozenset(mark for name, mark in _MARKS.items() if pod.get(name)),
+        priority=-np.inf if priority is None else float(priority),
+        asks=tuple(either),
+        bears=tolerations(json.dumps(bears)),
+    )
+
+
+def _whole_amounts(maps: Sequence[Document], columns: Sequence[str]) -> IntArray:
+    return np.nan_to_num(rows_of(maps, columns), nan=0.0).astype(np.int64)
 
 
 def _capacity(node: Document) -> Document:
@@ -128,19 +211,6 @@ def _samples(inputs: Document) -> FloatArray:
                 f"node '{node['name']}' has the sample {value}, expected 0..1: nothing is evicted"
             )
     return np.trunc(100.0 * np.array(values, dtype=np.float64))[:, None]
-
-
-def _turns(pods: Sequence[Document]) -> IntArray:
-    requests, limits = (
-        np.nan_to_num(rows_of([pod.get(key) or {} for pod in pods], BASE), nan=0.0)
-        for key in ("requests", "limits")
-    )
-    stated = [pod.get("priority") for pod in pods]
-    return turns(
-        priority=[-np.inf if value is None else float(value) for value in stated],
-        quality=quality_of_service(requests, limits),
-        size=requests.sum(axis=1),
-    )
 
 
 #: Arguments of a case that are no parameters here: the case itself is filtered by them.
