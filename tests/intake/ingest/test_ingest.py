@@ -46,21 +46,6 @@ def test_the_manifest_accounts_for_every_row(traces: TraceFolder, tmp_path: Path
     assert (call.rows_read, call.rows, call.duplicates_dropped) == (7, 6, 1)
 
 
-def test_rejects_say_file_line_column_reason_and_text(traces: TraceFolder, tmp_path: Path) -> None:
-    traces.write("Node_1.csv", NODE_HEADER, [f"0,{hex_id('node', 9)},abc,0.5"])
-    ingest(traces.path, tmp_path / "store")
-    with Database(open_store(tmp_path / "store")) as database:
-        (row,) = database.rows("SELECT * FROM reject")
-    assert row == {
-        "table": "node_usage",
-        "source_file": "Node_1.csv",
-        "line": 2,
-        "column": "cpu_fraction",
-        "reason": "is 'abc', expected a number",
-        "text": f"0,0,{hex_id('node', 9)},abc,0.5",
-    }
-
-
 def test_ids_are_small_integers_and_rows_lie_in_the_stores_order(
     traces: TraceFolder, tmp_path: Path
 ) -> None:
@@ -79,8 +64,3 @@ def test_a_file_of_broken_rows_only_is_in_with_nothing_but_rejects(tmp_path: Pat
     assert (entry.rows, entry.rejected) == (0, 5)
     with Database(open_store(tmp_path / "store")) as database:
         assert database.scalar("SELECT count(*) FROM node_usage") == 0
-
-
-def test_a_file_with_a_header_only(tmp_path: Path) -> None:
-    entry = ingest_one(tmp_path, "Node_0.csv", NODE_HEADER, [])
-    assert (entry.rows_read, entry.rows, entry.time_min_ms) == (0, 0, None)

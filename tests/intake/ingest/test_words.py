@@ -11,15 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from store_support import ingest_one
-from tests_support import CALL_HEADER, NODE_HEADER, csv_text, hex_id
+from tests_support import CALL_HEADER, csv_text, hex_id
 
 from tracekit.intake.ingest import ingest, sort, walk
 from tracekit.intake.ingest import words as words_module
 from tracekit.intake.ingest.in_order import find_duplicates
 from tracekit.intake.ingest.words import order_of, pack, sorted_columns, words_of
-from tracekit.store.folder import open_store
-from tracekit.store.query import Database
 from tracekit.store.tables import all_tables
 
 SMALL = st.integers(-1, 3)
@@ -86,34 +83,3 @@ def test_ranges_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     part = "tables/call/part-00000.parquet"
     groups, ranges = ((tmp_path / way / part).read_bytes() for way in ("groups", "ranges"))
     assert groups == ranges
-
-
-# Duplicates: which rows are, which of them stays, and how the manifest counts them.
-
-
-def test_duplicates_are_dropped_and_the_first_is_kept(tmp_path: Path) -> None:
-    node, other = hex_id("node", 0), hex_id("node", 1)
-    lines = [
-        f"30000,{node},0.5,0.5",
-        f"0,{other},0.1,0.1",
-        f"30000,{node},0.6,0.5",
-        f"30000,{node},0.5,0.5",
-        f"0,{node},0.4,0.5",
-    ]
-    entry = ingest_one(tmp_path, "Node_0.csv", NODE_HEADER, lines)
-    assert entry.duplicates_dropped == 2
-    assert {d.defect: (d.rows, d.example) for d in entry.defects} == {
-        "exact_duplicate": (1, "line 5"),
-        "conflicting_duplicate": (1, "line 4"),
-    }
-    with Database(open_store(tmp_path / "store")) as database:
-        kept = database.frame("SELECT cpu_fraction FROM node_usage WHERE time_ms = 30000")
-    assert kept["cpu_fraction"].to_list() == [0.5]
-
-
-def test_calls_are_duplicates_only_when_equal_in_every_column(tmp_path: Path) -> None:
-    a, b = hex_id("service", 0), hex_id("service", 1)
-    same = f"t1,5,0.1,{a},mc,{b},,1"
-    lines = [same, f"t1,5,0.1,{a},rpc,{b},i,1", f"t1,5,0.1,{a},rpc,{b},i,-1", same]
-    entry = ingest_one(tmp_path, "MSCallGraph_0.csv", CALL_HEADER, lines)
-    assert (entry.rows, entry.duplicates_dropped) == (3, 1)

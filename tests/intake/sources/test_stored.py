@@ -15,12 +15,15 @@ from pathlib import Path
 
 import pytest
 from cluster_support import workload
+from store_support import tree
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.intake.ingest import ingest
+from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import Store, open_store
+from tracekit.store.manifest import DERIVED
 from tracekit.store.query import Database
 from tracekit.store.tables import all_tables
 from tracekit.store.views import read
@@ -36,6 +39,23 @@ def test_folders_become_the_store_that_is_expected(case: Path, tmp_path: Path) -
     if os.environ.get("TRACEKIT_APPROVE"):
         approved.write_text(found)
     assert found == approved.read_text()
+
+
+@pytest.mark.parametrize("name", ["a_cluster", "samples_of_two_files", "twice_the_same"])
+def test_again_is_nothing_new_and_damaged_parts_are_mended(name: str, tmp_path: Path) -> None:
+    folder, store = CASES[0].parent / name / "1", tmp_path / "store"
+    ingest(folder, store, max_rejects_fraction=1.0)
+    before, rows = tree(store), [*_stored(open_store(store))]
+    assert not ingest(folder, store).ingested
+    assert tree(store) == before
+    ingest(folder, tmp_path / "other", max_rejects_fraction=1.0)
+    assert tree(tmp_path / "other") == before
+    for part in store.glob("tables/*/*.parquet"):
+        whole = part.read_bytes()
+        part.write_bytes(whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:])
+    assert ingest(folder, store, max_rejects_fraction=1.0).mended
+    assert not list(damaged_parts(store, open_store(store).manifest.sources))
+    assert [*_stored(open_store(store))] == rows
 
 
 def _shown(case: Path, aside: Path) -> Iterator[str]:
@@ -64,6 +84,14 @@ def _stored(store: Store) -> Iterator[str]:
         filled = [one.name for one in frame if one.null_count() < frame.height]
         if filled:
             yield f"## {table}\n{frame.select(filled).sort(filled).write_csv()}"
+    yield "## files\n"
+    for one in store.manifest.sources:
+        counts = (one.units_read, one.rows, one.rejected, one.duplicates_dropped)
+        defects = "".join(f", {d.defect} {d.column or ''} {d.rows}" for d in one.defects)
+        name = "" if one.release == DERIVED else one.file
+        yield f"{name} {one.release} {one.table}: {counts}{defects}\n"
+    quantities = {name for name, one in store.manifest.quantities.items() if one == "recorded"}
+    yield f"recorded: {', '.join(sorted(quantities))}\n"
     with Database(store) as database:
         rejects = database.frame(_REJECTS)
     yield f"## rejects\n{rejects.write_csv()}" if rejects.height else ""

@@ -25,7 +25,6 @@ from tracekit.intake.ingest.coordinate import Coordinator, Events
 from tracekit.intake.ingest.repeated.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
 from tracekit.intake.ingest.stage import derived_file
 from tracekit.intake.ingest.use_gaps import one_of_two, silent_use, strangers
-from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import ONE_OF_TWO, SUM_OF_SOME, WITHOUT_USE
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
@@ -46,7 +45,7 @@ _READ = ("container", "container_resource", "container_amount", "node_resource",
 def derive(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
 ) -> tuple[Fact, ...]:
-    """Compute the fractions again where their inputs have changed, or they are damaged.
+    """Compute the fractions again where their inputs have changed, or they are not there.
 
     Returns facts of the amounts that no fraction is worked out of.
 
@@ -60,7 +59,7 @@ def derive(
         return ()
     before = [entry for entry in manifest.sources if entry.release == DERIVED]
     known = {entry.file.split("/")[1] for entry in before}
-    if known == {_digest(manifest)} and not any(damaged_parts(folder, before)):
+    if known == {_digest(manifest)}:
         return ()
     aside = folder / STAGING / "derive"
     aside.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,8 @@ def mend(
 ) -> tuple[Manifest, list[SourceEntry]]:
     """Write again what is damaged of the files that are given once more.
 
-    Only what came from files of these sizes is read and compared.
+    Only what came from files of these sizes is read and compared. What was worked out of all files
+    leaves the store where any of it is damaged; it is worked out anew when they are in.
 
     Returns
     -------
@@ -80,6 +81,7 @@ def mend(
     TracekitError
         When ids that a file builds upon are damaged themselves, and their file is not given.
     """
+    manifest = _without_damaged_shares(folder, manifest)
     sizes = {file.size_bytes for file in files}
     mended = []
     for entry in manifest.sources:
@@ -93,6 +95,18 @@ def mend(
             manifest = _taken_again(folder, manifest, first, file, sort_memory_bytes, files=files)
             mended.append(entry)
     return manifest, mended
+
+
+def _without_damaged_shares(folder: Path, manifest: Manifest) -> Manifest:
+    derived = [one for one in manifest.sources if one.release == DERIVED]
+    if not any(damaged_parts(folder, derived)):
+        return manifest
+    stated = tuple(one for one in manifest.sources if one.release != DERIVED)
+    manifest = dataclasses.replace(manifest, sources=stated)
+    write_manifest(folder, manifest)
+    for one in derived:
+        (folder / part_path(one.table, one.part)).unlink(missing_ok=True)
+    return manifest
 
 
 def _same(one: SourceEntry, other: SourceEntry) -> bool:
