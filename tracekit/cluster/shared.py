@@ -114,7 +114,7 @@ def _written(thing: Any, folder: Path, prefix: str) -> dict[str, Any]:
 def _kept(value: Any, folder: Path, name: str) -> Any:
     """A value as the document has it; ``name`` is that of its file."""
     if isinstance(value, np.ndarray):
-        np.save(folder / f"{name}.npy", value, allow_pickle=False)
+        _save(value, folder / f"{name}.npy")
         return {"array": f"{name}.npy"}
     if type(value).__name__ in _NESTED:
         fields = _written(value, folder, f"{name}.")
@@ -122,6 +122,20 @@ def _kept(value: Any, folder: Path, name: str) -> Any:
     if isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
         return [_kept(one, folder, f"{name}.{at}") for at, one in enumerate(value)]
     return value
+
+
+def _save(value: NDArray[Any], path: Path) -> None:
+    """The array in a file; where it is mapped from one, that file under another name."""
+    file = value.base
+    if isinstance(file, np.memmap) and _alike(file) == _alike(value):
+        with contextlib.suppress(OSError):  # on another disk
+            path.hardlink_to(str(file.filename))
+            return
+    np.save(path, value, allow_pickle=False)
+
+
+def _alike(array: NDArray[Any]) -> tuple[object, ...]:
+    return array.dtype, array.shape, array.strides
 
 
 def _mapped(path: Path) -> NDArray[Any]:

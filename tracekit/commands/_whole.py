@@ -239,12 +239,12 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
 
     every = list(asked.policies) == ["all"]
     names = ["common"] if every else asked.policies
-    first = replace(asked, repeats=1, policies=_without_fit(names))
+    first = replace(asked, repeats=1, policies=_of_first_answer(names))
     progress.stage("first answer", then=_AFTER_INGEST)
     replay_by(
         None if crew.size == 1 else crew,
         asked.store,
-        _with_reference(first.policies),
+        first.policies,
         out=first.out / "replay",
         seed=first.seed,
         assume=first.assume,
@@ -260,12 +260,18 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
     progress.say(f"{report.path} can be read. {headline(answer)}")
 
 
-def _without_fit(names: Sequence[str]) -> list[str]:
-    """The policies that place by no fit, one by one: there is none yet."""
-    from tracekit.policy.entrant import parse_entrant, with_fit  # the same
+def _of_first_answer(names: Sequence[str]) -> list[str]:
+    """The policies one by one, with the one in use; none that place by a fit, as none is there yet.
+
+    ``random`` only where it is named: in one order no policy has to beat it, and to draw among all
+    nodes takes as long, on a large cluster, as all other policies together.
+    """
+    from tracekit.answer.intervals import RANDOM  # the same
+    from tracekit.policy.entrant import in_use_of, parse_entrant, with_fit  # the same
     from tracekit.policy.parse import policies_of  # the same
 
-    one_by_one = [text for name in names for text in policies_of(name)]
+    listed = [*(text for name in names for text in policies_of(name)), in_use_of(names)]
+    one_by_one = [text for text in dict.fromkeys(listed) if text != RANDOM or text in names]
     entrants = {text: parse_entrant(text) for text in one_by_one}
     return [
         text for text, one in entrants.items() if with_fit(one, Path("fit"), unasked=True) is one
