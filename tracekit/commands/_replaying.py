@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -90,50 +90,48 @@ def replay_by(
     source = source or source_of(
         store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls, progress=progress
     )
-    if source.mapped is None:
-        progress.stage("reading the workload", then="replay")
-    load = source.load()
-    progress.say(
-        f"{load.name}: {counted(load.containers.count, 'container')},"
-        f" {counted(load.nodes.count, 'node')},"
-        f" {counted(len(load.use.times_ms), 'step')}"
-    )
-    check_feasible(load)
-    behind = [parse_rebalancer(text) for text in rebalance]
-    chosen = _fitted(choose_policies(policies, load, behind, schedulers), store, fit)
-    repeated = _repeated(asked.policies, chosen, load, behind, schedulers)
-    alone = asked.default and not varying(load)
-    if alone:
-        asked = asked._replace(repeats=1)
-        progress.say(f"one replay of each policy: {ALIKE}")
-    if asked.repeats > 1:
-        progress.say(_cost(len(chosen), len(repeated), asked.repeats))
     with contextlib.ExitStack() as opened:
-        if isinstance(crew, Workers) and source.mapped is None:
-            at = kept_folder(Path(out)) / "workload"
-            opened.enter_context(shared(load, at))
-            source = dataclasses.replace(source, mapped=at)
-            # gone before the shared one is there: one of them may fit where two do not
-            del load
-            load = source.load()
-        replayer = Replayer(kept=Kept(Path(out), load), crew=crew, source=source)
-        run = _replayed(
-            load, chosen, repeated, asked, _How(seed=seed, replayer=replayer, progress=progress)
+        if source.mapped is None:
+            progress.stage("reading the workload", then="replay")
+        if source.mapped is None and isinstance(crew, Workers):
+            source = opened.enter_context(read_once(source, Path(out)))
+        load = source.load()
+        progress.say(
+            f"{load.name}: {counted(load.containers.count, 'container')},"
+            f" {counted(load.nodes.count, 'node')}, {counted(len(load.use.times_ms), 'step')}"
         )
+        check_feasible(load)
+        behind = [parse_rebalancer(text) for text in rebalance]
+        chosen = _fitted(choose_policies(policies, load, behind, schedulers), store, fit)
+        repeated = _repeated(asked.policies, chosen, load, behind, schedulers)
+        alone = asked.default and not varying(load)
+        if alone:
+            asked = asked._replace(repeats=1)
+            progress.say(f"one replay of each policy: {ALIKE}")
+        if asked.repeats > 1:
+            progress.say(_cost(len(chosen), len(repeated), asked.repeats))
+        replayer = Replayer(kept=Kept(Path(out), load), crew=crew, source=source)
+        how = _How(seed=seed, replayer=replayer, progress=progress)
+        run = _replayed(load, chosen, repeated, asked, how)
     run = dataclasses.replace(run, alone=ALIKE if alone else run.alone)
     stored = None if store is None else place(store)
+    loader = None if workload is None else str(workload)
     answer = functools.partial(_answered, run, policies)
-    write_run(
-        run,
-        Path(out),
-        store=stored,
-        loader=None if workload is None else str(workload),
-        gangs=gangs,
-        beside=answer,
-    )
+    write_run(run, Path(out), store=stored, loader=loader, gangs=gangs, beside=answer)
     if not keep:
         forget(Path(out))
     return run
+
+
+@contextlib.contextmanager
+def read_once(source: WorkloadSource, out: Path) -> Iterator[WorkloadSource]:
+    """The source of a workload that is read now, and shared by all processes, beside a run folder.
+
+    It is let go before it is mapped: one of them may fit where two do not.
+    """
+    at = kept_folder(out) / "workload"
+    with shared(source.load(), at):
+        yield dataclasses.replace(source, mapped=at)
 
 
 def _answered(run: Run, policies: Sequence[str], manifest: dict[str, Any], made: Path) -> None:

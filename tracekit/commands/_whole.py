@@ -188,16 +188,14 @@ class _Asked:
 
 def _read(asked: _Asked, opened: contextlib.ExitStack, progress: Progress) -> WorkloadSource:
     """The workload, read once and shared by all processes until the run ends."""
-    from tracekit.cluster.shared import shared  # the crew is not kept waiting
-    from tracekit.cluster.source import source_of  # the same
+    from tracekit.cluster.source import source_of  # the crew is not kept waiting
+    from tracekit.commands._replaying import read_once  # the same
     from tracekit.policy.nearness import PARAMETER  # the same
-    from tracekit.replay.runs.kept import kept_folder  # the same
 
     progress.stage("reading the workload", then="replay")
     calls = any(PARAMETER in text for text in asked.policies)
     source = source_of(asked.store, None, assume=asked.assume, seed=asked.seed, calls=calls)
-    at = kept_folder(asked.out / "replay") / "workload"
-    return replace(source, mapped=opened.enter_context(shared(source.load(), at)).folder)
+    return opened.enter_context(read_once(source, asked.out / "replay"))
 
 
 def _replayed(
