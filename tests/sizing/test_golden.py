@@ -9,7 +9,7 @@ from sizing_support import GOLDEN, set_of
 from tracekit.sizing.measures import measures_of
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policies.random_selection import shares
-from tracekit.sizing.simulate import simulate
+from tracekit.sizing.policy import simulate
 from tracekit.sizing.world import periods
 from tracekit.sizing.world.arrays import build_world, fresh_state
 from tracekit.sizing.world.periods import CHANNELS

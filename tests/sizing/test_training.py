@@ -23,10 +23,9 @@ from tracekit.sizing.agent.session import (
     train,
 )
 from tracekit.sizing.agent.train import Epoch, Trainer
-from tracekit.sizing.network.explore import values
-from tracekit.sizing.network.weights import Model, layer_shapes, load_model, save_model
+from tracekit.sizing.network.weights import Model, layer_shapes, load_model, save_model, values
 from tracekit.sizing.policies.ddqn import Ddqn
-from tracekit.sizing.simulate import simulate
+from tracekit.sizing.policy import simulate
 from tracekit.sizing.world.periods import put
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet

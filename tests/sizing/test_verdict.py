@@ -12,10 +12,8 @@ import pytest
 from tracekit.answer.chains import answer_of_chains
 from tracekit.report.sentences import short
 from tracekit.sizing.agent.train import Epoch
-from tracekit.sizing.intervals import differences, interval, summary
-from tracekit.sizing.measures import MEASURES
+from tracekit.sizing.measures import MEASURES, differences, duels, interval, summary
 from tracekit.sizing.study import WINDOW, Study, training_frame
-from tracekit.sizing.verdict import duels
 
 
 def table(rows: dict[str, list[dict[str, float]]]) -> pl.DataFrame:

@@ -7,8 +7,8 @@ import polars as pl
 from tracekit.answer.claims.every import claim_facts
 from tracekit.answer.claims.experiments import Frame
 from tracekit.base.facts import Answer, Fact, Verdict, answer_of
+from tracekit.sizing.measures import Duel, duels
 from tracekit.sizing.study import Study
-from tracekit.sizing.verdict import Duel, duels
 
 
 def answer_of_chains(study: Study) -> Answer:

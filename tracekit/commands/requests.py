@@ -184,8 +184,7 @@ def _by_calls(
     from tracekit.sizing.inputs import choose, network_for, read_settings
     from tracekit.sizing.read import load_set
     from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
-    from tracekit.sizing.sensitivity import sensitivity
-    from tracekit.sizing.study import run_study, with_epochs
+    from tracekit.sizing.study import run_study, sensitivity, with_epochs
 
     SIZING_FOLDER.check_free(out)
     settings = read_settings(assume)

@@ -1,12 +1,16 @@
-"""Measures of a simulation: the quantities of the study's table 7."""
+"""Measures of sizing policies, means over seeds, and whether the agent beats its rivals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import polars as pl
+from scipy.special import stdtrit
 
+from tracekit.analysis.metrics import LEVEL
 from tracekit.analysis.metrics.load import debris_rate, utilization_difference
+from tracekit.base.arrays import FloatArray
 from tracekit.sizing.world.simulation import Simulation
 
 
@@ -83,3 +87,100 @@ def measures_of(simulation: Simulation, *, reward: float) -> dict[str, float]:
         "reward": reward / part.size / epochs,
         "infeasible_share": float(simulation.infeasible.sum()) / cycles,
     }
+
+
+AGENT = "ddqn"
+
+
+def interval(values: FloatArray) -> tuple[float, float | None, float | None]:
+    """Mean and its 95 % interval by Student's t over seeds; no interval from one seed."""
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, None, None
+    error = float(values.std(ddof=1)) / np.sqrt(len(values))
+    half = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2)) * error
+    return mean, mean - half, mean + half
+
+
+def summary(table: pl.DataFrame) -> pl.DataFrame:
+    """policy, measure, mean, low, high, seeds; policies in the order they came in."""
+    rows = []
+    for (policy,), frame in table.group_by("policy", maintain_order=True):
+        for measure in MEASURES:
+            values = frame[measure].to_numpy()
+            rows.append((policy, measure, *interval(values), len(values)))
+    return _frame(rows, ["policy", "measure", "mean", "low", "high", "seeds"])
+
+
+def differences(table: pl.DataFrame) -> pl.DataFrame:
+    """Agent minus other policy, seed by seed: agent, policy, measure, mean, low, high, seeds."""
+    rows = []
+    frames = {str(key[0]): frame for key, frame in table.group_by("policy", maintain_order=True)}
+    for agent in (name for name in frames if is_agent(name)):
+        for other in (name for name in frames if name != agent):
+            for measure in MEASURES:
+                gap = (frames[agent][measure] - frames[other][measure]).to_numpy()
+                rows.append((agent, other, measure, *interval(gap), len(gap)))
+    return _frame(rows, ["agent", "policy", "measure", "mean", "low", "high", "seeds"])
+
+
+def is_agent(policy: str) -> bool:
+    """Whether a policy's text spells the learning agent."""
+    return policy.partition("[")[0] == AGENT
+
+
+def _frame(rows: Sequence[tuple[object, ...]], names: list[str]) -> pl.DataFrame:
+    kinds = {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "seeds": pl.Int64}
+    schema = {name: kinds.get(name, pl.String) for name in names}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+#: What 'beats' is decided by: served in time, and how well what was reserved is used.
+DECIDING = ("qos", "container_cpu_fraction", "container_memory_fraction")
+#: The baselines an engineer would ask for; each name is looked for at the start of the text.
+RIVALS = ("percentile_request", "vertical_pod_autoscaler")
+#: Differences smaller than this are none.
+SAME = 0.005
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Whether the agent beats a rival: better somewhere and worse nowhere it counts."""
+
+    agent: str
+    rival: str
+    better: tuple[str, ...]
+    worse: tuple[str, ...]
+    means: dict[str, tuple[float, float]]
+
+    @property
+    def beats(self) -> bool:
+        """Better in one deciding measure at least, worse in none."""
+        return bool(self.better) and not self.worse
+
+
+def duels(summary: pl.DataFrame, differences: pl.DataFrame) -> list[Duel]:
+    """The agent against each rival, lost ones first.
+
+    With several seeds a difference counts when its interval excludes zero; in any case only from
+    half a percentage point on.
+    """
+    means = {(row["policy"], row["measure"]): row["mean"] for row in summary.to_dicts()}
+    found = []
+    pairs = differences.select("agent", "policy").unique(maintain_order=True).rows()
+    for agent, rival in pairs:
+        if rival.partition("[")[0] not in RIVALS:
+            continue
+        gaps = differences.filter(agent=agent, policy=rival).to_dicts()
+        signs = {row["measure"]: _sign(row) for row in gaps if row["measure"] in DECIDING}
+        both = {name: (means[agent, name], means[rival, name]) for name in DECIDING}
+        better = tuple(name for name in DECIDING if signs[name] > 0)
+        worse = tuple(name for name in DECIDING if signs[name] < 0)
+        found.append(Duel(agent, rival, better, worse, both))
+    return sorted(found, key=lambda duel: duel.beats)
+
+
+def _sign(row: dict[str, float | None]) -> int:
+    mean, low, high = row["mean"] or 0.0, row["low"], row["high"]
+    doubtful = low is not None and high is not None and low <= 0 <= high
+    return 0 if doubtful or abs(mean) < SAME else (1 if mean > 0 else -1)

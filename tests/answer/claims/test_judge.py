@@ -17,7 +17,7 @@ from tracekit.answer.claims.reading import (
 from tracekit.answer.claims.table import Claim, all_claims
 from tracekit.base.facts import Followup
 from tracekit.report.sentences import short
-from tracekit.sizing.intervals import interval
+from tracekit.sizing.measures import interval
 
 
 def claim(**given: object) -> Claim:

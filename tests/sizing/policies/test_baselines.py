@@ -8,7 +8,7 @@ from sizing_support import random_set, set_of
 from tracekit.sizing.policies.exponential_forecast import ExponentialForecast
 from tracekit.sizing.policies.oracle import Oracle
 from tracekit.sizing.policies.percentile_request import PercentileRequest
-from tracekit.sizing.simulate import simulate
+from tracekit.sizing.policy import simulate
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simulation import Simulation
 

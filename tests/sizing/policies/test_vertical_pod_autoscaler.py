@@ -17,8 +17,7 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.units import BYTES_PER_GIB
 from tracekit.cluster.requests.reserved import nothing_fixed
 from tracekit.sizing.policies.vertical_pod_autoscaler import Recommender, VerticalPodAutoscaler
-from tracekit.sizing.policy import Given
-from tracekit.sizing.simulate import simulate
+from tracekit.sizing.policy import Given, simulate
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simulation import Simulation

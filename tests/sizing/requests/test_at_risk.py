@@ -11,8 +11,7 @@ from plain_requests import random_use
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.study import Study
-from tracekit.sizing.requests.at_risk import KEPT, spared
-from tracekit.sizing.requests.judge import judged
+from tracekit.sizing.requests.judge import KEPT, judged, spared
 from tracekit.sizing.requests.study import requests_of
 from tracekit.sizing.use import RecordedUse
 

@@ -11,8 +11,7 @@ import polars as pl
 
 from tracekit.answer.claims.reading import Reading, mean_of, share_of
 from tracekit.base.arrays import FloatArray
-from tracekit.sizing.intervals import is_agent
-from tracekit.sizing.verdict import SAME
+from tracekit.sizing.measures import SAME, is_agent
 
 #: Gives a frame by its name; empty where absent.
 Frame = Callable[[str], pl.DataFrame]

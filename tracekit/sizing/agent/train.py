@@ -8,10 +8,9 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.agent.memory import Batch, Memory
 from tracekit.sizing.agent.network import act, layers_of, make_network, torch_ready
-from tracekit.sizing.network.explore import explore, one_step
-from tracekit.sizing.network.weights import Model
+from tracekit.sizing.network.weights import Model, explore, one_step
 from tracekit.sizing.policies.ddqn import Ddqn
-from tracekit.sizing.simulate import simulate
+from tracekit.sizing.policy import simulate
 from tracekit.sizing.world.arrays import CYCLES_SEEN
 from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.settings import Settings

@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.parameters import About
-from tracekit.sizing.network.explore import greedy, one_step, values
-from tracekit.sizing.network.weights import Model
+from tracekit.sizing.network.weights import Model, greedy, one_step, values
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simulation import View

@@ -7,8 +7,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.sizing.policies.minimum_selection import Growing, MinimumSelection
-from tracekit.sizing.policy import Given, Reads, SizingPolicy
-from tracekit.sizing.simulate import simulate
+from tracekit.sizing.policy import Given, Reads, SizingPolicy, simulate
 from tracekit.sizing.world.simulation import Simulation
 
 

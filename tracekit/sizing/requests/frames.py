@@ -8,8 +8,7 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.sizing.policy import Advice
-from tracekit.sizing.requests.at_risk import KEPT
-from tracekit.sizing.requests.judge import Judged, interval
+from tracekit.sizing.requests.judge import KEPT, Judged, interval
 from tracekit.sizing.use import RESOURCES, RecordedUse
 
 

@@ -6,11 +6,15 @@ lives long weighs much. What is freed is weighed by how long containers lived.
 
 import itertools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
 from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
-from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.study import Study
+from tracekit.sizing.requests.rows import services
 from tracekit.sizing.use import RESOURCES, RecordedUse
 
 #: The judged time is cut into so many windows, of which intervals are; a mean needs five at least.
@@ -133,3 +137,44 @@ def interval(total: FloatArray, weight: FloatArray, seed: int) -> tuple[float | 
     drawn = resampling_matrix(rng, len(total), _REPLICATES)
     low, high, _ = bootstrap_interval(total[:, None], weight[:, None], drawn)[:, 0].tolist()
     return (None, None) if np.isnan(low) else (low, high)
+
+
+#: The column of a study that says which requests are kept; studies of before have none.
+KEPT = "kept_at_risk"
+
+
+class Spared(NamedTuple):
+    """What is recommended where nobody at risk is cut, its judgement, and who was kept."""
+
+    request: FloatArray
+    found: Judged
+    kept: BoolArray
+
+
+def spared(request: FloatArray, rest: RecordedUse, asked: FloatArray, risk_share: float) -> Spared:
+    """Leave a request as it is where a lower one is exceeded too often; the others stand.
+
+    A single pass: who is kept is decided and judged on the same time, and what is kept may be at
+    risk too.
+
+    Parameters
+    ----------
+    request : float64, shape (services, 2)
+        What is recommended; NaN keeps what is requested now.
+    asked : float64, likewise
+        What is requested now.
+    """
+    found = judged(rest, request)
+    kept = (found.above.sum(axis=0) > risk_share * found.steps.sum(axis=0)) & (request < asked)
+    if not kept.any():
+        return Spared(request, found, kept)
+    request = np.where(kept, np.nan, request)
+    return Spared(request, judged(rest, request), kept)
+
+
+def kept_at_risk(study: Study) -> pl.DataFrame:
+    """Rows of which the request stays, as a lower one is exceeded too often; the worst first."""
+    rows = services(study)
+    if KEPT not in rows.columns:
+        return rows.clear()
+    return rows.filter(KEPT).sort("above_share", descending=True, maintain_order=True)
