@@ -26,10 +26,12 @@ from tracekit.commands.shell import run as cli
 from tracekit.live.export import all_formats
 from tracekit.live.export._left import Left
 from tracekit.live.export._plan import drain_of
-from tracekit.live.export._plugins import MOVING, SCORING
 from tracekit.live.export._text import yaml_text
 from tracekit.policy.entrant import parse_rebalancer
+from tracekit.policy.kubernetes.scorers import PLUGIN_OF
 from tracekit.policy.parse import parse_policy
+from tracekit.policy.rebalance import all_rebalancers
+from tracekit.policy.rebalance._descheduler_plugins import PLUGINS
 from tracekit.replay.runs.one import replay_one
 from tracekit.report.sentences import short
 from tracekit.store.folder import Store, open_store
@@ -146,7 +148,7 @@ def _bytes(path: Path) -> dict[str, bytes]:
 _SERVED = ("bnp", "least_requested", "0.7*least_allocated+0.3*least_requested")
 
 
-@pytest.mark.parametrize("name", [*SCORING, *_SERVED, "default_scheduler"])
+@pytest.mark.parametrize("name", [*PLUGIN_OF, *_SERVED, "default_scheduler"])
 def test_a_configuration_places_as_the_policy_did(
     name: str, store: Store, run: Path, tmp_path: Path
 ) -> None:
@@ -166,7 +168,9 @@ def _places(load: Workload, policy: Any) -> list[int | None]:
     return replay_one(load, policy, 0).placements["node"].to_list()
 
 
-@pytest.mark.parametrize("name", MOVING)
+@pytest.mark.parametrize(
+    "name", [name for name, kind in all_rebalancers().items() if kind.__name__ in PLUGINS]
+)
 def test_a_policy_of_the_descheduler_is_the_rebalancer_again(
     name: str, run: Path, tmp_path: Path
 ) -> None:

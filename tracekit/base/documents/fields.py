@@ -113,16 +113,22 @@ def _objects(one: Any, of: Any, where: str) -> Iterator[tuple[str, Fields, Mappi
         yield from _objects(value, values, f"{where}{key}".lstrip("."))
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
 @dataclass(frozen=True)
 class To:
-    """A field of this type that becomes a parameter of this name, by ``read``.
+    """A field of this type that ``read`` makes a parameter of this name, and ``write`` back.
 
-    Where it is not given it has the default, or else the parameter has its own.
+    Where it is not given it has the default, or else the parameter has its own; None is not
+    written.
     """
 
     kind: Any
     parameter: str
-    read: Callable[[Any], Any] = lambda value: value
+    read: Callable[[Any], Any] = _same
+    write: Callable[[Any], Any] = _same
     default: Any = UNSET
 
 
@@ -138,12 +144,20 @@ class Arguments(Generic[Built, AnyFields]):
         Takes the parameters.
     base : type
         What its object has besides.
+    write : function, optional
+        The arguments of what is built, where its fields do not say them one by one.
     fields : To or type
         By name; a type is of a field that is not followed.
     """
 
-    def __init__(self, build: Callable[..., Built], base: type[AnyFields], **fields: Any) -> None:
-        self._build = build
+    def __init__(
+        self,
+        build: Callable[..., Built],
+        base: type[AnyFields],
+        write: Callable[[Any], dict[str, Any]] | None = None,
+        **fields: Any,
+    ) -> None:
+        self._build, self._write = build, write
         self._to = {name: to for name, to in fields.items() if isinstance(to, To)}
         kinds = {name: self._to.get(name, To(kind, "")) for name, kind in fields.items()}
         rows = [(name, to.kind, to.default) for name, to in kinds.items()]
@@ -156,3 +170,10 @@ class Arguments(Generic[Built, AnyFields]):
         return self._build(
             **{to.parameter: to.read(value) for to, value in values if value is not UNSET}
         )
+
+    def written(self, built: Built) -> dict[str, Any]:
+        """The arguments that it is built of, as a document has them."""
+        if self._write is not None:
+            return self._write(built)
+        every = {name: to.write(getattr(built, to.parameter)) for name, to in self._to.items()}
+        return {name: value for name, value in every.items() if value is not None}

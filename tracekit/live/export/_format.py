@@ -1,10 +1,16 @@
 """A format that a run may leave in, and what one writes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from tracekit.base.documents.fields import decode
 from tracekit.base.facts import Fact, Followup, Scalar
 from tracekit.live.export._left import Left
+from tracekit.policy.kubernetes.scorers import SCORERS
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.rebalance import RebalancePolicy
+from tracekit.policy.rebalance._descheduler_plugins import PLUGINS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,3 +56,22 @@ class Format:
 def left_out(because: str, value: Scalar = None, unit: str = "", **about: Scalar) -> Fact:
     """A fact of what a format cannot carry; ``because`` is the key of its template."""
     return Fact(kind="left_out", value=value, unit=unit, because=because, about=about)
+
+
+def not_carried(
+    policy: PlacementPolicy | RebalancePolicy,
+    name: str,
+    args: Mapping[str, Any],
+    but: Iterable[str] = (),
+) -> Iterator[Fact]:
+    """A fact for each parameter that a plugin of these arguments has otherwise.
+
+    Parameters
+    ----------
+    but : names of parameters that stand elsewhere in the file
+    """
+    read: Any = {**SCORERS, **PLUGINS}[name]
+    there = dict(read.built(decode(args, read.kind, name)).spelled())
+    for parameter, value in policy.spelled().items():
+        if parameter not in but and there.get(parameter) != value:
+            yield left_out("parameter", name=f"{policy.name()}.{parameter}", given=value)

@@ -7,13 +7,13 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.base.opened import read_bytes
 from tracekit.base.units import MS_PER_S
-from tracekit.live.export._format import Format, Written, left_out
+from tracekit.live.export._format import Format, Written, left_out, not_carried
 from tracekit.live.export._left import Left
-from tracekit.live.export._plugins import MOVING, not_carried
 from tracekit.live.export._text import yaml_text
 from tracekit.policy.entrant import halves
-from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.rebalance._descheduler_plugins import BALANCING
+from tracekit.policy.rebalance import RebalancePolicy, all_rebalancers
+from tracekit.policy.rebalance._descheduler_plugins import BALANCING, PLUGINS
+from tracekit.policy.rebalance._turn import Plugin
 
 #: Parameters that stand beside the plugins, or are said when the descheduler is started.
 _AROUND = ("interval_ms", "move_downtime_ms", "node_fit", "evictor_limit_node")
@@ -30,13 +30,14 @@ def _write(left: Left) -> Written:
     facts = [wrote, left_out("interval", every=f"{rebalance.interval_ms // MS_PER_S}s")]
     if rebalance.written_in():
         return Written(files={"": read_bytes(Path(rebalance.written_in()[0]))}, facts=tuple(facts))
-    if rebalance.name() not in MOVING:
+    name = type(rebalance).__name__
+    if name not in PLUGINS or not isinstance(rebalance, Plugin):
+        known = (one for one, kind in all_rebalancers().items() if kind.__name__ in PLUGINS)
         raise TracekitError(
             f"{rebalance.name()} is no plugin of the descheduler",
-            hint=f"these are: {', '.join(MOVING)}",
+            hint=f"these are: {', '.join(known)}",
         )
-    name, of = MOVING[rebalance.name()]
-    args = of(rebalance)
+    args = PLUGINS[name].written(rebalance)
     text = yaml_text(_document(rebalance, name, args))
     facts += not_carried(rebalance, name, args, _AROUND)
     return Written(files={"": text.encode()}, facts=tuple(facts))

@@ -15,12 +15,12 @@ from typing import Any
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, Followup
 from tracekit.base.opened import read_bytes
-from tracekit.live.export._format import Format, Written, left_out
+from tracekit.live.export._format import Format, Written, left_out, not_carried
 from tracekit.live.export._left import Left
-from tracekit.live.export._plugins import SCORING, not_carried
 from tracekit.live.export._text import yaml_text
 from tracekit.live.extender import check_served
 from tracekit.policy.entrant import halves
+from tracekit.policy.kubernetes.scorers import PLUGIN_OF, SCORERS
 from tracekit.policy.own_files import address
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement._extender import ExtenderPolicy
@@ -28,7 +28,7 @@ from tracekit.policy.placement.default_scheduler import DefaultScheduler, plugin
 from tracekit.policy.profile import Part, Profile
 
 _URL = "http://127.0.0.1:8080/v1"
-_DEFAULT = {name: SCORING[name] for name in ("least_allocated", "balanced_allocation")}
+_DEFAULT = [PLUGIN_OF[name] for name in ("least_allocated", "balanced_allocation")]
 #: Weights are whole numbers; fractions are taken to this denominator.
 _FINEST = 1000
 
@@ -42,7 +42,7 @@ def _write(left: Left) -> Written:
         return Written(files={"": read_bytes(Path(policy.document))}, facts=tuple(facts))
     parts = _parts(policy)
     weights = _whole([part.weight for part in parts])
-    served = [part.policy for part in parts if part.policy.name() not in SCORING]
+    served = [part.policy for part in parts if part.policy.name() not in PLUGIN_OF]
     for one in served:
         check_served(one)
         facts.append(Fact(kind="left_out", subject=one.name(), because="tenths"))
@@ -52,8 +52,8 @@ def _write(left: Left) -> Written:
         if part.policy in served:
             extenders.append(_extender(part.policy, weight))
             continue
-        name, of = SCORING[part.policy.name()]
-        args = of(part.policy)
+        name = PLUGIN_OF[part.policy.name()]
+        args = SCORERS[name].written(part.policy)
         plugged.append({"name": name, "weight": weight, "args": args})
         facts += not_carried(part.policy, name, args, ("tie",))
     _refuse_twice([one["name"] for one in plugged])
@@ -125,7 +125,7 @@ def _document(
     off, percentage = [{"name": "*"}], 100  # a policy of its own looks at all nodes
     if isinstance(policy, DefaultScheduler):
         there = {one["name"] for one in plugged}
-        off = [{"name": name} for name, _ in _DEFAULT.values() if name not in there]
+        off = [{"name": name} for name in _DEFAULT if name not in there]
         enabled = [one for one in enabled if one["weight"] != 1]
         configured, percentage = [], policy.percentage_of_nodes_to_score
     scored = {name: some for name, some in (("enabled", enabled), ("disabled", off)) if some}

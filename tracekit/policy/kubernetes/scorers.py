@@ -66,11 +66,26 @@ class _Strategy(Fields, frozen=True):
     requested_to_capacity_ratio: Ratio = Ratio()
 
 
+_STRATEGIES = {
+    "LeastAllocated": "least_allocated",
+    "MostAllocated": "most_allocated",
+    "RequestedToCapacityRatio": "requested_to_capacity_ratio",
+}
+
+
 def _fit(strategy: _Strategy) -> PlacementPolicy:
     if strategy.type == "RequestedToCapacityRatio":
         return strategy.requested_to_capacity_ratio.policy(strategy.resources)
-    name = "least_allocated" if strategy.type == "LeastAllocated" else "most_allocated"
-    return made(name, resources=_weights(strategy.resources))
+    return made(_STRATEGIES[strategy.type], resources=_weights(strategy.resources))
+
+
+def _fit_written(policy: Any) -> dict[str, Any]:
+    kind = next(one for one, name in _STRATEGIES.items() if name == policy.name())
+    strategy: dict[str, Any] = {"type": kind, "resources": _written(policy.resources)}
+    if kind == "RequestedToCapacityRatio":
+        rows = [{"utilization": int(use), "score": int(score)} for use, score in policy.shape]
+        strategy["requestedToCapacityRatio"] = {"shape": rows}
+    return {"scoringStrategy": strategy}
 
 
 class _Constraint(Fields, frozen=True):
@@ -98,6 +113,17 @@ def _spread(own: str = "System", constraints: Sequence[_Constraint] = ()) -> Pla
     return made("pod_topology_spread", every_domain=True, constraints=rows)
 
 
+def _spread_written(policy: Any) -> dict[str, Any]:
+    if not policy.every_domain:
+        return {}
+    label = {kind: key for key, kind in reversed(TOPOLOGY.items())}
+    rows = [
+        {"topologyKey": label[kind], "maxSkew": skew, "whenUnsatisfiable": "ScheduleAnyway"}
+        for kind, skew in policy.constraints
+    ]
+    return {"defaultingType": "List", "defaultConstraints": rows}
+
+
 class _Power(Fields, frozen=True):
     k0: float = 0.0
     k1: float = 0.0
@@ -120,15 +146,24 @@ def _weights(rows: _Resources, default: Pairs = (("cpu", 1), ("memory", 1))) -> 
     return tuple((one.name, one.weight or 1) for one in rows) or default
 
 
+def _written(pairs: Pairs) -> list[dict[str, Any]]:
+    return [{"name": name, "weight": weight} for name, weight in pairs]
+
+
+def _models(given: Mapping[str, _Power]) -> tuple[tuple[str, float, float, float], ...]:
+    return tuple((node, one.k0, one.k1, one.k2) for node, one in given.items())
+
+
 #: Measurements are the workload's, whatever their source is.
 _SOURCE: dict[str, Any] = {"metricProvider": Any, "watcherAddress": Any}
-_WEIGHTS = To(_Resources, "resources", _weights, ())
+_WEIGHTS = To(_Resources, "resources", _weights, _written, ())
 _SPREAD = Arguments(_made("selector_spread"), Fields)
 #: The policy of each score plugin that is here, by the name that configurations have.
 SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
     "NodeResourcesFit": Arguments(
         _fit,
         Fields,
+        _fit_written,
         scoringStrategy=To(_Strategy, "strategy", default=_Strategy()),
         ignoredResources=NoEffect,
         ignoredResourceGroups=NoEffect,
@@ -139,6 +174,7 @@ SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
     "PodTopologySpread": Arguments(
         _spread,
         Fields,
+        _spread_written,
         defaultingType=To(str, "own"),
         defaultConstraints=To(tuple[_Constraint, ...], "constraints"),
     ),
@@ -147,14 +183,15 @@ SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
     "TargetLoadPacking": Arguments(
         _made("target_load_packing"),
         Fields,
-        targetUtilization=To(Whole, "target_utilization", lambda use: use or 40, 40),
+        targetUtilization=To(Whole, "target_utilization", lambda use: use or 40, default=40),
         defaultRequests=To(
             dict[str, str | float],
             "default_requests_cpu_milli",
             _cpu_milli,
+            lambda milli: {"cpu": f"{milli}m"},
             {},
         ),
-        defaultRequestsMultiplier=To(float, "requests_multiplier", default=1.5),
+        defaultRequestsMultiplier=To(float, "requests_multiplier", write=str, default=1.5),
         **_SOURCE,
     ),
     "LoadVariationRiskBalancing": Arguments(
@@ -167,11 +204,12 @@ SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
     "LowRiskOverCommitment": Arguments(
         _made("low_risk_overcommitment"),
         Fields,
-        smoothingWindowSize=To(Whole, "smoothing_window_size", lambda size: size or 5, 5),
+        smoothingWindowSize=To(Whole, "smoothing_window_size", lambda size: size or 5, default=5),
         riskLimitWeights=To(
             dict[str, float],
             "risk_limit_weights",
             lambda given: tuple(({"cpu": 0.5, "memory": 0.5} | given).items()),
+            dict,
             {},
         ),
         **_SOURCE,
@@ -182,7 +220,8 @@ SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
         nodePowerModel=To(
             dict[str, _Power],
             "node_power_model",
-            lambda given: tuple((node, one.k0, one.k1, one.k2) for node, one in given.items()),
+            _models,
+            lambda rows: {node: {"k0": k0, "k1": k1, "k2": k2} for node, k0, k1, k2 in rows},
             {},
         ),
         **_SOURCE,
@@ -195,9 +234,22 @@ SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
             _Resources,
             "resources",
             lambda rows: _weights(rows, (("cpu", 1 << 20), ("memory", 1))),
+            _written,
             (),
         ),
     ),
+}
+
+#: The plugin that a policy is, by the policy's name.
+PLUGIN_OF = {
+    **dict.fromkeys(_STRATEGIES.values(), "NodeResourcesFit"),
+    "balanced_allocation": "NodeResourcesBalancedAllocation",
+    "pod_topology_spread": "PodTopologySpread",
+    "target_load_packing": "TargetLoadPacking",
+    "load_variation_risk_balancing": "LoadVariationRiskBalancing",
+    "low_risk_overcommitment": "LowRiskOverCommitment",
+    "peaks": "Peaks",
+    "node_resources_allocatable": "NodeResourcesAllocatable",
 }
 
 #: Score plugins that tell no nodes apart, because no workload carries what they look at.

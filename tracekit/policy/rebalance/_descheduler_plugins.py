@@ -5,7 +5,7 @@ Source: types.go, defaults.go and validation.go of each, descheduler @7d2b28bf.
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -15,7 +15,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_S
 from tracekit.policy.rebalance import get_rebalancer
 from tracekit.policy.rebalance._evictor import Names, Scoped, Texts
-from tracekit.policy.rebalance._turn import Plugin, words
+from tracekit.policy.rebalance._turn import Plugin, Words, words
 
 
 class _Metrics(Fields, frozen=True):
@@ -60,6 +60,18 @@ def _life(
     )
 
 
+def _life_written(policy: Any) -> dict[str, Any]:
+    limit = None if policy.longest_ms is None else _seconds(policy.longest_ms)
+    include, exclude = _unworded(policy.owner_kinds), _unworded(policy.not_owner_kinds)
+    return {
+        **({} if limit is None else {"maxPodLifeTimeSeconds": limit}),
+        "states": _unworded(policy.states),
+        "includingInitContainers": policy.init_containers,
+        "includingEphemeralContainers": policy.ephemeral_containers,
+        "ownerKinds": {"include": include, "exclude": exclude},
+    }
+
+
 def _taints(**values: Any) -> Plugin:
     if values.get("taints") and values.get("not_taints"):
         raise TracekitError(
@@ -77,20 +89,31 @@ def _spread(constraints: Texts, include_soft: bool = False, **values: Any) -> Pl
     )
 
 
-def _affinity(types: Texts) -> Plugin:
-    required, preferred = (f"{how}DuringSchedulingIgnoredDuringExecution" for how in _HOW)
-    return _made(
-        "remove_pods_violating_node_affinity",
-        required=required in types,
-        preferred=preferred in types,
-    )
+def _spread_written(policy: Any) -> dict[str, Any]:
+    constraints = ["DoNotSchedule"] * policy.hard + ["ScheduleAnyway"] * policy.soft
+    return {"constraints": constraints, "topologyBalanceNodeFit": policy.balance_node_fit}
 
 
-_HOW = ("required", "preferred")
 _Affinity = Literal[
     "requiredDuringSchedulingIgnoredDuringExecution",
     "preferredDuringSchedulingIgnoredDuringExecution",
 ]
+_REQUIRED, _PREFERRED = get_args(_Affinity)
+
+
+def _affinity(types: Texts) -> Plugin:
+    return _made(
+        "remove_pods_violating_node_affinity",
+        required=_REQUIRED in types,
+        preferred=_PREFERRED in types,
+    )
+
+
+def _affinity_written(policy: Any) -> dict[str, Any]:
+    return {"nodeAffinityType": [_REQUIRED] * policy.required + [_PREFERRED] * policy.preferred}
+
+
+_ONLY = "OnlyThresholdingResources"
 _Unsatisfiable = Literal["DoNotSchedule", "ScheduleAnyway"]
 
 
@@ -98,13 +121,27 @@ def _ms(seconds: int) -> int:
     return MS_PER_S * seconds
 
 
+def _seconds(ms: int) -> int:
+    return ms // MS_PER_S
+
+
+def _unworded(some: Words) -> list[str]:
+    return [word for (word,) in some]
+
+
 def _percent(name: str) -> To:
-    return To(dict[str, float], name, lambda given: tuple(given.items()), {})
+    return To(dict[str, float], name, lambda given: tuple(given.items()), dict, {})
 
 
-def _arguments(build: str | Callable[..., Plugin], **fields: Any) -> Arguments[Plugin, Scoped]:
+def _words(name: str) -> To:
+    return To(Texts, name, words, _unworded)
+
+
+def _arguments(
+    build: str | Callable[..., Plugin], write: Any = None, **fields: Any
+) -> Arguments[Plugin, Scoped]:
     made = functools.partial(_made, build) if isinstance(build, str) else build
-    return Arguments(made, Scoped, **fields)
+    return Arguments(made, Scoped, write, **fields)
 
 
 PLUGINS: Mapping[str, Arguments[Plugin, Scoped]] = {
@@ -114,8 +151,19 @@ PLUGINS: Mapping[str, Arguments[Plugin, Scoped]] = {
         targetThresholds=_percent("target_thresholds"),
         useDeviationThresholds=To(bool, "use_deviation_thresholds"),
         numberOfNodes=To(Whole, "number_of_nodes"),
-        metricsUtilization=To(_Metrics, "usage_source", lambda one: one.usage_source, _Metrics()),
-        evictionLimits=To(_Limits, "eviction_limit_node", lambda one: one.node),
+        metricsUtilization=To(
+            _Metrics,
+            "usage_source",
+            lambda one: one.usage_source,
+            lambda source: None if source == "requests" else {"source": "KubernetesMetrics"},
+            _Metrics(),
+        ),
+        evictionLimits=To(
+            _Limits,
+            "eviction_limit_node",
+            lambda one: one.node,
+            lambda limit: None if limit is None else {"node": limit},
+        ),
         evictionModes=NoEffect,
     ),
     "HighNodeUtilization": _arguments(
@@ -123,14 +171,18 @@ PLUGINS: Mapping[str, Arguments[Plugin, Scoped]] = {
         thresholds=_percent("thresholds"),
         numberOfNodes=To(Whole, "number_of_nodes"),
         evictionModes=To(
-            Texts, "only_thresholding_resources", lambda modes: "OnlyThresholdingResources" in modes
+            Texts,
+            "only_thresholding_resources",
+            lambda modes: _ONLY in modes,
+            lambda only: [_ONLY] if only else [],
         ),
     ),
     "RemoveDuplicates": _arguments(
-        "remove_duplicates", excludeOwnerKinds=To(Texts, "not_owner_kinds", words)
+        "remove_duplicates", excludeOwnerKinds=_words("not_owner_kinds")
     ),
     "PodLifeTime": _arguments(
         _life,
+        _life_written,
         maxPodLifeTimeSeconds=To(Whole, "longest_ms", _ms),
         states=To(Texts, "states", default=()),
         podStatusPhases=To(Texts, "phases", default=()),
@@ -142,16 +194,17 @@ PLUGINS: Mapping[str, Arguments[Plugin, Scoped]] = {
     ),
     "RemovePodsViolatingTopologySpreadConstraint": _arguments(
         _spread,
+        _spread_written,
         constraints=To(tuple[_Unsatisfiable, ...], "constraints", default=()),
         includeSoftConstraints=To(bool, "include_soft"),
         topologyBalanceNodeFit=To(bool, "balance_node_fit", default=True),
     ),
     "RemoveFailedPods": _arguments(
         "remove_failed_pods",
-        minPodLifetimeSeconds=To(Whole, "least_age_ms", _ms, 3600),
-        reasons=To(Texts, "reasons", words),
+        minPodLifetimeSeconds=To(Whole, "least_age_ms", _ms, _seconds, 3600),
+        reasons=_words("reasons"),
         includingInitContainers=To(bool, "init_containers"),
-        excludeOwnerKinds=To(Texts, "not_owner_kinds", words),
+        excludeOwnerKinds=_words("not_owner_kinds"),
         exitCodes=Narrows,
     ),
     "RemovePodsHavingTooManyRestarts": _arguments(
@@ -160,16 +213,17 @@ PLUGINS: Mapping[str, Arguments[Plugin, Scoped]] = {
             Annotated[int, msgspec.Meta(ge=1)], "restarts", default=msgspec.NODEFAULT
         ),
         includingInitContainers=To(bool, "init_containers"),
-        states=To(Texts, "states", words),
+        states=_words("states"),
     ),
     "RemovePodsViolatingNodeTaints": _arguments(
         _taints,
         includePreferNoSchedule=To(bool, "soft"),
-        includedTaints=To(Texts, "taints", words),
-        excludedTaints=To(Texts, "not_taints", words),
+        includedTaints=_words("taints"),
+        excludedTaints=_words("not_taints"),
     ),
     "RemovePodsViolatingNodeAffinity": _arguments(
         _affinity,
+        _affinity_written,
         nodeAffinityType=To(
             Annotated[tuple[_Affinity, ...], msgspec.Meta(min_length=1)],
             "types",
