@@ -27,11 +27,11 @@ def test_what_is_compiled_is_known_by_its_index(
 
 def test_numba_keeps_such_an_index() -> None:
     """The name that is looked for is the one that numba gives: asked of what it has compiled."""
-    from tracekit.intake.read import decimals  # noqa: PLC0415 - numba is loaded here alone
+    from tracekit.intake.read import scan  # noqa: PLC0415 - numba is loaded here alone
 
-    names = [name for name in dir(decimals) if hasattr(getattr(decimals, name), "stats")]
+    names = [name for name in dir(scan) if hasattr(getattr(scan, name), "stats")]
     assert names
-    path = Path(getattr(decimals, names[0]).stats.cache_path)
+    path = Path(getattr(scan, names[0]).stats.cache_path)
     assert path.parent == kept.compiled_folder()
 
 

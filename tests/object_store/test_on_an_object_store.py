@@ -23,8 +23,14 @@ from tracekit.base.files.lock import LOCK
 from tracekit.base.files.places import PIECE_BYTES, filesystem, place, within
 from tracekit.commands.shell import run as run_command
 from tracekit.intake.ingest import ingest
-from tracekit.intake.ingest.remote.lease import LAPSES_S, Lease
-from tracekit.intake.ingest.remote.put import OvertakenError, get_file, put_file, put_over
+from tracekit.intake.ingest.workbench import (
+    LAPSES_S,
+    Lease,
+    OvertakenError,
+    get_file,
+    put_file,
+    put_over,
+)
 from tracekit.store.folder import CATALOG, open_store
 from tracekit.store.manifest import NAME
 from tracekit.store.query import Database
@@ -40,7 +46,7 @@ TRACES, STORE = f"s3://{BUCKET}/traces", f"s3://{BUCKET}/mine"
 KILLED_AT = """
 import os, sys
 from tracekit.intake.ingest import coordinate, ingest
-from tracekit.intake.ingest.remote import workbench
+from tracekit.intake.ingest import workbench
 
 # each file is named in the manifest by itself, so that the calls are counted alike every time
 coordinate._NAMED_EVERY_S = 0.0

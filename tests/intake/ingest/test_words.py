@@ -15,7 +15,7 @@ from tests_support import CALL_HEADER, csv_text, hex_id
 
 from tracekit.intake.ingest import ingest, sort, walk
 from tracekit.intake.ingest import words as words_module
-from tracekit.intake.ingest.in_order import find_duplicates
+from tracekit.intake.ingest.sort import find_duplicates
 from tracekit.intake.ingest.words import order_of, pack, sorted_columns, words_of
 from tracekit.store.tables import all_tables
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracekit.base.arrays import FloatArray
-from tracekit.intake.read.decimals import number_at
 from tracekit.intake.read.keytable import padded
+from tracekit.intake.read.scan import number_at
 
 
 def parsed(texts: list[str]) -> FloatArray:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tracekit.intake.sources.released._azure_packing20_sizes import (
+from tracekit.intake.sources.released.azure_packing20 import (
     RESOURCES,
     capacities,
     requests,

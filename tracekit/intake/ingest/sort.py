@@ -5,20 +5,199 @@ memory budget lets be sorted at once, so the file's size does not matter; a file
 in one go.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from tracekit.base.arrays import BoolArray, IntArray, UInt64Array
 from tracekit.base.files.ahead import ahead
 from tracekit.intake.ingest.columns import Columns
-from tracekit.intake.ingest.in_order import InOrder, Repeats
 from tracekit.intake.ingest.names import Keys, Names
 from tracekit.intake.ingest.walk import Walk
-from tracekit.store.arrow import ROW_GROUP_ROWS, in_groups
+from tracekit.intake.ingest.words import (
+    PLAIN_ROWS,
+    Packing,
+    digit_of,
+    order_of,
+    sorted_words,
+    words_of,
+)
+from tracekit.store.arrow import ROW_GROUP_ROWS, arrow_array, arrow_strings, in_groups
 from tracekit.store.tables import Column, Table
+
+# The rows of one range of a file in the store's order, its duplicates left out.
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Which of the sorted rows stay, which go, and the row that is kept in place of each."""
+
+    kept: BoolArray
+    gone: IntArray
+    first: IntArray
+
+    def among(self, places: IntArray, rows: int) -> Duplicates:
+        """The same, when what was looked at are but the rows at ``places`` of ``rows``."""
+        kept = np.ones(rows, dtype=np.bool_)
+        kept[places] = self.kept
+        return Duplicates(kept, places[self.gone], places[self.first])
+
+
+def find_duplicates(words: UInt64Array) -> Duplicates:
+    """The duplicates among rows in the order of their words, shape (words, rows)."""
+    same = np.ones(words.shape[1], dtype=np.bool_)
+    same[:1] = False
+    for word in words:
+        same[1:] &= word[1:] == word[:-1]
+    gone = np.flatnonzero(same)
+    # each run of equals begins at the last row that does not repeat its predecessor
+    begins = np.flatnonzero(~same)
+    first = begins[np.searchsorted(begins, gone) - 1] if gone.size else gone
+    return Duplicates(~same, gone, first)
+
+
+def tied_places(word: UInt64Array) -> IntArray:
+    """The places in ascending words that have an equal beside them, shape (ties,)."""
+    same = word[1:] == word[:-1]
+    tied = np.zeros(word.size, dtype=np.bool_)
+    tied[1:] |= same
+    tied[:-1] |= same
+    return np.flatnonzero(tied)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """The rows that were left out: how many, and the line of the first of each sort."""
+
+    exact: int
+    other: int
+    exact_line: int | None
+    other_line: int | None
+
+
+class InOrder:
+    """The rows of one range, sorted in memory.
+
+    The sorted words are all there is to know of the columns in them; only the others are taken
+    from their places in the file.
+
+    Parameters
+    ----------
+    edges : the first words of the range are from the first on and below the second
+    """
+
+    def __init__(
+        self,
+        walk: Walk,
+        keys: Keys,
+        table: Table,
+        packing: Packing,
+        edges: tuple[np.uint64 | None, np.uint64 | None],
+    ) -> None:
+        self._walk, self._keys, self._table = walk, keys, table
+        self._in_word = packing.readable
+        with ThreadPoolExecutor(1) as beside:
+            self._inside, words = walk.range(packing, *edges)
+            # the columns are read while the words are sorted, without the interpreter's lock
+            reading = beside.submit(self._read)
+            self._word, self._order = sorted_words(words)
+            del words
+            self._columns = reading.result()
+        # most rows differ in the first word already; only the others need the rest of the words
+        tied = tied_places(self._word)
+        named = {digit.column.name: digit.column for digit in packing.digits}
+        rest = words_of(packing, {name: self._values(c, tied) for name, c in named.items()})
+        again = order_of(rest)
+        self._order[tied] = self._order[tied][again]
+        self._found = find_duplicates(rest[:, again]).among(tied, self._order.size)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are without the duplicates."""
+        return int(self._found.kept.sum())
+
+    def repeats(self) -> Repeats | None:
+        """The duplicates, apart by whether they equal the row that is kept."""
+        found = self._found
+        if not found.gone.size:
+            return None
+        exact = self._equal(found)
+        lines = self._walk.lines(self._inside)[self._order[found.gone]]
+        return Repeats(
+            int(exact.sum()),
+            int((~exact).sum()),
+            _first_line(lines[exact]),
+            _first_line(lines[~exact]),
+        )
+
+    def pieces(self, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
+        """The rows as Arrow tables of at most so many."""
+        kept = None if self._found.kept.all() else np.flatnonzero(self._found.kept)
+        for at in range(0, self.rows, rows):
+            places: Any = slice(at, at + rows)
+            if kept is not None:
+                places = kept[places]
+            arrays = [self._arrow(c, self._values(c, places)) for c in self._table.columns]
+            yield pa.Table.from_arrays(arrays, schema=schema)
+
+    def _read(self) -> dict[str, NDArray[Any]]:
+        names = [c.name for c in self._table.columns if c.name not in self._in_word]
+        return {name: self._walk.column(name, self._inside) for name in names}
+
+    def _values(self, column: Column, places: Any) -> NDArray[Any]:
+        """A column at places of the order, with the store's keys."""
+        digit = self._in_word.get(column.name)
+        if digit is not None:
+            return digit_of(self._word[places], digit)
+        values, rows = self._columns[column.name], self._order[places]
+        keys = self._keys.of(column)
+        if values.size <= PLAIN_ROWS:
+            found: NDArray[Any] = values[rows] if keys is None else keys[values[rows]]
+            return found
+        from tracekit.intake.ingest.radix import taken, taken_keys  # noqa: PLC0415 - loads numba
+
+        return taken(values, rows) if keys is None else taken_keys(keys, values, rows)
+
+    def _equal(self, found: Duplicates) -> BoolArray:
+        """Whether each dropped row equals the kept one; sort keys are equal by construction."""
+        exact = np.ones(found.gone.size, dtype=np.bool_)
+        gone, first = self._order[found.gone], self._order[found.first]
+        for values in self._columns.values():
+            exact &= _same(values[gone], values[first])
+        return exact
+
+    def _arrow(self, column: Column, values: NDArray[Any]) -> pa.Array:
+        if column.kind == "time":
+            return arrow_array(values)
+        if column.kind == "number":
+            return arrow_array(values, None if column.required else np.isnan(values))
+        absent = np.less(values, 0)
+        if column.kind == "id":
+            return arrow_array(values, absent)
+        places = pl.Series(np.where(absent, 0, values)).set(pl.Series(absent), None)
+        return arrow_strings(self._keys.texts(column).gather(places))
+
+
+def _same(left: NDArray[Any], right: NDArray[Any]) -> BoolArray:
+    same = left == right
+    if left.dtype.kind == "f":
+        same |= np.isnan(left) & np.isnan(right)
+    return np.asarray(same)
+
+
+def _first_line(lines: NDArray[Any]) -> int | None:
+    return int(lines.min()) if lines.size else None
+
 
 #: Sorting holds the words three times, the order three times, and the columns.
 _BYTES_PER_ROW = 80

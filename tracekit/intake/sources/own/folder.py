@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import polars as pl
 
+from tracekit.base.units import UNIT_OF
 from tracekit.intake.sources._cluster import (
     Batch,
     Broken,
@@ -19,18 +21,221 @@ from tracekit.intake.sources._cluster import (
 )
 from tracekit.intake.sources._columns import named_frames, spelled
 from tracekit.intake.sources._rows import refuse
-from tracekit.intake.sources.own._folder import rows
-from tracekit.intake.sources.own._folder.checks import unknown
+from tracekit.intake.sources._times import undated
+from tracekit.intake.sources.own._folder.checks import (
+    LIVES,
+    lives_beside,
+    unknown,
+    with_amounts,
+    with_lives,
+)
+from tracekit.intake.sources.own._folder.columns import LABEL, LIMIT, Measure, columns_of, further
 from tracekit.intake.sources.own._folder.documents import in_form
 from tracekit.intake.sources.own._folder.listed import (
+    kept_containers,
     kept_nodes,
     known_containers,
+    known_nodes,
     listed_places,
     timed,
 )
-from tracekit.intake.sources.own._folder.measured import Measured
-from tracekit.intake.sources.own._folder.units import check_steps
+from tracekit.intake.sources.own._folder.measured import Measured, check_units
+from tracekit.intake.sources.own._folder.units import (
+    check_arrivals,
+    check_node_sizes,
+    check_requests,
+    check_steps,
+    check_use_of_memory,
+    known_sizes,
+)
+from tracekit.intake.sources.own._impossible_use import MILLICORES, possible
 from tracekit.store.tables import Table, all_tables
+
+# Rows of the store out of wide tables of nodes, containers, usage and background.
+
+
+NODES = ("node", "cpu_milli", "memory_bytes")
+CONTAINERS = ("container", "arrival_ms", "cpu_milli", "memory_bytes")
+USAGE = ("container", "time_ms", "cpu_milli")
+BACKGROUND = ("node", "time_ms", "cpu_milli")
+
+_KEYS = ("time_ms", "line")
+
+
+def read_nodes(opened: Opened) -> Read:
+    """Nodes and what they have; further columns of texts are labels."""
+    columns = columns_of("node")
+    for frame, broken in named_frames(opened, "node", needed=NODES):
+        yield from broken
+        check_node_sizes(opened.name, frame)
+        kept, wrong = kept_nodes(frame, "node")
+        yield from wrong
+        measures, labels = further(kept, columns)
+        check_units(opened, measures)
+        kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
+        yield from wrong
+        at = timed(kept)
+        rows = at.select(*(one for one in at.columns if one in columns), *labels, "line")
+        whole = _with_labels(rows, labels) if labels else rows
+        sized = _long(at, ("node", *_KEYS), measures)
+        yield Batch(table="node", rows=whole, stood=frame)
+        yield Batch(table="node_resource", rows=sized, stood=frame)
+
+
+def read_containers(opened: Opened) -> Read:
+    """Containers in the order of the file, and what they ask for."""
+    columns = columns_of("container") | {"arrival_ms"}
+    check_requests(opened)
+    nodes = known_nodes(opened)
+    for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
+        yield from broken
+        check_arrivals(opened.name, frame)
+        check_units(opened, further(frame, columns)[0])
+        kept, wrong = kept_containers(frame, nodes)
+        yield from wrong
+        yield from _batches(kept, columns)
+
+
+def _batches(kept: pl.DataFrame, columns: set[str]) -> list[Batch]:
+    """The lives of containers, in the order of the file, and what they ask for."""
+    rows = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
+    if "position" not in rows.columns:
+        rows = rows.with_columns(pl.col("line").alias("position"))
+    if "daemon" in rows.columns and rows.schema["daemon"] == pl.Boolean:
+        rows = rows.with_columns(pl.col("daemon").cast(pl.Int8))
+    own = [name for name in rows.columns if name in columns and name != "arrival_ms"]
+    return [
+        Batch(table="container", rows=rows.select(*own, "line"), stood=kept),
+        Batch(table="container_resource", rows=_requests(rows, columns), stood=kept),
+    ]
+
+
+def read_usage(opened: Opened) -> Read:
+    """What containers use, resource by resource.
+
+    Raises
+    ------
+    TracekitError
+        For use that no node could give, and for times in seconds.
+    """
+    check_use_of_memory(opened)
+    places = listed_places(opened)
+    yield from possible(_usage(opened), opened.name, known_sizes(opened), MILLICORES, places)
+
+
+def _usage(opened: Opened) -> Read:
+    containers, lives = known_containers(opened), lives_beside(opened)
+    for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
+        yield from broken
+        check_steps(opened.name, frame, "container")
+        living, within = with_lives(frame, lives)
+        dated = undated(frame, ("time_ms",))
+        rules = [*unknown(frame, "container", containers), *dated, *within]
+        kept, wrong = refuse(living, rules, "container_amount")
+        yield from wrong
+        kept = kept.drop(LIVES)
+        measures, _ = further(kept, {"container", "time_ms"})
+        check_units(opened, measures)
+        kept, wrong = with_amounts(kept, _columns(measures), "container_amount")
+        yield from wrong
+        rows = _long(kept, ("container", *_KEYS), measures)
+        # a line without any amount is a line that was read
+        yield Batch(table="container_amount", rows=rows, lines=kept["line"], stood=frame)
+
+
+def read_background(opened: Opened) -> Read:
+    """What runs beside the containers: resources of their own names, on the node."""
+    nodes = known_nodes(opened)
+    for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
+        yield from broken
+        check_steps(opened.name, frame, "node")
+        rules = [*unknown(frame, "node", nodes), *undated(frame, ("time_ms",))]
+        kept, wrong = refuse(frame, rules, "node_amount")
+        yield from wrong
+        measures, _ = further(kept, {"node", "time_ms"})
+        kept, wrong = with_amounts(kept, _columns(measures), "node_amount")
+        yield from wrong
+        rows = _long(kept, ("node", *_KEYS), measures)
+        named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")
+        named_rows = rows.with_columns(named)
+        yield Batch(table="node_amount", rows=named_rows, lines=kept["line"], stood=frame)
+
+
+def _columns(measures: Sequence[Measure]) -> list[str]:
+    return [one.column for one in measures]
+
+
+def _amount(frame: pl.DataFrame, measure: Measure) -> pl.Series:
+    """Amounts in the unit; texts as they stand where one of them is no number."""
+    values = frame[measure.column]
+    numbers = values.cast(pl.Float64, strict=False)
+    # numpy divides exactly, polars multiplies with the inverse
+    divided = pl.Series(numbers.fill_null(0.0).to_numpy() / measure.per_unit)
+    amounts = divided.zip_with(numbers.is_not_null(), pl.Series([None], dtype=pl.Float64))
+    if (numbers.is_null() & values.is_not_null()).any():
+        return amounts.cast(pl.String).zip_with(numbers.is_not_null(), values.cast(pl.String))
+    return amounts
+
+
+def _long(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[Measure]) -> pl.DataFrame:
+    """A row for each amount that is there: resource, amount and unit beside the keys."""
+    parts = []
+    for measure in measures:
+        rows = frame.select(*keys, _amount(frame, measure).alias("amount"))
+        named = rows.with_columns(
+            pl.lit(measure.resource).alias("resource"), pl.lit(measure.unit).alias("unit")
+        )
+        parts.append(named.filter(pl.col("amount").is_not_null()))
+    whole = pl.concat(parts, how="vertical_relaxed") if parts else frame.select(*keys).clear()
+    return whole.sort("line", maintain_order=True)
+
+
+def _requests(frame: pl.DataFrame, known: set[str]) -> pl.DataFrame:
+    """Requests and limits side by side: gpu and gpu_limit, cpu_milli and cpu_limit_milli."""
+    measures, _ = further(frame, known)
+    limits = {m.resource.removesuffix(LIMIT): m for m in measures if m.resource.endswith(LIMIT)}
+    requests = {m.resource: m for m in measures if not m.resource.endswith(LIMIT)}
+    parts = []
+    for resource in dict.fromkeys([*requests, *limits]):
+        stated = {"request": requests.get(resource), "limit": limits.get(resource)}
+        unit = _unit(resource, next(m for m in stated.values() if m is not None))
+        rows = frame.select("container", *_KEYS).with_columns(
+            pl.lit(resource).alias("resource"),
+            *(
+                (_amount(frame, m) if m is not None else pl.lit(None, pl.Float64)).alias(name)
+                for name, m in stated.items()
+            ),
+            pl.lit(unit).alias("unit"),
+        )
+        parts.append(rows.filter(pl.any_horizontal(pl.col("request", "limit").is_not_null())))
+    return pl.concat(parts, how="vertical_relaxed").sort("line", maintain_order=True)
+
+
+def _unit(resource: str, measure: Measure) -> str:
+    """``cpu_limit`` alone is cores as ``cpu`` is."""
+    return UNIT_OF.get(resource, measure.unit) if measure.unit == "count" else measure.unit
+
+
+def _with_labels(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
+    """The further columns of texts as one JSON object, added to what column labels holds."""
+    written: list[str | None] = []
+    for row in rows.select(*labels, pl.col("^labels$")).iter_rows(named=True):
+        own = {name.removeprefix(LABEL): str(row[name]) for name in labels if row[name] is not None}
+        written.append(_merged(row.get("labels"), own))
+    return rows.drop(labels).with_columns(pl.Series("labels", written, dtype=pl.String))
+
+
+def _merged(stated: str | None, own: dict[str, str]) -> str | None:
+    """Two sets of labels as one; a text that is no JSON object is a label of its own."""
+    found: object = {}
+    if stated is not None:
+        try:
+            found = json.loads(stated)
+        except (ValueError, RecursionError):
+            found = None
+    whole = found if isinstance(found, dict) else {"labels": stated}
+    return json.dumps({**whole, **own}) if whole or own else None
+
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
 _ENDING = r"(?:[-_.]?(?:part)?[-_.]?\d[-\w]*)?\.(?:csv|parquet)"
@@ -110,33 +315,33 @@ _OWN_WORDS = (
         word="nodes",
         title="nodes and what they have",
         tables=("node", "node_resource"),
-        recognises=_is("nodes", rows.NODES),
-        lacks=_lacks("nodes", rows.NODES),
-        read=rows.read_nodes,
+        recognises=_is("nodes", NODES),
+        lacks=_lacks("nodes", NODES),
+        read=read_nodes,
     ),
     ClusterFile(
         word="containers",
         title="containers, their lives and requests",
         tables=("container", "container_resource"),
-        recognises=_is("containers", rows.CONTAINERS),
-        lacks=_lacks("containers", rows.CONTAINERS),
-        read=rows.read_containers,
+        recognises=_is("containers", CONTAINERS),
+        lacks=_lacks("containers", CONTAINERS),
+        read=read_containers,
     ),
     ClusterFile(
         word="usage",
         title="what containers use",
         tables=("container_amount",),
-        recognises=_is("usage", rows.USAGE),
-        lacks=_lacks("usage", rows.USAGE),
-        read=rows.read_usage,
+        recognises=_is("usage", USAGE),
+        lacks=_lacks("usage", USAGE),
+        read=read_usage,
     ),
     ClusterFile(
         word="background",
         title="what runs on nodes beside the containers",
         tables=("node_amount",),
-        recognises=_is("background", rows.BACKGROUND),
-        lacks=_lacks("background", rows.BACKGROUND),
-        read=rows.read_background,
+        recognises=_is("background", BACKGROUND),
+        lacks=_lacks("background", BACKGROUND),
+        read=read_background,
     ),
 )
 

@@ -1,0 +1,323 @@
+"""Ingest into an object store: files are read and sorted here, and finished parts are put there.
+
+The workbench is a temporary folder that holds what an ingest needs of the store: the manifest and
+the ids that have keys. A file's part, rejects and new ids are put first and the manifest after
+them: whoever reads the store sees the file whole or not at all.
+"""
+
+import dataclasses
+import json
+import os
+import socket
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tracekit.base.constants import GO_ON
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.lock import LOCK
+from tracekit.base.files.places import filesystem, telling, within
+from tracekit.store.folder import Store, dimension_paths, part_path
+from tracekit.store.manifest import NAME, Manifest, read_manifest, write_manifest
+from tracekit.store.quality import write_quality
+from tracekit.store.quantities import quantities, together
+
+# Putting objects: a put is seen whole or not at all, and can be made to hang on what is there.
+
+
+#: A large file goes up in pieces, so many at once.
+_PIECE_BYTES = 16 << 20
+_AT_ONCE = 2
+
+
+class OvertakenError(Exception):
+    """Another writer has put the object since it was read."""
+
+
+def put_file(source: Path, target: Path) -> None:
+    """Put a file of this machine; what was there is replaced."""
+    options = {"chunksize": _PIECE_BYTES, "max_concurrency": _AT_ONCE} if _is_s3(target) else {}
+    filesystem(target).put_file(str(source), within(target), **options)
+
+
+def get_file(source: Path, target: Path) -> None:
+    """Bring an object to this machine."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    filesystem(source).get_file(within(source), str(target))
+
+
+def get_bytes(target: Path) -> bytes | None:
+    """The bytes of the object, None where there is none."""
+    try:
+        data: bytes = filesystem(target).cat_file(within(target))
+    except FileNotFoundError as error:
+        if "bucket" in str(error).lower() and "exist" in str(error):
+            raise
+        return None
+    return data
+
+
+def put_over(target: Path, data: bytes, before: bytes | None) -> None:
+    """Put an object where ``before`` was put last; None: where there is none.
+
+    A server that knows conditional puts refuses when another writer was quicker. With any other
+    server the object is read before and after, which leaves a moment between. Raises
+    OvertakenError.
+    """
+    condition = _condition(target, before)
+    if get_bytes(target) != before:
+        raise OvertakenError
+    try:
+        _put(target, data, **condition)
+    except OSError:
+        # the answer to a put may be lost: then it is told to be refused, and what is there is ours
+        if get_bytes(target) != data:
+            raise OvertakenError from None
+    else:
+        if get_bytes(target) != data:
+            raise OvertakenError
+
+
+def delete(target: Path, mine: bytes) -> None:
+    """Take an object away if it is still the one that was put."""
+    if get_bytes(target) == mine:
+        with suppress(FileNotFoundError):
+            filesystem(target).rm_file(within(target))
+
+
+def age_s(target: Path, now_s: float) -> float:
+    """How long ago an object was put, by the server's clock and ours."""
+    put = filesystem(target).modified(within(target))
+    return now_s - float(put.timestamp())
+
+
+def _put(target: Path, data: bytes, **options: Any) -> None:
+    filesystem(target).pipe_file(within(target), data, **options)
+
+
+def _condition(target: Path, before: bytes | None) -> dict[str, Any]:
+    """The condition of a put: the object is still the version whose bytes were read."""
+    if before is None:
+        return {"mode": "create"}
+    if not _is_s3(target):
+        return {}
+    try:
+        return {"IfMatch": filesystem(target).info(within(target))["ETag"]}
+    except FileNotFoundError:
+        raise OvertakenError from None
+
+
+def _is_s3(target: Path) -> bool:
+    protocol = filesystem(target).protocol
+    return "s3" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+
+# A lease on an object store: one object names the writer, who renews it while it works.
+#
+# An object store knows no lock that ends with its process. The writer renews the lease every
+# ``RENEWED_S`` seconds; whose lease has not been put for ``LAPSES_S`` is taken to be gone. So is a
+# process of this machine that no longer runs.
+
+
+RENEWED_S = 30.0
+LAPSES_S = 300.0
+
+
+class Lease:
+    """The right to write to a store; see ``leased``."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._object = store / LOCK
+        self._mine = b""
+        self._put = threading.Lock()
+
+    def take(self) -> None:
+        """Raises TracekitError, naming the holder, when another process writes to the store."""
+        before = get_bytes(self._object)
+        if before is not None and not self._lapsed(before):
+            raise self._busy(before)
+        document = {"host": socket.gethostname(), "process": os.getpid(), "token": uuid.uuid4().hex}
+        self._mine = json.dumps(document).encode()
+        try:
+            put_over(self._object, self._mine, before)
+        except OvertakenError:
+            raise self._busy(get_bytes(self._object) or b"{}") from None
+
+    def check(self) -> None:
+        """Renew the lease; raises TracekitError when another process has taken it."""
+        try:
+            with self._put:
+                put_over(self._object, self._mine, self._mine)
+        except OvertakenError:
+            raise TracekitError(
+                f"{self._store} was taken over by {_holder(get_bytes(self._object) or b'{}')} while"
+                f" this process was silent for more than {LAPSES_S:.0f} s; it stopped writing",
+                hint=GO_ON,
+            ) from None
+
+    def give_back(self) -> None:
+        """Let others write."""
+        with self._put:
+            delete(self._object, self._mine)
+
+    def _lapsed(self, before: bytes) -> bool:
+        there = _read(before)
+        if there.get("host") == socket.gethostname() and not _runs(int(there.get("process", 0))):
+            return True
+        return age_s(self._object, time.time()) > LAPSES_S
+
+    def _busy(self, holder: bytes) -> TracekitError:
+        return TracekitError(
+            f"{self._store} is being written by {_holder(holder)}",
+            hint="wait for it to finish, or stop it; the store is free at the latest"
+            f" {LAPSES_S / 60:.0f} minutes after it was stopped",
+        )
+
+
+@contextmanager
+def leased(store: Path) -> Iterator[Lease]:
+    """Hold a store on an object store for writing, and keep the lease alive."""
+    lease = Lease(store)
+    lease.take()
+    done = threading.Event()
+    thread = threading.Thread(target=_renew, args=(lease, done), daemon=True)
+    thread.start()
+    try:
+        yield lease
+    finally:
+        done.set()
+        thread.join()
+        # an object store that is gone keeps the lease; it lapses
+        with suppress(Exception), telling():
+            lease.give_back()
+
+
+def _renew(lease: Lease, done: threading.Event) -> None:
+    """Renews the lease. An error here shows when the next file is committed, or passes."""
+    while not done.wait(RENEWED_S):
+        with suppress(Exception):
+            lease.check()
+
+
+def _read(text: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _holder(text: bytes) -> str:
+    there = _read(text)
+    if "process" not in there:
+        return "another process"
+    return f"process {there['process']} on {there.get('host')}"
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return process > 0
+
+
+#: What goes up, in this order; of these the ids are needed here further on.
+_PARTS = ("dimensions", "tables", "rejects", "quality")
+_KEPT = "dimensions"
+
+
+class Workbench:
+    """A folder of this machine on which a store of an object store is written."""
+
+    def __init__(self, store: Path, folder: Path, lease: Lease) -> None:
+        self.folder = folder
+        self._store = store
+        self._lease = lease
+        self._manifest: bytes | None = None
+        self._there: set[Path] = set()
+        self._quantities: dict[str, str] = {}
+
+    def fetch(self) -> None:
+        """Bring the manifest and the ids of the store, if there is one."""
+        self._manifest = get_bytes(self._store / NAME)
+        if self._manifest is None:
+            self._check_empty()
+            return
+        self.folder.mkdir()
+        (self.folder / NAME).write_bytes(self._manifest)
+        manifest = read_manifest(self.folder)
+        self._quantities = manifest.quantities
+        for entity, count in manifest.dimensions.items():
+            for there in dimension_paths(self._store, entity, count):
+                here = self.folder / str(there.relative_to(self._store))
+                get_file(there, here)
+                self._there.add(here)
+
+    def _check_empty(self) -> None:
+        folders = {*_PARTS, LOCK}
+        others = [one for one in self._store.iterdir() if one.name not in folders]
+        if others:
+            raise TracekitError(
+                f"{self._store} is not empty and not a store: {others[0].name} is there",
+                hint="name a new folder for the store",
+            )
+
+    def commit(self, manifest: Manifest) -> None:
+        """Put what a file brought, and then the manifest with the file in it."""
+        manifest = dataclasses.replace(manifest, quantities=self._known(manifest))
+        write_quality(Store(self.folder, manifest))
+        with telling():
+            self._lease.check()
+            for part in _PARTS:
+                self._put_new(part)
+            write_manifest(self.folder, manifest)
+            after = (self.folder / NAME).read_bytes()
+            try:
+                put_over(self._store / NAME, after, self._manifest)
+            except OvertakenError:
+                raise TracekitError(
+                    f"{self._store} was written by another process meanwhile",
+                    hint=GO_ON,
+                ) from None
+        self._manifest = after
+
+    def _known(self, manifest: Manifest) -> dict[str, str]:
+        """The record of the parts that are here, before they go."""
+        here = [e for e in manifest.sources if (self.folder / part_path(e.table, e.part)).exists()]
+        brought = dataclasses.replace(manifest, sources=tuple(here))
+        self._quantities = together(self._quantities, quantities(Store(self.folder, brought)))
+        return self._quantities
+
+    def _put_new(self, part: str) -> None:
+        for here in sorted((self.folder / part).rglob("*.parquet")):
+            if here not in self._there:
+                put_file(here, self._store / here.relative_to(self.folder).as_posix())
+                if part == _KEPT:
+                    self._there.add(here)
+                else:
+                    here.unlink()
+
+
+@contextmanager
+def workbench(store: Path) -> Iterator[Workbench]:
+    """Hold a store for writing, with a workbench for it.
+
+    Raises TracekitError when it is written by another process, or is no store.
+    """
+    with (
+        telling(),
+        tempfile.TemporaryDirectory(prefix="tracekit-ingest-") as folder,
+        leased(store) as lease,
+    ):
+        bench = Workbench(store, Path(folder) / "store", lease)
+        bench.fetch()
+        yield bench
