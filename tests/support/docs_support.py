@@ -154,11 +154,11 @@ def _claims(*, main: bool) -> Iterator[str]:
     for claim, origin, those in by_experiment(facts):
         rows: list[dict[str, str]] = tables.claim_rows(those)
         if claim.experiment == TRACE:
-            queries = [all_claims()[one.subject].followup.arguments["NAME"] for one in those]
             rows = [
                 {**{name: row[name] for name in ("claimed", "measured", "printed")},
-                 "needs": f"{one.about_it('fewest')} {one.about_it('of')}", "query": f"`{query}`"}
-                for row, one, query in zip(rows, those, queries, strict=True)
+                 "needs": f"{one.about_it('fewest')} {one.about_it('of')}",
+                 "query": f"`{row['query']}`"}
+                for row, one in zip(rows, those, strict=True)
             ]  # fmt: skip
             made = ""
         else:

@@ -198,10 +198,7 @@ class Printer:
         return self._table(tables.facts_table(self.facts(*names), caption))
 
     def claims(self) -> Markup:
-        """Claims of sources: a table of each experiment, with the command that gives its numbers.
-
-        Claims on a trace have a query each, which the glossary of queries names.
-        """
+        """Claims of sources: a table of each experiment, and the command of its numbers."""
         claims = self.facts("claim")
         if all(one.value is None for one in claims):
             return Markup()

@@ -35,7 +35,12 @@ OUTCOMES = {
     "does_not_hold": "does not hold",
 }
 #: Verdicts on claims.
-VERDICTS = {"holds": "holds", "does_not_hold": "does not hold", "cannot_tell": "cannot be told"}
+VERDICTS = {
+    "holds": "holds",
+    "does_not_hold": "does not hold",
+    "cannot_tell": "cannot be told",
+    "not_met": "does not hold: less of the need is served",
+}
 #: What becomes of a container that a rebalancer looks at.
 MOVED = {
     "moved": "moved",
@@ -191,6 +196,8 @@ def claim_rows(facts: Iterable[Fact]) -> list[dict[str, str]]:
     rows = []
     for one in facts:
         claim, lost = all_claims()[one.subject], one.about_it("worse_fraction")
+        query = claim.followup.arguments.get("NAME")
+        needed = f"; {claim.fewest} are needed" if one.because == "few_samples" else ""
         ends = sentences.interval(one) if one.low != one.high else ""
         here = f"{sentences.value(one) or NONE} ({ends})" if ends else sentences.value(one) or NONE
         rows.append(
@@ -199,8 +206,9 @@ def claim_rows(facts: Iterable[Fact]) -> list[dict[str, str]]:
                 "measured": claim.number,
                 "printed": sentences.expected(one),
                 "here": f"{here}; lost {percent(lost)}" if isinstance(lost, float) else here,
-                "verdict": VERDICTS[one.verdict],
-                "samples": f"{one.about_it('samples') or 0} {claim.of}",
+                "verdict": VERDICTS.get(one.because, VERDICTS[one.verdict]),
+                "samples": f"{one.about_it('samples') or 0} {claim.of}{needed}",
+                **({"query": str(query)} if query else {}),
             }
         )
     return rows
