@@ -25,21 +25,6 @@ class Keeper(Protocol):
         """The container leaves the node."""
 
 
-class CountingKeeper:
-    """A keeper that counts: who starts on a node is one more there, who leaves it one less."""
-
-    def add(self, index: int, node: int) -> None:
-        """One more there."""
-        self._change(index, node, 1)
-
-    def remove(self, index: int, node: int) -> None:
-        """One less there."""
-        self._change(index, node, -1)
-
-    def _change(self, index: int, node: int, more: int) -> None:
-        raise NotImplementedError
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constraint:
     """Base of every kind of constraint.

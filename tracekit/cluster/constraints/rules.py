@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.constraints.constraint import (
     Constraint,
-    CountingKeeper,
     domains_on,
     everywhere,
 )
@@ -54,7 +53,8 @@ class CountRules(Constraint):
     states, meant : int64, shape (pairs, 2)
         Class and rule: the rules that each class states, and those that mean it.
     table : int64, shape (rows, 5)
-        Rule; row of ``domain`` that it goes by; row of the nodes that count; count; domains.
+        Rule; row of ``domain`` that it goes by; row of the nodes that count; count; domains. A
+        ``most`` above 0 is of a rule that means all who state it, or none of them.
     domain : int64, shape (domain rows, nodes)
         -1 is no domain, or a node that does not count.
     by : str
@@ -180,7 +180,7 @@ def _grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
     return found
 
 
-class RulesKeeper(CountingKeeper):
+class RulesKeeper:
     """How many containers of some classes are in each domain.
 
     Numbers by domain lie one thing after the other in one array, each thing with a last number,
@@ -234,6 +234,14 @@ class RulesKeeper(CountingKeeper):
             start, rows = inside
             at = self._at[rows, node]
             self._counts[start + at] += more * (at < self._size[rows])
+
+    def add(self, index: int, node: int) -> None:
+        """One more on the node."""
+        self._change(index, node, 1)
+
+    def remove(self, index: int, node: int) -> None:
+        """One less on the node."""
+        self._change(index, node, -1)
 
     def open(self, index: int) -> BoolArray:
         """The nodes that every rule of the container leaves open."""
