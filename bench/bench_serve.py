@@ -35,6 +35,8 @@ from tracekit.live.web import Request
 from tracekit.policy.parse import parse_policy
 
 NODES, PODS, RATE = 5_000, 50_000, 100
+#: So many small requests are sent at once.
+_TOGETHER = 50
 CORES = sorted(os.sched_getaffinity(0))
 POLICIES = ("default_scheduler", "target_load_packing", "least_allocated")
 
@@ -88,6 +90,9 @@ class Served:
         self.line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         while self.get("/readyz")[0] != 200:
             time.sleep(0.2)
+
+    def first(self) -> None:
+        """Have the server, and this client, go before whatever else runs, on a core each."""
         for task in Path(f"/proc/{self.running.pid}/task").iterdir():
             _first_on(int(task.name), CORES[-1])
         _first_on(0, CORES[0])
@@ -100,6 +105,20 @@ class Served:
     def post(self, body: bytes) -> bytes:
         self.line.request("POST", "/v1/prioritize", body)
         return self.line.getresponse().read()
+
+    def post_all(self, bodies: list[bytes]) -> None:
+        """Send requests one behind the other, and only then read the answers."""
+        head = "POST /v1/prioritize HTTP/1.1\r\nContent-Length: {}\r\n\r\n"
+        sent = b"".join(head.format(len(body)).encode() + body for body in bodies)
+        self.line.sock.sendall(sent)
+        with self.line.sock.makefile("rb", buffering=1 << 20) as answers:
+            for _ in bodies:
+                assert answers.readline() == b"HTTP/1.1 200 OK\r\n"
+                length = 0
+                while (line := answers.readline()) != b"\r\n":
+                    name, _, value = line.partition(b":")
+                    length = int(value) if name == b"Content-Length" else length
+                assert len(answers.read(length)) == length
 
     def rss_mib(self) -> float:
         pages = int(Path(f"/proc/{self.running.pid}/statm").read_text().split()[1])
@@ -140,6 +159,7 @@ def latency(policy: str, seconds: int) -> str:
     bodies = [_body(NODES, at, rng) for at in range(50)]
     for body in bodies:
         served.post(body)
+    served.first()
     took, used, begin = [], served.cpu_s(), time.perf_counter()
     for at in range(seconds * RATE):
         due = begin + at / RATE
@@ -158,10 +178,11 @@ def memory(requests: int) -> None:
     served = Served("least_allocated", 20, 200, 0)
     bodies = [_body(20, at, rng) for at in range(50_000)]
     print(f"{'requests':>10} {'MiB':>8}")
-    for at in range(requests + 1):
-        if at % (requests // 10) == 0:
+    for at in range(0, requests + 1, _TOGETHER):
+        if at % (requests // 20) == 0:
             print(f"{at:10,} {served.rss_mib():8.1f}", flush=True)
-        served.post(bodies[at % len(bodies)])
+        start = at % len(bodies)
+        served.post_all(bodies[start : start + _TOGETHER])
     served.close()
 
 

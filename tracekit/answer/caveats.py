@@ -52,26 +52,34 @@ def caveats(results: Results) -> Iterator[Fact]:
     yield from (one for one in _remarks(results) if one.kind != "use_assumed")
     yield from counted(counts)
     yield from _displaced(results.summary)
-    yield from _conflicts(results.summary)
+    yield from _conflicts(results)
     for policy in results.manifest.get("policies", ()):
         yield from _waiting(policy)
         for note in policy.get("notes", ()):
             yield Fact(kind="note", subject=policy["policy"], about={"text": note})
 
 
-def _conflicts(summary: pl.DataFrame) -> Iterator[Fact]:
+def _conflicts(results: Results) -> Iterator[Fact]:
     """Decisions of several schedulers that were made again; one scheduler makes none twice."""
-    if CONFLICTS not in summary.columns:
+    if CONFLICTS not in results.summary.columns:
         return
-    for row in summary.filter(pl.col("policy") != BOUND).iter_rows(named=True):
+    for row in results.summary.filter(pl.col("policy") != BOUND).iter_rows(named=True):
         several = schedulers_of(parse_entrant(row["policy"]))
         if several is not None:
+            orders = [row[CONFLICTS]]
+            if results.repeats is not None and CONFLICTS in results.repeats.columns:
+                mine = results.repeats.filter(policy=row["policy"])[CONFLICTS].to_list()
+                orders = mine or orders
+            again = len(orders) > 1
             yield Fact(
                 kind="conflicts",
                 subject=row["policy"],
                 value=row[CONFLICTS],
                 unit="decisions",
+                low=min(orders) if again else None,
+                high=max(orders) if again else None,
                 about={
+                    "orders": len(orders) if again else None,
                     "placed": row["placed"],
                     "schedulers": several.number,
                     "cache_age_ms": several.cache_age_ms,

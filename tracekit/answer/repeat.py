@@ -19,7 +19,7 @@ from tracekit.base.words import counted
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
 from tracekit.replay.chance.student import FEWEST, Compared
-from tracekit.replay.measures import compared, part_column
+from tracekit.replay.measures import CONFLICTS, compared, part_column
 from tracekit.replay.runs.one import Replayed, digest_of
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import Results, results
@@ -206,9 +206,9 @@ def row_of(plan: Planned, one: Replayed) -> dict[str, Any]:
 
 
 def _measures(rows: Sequence[dict[str, Any]], known: Sequence[str]) -> pl.DataFrame:
-    """One row per repeat and policy, with the columns of a summary that are compared."""
+    """One row per repeat and policy: the measures that are compared, and conflicts."""
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    columns = [name for name in compared(known) if name in frame.columns]
+    columns = [name for name in (*compared(known), CONFLICTS) if name in frame.columns]
     whole = [pl.col(name).cast(pl.Int64) for name in ("repeat", "seed")]
     return frame.sort("repeat", maintain_order=True).select(*whole, "policy", *columns)
 

@@ -170,6 +170,7 @@ def test_conflicts_stand_beside_one_scheduler(
     folders = [tmp_path / "once", tmp_path / "again"]
     for folder in folders:
         call = ["replay", store, "--policy", "best_fit", "--schedulers", "2", "--cache-age", "1m"]
+        call += ["--repeat", "3"]
         assert run([*call, "--json", "--out", str(folder)]) == 0
         document = json.loads(capsys.readouterr().out)
     one, several = "best_fit", "best_fit+schedulers[cache_age_ms=60000]"
@@ -177,6 +178,9 @@ def test_conflicts_stand_beside_one_scheduler(
     assert summary[one] == 0
     told = [fact for fact in document["facts"] if fact["kind"] == "conflicts"]
     assert [(fact["subject"], fact["value"]) for fact in told] == [(several, summary[several])]
+    orders = pl.read_parquet(folders[0] / "repeats.parquet").filter(policy=several)["conflicts"]
+    assert (told[0]["low"], told[0]["high"]) == (orders.min(), orders.max())
+    assert told[0]["about"]["orders"] == len(orders) > 1
     for name in ("summary", "placements", "steps"):
         same = [(folder / f"{name}.parquet").read_bytes() for folder in folders]
         assert same[0] == same[1]
