@@ -200,10 +200,11 @@ def test_a_misspelt_field_is_refused(
 
 
 def test_all_fields_that_are_not_known_are_in_one_error(tmp_path: Path) -> None:
-    one = {"plugin": {}, "pluginConfig": [{"name": FIT, "arg": {}}]}
+    one = {"plugin": {}, "pluginConfig": [{"name": FIT, "arg": {}, "args": {"newField": 1}}]}
     with pytest.raises(TracekitError) as said:
         parse_policy(str(written(tmp_path, {**BASE, "futureField": 1, "profiles": [one]})))
-    for path in ("futureField", "profiles[0].plugin", "profiles[0].pluginConfig[0].arg"):
+    where = "profiles[0].pluginConfig[0]"
+    for path in ("futureField", "profiles[0].plugin,", f"{where}.arg,", f"{where}.args.newField"):
         assert path in said.value.what
 
 

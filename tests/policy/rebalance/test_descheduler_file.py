@@ -295,6 +295,8 @@ TYPED = document(NODES, {})["profiles"][0]
         (document({"balance": ["LowNodeUtilization"]},
                   {"LowNodeUtilization": {**LOW, "targetTreshold": {}}}),
          "profiles[0].pluginConfig[0].args.targetTreshold", "targetThresholds"),
+        (document(LIFE, {"PodLifeTime": {"maxPodLifeTimeSecond": 60}}),
+         "profiles[0].pluginConfig[0].args.maxPodLifeTimeSecond", "maxPodLifeTimeSeconds"),
     ],
 )  # fmt: skip
 def test_a_misspelt_field_is_refused(

@@ -8,7 +8,7 @@ that are given.
 import math
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
@@ -44,11 +44,36 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 AnyFields = TypeVar("AnyFields", bound=Fields)
 
 
+@dataclass
+class Reading:
+    """What is found while a document is read, by path.
+
+    Parameters
+    ----------
+    notes : list of str
+        A line for each thing that is given and not followed.
+    strange : mapping
+        Fields that are not known, with the one that was meant, if any is close.
+    """
+
+    notes: list[str] = field(default_factory=list)
+    strange: dict[str, str | None] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Raise TracekitError where fields are not known."""
+        if self.strange:
+            meant = [f"'{close}'" for close in self.strange.values() if close]
+            raise TracekitError(
+                f"{', '.join(self.strange)} {'are' if len(self.strange) > 1 else 'is'} not known",
+                hint=f"did you mean {', '.join(meant)}?" if meant else None,
+            )
+
+
 def decode(
     values: Mapping[str, Any],
     kind: type[AnyFields],
     where: str = "",
-    notes: list[str] | None = None,
+    reading: Reading | None = None,
 ) -> AnyFields:
     """The values as an object of a kind; a value of null is one that is not given.
 
@@ -56,37 +81,32 @@ def decode(
     ----------
     where : str
         The path of the values in their document.
-    notes : list of str, optional
-        Gets a line for each field that is given and not followed.
+    reading : Reading, optional
+        Gets the notes, and the fields that are not known, for its owner to check.
 
     Raises
     ------
     TracekitError
-        Where values are of other types or ranges, or where fields are not known.
+        Where values are of other types or ranges; without a reading, where fields are not known.
     """
-    given = _without_nulls(values)
+    given, found = _without_nulls(values), reading or Reading()
     try:
         made = msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise TracekitError(f"{where}: {error}" if where else str(error)) from None
-    strange: dict[str, str | None] = {}
     for path, one, of in _objects(made, given, where):
         hints = typing.get_type_hints(type(one), include_extras=True)
-        known = {field.encode_name: field.name for field in msgspec.structs.fields(one)}
+        known = {its.encode_name: its.name for its in msgspec.structs.fields(one)}
         for name in of:
             at = f"{path}.{name}" if path else name
             if name not in known:
-                strange[at] = nearest(name, sorted(known))
-            elif notes is not None and hints[known[name]] in (NoEffect, Narrows, Widens):
-                notes.append(f"{at} {hints[known[name]].__metadata__[0].description}")
-        if notes is not None and one.remark():
-            notes.append(f"{path or 'it'} {one.remark()}")
-    if strange:
-        meant = [f"'{close}'" for close in strange.values() if close]
-        raise TracekitError(
-            f"{', '.join(strange)} {'are' if len(strange) > 1 else 'is'} not known",
-            hint=f"did you mean {', '.join(meant)}?" if meant else None,
-        )
+                found.strange[at] = nearest(name, sorted(known))
+            elif hints[known[name]] in (NoEffect, Narrows, Widens):
+                found.notes.append(f"{at} {hints[known[name]].__metadata__[0].description}")
+        if one.remark():
+            found.notes.append(f"{path or 'it'} {one.remark()}")
+    if reading is None:
+        found.check()
     return made
 
 
@@ -103,7 +123,7 @@ def _objects(one: Any, of: Any, where: str) -> Iterator[tuple[str, Fields, Mappi
     inner: list[tuple[str, Any, Any]] = []
     if isinstance(one, Fields):
         yield where, one, of
-        named = {field.encode_name: field.name for field in msgspec.structs.fields(one)}
+        named = {its.encode_name: its.name for its in msgspec.structs.fields(one)}
         inner = [(f".{key}", getattr(one, named[key]), of[key]) for key in of if key in named]
     elif isinstance(one, tuple) and isinstance(of, list):
         inner = [(f"[{at}]", *both) for at, both in enumerate(zip(one, of, strict=True))]

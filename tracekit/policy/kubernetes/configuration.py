@@ -12,7 +12,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET
 
-from tracekit.base.documents.fields import Arguments, Fields, NoEffect, To, Whole, decode
+from tracekit.base.documents.fields import (
+    Arguments,
+    Fields,
+    NoEffect,
+    Reading,
+    To,
+    Whole,
+    decode,
+)
 from tracekit.base.errors import TracekitError, nearest, strangers
 from tracekit.policy.kubernetes.extenders import Extender, extender_parts
 from tracekit.policy.kubernetes.scorers import SCORERS, SILENT
@@ -207,8 +215,8 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
         raise TracekitError(
             f"'{path}': apiVersion is '{version}', expected kubescheduler.config.k8s.io/v1"
         )
-    notes: list[str] = []
-    top = decode(document, _Configuration, notes=notes)
+    reading = Reading()
+    top = decode(document, _Configuration, "", reading)
     profiles = top.profiles or (_Profile(),)
     names = [one.scheduler_name for one in profiles]
     at = _chosen(names, path, profile)
@@ -217,11 +225,12 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
         profiles[at],
         top.percentage_of_nodes_to_score if percentage is None else percentage,
         f"profiles[{at}]",
+        reading,
     )
     extra, told, found.lacks_extender = extender_parts(top.extenders)
     found.parts = [*found.parts, *extra]
     found.scores = found.scores or bool(extra)
-    found.notes += notes
+    found.notes += reading.notes
     if names[1:]:
         others = ", ".join(name for name in names if name != names[at])
         found.notes.append(f"profiles that are not replayed: {others}")
@@ -241,7 +250,7 @@ def _chosen(names: list[str], path: Path, wanted: str) -> int:
     return names.index(name)
 
 
-def _of_profile(profile: _Profile, percentage: int, where: str) -> Translated:
+def _of_profile(profile: _Profile, percentage: int, where: str, reading: Reading) -> Translated:
     everywhere = _merged(_ENABLED, profile.point("multiPoint"))
     scoring = _at_point(everywhere, profile.point("score"), {*SCORERS, *SILENT})
     filtering = _at_point(everywhere, profile.point("filter"), set(_ENABLED))
@@ -254,9 +263,10 @@ def _of_profile(profile: _Profile, percentage: int, where: str) -> Translated:
     for at, one in enumerate(profile.plugin_config):
         args, kind = f"{where}.pluginConfig[{at}].args", _ARGUMENTS.get(one.name, _NONE)
         if one.name in _KNOWN_PLUGINS:
-            arguments[one.name] = decode(one.args, kind.kind, args, found.notes)
+            arguments[one.name] = decode(one.args, kind.kind, args, reading)
         if one.name in SCORERS and one.name not in scoring:
             found.notes.append(f"{args} has no effect: {one.name} does not score")
+    reading.check()
     built = {
         name: kind.built(arguments.get(name, kind.kind()))
         for name, kind in _ARGUMENTS.items()

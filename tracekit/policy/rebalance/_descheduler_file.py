@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from tracekit.base import parameters
-from tracekit.base.documents.fields import Fields, NoEffect, decode
+from tracekit.base.documents.fields import Fields, NoEffect, Reading, decode
 from tracekit.base.documents.yaml_file import read_document
 from tracekit.base.errors import TracekitError, strangers
 from tracekit.base.parameters import ParameterError
@@ -200,9 +200,10 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
     readers = {"descheduler/v1alpha1": _of_strategies, "descheduler/v1alpha2": _of_profiles}
     if version not in readers:
         raise TracekitError(f"'{path}': apiVersion is '{version}', expected {' or '.join(readers)}")
-    notes: list[str] = []
-    top = decode(document, _Document, notes=notes)
-    parts = readers[version](top, notes)
+    reading = Reading()
+    top = decode(document, _Document, "", reading)
+    parts = readers[version](top, reading)
+    reading.check()
     if not parts:
         raise TracekitError(
             f"'{path}' enables nothing that could be replayed",
@@ -221,7 +222,7 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "in_all": _most(top.max_no_of_pods_to_evict_total),
         "reads": frozenset().union(*(part.plugin.reads for part in parts)),
         "source": f"{path.name}, {version}",
-        "notes": tuple(f"{path.name}: {note}" for note in notes),
+        "notes": tuple(f"{path.name}: {note}" for note in reading.notes),
     }
 
 
@@ -230,7 +231,7 @@ def _most(stated: int | None) -> int | None:
     return None if stated is None or stated < 0 else stated
 
 
-def _of_profiles(top: _Document, notes: list[str]) -> list[Part]:
+def _of_profiles(top: _Document, reading: Reading) -> list[Part]:
     """Plugins of all profiles, by v1alpha2, each with the evictor of its profile."""
     parts, strange, off = [], [], []
     for at, profile in enumerate(top.profiles):
@@ -239,12 +240,13 @@ def _of_profiles(top: _Document, notes: list[str]) -> list[Part]:
             for row, one in enumerate(profile.plugin_config)
         }
         where, values = paths.pop(_EVICTS, (_EVICTS, {}))
-        evictor = decode(values, EvictorArgs, where, notes).evictor()
+        evictor = decode(values, EvictorArgs, where, reading).evictor()
         made = {
-            name: decode(args, PLUGINS[name].kind, path, notes)
+            name: decode(args, PLUGINS[name].kind, path, reading)
             for name, (path, args) in paths.items()
             if name in PLUGINS
         }
+        reading.check()
         for point in get_args(_PointName):
             names = profile.plugins.get(point, _Point())
             off += [name for name in names.enabled if name in names.disabled]
@@ -256,12 +258,12 @@ def _of_profiles(top: _Document, notes: list[str]) -> list[Part]:
                     given = made.get(name) or decode({}, PLUGINS[name].kind, name)
                     parts.append(_part(name, given, evictor, balances=point == "balance"))
     if off:
-        notes.append(f"enabled and disabled at one point, and left out: {', '.join(off)}")
-    _tell(strange, notes)
+        reading.notes.append(f"enabled and disabled at one point, and left out: {', '.join(off)}")
+    _tell(strange, reading)
     return parts
 
 
-def _of_strategies(top: _Document, notes: list[str]) -> list[Part]:
+def _of_strategies(top: _Document, reading: Reading) -> list[Part]:
     """Strategies that are enabled, by v1alpha1."""
     parts: list[Part] = []
     on = {name: one.params for name, one in top.strategies.items() if one.enabled}
@@ -271,19 +273,20 @@ def _of_strategies(top: _Document, notes: list[str]) -> list[Part]:
         spares = {key: value for key, value in params.items() if key in own}
         rest = {key: value for key, value in params.items() if key not in own}
         inner = rest.pop(INNER[name], None) or {} if name in INNER else rest
-        about = decode(rest, Scoped, where, notes) if name in INNER else None
+        about = decode(rest, Scoped, where, reading) if name in INNER else None
         path = f"{where}.{INNER[name]}" if name in INNER else where
-        given = decode(inner, PLUGINS[name].kind, path, notes)
-        evictor = decode(spares, EvictorArgs, where, notes).evictor(top)
+        given = decode(inner, PLUGINS[name].kind, path, reading)
+        evictor = decode(spares, EvictorArgs, where, reading).evictor(top)
+        reading.check()
         parts.append(_part(name, given, evictor, about=about, balances=name in BALANCING))
-    _tell([name for name in on if name not in PLUGINS], notes)
+    _tell([name for name in on if name not in PLUGINS], reading)
     return parts
 
 
-def _tell(strange: list[str], notes: list[str]) -> None:
+def _tell(strange: list[str], reading: Reading) -> None:
     if strange:
         names = strangers(dict.fromkeys(strange), [*PLUGINS, _EVICTS])
-        notes.append(f"plugins that are not replayed, and left out: {names}")
+        reading.notes.append(f"plugins that are not replayed, and left out: {names}")
 
 
 def _part(
