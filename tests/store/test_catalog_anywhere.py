@@ -16,7 +16,6 @@ import pytest
 from store_support import tiny_store
 
 import tracekit
-from tracekit.commands.shell import run
 from tracekit.store.catalog import mend_catalog
 from tracekit.store.folder import Store, open_store
 
@@ -152,14 +151,3 @@ def test_the_command_opens_the_duckdb_cli(made: Path) -> None:
     done = duckdb_command([str(made), "CREATE TABLE t (i INTEGER)"], "")
     assert done.returncode != 0
     assert "read-only" in done.stderr
-
-
-def test_without_the_cli_it_says_how_to_get_it(
-    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-
-    monkeypatch.setattr(shutil, "which", lambda *_args, **_options: None)
-    assert run(["duckdb", str(made)]) == 2
-    said = capsys.readouterr().err
-    assert "installed" in said
-    assert "pip install duckdb-cli" in said

@@ -28,7 +28,6 @@ def test_json_and_table(
     said = capsys.readouterr()
     assert said.err == ""
     assert NODE in said.out
-    assert "known" in said.out
 
 
 def test_what_is_fetched_can_be_ingested(

@@ -184,7 +184,7 @@ def test_running_again_asks_for_what_is_missing_only(
     assert set(outcomes.values()) == {"known"}
     assert lost.read_bytes() == content
     assert _amounts(tmp_path).equals(before)
-    with pytest.raises(TracekitError, match="step 30"):
+    with pytest.raises(TracekitError):
         fetched(server, tmp_path, step="1m")
 
 

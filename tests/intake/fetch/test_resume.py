@@ -16,7 +16,7 @@ def test_a_killed_fetch_is_resumed_by_the_next(
     take: Take, mirror: Mirror, target: Path, node: bytes, retries: Retries
 ) -> None:
     mirror.tricks[NODE] = [short_body(500_000)]
-    with pytest.raises(TracekitError, match="the line broke"):
+    with pytest.raises(TracekitError):
         take(retries=Retries(tries=1))
     part = target.with_name(f".{target.name}.part")
     assert part.read_bytes() == node[:500_000]

@@ -66,7 +66,7 @@ def test_pipes_sockets_and_devices_are_named(
         }  # fmt: skip
     assert run(["ingest", str(traces.path), str(tmp_path / "store")]) == 0
     assert "pipe.csv" in capsys.readouterr().out
-    with pytest.raises(TracekitError, match="trace"):
+    with pytest.raises(TracekitError):
         discover(traces.path / "pipe.csv")
     with pytest.raises(TracekitError, match="/dev/null"):
         discover(Path("/dev/null"))

@@ -62,5 +62,4 @@ def test_the_advice_is_the_shorter_time(passes: list[float], told: list[str]) ->
 def test_the_command_prints_it(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["estimate", str(store.path)]) == 0
     shown = capsys.readouterr().out
-    assert "one machine does" in shown
     assert max(len(line) for line in shown.splitlines()) <= 80
