@@ -10,6 +10,7 @@ from tracekit.answer.repeat import repeat_replay
 from tracekit.base.seeds import stream
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrants
 from tracekit.replay.runs.run import choose_policies, replay
 from tracekit.replay.runs.run_folder import manifest_of
 
@@ -79,7 +80,7 @@ def test_without_exchangeable_containers_only_ties_are_drawn() -> None:
 
 
 def repeated(seed: int = 0, repeats: int = 8) -> pl.DataFrame:
-    policies = choose_policies(["first_fit", "least_allocated"], FREE)
+    policies = choose_policies(Entrants.of(["first_fit", "least_allocated"]), FREE)
     made = repeat_replay(FREE, policies, seed=seed, repeats=repeats).repeats
     assert made is not None
     return made
@@ -93,7 +94,7 @@ def test_every_policy_meets_every_order() -> None:
 
 
 def test_the_first_is_the_plain_replay_and_the_same_again() -> None:
-    policies = choose_policies(["first_fit"], FREE)
+    policies = choose_policies(Entrants.of(["first_fit"]), FREE)
     plain = replay(FREE, policies, seed=3)
     made = [repeat_replay(FREE, policies, seed=3, repeats=7) for _ in range(2)]
     assert made[0].steps.equals(plain.steps)
@@ -105,7 +106,7 @@ def test_the_first_is_the_plain_replay_and_the_same_again() -> None:
 
 
 def test_those_not_repeated_are_replayed_once_and_have_no_interval() -> None:
-    policies = choose_policies(["first_fit", "least_allocated", "random"], FREE)
+    policies = choose_policies(Entrants.of(["first_fit", "least_allocated", "random"]), FREE)
     whole = repeat_replay(FREE, policies, seed=0, repeats=6)
     again = [one for one in policies if one.name() in ("observed", "least_allocated")]
     some = repeat_replay(FREE, policies, seed=0, repeats=6, repeated=again)

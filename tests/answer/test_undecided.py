@@ -13,6 +13,7 @@ from tracekit.answer.repeat import repeat_replay, undecided
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
 from tracekit.commands._replaying import replay_by
+from tracekit.policy.entrant import Entrants
 from tracekit.replay.chance.student import compare
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, choose_policies
@@ -31,7 +32,9 @@ SAME = changed(FREE, containers={"exchangeable": np.zeros(20, np.bool_)})
 
 
 def met(load: Workload, *names: str, up_to: int | None = 12) -> Run:
-    return repeat_replay(load, choose_policies(names, load), seed=0, repeats=6, up_to=up_to)
+    return repeat_replay(
+        load, choose_policies(Entrants.of(names), load), seed=0, repeats=6, up_to=up_to
+    )
 
 
 def orders(run: Run) -> set[int]:
@@ -95,7 +98,7 @@ def test_equal_policies_looked_at_twice_are_seldom_told_apart() -> None:
 def test_nothing_to_add_to_is_told(tmp_path: Path, repeats: int, up_to: int, what: str) -> None:
     with pytest.raises(TracekitError, match=what):
         replay_by(
-            *(None, None, ["random"]),
+            *(None, None, Entrants.of(["random"])),
             out=tmp_path / "run",
             workload="paper000",
             repeats=repeats,

@@ -9,6 +9,7 @@ from replay_support import changed, workload
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import sharing
 from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrants
 from tracekit.replay.runs.run import choose_policies, replay
 
 SERVICES = ("s0", "s1", "s2")
@@ -23,7 +24,7 @@ def limited(load: Workload, found: list[tuple[int, int, int]]) -> Workload:
 
 
 def placed(load: Workload, policy: str) -> pl.DataFrame:
-    run = replay(load, choose_policies([policy], load), seed=0)
+    run = replay(load, choose_policies(Entrants.of([policy]), load), seed=0)
     return run.placements.filter(pl.col("policy") == policy)
 
 

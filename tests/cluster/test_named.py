@@ -18,6 +18,7 @@ from tracekit.cluster.provenance import set_aside
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
+from tracekit.policy.entrant import Entrants
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.nodes import linear_bound
 from tracekit.replay.runs.run import choose_policies, replay
@@ -169,7 +170,7 @@ def test_the_real_pods_of_openb() -> None:
     """AccaSim 1.1.3 places the same pods on 1,077 nodes."""
     made = load(f"openb:{shared_data('openb')}")
     assert (made.containers.count, made.nodes.count) == (8152, 1523)
-    run = replay(made, choose_policies(["first_fit", "best_fit"], made), seed=0)
+    run = replay(made, choose_policies(Entrants.of(["first_fit", "best_fit"]), made), seed=0)
     used = dict(run.summary.select("policy", "nodes_used_max").iter_rows())
     assert used == {"first_fit": 1077, "best_fit": 1163, "bound": 843}
     assert demand_bound(made) == 843

@@ -10,6 +10,7 @@ from replay_support import changed, workload
 from workload_support import OPENB, written
 
 from tracekit.commands.shell import run
+from tracekit.policy.entrant import Entrants
 from tracekit.replay.runs.run import choose_policies, replay
 
 #: What a replay says of each resource that a workload has.
@@ -42,7 +43,7 @@ def test_every_resource_is_measured_and_a_network_policy_judged_on_the_network()
         containers={"request": asked, "nonzero_request": asked, "limit": asked},
         resources=("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit"),
     )
-    policies = choose_policies(["bnp", "least_allocated", "first_fit"], load, ())
+    policies = choose_policies(Entrants.of(["bnp", "least_allocated", "first_fit"]), load, ())
     found = replay(load, policies, seed=0).summary
     known = [f"{one}_{what}" for one in ("cpu", "memory", "disk", "network") for what in OF_EACH]
     assert set(known) <= set(found.columns)

@@ -9,6 +9,7 @@ from replay_support import workload
 from tracekit.base.errors import TracekitError
 from tracekit.policy.entrant import (
     Accompanied,
+    Entrants,
     halves,
     parse_entrant,
     parse_rebalancer,
@@ -58,7 +59,7 @@ def test_what_cannot_be_is_told(text: str, told: str) -> None:
 
 
 def test_each_policy_is_there_alone_and_with_each_rebalancer() -> None:
-    chosen = choose_policies(["first_fit"], LOAD, [parse_rebalancer("load_spread")])
+    chosen = choose_policies(Entrants.of(["first_fit"]), LOAD, [parse_rebalancer("load_spread")])
     assert [str(one) for one in chosen] == ["observed", "first_fit", "first_fit+load_spread"]
 
 

@@ -12,6 +12,7 @@ from replay_support import workload
 from workload_support import parquet_folder
 
 from tracekit.base.errors import TracekitError
+from tracekit.policy.entrant import Entrants
 from tracekit.policy.parse import load_own_policy
 from tracekit.replay.runs.run import choose_policies, replay
 
@@ -83,7 +84,7 @@ def written(folder: Path, text: str, name: str = "mine.py") -> Path:
 def test_it_decides_as_any_other(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     load = workload([(1000, 1000), (1000, 1000)], [(0, 9000, 100, 10), (0, 9000, 10, 100)])
-    chosen = choose_policies([str(path), f"{path}[weight=0]", "first_fit"], load)
+    chosen = choose_policies(Entrants.of([str(path), f"{path}[weight=0]", "first_fit"]), load)
     run = replay(load, chosen, seed=0)
     assert [str(policy) for policy in chosen] == [
         "mine",
@@ -170,7 +171,7 @@ def test_whatever_it_does_is_one_error_of_its_file(
     path = written(tmp_path, text)
     load = workload([(9000, 9000)] * 3, [(0, 9000, 1, 1)] * 600)
     with pytest.raises(TracekitError, match=told.replace("LINE", str(line))) as error:
-        replay(load, choose_policies([str(path)], load), seed=0)
+        replay(load, choose_policies(Entrants.of([str(path)]), load), seed=0)
     method = text[: text.index("def score")].count("\n") + 1
     assert error.value.what.startswith((f"{path}:{line}: ", f"{path}:{method}: "))
     assert error.value.hint

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from replay_support import workload
 
-from tracekit.policy.entrant import parse_entrant
+from tracekit.policy.entrant import Entrants, parse_entrant
 from tracekit.replay.runs.run import choose_policies, replay
 
 LOAD = workload([(100, 100)] * 4, [(at * 10, 9000, 3, 3, at % 4) for at in range(30)])
@@ -23,7 +23,7 @@ def test_a_spelling_is_kept(text: str) -> None:
 
 
 def test_spellings_draw_apart() -> None:
-    policies = choose_policies(["random", "random[tie=reservoir]"], LOAD)
+    policies = choose_policies(Entrants.of(["random", "random[tie=reservoir]"]), LOAD)
     run = replay(LOAD, policies, seed=0)
     assert run.summary["policy"].to_list() == [
         "observed",
@@ -37,6 +37,8 @@ def test_spellings_draw_apart() -> None:
 
 
 def test_placing_alike_is_one_digest() -> None:
-    run = replay(LOAD, choose_policies(["first_fit", "first_fit[tie=first]"], LOAD), seed=0)
+    run = replay(
+        LOAD, choose_policies(Entrants.of(["first_fit", "first_fit[tie=first]"]), LOAD), seed=0
+    )
     assert run.digests["first_fit"] == run.digests["first_fit[tie=first]"]
     assert np.unique(list(run.digests.values())).size == 2

@@ -13,6 +13,7 @@ from tracekit.answer.fewest.limits import Limits, limits_at
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.base.study import Study
 from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrants
 from tracekit.replay.runs.thresholds import LIMIT, Threshold, parse_threshold
 
 #: Eight nodes of 100, sixteen containers of 25 that use what they ask for: the requests fill four.
@@ -30,7 +31,12 @@ def limits(load: Workload, *texts: str) -> Limits:
 def shrunk(
     load: Workload, *texts: str, policies: Sequence[str] = ("best_fit",), **more: Any
 ) -> Study:
-    asked = {"policies": policies, "limits": thresholds(*texts), "repeats": 1, **more}
+    asked = {
+        "policies": Entrants.of(policies).chosen,
+        "limits": thresholds(*texts),
+        "repeats": 1,
+        **more,
+    }
     return shrink_cluster(given_source(load), **asked)
 
 

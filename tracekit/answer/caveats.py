@@ -8,7 +8,6 @@ import polars as pl
 from tracekit.base.facts import Fact, fact_of, kinds
 from tracekit.base.words import words_of
 from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, LOST
-from tracekit.policy.entrant import parse_entrant, schedulers_of
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.measures import CONFLICTS
 from tracekit.replay.runs.results import Results
@@ -63,9 +62,11 @@ def _conflicts(results: Results) -> Iterator[Fact]:
     """Decisions of several schedulers that were made again; one scheduler makes none twice."""
     if CONFLICTS not in results.summary.columns:
         return
-    for row in results.summary.filter(pl.col("policy") != BOUND).iter_rows(named=True):
-        several = schedulers_of(parse_entrant(row["policy"]))
-        if several is not None:
+    rows = {row["policy"]: row for row in results.summary.iter_rows(named=True)}
+    for policy in results.manifest.get("policies", ()):
+        settings = policy["parameters"]
+        if "schedulers.number" in settings:
+            row = rows[policy["policy"]]
             orders = [row[CONFLICTS]]
             if results.repeats is not None and CONFLICTS in results.repeats.columns:
                 mine = results.repeats.filter(policy=row["policy"])[CONFLICTS].to_list()
@@ -81,8 +82,8 @@ def _conflicts(results: Results) -> Iterator[Fact]:
                 about={
                     "orders": len(orders) if again else None,
                     "placed": row["placed"],
-                    "schedulers": several.number,
-                    "cache_age_ms": several.cache_age_ms,
+                    "schedulers": int(settings["schedulers.number"]),
+                    "cache_age_ms": int(settings["schedulers.cache_age_ms"]),
                 },
             )
 

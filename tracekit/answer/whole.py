@@ -28,7 +28,7 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.base.study import Study, write_study
 from tracekit.cluster.requests.use_over_requested import request_changes
 from tracekit.cluster.source import WorkloadSource
-from tracekit.policy.entrant import parse_entrant, with_fit
+from tracekit.policy.entrant import Entrant, Entrants, Sent, with_fit
 from tracekit.replay.runs.kept import kept_folder
 from tracekit.replay.runs.results import Results, results
 from tracekit.sizing.requests.study import recommended
@@ -52,12 +52,8 @@ class Question:
         The folder of its replays, and that of the studies beside it.
     source : WorkloadSource
         Where the workload is read.
-    named : tuple of str
-        Policies that the user spelled.
-    addresses : mapping of str to str
-        Policies of a user's own file, by their spelling, as another process finds them.
-    in_use : str
-        The policy that stands for production's scheduler.
+    policies : Entrants
+        Policies of the replays, without what is always beside them.
     called : str
         The store as commands name it.
     repeats : int, optional
@@ -69,19 +65,23 @@ class Question:
     run: Path
     studies: Path
     source: WorkloadSource
-    named: tuple[str, ...]
-    addresses: dict[str, str]
-    in_use: str
+    policies: Entrants
     called: str
     fit: Path | None = None
     seed: int = 0
     repeats: int | None = None
     keep: bool = False
 
-    def address(self, policy: str) -> str:
-        """A policy as another process finds it: with its file and its fit."""
-        one = parse_entrant(self.addresses.get(policy, policy))
-        return (one if self.fit is None else with_fit(one, self.fit, unasked=True)).address()
+    @property
+    def in_use(self) -> str:
+        """The policy that stands for production's scheduler."""
+        return str(self.policies.in_use)
+
+    def entrant(self, policy: str) -> Entrant:
+        """A policy of the replays, with the fit of the run."""
+        every = (*self.policies.chosen, self.policies.in_use)
+        one = next(one for one in every if str(one) == policy)
+        return one if self.fit is None else with_fit(one, self.fit, unasked=True)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def answer(asked: Question, crew: Crew, progress: Progress = SILENT) -> Answer:
     for name in (*FOLDERS.values(), REQUESTS):
         shutil.rmtree(asked.studies / name, ignore_errors=True)
     found = results(asked.run)
-    choice = choose(found, named=asked.named, in_use=asked.in_use)
+    choice = choose(found, named=asked.policies.names, in_use=asked.in_use)
     use = crew.submit(Production(asked.source), lambda *_: None).result()
     evidence = Evidence(
         results=found,
@@ -241,14 +241,18 @@ class _Counting:
         In one order of arrival hardly two replays of a search can be done side by side, so that
         each search has a process to itself. Others begin when their end is waited for.
         """
-        name, *others = to_count(self.choice, named=self.asked.named, in_use=self.asked.in_use)
+        name, *others = to_count(
+            self.choice, named=self.asked.policies.names, in_use=self.asked.in_use
+        )
         large = _size(self.found) > LARGEST
         repeats = 1 if large else repeats or self.asked.repeats
         search = _Search(
             source=source,
-            policy=self.asked.address(name),
+            policy=Sent(self.asked.entrant(name)),
             subject=name,
-            rivals=tuple(map(self.asked.address, others)) if rivals and repeats != 1 else (),
+            rivals=tuple(Sent(self.asked.entrant(one)) for one in others)
+            if rivals and repeats != 1
+            else (),
             repeats=repeats,
             seed=self.asked.seed,
             kept=kept_folder(self.asked.studies / FOLDERS[case]),
@@ -282,9 +286,9 @@ class _Search:
     """A study of the fewest nodes; a task."""
 
     source: WorkloadSource
-    policy: str
+    policy: Sent
     subject: str
-    rivals: tuple[str, ...]
+    rivals: tuple[Sent, ...]
     repeats: int | None
     seed: int
     kept: Path
@@ -298,9 +302,9 @@ class _Search:
         """Search, the replays by a crew."""
         return shrink_cluster(
             self.source,
-            policies=[self.policy],
+            policies=[self.policy.entrant],
             subject=self.subject,
-            rivals=self.rivals,
+            rivals=[one.entrant for one in self.rivals],
             repeats=self.repeats,
             seed=self.seed,
             crew=crew,

@@ -23,16 +23,11 @@ from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import (
     Entrant,
-    check_spelled,
+    Entrants,
     fit_beside,
-    in_use_of,
-    named_in,
     parse_entrant,
-    parse_rebalancer,
     with_fit,
 )
-from tracekit.policy.nearness import PARAMETER
-from tracekit.policy.parse import policies_of
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.schedulers import Schedulers
 from tracekit.replay.chance.student import FEWEST
@@ -49,17 +44,17 @@ from tracekit.report.sentences import document
 def replay_by(
     crew: Crew | None,
     store: Path | str | None,
-    policies: Sequence[str],
+    policies: Entrants,
     *,
     out: Path | str,
     seed: int = 0,
     assume: Sequence[str] = (),
     workload: Path | str | None = None,
-    rebalance: Sequence[str] = (),
+    rebalance: Sequence[RebalancePolicy] = (),
     schedulers: Schedulers | None = None,
     gangs: bool = False,
     repeats: int | None = None,
-    repeat_policies: Sequence[str] = (),
+    repeat_policies: Entrants = Entrants(),
     repeats_up_to: int | None = None,
     follow: bool = False,
     fit: Path | None = None,
@@ -85,10 +80,14 @@ def replay_by(
     """
     asked = _asked(policies, repeats, repeat_policies, follow=follow, up_to=repeats_up_to)
     RUN_FOLDER.check_free(Path(out))
-    check_spelled([*policies, *repeat_policies], rebalance)
-    calls = any(PARAMETER in text for text in policies)
     source = source or source_of(
-        store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls, progress=progress
+        store,
+        workload,
+        assume=assume,
+        seed=seed,
+        gangs=gangs,
+        calls=policies.reads_calls,
+        progress=progress,
     )
     with contextlib.ExitStack() as opened:
         if source.mapped is None:
@@ -101,9 +100,8 @@ def replay_by(
             f" {counted(load.nodes.count, 'node')}, {counted(len(load.use.times_ms), 'step')}"
         )
         check_feasible(load)
-        behind = [parse_rebalancer(text) for text in rebalance]
-        chosen = _fitted(choose_policies(policies, load, behind, schedulers), store, fit)
-        repeated = _repeated(asked.policies, chosen, load, behind, schedulers)
+        chosen = _fitted(choose_policies(policies, load, rebalance, schedulers), store, fit)
+        repeated = _repeated(asked.policies, chosen, load, rebalance, schedulers)
         alone = asked.default and not varying(load)
         if alone:
             asked = asked._replace(repeats=1)
@@ -134,10 +132,10 @@ def read_once(source: WorkloadSource, out: Path) -> Iterator[WorkloadSource]:
         yield dataclasses.replace(source, mapped=at)
 
 
-def _answered(run: Run, policies: Sequence[str], manifest: dict[str, Any], made: Path) -> None:
+def _answered(run: Run, policies: Entrants, manifest: dict[str, Any], made: Path) -> None:
     """Write what the replays alone let one decide."""
     found = Results(manifest, run.summary, run.repeats)
-    choice = choose(found, named=named_in(policies), in_use=in_use_of(policies))
+    choice = choose(found, named=policies.names, in_use=str(policies.in_use))
     write_document(made, document(answer_replays(found, choice)))
 
 
@@ -145,7 +143,7 @@ class _Asked(NamedTuple):
     """How many orders of arrival, for which policies; ``default``: nobody asked for a number."""
 
     repeats: int
-    policies: Sequence[str]
+    policies: Entrants
     follow: Sequence[str]
     default: bool
     up_to: int | None = None
@@ -180,9 +178,9 @@ def _replayed(
 
 
 def _asked(
-    policies: Sequence[str],
+    policies: Entrants,
     repeats: int | None,
-    repeated: Sequence[str],
+    repeated: Entrants,
     *,
     follow: bool,
     up_to: int | None,
@@ -192,14 +190,15 @@ def _asked(
     Of those that ``all`` or ``common`` stands for, only those meet them that have to be beaten, and
     those that may still be recommended: see ``answer.followed``.
     """
-    spelled = [text for text in policies if policies_of(text) == [text]]
-    words = len(spelled) < len(policies) and not repeated
-    rivals = (OBSERVED, in_use_of(policies), RANDOM) if follow or words else ()
+    words = policies.words and not repeated.chosen
+    rivals = (OBSERVED, str(policies.in_use), RANDOM) if follow or words else ()
     if repeats is not None:
         most = _more_than(repeats, up_to)
         return _Asked(repeats, repeated, rivals if follow else (), default=False, up_to=most)
-    names = [*spelled, *rivals[1:]] if words else repeated
-    return _Asked(FEWEST, names, rivals, default=True, up_to=_more_than(FEWEST, up_to))
+    if words:
+        repeated = Entrants(policies.named, policies.named)
+        repeated = repeated.also(policies.in_use, parse_entrant(RANDOM))
+    return _Asked(FEWEST, repeated, rivals, default=True, up_to=_more_than(FEWEST, up_to))
 
 
 def _more_than(repeats: int, up_to: int | None) -> int | None:
@@ -236,17 +235,18 @@ def _fitted(
 
 
 def _repeated(
-    names: Sequence[str],
+    some: Entrants,
     chosen: Sequence[Entrant],
     load: Workload,
     rebalance: Sequence[RebalancePolicy],
     schedulers: Schedulers | None,
 ) -> Sequence[Entrant]:
     """The chosen policies that meet every order of arrival; production among them."""
-    if not names:
+    if not some.chosen:
         return chosen
-    wanted = choose_policies(names, load, rebalance, schedulers)
-    strange = [text for text in names if policies_of(text) == [text] and not _in(text, chosen)]
+    wanted = choose_policies(some, load, rebalance, schedulers)
+    replayed = {str(one) for one in chosen}
+    strange = [name for name in some.names if name not in replayed]
     if strange:
         raise TracekitError(
             f"'{strange[0]}' is to meet every order of arrival, but is not replayed at all",
@@ -254,7 +254,3 @@ def _repeated(
         )
     spelled = {str(one) for one in wanted}
     return [one for one in chosen if str(one) in spelled]
-
-
-def _in(text: str, chosen: Sequence[Entrant]) -> bool:
-    return str(parse_entrant(text)) in map(str, chosen)

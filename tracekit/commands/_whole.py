@@ -27,6 +27,7 @@ from tracekit.synth import write as synthesize
 if TYPE_CHECKING:
     from tracekit.cluster.source import WorkloadSource
     from tracekit.commands._stages import Stage
+    from tracekit.policy.entrant import Entrants
     from tracekit.store.folder import Store
 
 SYNTH = "synth:"
@@ -68,7 +69,7 @@ def run_all(
     source: str | Path,
     out: str | Path,
     *,
-    policies: Sequence[str],
+    policies: Entrants,
     repeats: int | None,
     repeats_up_to: int | None = None,
     assume: Sequence[str],
@@ -177,7 +178,7 @@ def _fitted(begun: Begun, store: Path, traces: Path, out: Path, progress: Progre
 class _Asked:
     """The settings of replays, as ``tracekit.commands.run.run`` takes them."""
 
-    policies: Sequence[str]
+    policies: Entrants
     repeats: int | None
     repeats_up_to: int | None
     assume: Sequence[str]
@@ -190,11 +191,11 @@ def _read(asked: _Asked, opened: contextlib.ExitStack, progress: Progress) -> Wo
     """The workload, read once and shared by all processes until the run ends."""
     from tracekit.cluster.source import source_of  # the crew is not kept waiting
     from tracekit.commands._replaying import read_once  # the same
-    from tracekit.policy.nearness import PARAMETER  # the same
 
     progress.stage("reading the workload", then="replay")
-    calls = any(PARAMETER in text for text in asked.policies)
-    source = source_of(asked.store, None, assume=asked.assume, seed=asked.seed, calls=calls)
+    source = source_of(
+        asked.store, None, assume=asked.assume, seed=asked.seed, calls=asked.policies.reads_calls
+    )
     return opened.enter_context(read_once(source, asked.out / "replay"))
 
 
@@ -203,8 +204,9 @@ def _replayed(
 ) -> Answer:
     """Replay, count nodes and decide."""
     from tracekit.commands._replaying import replay_by  # the crew is not kept waiting
+    from tracekit.policy.entrant import Entrants  # the same
 
-    alone, every = crew.size == 1, list(asked.policies) == ["all"]
+    alone, every = crew.size == 1, asked.policies.words and not asked.policies.named
     progress.stage("replay" if alone else "replay, side by side with these", then="report")
     replay_by(
         None if alone else crew,
@@ -215,7 +217,7 @@ def _replayed(
         assume=asked.assume,
         repeats=asked.repeats,
         repeats_up_to=asked.repeats_up_to,
-        repeat_policies=["common"] if every and asked.repeats else [],
+        repeat_policies=Entrants.of(["common"] if every and asked.repeats else []),
         follow=every,
         fit=fit,
         keep=True,  # interrupted in what follows, it need not replay again
@@ -232,12 +234,13 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
     The replays, and those of the counts of nodes, are kept: the rest of the run goes on from them.
     """
     from tracekit.commands._replaying import replay_by  # the same
+    from tracekit.policy.entrant import Entrants  # the same
     from tracekit.report.render import render  # the crew is not kept waiting
     from tracekit.report.sentences import headline  # the same
 
-    every = list(asked.policies) == ["all"]
-    names = ["common"] if every else asked.policies
-    first = replace(asked, repeats=1, policies=_of_first_answer(names))
+    every = asked.policies.words and not asked.policies.named
+    policies = _of_first_answer(Entrants.of(["common"]) if every else asked.policies)
+    first = replace(asked, repeats=1, policies=policies)
     progress.stage("first answer", then=_AFTER_INGEST)
     replay_by(
         None if crew.size == 1 else crew,
@@ -258,30 +261,31 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
     progress.say(f"{report.path} can be read. {headline(answer)}")
 
 
-def _of_first_answer(names: Sequence[str]) -> list[str]:
-    """The policies one by one, with the one in use; none that place by a fit, as none is there yet.
+def _of_first_answer(entrants: Entrants) -> Entrants:
+    """The policies and the one in use; none that place by a fit, as none is there yet.
 
     ``random`` only where it is named: in one order no policy has to beat it, and to draw among all
     nodes takes as long, on a large cluster, as all other policies together.
     """
-    from tracekit.answer.intervals import RANDOM  # the same
-    from tracekit.policy.entrant import in_use_of, parse_entrant, with_fit  # the same
-    from tracekit.policy.parse import policies_of  # the same
+    from tracekit.answer.intervals import RANDOM  # the crew is not kept waiting
+    from tracekit.policy.entrant import with_fit  # the same
 
-    listed = [*(text for name in names for text in policies_of(name)), in_use_of(names)]
-    one_by_one = [text for text in dict.fromkeys(listed) if text != RANDOM or text in names]
-    entrants = {text: parse_entrant(text) for text in one_by_one}
-    return [
-        text for text, one in entrants.items() if with_fit(one, Path("fit"), unasked=True) is one
-    ]
+    entrants = entrants.also(entrants.in_use)
+    chosen = tuple(
+        one
+        for one in entrants.chosen
+        if (str(one) != RANDOM or RANDOM in entrants.names)
+        and with_fit(one, Path("fit"), unasked=True) is one
+    )
+    return replace(entrants, chosen=chosen, named=chosen, words=False)
 
 
-def _with_reference(policies: Sequence[str]) -> list[str]:
+def _with_reference(entrants: Entrants) -> Entrants:
     """The policies with those that every decision needs: the one in use, and ``random``."""
     from tracekit.answer.intervals import RANDOM  # the crew is not kept waiting
-    from tracekit.policy.entrant import in_use_of  # the same
+    from tracekit.policy.entrant import parse_entrant  # the same
 
-    return list(dict.fromkeys([*policies, in_use_of(policies), RANDOM]))
+    return entrants.also(entrants.in_use, parse_entrant(RANDOM))
 
 
 def _decided(
@@ -298,17 +302,12 @@ def _decided(
     ``first`` counts in one order of arrival, for the policy in use.
     """
     from tracekit.answer.whole import Question, answer  # the crew is not kept waiting
-    from tracekit.policy.entrant import in_use_of, named_in, parse_entrant
-    from tracekit.policy.parse import policies_of
 
-    named = [parse_entrant(text) for text in asked.policies if policies_of(text) == [text]]
     question = Question(
         run=asked.out / "replay",
         studies=asked.out / BESIDE,
         source=source,
-        named=named_in(asked.policies),
-        addresses={str(one): one.address() for one in named},
-        in_use=in_use_of(asked.policies),
+        policies=asked.policies,
         called=str(asked.store),
         fit=fit,
         seed=asked.seed,

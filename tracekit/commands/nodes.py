@@ -103,24 +103,23 @@ def nodes(
     from tracekit.answer.fewest.study import shrink_cluster
     from tracekit.cluster.source import source_of
     from tracekit.commands._study import made
-    from tracekit.policy.entrant import check_spelled
-    from tracekit.policy.nearness import PARAMETER
+    from tracekit.policy.entrant import Entrants
     from tracekit.replay.runs.thresholds import LIMIT, parse_threshold
 
-    check_spelled(policies)
+    entrants = Entrants.of(policies)
     source = source_of(
         store,
         workload,
         assume=priced(starting(assume, start), prices, price_table, currency),
         seed=seed,
         gangs=gangs,
-        calls=any(PARAMETER in text for text in policies),
+        calls=entrants.reads_calls,
         progress=progress,
     )
     return made(
         lambda crew: shrink_cluster(
             source,
-            policies=policies,
+            policies=entrants.chosen,
             limits=[parse_threshold(one, LIMIT) for one in limits],
             may_remove=may_remove,
             scale=scale,

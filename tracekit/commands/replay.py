@@ -127,6 +127,7 @@ def replay(
     """
     from tracekit.base.crew.crew import Workers
     from tracekit.commands._replaying import replay_by
+    from tracekit.policy.entrant import Entrants, parse_rebalancer
     from tracekit.store.spark import crew_of
 
     crew = crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
@@ -134,16 +135,16 @@ def replay(
         return replay_by(
             crew,
             store,
-            policies,
+            Entrants.of(policies),
             out=out,
             seed=seed,
             assume=priced(starting(assume, start), prices, price_table, currency),
             workload=workload,
-            rebalance=rebalance,
+            rebalance=[parse_rebalancer(text) for text in rebalance],
             schedulers=_schedulers(schedulers, cache_age),
             gangs=gangs,
             repeats=repeats,
-            repeat_policies=repeat_policies,
+            repeat_policies=Entrants.of(repeat_policies),
             repeats_up_to=repeats_up_to,
             progress=progress,
         )

@@ -84,15 +84,15 @@ def run(
     """
     from tracekit.cluster.source import check_assumed
     from tracekit.commands._whole import run_all
-    from tracekit.policy.entrant import check_spelled
+    from tracekit.policy.entrant import Entrants
 
-    check_spelled(policies)
+    entrants = Entrants.of(policies)
     check_assumed(assume)
     _check_source(str(source))
     return run_all(
         source,
         out,
-        policies=policies,
+        policies=entrants,
         repeats=repeats,
         repeats_up_to=repeats_up_to,
         assume=priced(starting(assume, start), prices, price_table, currency),

@@ -66,11 +66,12 @@ def sensitivity(
     """Policies under changed assumptions; see ``tracekit.answer.sensitivity.study``."""
     from tracekit.answer.sensitivity.study import vary_assumptions
     from tracekit.commands._study import made
+    from tracekit.policy.entrant import Entrants
 
     return made(
         lambda crew: vary_assumptions(
             place(store),
-            policies=policies,
+            policies=Entrants.of(policies).chosen,
             assume=priced(assume, prices, price_table, currency),
             changes=changes,
             measure=measure,

@@ -4,8 +4,10 @@ Spelled ``NAME[param=value,...]``, ``NAME[...]+REBALANCER[...]`` or ``NAME[...]+
 in place of ``NAME`` a profile, ``0.7*NAME+0.3*NAME``.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -135,37 +137,88 @@ def parse_entrant(text: str) -> Entrant:
         raise _two_policies(placement, behind) or error from None
 
 
-def check_spelled(texts: Iterable[str], rebalance: Iterable[str] = ()) -> None:
-    """Hold that every text spells what it is to, before anything is read for it.
+@dataclass(frozen=True)
+class Sent:
+    """An entrant on its way to another process, which reads it again by its address.
+
+    The class of a policy may be of a user's file, which only its address names.
+    """
+
+    entrant: Entrant
+
+    def __reduce__(self) -> tuple[Callable[[str], Sent], tuple[str]]:
+        return _arrived, (self.entrant.address(),)
+
+
+def _arrived(address: str) -> Sent:
+    return Sent(parse_entrant(address))
+
+
+@dataclass(frozen=True)
+class Entrants:
+    """The entrants that a caller chose, each once and in order.
 
     Parameters
     ----------
-    texts : iterable of str
-        Policies with or without a rebalancer; ``all`` and ``common`` are many.
-    rebalance : iterable of str
-        Rebalancers alone.
-
-    Raises
-    ------
-    TracekitError
-        For an unknown name, with one that is near, and for a wrong parameter.
+    chosen : tuple of Entrant
+    named : tuple of Entrant
+        Those that the caller spelled; ``all`` and ``common`` name nobody.
+    files : tuple of Entrant
+        Those that a configuration of a scheduler spells.
+    words : bool
+        Whether ``all`` or ``common`` is among what the caller wrote.
     """
-    for text in texts:
-        if policies_of(text) == [text]:
-            parse_entrant(text)
-    for text in rebalance:
-        parse_rebalancer(text)
 
+    chosen: tuple[Entrant, ...] = ()
+    named: tuple[Entrant, ...] = ()
+    files: tuple[Entrant, ...] = ()
+    words: bool = False
 
-def named_in(texts: Iterable[str]) -> tuple[str, ...]:
-    """The policies that texts name, as they are spelled; ``all`` and ``common`` name nobody."""
-    return tuple(str(parse_entrant(text)) for text in texts if policies_of(text) == [text])
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Entrants:
+        """Those that texts spell.
 
+        Raises
+        ------
+        TracekitError
+            For an unknown name, with one that is near, and for a wrong parameter.
+        """
+        chosen: dict[str, Entrant] = {}
+        named: dict[str, Entrant] = {}
+        files: list[Entrant] = []
+        words = False
+        for text in texts:
+            every = policies_of(text)
+            entrants = {str(one): one for one in map(parse_entrant, every)}
+            chosen |= {name: one for name, one in entrants.items() if name not in chosen}
+            if every == [text]:
+                named |= {name: one for name, one in entrants.items() if name not in named}
+            else:
+                words = True
+            if is_document(parameters.split(text)[0]):
+                files += entrants.values()
+        return cls(tuple(chosen.values()), tuple(named.values()), tuple(files), words)
 
-def in_use_of(texts: Iterable[str]) -> str:
-    """The policy that stands for production's scheduler: a configuration given, else the usual."""
-    files = [text for text in texts if is_document(parameters.split(text)[0])]
-    return str(parse_entrant(files[0])) if files else USUAL
+    @property
+    def in_use(self) -> Entrant:
+        """The one that stands for production's scheduler: a configuration given, else the usual."""
+        return self.files[0] if self.files else parse_entrant(USUAL)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The spellings of those that are named."""
+        return tuple(map(str, self.named))
+
+    @property
+    def reads_calls(self) -> bool:
+        """Whether one of them must know which service calls which."""
+        return any("calls" in one.reads for one in self.chosen)
+
+    def also(self, *others: Entrant) -> Entrants:
+        """These and others, which are named too."""
+        chosen = {str(one): one for one in (*self.chosen, *others)}
+        named = {str(one): one for one in (*self.named, *others)}
+        return replace(self, chosen=tuple(chosen.values()), named=tuple(named.values()))
 
 
 def _two_policies(first: str, second: str) -> TracekitError | None:

@@ -4,13 +4,19 @@ from given_source import given_source
 from shrink_support import varying
 
 from tracekit.answer.fewest.study import shrink_cluster
+from tracekit.policy.entrant import Entrants
 
 SIZES = [(10, 5), (10, 5), (10, 5), *[(10, 5), (60, 5)] * 10]
 
 
 def _counted(policy: str, *rivals: str) -> tuple[dict[str, int], dict[str, int]]:
     load = varying([(100, 1000)] * 24, [(0, 10**9, *size) for size in SIZES], seed=1)
-    study = shrink_cluster(given_source(load), policies=[policy], rivals=rivals, repeats=6)
+    study = shrink_cluster(
+        given_source(load),
+        policies=Entrants.of([policy]).chosen,
+        rivals=Entrants.of(rivals).chosen,
+        repeats=6,
+    )
     rows = study.frames["policies"].select("policy", "nodes").rows()
     return dict(rows), study.about.get("as_random", {})
 

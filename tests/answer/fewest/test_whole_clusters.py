@@ -16,6 +16,7 @@ from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
+from tracekit.policy.entrant import Entrants
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
 
@@ -32,7 +33,9 @@ def test_real_pods_of_openb(tmp_path: Path) -> None:
     assume = ["departures=none", "resources=cpu+memory", "selectors=none", "step_ms=10800000"]
     source = source_of(tmp_path / "store", None, assume=assume, seed=0)
     limit = "cpu_max_fraction <= 1"
-    found = shrink_cluster(source, policies=["best_fit"], limits=thresholds(limit), repeats=1)
+    found = shrink_cluster(
+        source, policies=Entrants.of(["best_fit"]).chosen, limits=thresholds(limit), repeats=1
+    )
     load = source.load()
     for told in found.frames["policies"].iter_rows(named=True):
         assert told["problem"] is None

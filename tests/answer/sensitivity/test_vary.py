@@ -19,6 +19,7 @@ from tracekit.answer.sensitivity.answers import BASE, stands
 from tracekit.answer.sensitivity.study import SIZED_CHANGES, answer_of_sensitivity, vary_assumptions
 from tracekit.base.errors import TracekitError
 from tracekit.commands.replay import replay
+from tracekit.policy.entrant import Entrants
 from tracekit.replay.runs.results import results
 
 
@@ -29,7 +30,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_ranks_and_agreement(store: Path) -> None:
     changes = ["requests=uniform", "background=none", "limit_factor=2"]
-    found = vary_assumptions(store, policies=["first_fit", "worst_fit", "cwt"], changes=changes)
+    found = vary_assumptions(
+        store, policies=Entrants.of(["first_fit", "worst_fit", "cwt"]).chosen, changes=changes
+    )
     ranks = found.frames["ranks"]
     assert ranks["change"].unique(maintain_order=True).to_list() == [BASE, *changes[:2]]
     assert found.about["repeats"] == 6
@@ -51,10 +54,12 @@ def test_ranks_and_agreement(store: Path) -> None:
 def test_what_is_assumed_throughout_is_the_base_of_every_change(store: Path) -> None:
     """The base is as the same assumption by itself; a change of its name takes its place."""
     policies, given = ["first_fit", "worst_fit"], "requests=uniform"
-    alone = vary_assumptions(store, policies=policies, changes=[given], measure="nodes_used_max")
+    alone = vary_assumptions(
+        store, policies=Entrants.of(policies).chosen, changes=[given], measure="nodes_used_max"
+    )
     both = vary_assumptions(
         store,
-        policies=policies,
+        policies=Entrants.of(policies).chosen,
         assume=[given],
         changes=["background=none", "requests=inferred"],
         measure="nodes_used_max",
@@ -66,7 +71,10 @@ def test_what_is_assumed_throughout_is_the_base_of_every_change(store: Path) -> 
 
 def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
     found = vary_assumptions(
-        store, policies=["first_fit", "worst_fit"], changes=["background=none"], repeats=1
+        store,
+        policies=Entrants.of(["first_fit", "worst_fit"]).chosen,
+        changes=["background=none"],
+        repeats=1,
     )
     # production is ranked beside the two
     assert found.frames["ranks"]["rank"].to_list() == [1.0] * 6
@@ -89,7 +97,7 @@ def test_the_answer_under_each_change_is_that_of_a_run_with_it(
     store: Path, tmp_path: Path, policies: tuple[str, ...]
 ) -> None:
     """A run under the change, made for itself and read from its folder, decides alike."""
-    found = vary_assumptions(store, policies=policies, changes=CHANGES)
+    found = vary_assumptions(store, policies=Entrants.of(policies).chosen, changes=CHANGES)
     rows = {row["change"]: row for row in found.frames["changes"].to_dicts()}
     for at, change in enumerate(("", *CHANGES)):
         if change and rows[change]["problem"]:
@@ -143,7 +151,7 @@ def test_how_an_answer_stands(here: dict[str, Any], wanted: str) -> None:
 def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
     found = vary_assumptions(
         store,
-        policies=["first_fit", "worst_fit"],
+        policies=Entrants.of(["first_fit", "worst_fit"]).chosen,
         changes=["background=none", "node_cpu_cores=zero"],
     )
     told = found.frames["changes"].filter(change="node_cpu_cores=zero")
@@ -153,7 +161,9 @@ def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
 
 @pytest.mark.slow
 def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
-    found = vary_assumptions(stored(tmp_path).path, policies=["first_fit", "worst_fit"], repeats=1)
+    found = vary_assumptions(
+        stored(tmp_path).path, policies=Entrants.of(["first_fit", "worst_fit"]).chosen, repeats=1
+    )
     changes = found.frames["changes"]
     assert set(changes["change"]) == set(SIZED_CHANGES)
     problems = changes.filter(changes["problem"].is_not_null())["problem"].to_list()
@@ -177,7 +187,7 @@ def test_what_leaves_the_workload_as_it_is_is_not_counted(tmp_path: Path) -> Non
         )
     }  # fmt: skip
     policies = ["first_fit", "worst_fit"]
-    found = vary_assumptions(store.path, policies=policies, repeats=1)
+    found = vary_assumptions(store.path, policies=Entrants.of(policies).chosen, repeats=1)
     same = found.frames["changes"].filter(stands="nothing changes")["change"].to_list()
     assert same
     assert not differ & set(same)
@@ -188,6 +198,6 @@ def test_what_leaves_the_workload_as_it_is_is_not_counted(tmp_path: Path) -> Non
 def test_a_measure_of_a_resource_that_a_change_brings_is_told(store: Path) -> None:
     with pytest.raises(TracekitError, match="'gpu_max_fraction'"):
         vary_assumptions(
-            store, policies=["lra", "bra"], changes=["background=none"],
+            store, policies=Entrants.of(["lra", "bra"]).chosen, changes=["background=none"],
             measure="gpu_max_fraction",
         )  # fmt: skip

@@ -18,6 +18,7 @@ from tracekit.base.arrays import FloatArray
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.commands.shell import run
+from tracekit.policy.entrant import Entrants
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.chance.student import Compared, apart, compare, means
 from tracekit.replay.runs.one import in_order, replay_one
@@ -113,7 +114,9 @@ WIDE = "paper000[nodes=12,containers=24,target_alloc_fraction=0.3,step_ms=180000
 def differences(policies: list[str], *, seed: int, workload: str = SMALL) -> pl.DataFrame:
     """What a replay says of pairs of policies, without a folder of it and without an answer."""
     load = source_of(None, workload, seed=seed).load()
-    found = repeat_replay(load, choose_policies(policies, load), seed=seed, repeats=6).differences
+    found = repeat_replay(
+        load, choose_policies(Entrants.of(policies), load), seed=seed, repeats=6
+    ).differences
     assert found is not None
     return found
 
@@ -218,7 +221,7 @@ def test_a_policy_that_was_production_is_seldom_told_from_it() -> None:
         where = dict(zip(once.containers.ids, made.placements["node"].to_list(), strict=True))
         recorded = np.array([where[name] for name in load.containers.ids])
         load = changed(load, containers={"recorded_node": recorded})
-        policies = choose_policies(["default_scheduler"], load)
+        policies = choose_policies(Entrants.of(["default_scheduler"]), load)
         found = repeat_replay(load, policies, seed=seed, repeats=6).differences
         assert found is not None
         assert found["p"].is_not_null().any()

@@ -13,6 +13,7 @@ from replay_support import STEP_MS, changed, workload
 from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import stream
 from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrants
 from tracekit.policy.placement import all_policies
 from tracekit.replay.runs.run import Run, choose_policies, replay
 from tracekit.replay.runs.run_folder import (
@@ -29,11 +30,11 @@ FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parque
 
 
 def run(*names: str, load: Workload = LOAD, seed: int = 0) -> Run:
-    return replay(load, choose_policies(names, load), seed=seed)
+    return replay(load, choose_policies(Entrants.of(names), load), seed=seed)
 
 
 def test_common_are_ten() -> None:
-    names = [str(policy) for policy in choose_policies(["common"], LOAD)]
+    names = [str(policy) for policy in choose_policies(Entrants.of(["common"]), LOAD)]
     assert names[0] == "observed"
     assert len(names) == 11
     assert set(names) < set(all_policies())
@@ -42,9 +43,9 @@ def test_common_are_ten() -> None:
 def test_without_recorded_nodes_there_is_no_observed_row() -> None:
     load = workload([(100, 100)], [(0, 9000, 1, 1)])
     assert run("first_fit", load=load).summary["policy"].to_list() == ["first_fit", "bound"]
-    assert "observed" not in [str(policy) for policy in choose_policies(["all"], load)]
+    assert "observed" not in [str(policy) for policy in choose_policies(Entrants.of(["all"]), load)]
     with pytest.raises(TracekitError, match="recorded node"):
-        choose_policies(["observed"], load)
+        choose_policies(Entrants.of(["observed"]), load)
 
 
 def test_summary_takes_the_settled_steps() -> None:
@@ -68,11 +69,11 @@ def test_what_is_pinned_is_no_decision_without_use() -> None:
     """Of six that come before the first sample could be seen three are daemons."""
     load = workload([(90, 90)] * 3, [(0, 9000, 8, 8)] * 6 + [(2 * STEP_MS, 9000, 8, 8)])
     policy = "target_load_packing"
-    [chosen] = choose_policies([policy], load)
+    [chosen] = choose_policies(Entrants.of([policy]), load)
     assert decisions_without_use(run(policy, load=load), chosen) == 6
     pinned = changed(load, rules={"pinned": np.array([0, 1, 2, -1, -1, -1, -1])})
     assert decisions_without_use(run(policy, load=pinned), chosen) == 3
-    [chosen] = choose_policies(["first_fit"], load)
+    [chosen] = choose_policies(Entrants.of(["first_fit"]), load)
     assert decisions_without_use(run("first_fit", load=load), chosen) == 0
 
 

@@ -9,6 +9,7 @@ from replay_support import changed, workload
 from tracekit.answer.repeat import repeat_replay
 from tracekit.base.units import MS_PER_HOUR
 from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrants
 from tracekit.replay.runs.run import choose_policies
 from tracekit.replay.runs.varying import LEAST_SHARE, ORDER, SEED, varying
 
@@ -60,7 +61,7 @@ def test_parts_of_one_replay_are_no_repeats() -> None:
     """The days of one replay hold the same placements, so that they make nothing sure."""
     load = long()
     names = ["first_fit", "worst_fit", "best_fit"]
-    run = repeat_replay(load, choose_policies(names, load), seed=0, repeats=8)
+    run = repeat_replay(load, choose_policies(Entrants.of(names), load), seed=0, repeats=8)
     assert run.covers == (SEED,)
     assert run.repeats is not None
     mine = run.repeats.filter(policy="first_fit")
@@ -76,7 +77,7 @@ def test_parts_of_one_replay_are_no_repeats() -> None:
 
 def test_an_order_is_judged_over_the_whole_trace_as_its_bounds_are() -> None:
     load = long(exchangeable=True)
-    run = repeat_replay(load, choose_policies(["first_fit"], load), seed=0, repeats=6)
+    run = repeat_replay(load, choose_policies(Entrants.of(["first_fit"]), load), seed=0, repeats=6)
     assert run.covers == (ORDER,)
     assert run.repeats is not None
     mine = run.repeats.filter(policy="first_fit")
@@ -91,7 +92,9 @@ def test_an_order_is_judged_over_the_whole_trace_as_its_bounds_are() -> None:
 def test_repeats_that_differ_by_the_seed_alone_make_nothing_sure() -> None:
     rows = [(at * 100, 9000, 5 + at % 7, 3 + at % 5, at % 3) for at in range(20)]
     load = workload([(60, 60)] * 3, rows)
-    policies = choose_policies(["first_fit", "worst_fit", "random", "random[tie=reservoir]"], load)
+    policies = choose_policies(
+        Entrants.of(["first_fit", "worst_fit", "random", "random[tie=reservoir]"]), load
+    )
     run = repeat_replay(load, policies, seed=0, repeats=8)
     assert run.covers == (SEED,)
     assert run.differences is not None

@@ -19,7 +19,7 @@ from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.losses import losing_zone
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, parse_entrant
+from tracekit.policy.entrant import Entrant, Sent
 from tracekit.replay.runs.kept import fingerprint
 from tracekit.replay.runs.one import in_order, replay_nodes
 
@@ -76,7 +76,7 @@ class ByCrew:
 
     crew: Crew
     source: Source
-    policy: str
+    policy: Sent
     seed: int
 
     def __call__(self, order: int, kept: IntArray | None, lost: str) -> Came:
@@ -91,7 +91,7 @@ class FewNodesTask:
     """A replay on some of the nodes that can be sent to another process."""
 
     source: Source
-    policy: str
+    policy: Sent
     seed: int
     order: int
     kept: tuple[int, ...] | None
@@ -101,7 +101,7 @@ class FewNodesTask:
         """Read the workload, unless a task before had the same, and replay."""
         load = _ordered(self.source, order_seed(self.seed, self.order) if self.order else None)
         kept = None if self.kept is None else np.array(self.kept, dtype=np.int64)
-        return _came(_on(load, kept, self.lost), parse_entrant(self.policy), self.seed, self.order)
+        return _came(_on(load, kept, self.lost), self.policy.entrant, self.seed, self.order)
 
 
 @functools.lru_cache(maxsize=1)

@@ -33,7 +33,7 @@ from tracekit.cluster.changed.on_nodes import barred_by
 from tracekit.cluster.shared import shared
 from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, parse_entrant
+from tracekit.policy.entrant import Entrant, Sent, parse_entrant
 from tracekit.replay.measures import of_workload
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
@@ -94,10 +94,10 @@ class _Search:
     """The search of one policy; can be sent to another process."""
 
     asked: Asked
-    policy: str
+    policy: Sent
 
     def run(self, on_progress: OnProgress) -> Found:
-        policy = parse_entrant(self.policy)
+        policy = self.policy.entrant
 
         def asks(load: Workload) -> Ask:
             return told_of(Here(load, policy, self.asked.seed), lambda: on_progress(0, 1, 0))
@@ -114,13 +114,13 @@ class Today:
     """
 
     asked: Asked
-    policy: str
+    policy: Sent
 
     def run(self, on_progress: OnProgress) -> tuple[LostZone, ...]:
         """Each zone lost by itself. Raises TracekitError without two zones."""
         load, policy, limits = (
             _loaded(self.asked.source),
-            parse_entrant(self.policy),
+            self.policy.entrant,
             self.asked.limits,
         )
         if load.containers.recorded:
@@ -210,7 +210,7 @@ def begun(
     """A search per policy, under way or to be done; each gives its answer, or raises."""
     if kept is None and (len(entrants) > 1 or crew.size == 1):
         return {
-            name: crew.submit(_Search(asked, one.address()), _told(counted(task, name))).result
+            name: crew.submit(_Search(asked, Sent(one)), _told(counted(task, name))).result
             for name, one in entrants.items()
         }
     search = functools.partial(_side_by_side, asked, crew=crew, kept=kept)
@@ -266,7 +266,7 @@ def asking(
             if several:
                 at = folder / f"workload-{load.nodes.count}"
                 source = opened.enter_context(shared(load, at))
-                replays: Ask = ByCrew(crew, source, policy.address(), asked.seed)
+                replays: Ask = ByCrew(crew, source, Sent(policy), asked.seed)
             else:
                 replays = Here(load, policy, asked.seed)
             ask = told_of(replays, done)

@@ -31,9 +31,8 @@ from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.study import Study
 from tracekit.cluster.changed.multiplied import scale_of
 from tracekit.cluster.source import WorkloadSource
-from tracekit.policy.entrant import USUAL, Entrant, parse_entrant
+from tracekit.policy.entrant import USUAL, Entrant, Entrants, Sent
 from tracekit.policy.own_files import noted as files_noted
-from tracekit.policy.parse import policies_of
 from tracekit.replay.measures import COST_PER_HOUR
 from tracekit.replay.runs.thresholds import Threshold
 
@@ -127,7 +126,7 @@ def count_nodes(
         today = None
         if survive and scale == 1:
             usual = entrants.get(subject) or next(iter(entrants.values()))
-            lost = reader.submit(Today(asked, usual.address()), lambda *_: None).result()
+            lost = reader.submit(Today(asked, Sent(usual)), lambda *_: None).result()
             today = str(usual), lost
         search = functools.partial(_goal, entrants, rivals, crew=crew, kept=kept, task=task)
         again = _as_production(asked, entrants)
@@ -223,7 +222,7 @@ def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
 def shrink_cluster(
     source: WorkloadSource,
     *,
-    policies: Sequence[str] = (),
+    policies: Sequence[Entrant] = (),
     limits: Sequence[Threshold] = (),
     scale: float = 1.0,
     repeats: int | None = None,
@@ -235,7 +234,7 @@ def shrink_cluster(
     called: str | None = None,
     subject: str = "",
     survive: bool = False,
-    rivals: Sequence[str] = (),
+    rivals: Sequence[Entrant] = (),
     progress: Progress = SILENT,
 ) -> Study:
     """The fewest nodes for each policy, as a study.
@@ -273,7 +272,7 @@ def shrink_cluster(
         Whether all limits have to hold, too, once any one zone is lost. A zone is lost as the
         judged time begins; what ran there is placed anew on the nodes that stay, and use that no
         container explains goes on there.
-    rivals : sequence of str, optional
+    rivals : sequence of Entrant, optional
         Policies that have rows only if they may need fewer nodes than the first of ``policies``:
         see ``tracekit.answer.fewest.rivals``.
 
@@ -316,7 +315,8 @@ def shrink_cluster(
     TracekitError
         For unknown names or values.
     """
-    entrants, others = chosen(policies), chosen(rivals) if rivals else {}
+    entrants = {str(one): one for one in policies or Entrants.of(POLICIES).chosen}
+    others = {str(one): one for one in rivals}
     counts = count_nodes(
         source,
         entrants,
@@ -355,7 +355,7 @@ def shrink_cluster(
             "may_remove": list(may_remove),
             "workload": {**counts.facts, **given_again(source, called)},
             "observed": of_production(counts.observed, within),
-            **({"rivals": list(rivals), **_as_random(counts)} if rivals else {}),
+            **({"rivals": list(others), **_as_random(counts)} if rivals else {}),
             "yardsticks": [name for name, one in entrants.items() if one.used_by == "yardstick"],
         },
         frames=_frames(counts),
@@ -384,9 +384,3 @@ def _frames(counts: Counts) -> dict[str, Any]:
         kept = [frames["zones"]] if "zones" in frames else []
         frames["zones"] = pl.concat([frame_of(TODAY, *counts.today), *kept])
     return frames
-
-
-def chosen(policies: Sequence[str]) -> dict[str, Entrant]:
-    """The policies that texts spell, each once; two where none is given."""
-    texts = [text for name in policies or POLICIES for text in policies_of(name)]
-    return {str(one): one for one in map(parse_entrant, texts)}

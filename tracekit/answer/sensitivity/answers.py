@@ -19,7 +19,7 @@ from tracekit.base.seeds import order_seed
 from tracekit.base.study import Study
 from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import parse_entrant
+from tracekit.policy.entrant import Sent
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.runs.background import shares
@@ -273,7 +273,7 @@ class Orders:
     """
 
     source: WorkloadSource
-    policy: str
+    policy: Sent
     seed: int
     repeats: int | None
     usual: str = ""
@@ -284,9 +284,9 @@ class Orders:
         if known == self.usual:
             on_progress(1, 0, 0)
             return Unchanged()
-        entrant = parse_entrant(self.policy)
+        entrant = self.policy.entrant
         varies, repeats = varying(load), self.repeats
-        if self.policy == OBSERVED and not load.containers.recorded:
+        if "recorded" in entrant.reads and not load.containers.recorded:
             on_progress(1, 0, 0)
             return None
         if repeats is None:

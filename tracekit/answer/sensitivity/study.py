@@ -43,8 +43,8 @@ from tracekit.base.study import Study
 from tracekit.base.units import BYTES_PER_GIB
 from tracekit.cluster.sized.tables import is_sized, used_by_others
 from tracekit.cluster.source import WorkloadSource, check_assumed, source_of
-from tracekit.policy.entrant import Entrant, parse_entrant
-from tracekit.policy.own_files import address, noted
+from tracekit.policy.entrant import Entrant, Entrants, Sent, parse_entrant
+from tracekit.policy.own_files import noted
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.results import Results
@@ -71,7 +71,7 @@ class _Case:
 def vary_assumptions(
     store: Path,
     *,
-    policies: Sequence[str] = (),
+    policies: Sequence[Entrant] = (),
     assume: Sequence[str] = (),
     changes: Sequence[str] = (),
     measure: str | None = None,
@@ -122,7 +122,7 @@ def vary_assumptions(
     """
     _check(measure, [*assume, *changes])
     forget()
-    asked = {str(one): one for one in map(parse_entrant, policies or POLICIES)}
+    asked = {str(one): one for one in policies or Entrants.of(POLICIES).chosen}
     names = [name for name in asked if name != OBSERVED]
     if len(names) < 2:
         raise TracekitError("one policy has no rank", hint="name two policies or more")
@@ -133,7 +133,7 @@ def vary_assumptions(
     ]
     tried = _replayed(
         cases,
-        {OBSERVED: OBSERVED, **{name: address(asked[name]) for name in names}},
+        {OBSERVED: parse_entrant(OBSERVED), **{name: asked[name] for name in names}},
         repeats=repeats,
         seed=seed,
         crew=crew or Alone(),
@@ -199,14 +199,14 @@ class _Tried(NamedTuple):
 
 def _replayed(
     cases: Sequence[_Case],
-    policies: Mapping[str, str],
+    policies: Mapping[str, Entrant],
     *,
     repeats: int | None,
     seed: int,
     crew: Crew,
     progress: Progress,
 ) -> _Tried:
-    """Replay policies, by their names and addresses, where a change makes another workload."""
+    """Replay policies, by their names, where a change makes another workload."""
     met: dict[str, dict[str, Met]] = {}
     problems: dict[str, str] = {}
     unchanged: dict[str, None] = {}
@@ -219,7 +219,9 @@ def _replayed(
             (
                 case,
                 name,
-                crew.submit(Orders(case.source, where, seed, repeats, known), lambda *_: None),
+                crew.submit(
+                    Orders(case.source, Sent(where), seed, repeats, known), lambda *_: None
+                ),
             )
             for case, known in ((one, "" if one.change == BASE else usual) for one in cases)
             for name, where in policies.items()

@@ -21,9 +21,9 @@ from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import (
     Entrant,
+    Sent,
     draws,
     halves,
-    parse_entrant,
     schedulers_of,
     spelled_out,
 )
@@ -85,14 +85,14 @@ class ReplayTask:
     """
 
     source: Source
-    policy: str
+    policy: Sent
     seed: int
     repeat: int
     replays: int = 1
 
     def run(self, on_progress: OnProgress) -> Replayed:
         """Read the workload, unless the last task here had the same, and replay."""
-        entrant, seed, many = parse_entrant(self.policy), self.seed, self.replays
+        entrant, seed, many = self.policy.entrant, self.seed, self.replays
         if self.repeat:
             ordered = _ordered(self.source, seed)
             return replay_one(ordered, entrant, seed, replays=many).measures()

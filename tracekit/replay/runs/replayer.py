@@ -11,7 +11,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, halves
+from tracekit.policy.entrant import Entrant, Sent, halves
 from tracekit.replay.runs.kept import DamagedReplayError, Kept, OtherLayoutError
 from tracekit.replay.runs.one import Replayed, ReplayTask, in_order, replay_one
 
@@ -119,7 +119,7 @@ class Replayer:
 
         def task(plan: Planned) -> ReplayTask:
             policy = plan.policy
-            return ReplayTask(source, policy.address(), plan.seed, plan.repeat, many[policy])
+            return ReplayTask(source, Sent(policy), plan.seed, plan.repeat, many[policy])
 
         tasks = ((at, task(waiting[at])) for at in longest)
         with progress.task("replays", len(waiting), "replays") as shown:

@@ -19,14 +19,14 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import (
     Accompanied,
     Entrant,
+    Entrants,
     halves,
-    parse_entrant,
     rebalanced,
     schedulers_of,
     why_one_scheduler,
     with_schedulers,
 )
-from tracekit.policy.parse import parse_policy, policies_of
+from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.schedulers import Schedulers
 from tracekit.policy.view.further import further_use
@@ -101,34 +101,32 @@ class Run(Shown):
 
 
 def choose_policies(
-    names: Iterable[str],
+    entrants: Entrants,
     workload: Workload,
     rebalance: Sequence[RebalancePolicy] = (),
     schedulers: Schedulers | None = None,
 ) -> tuple[Entrant, ...]:
-    """The policies that texts spell; ``all`` and ``common`` are many, with their defaults.
+    """The policies that can be replayed, with what is behind them.
 
     ``observed`` comes first and is always there, unless the workload has no recorded placement:
-    then it is left out of ``all``, and asking for it is an error. With rebalancers each policy is
+    then it is left out of ``all``, and naming it is an error. With rebalancers each policy is
     there alone, and once more with each of them behind it. With several schedulers each of these is
     there once more, placed by them, as far as a policy can be theirs.
     """
     chosen: dict[str, Entrant] = {}
     if workload.containers.recorded:
         chosen[OBSERVED] = parse_policy(OBSERVED)
-    for name in names:
-        for text in policies_of(name):
-            policy = parse_entrant(text)
-            if "recorded" in policy.reads and not workload.containers.recorded:
-                if name == "all":
-                    continue
-                raise TracekitError(
-                    f"workload '{workload.name}' has no recorded node for any container,"
-                    f" policy '{policy.name()}' needs them",
-                    hint="leave the policy out",
-                )
-            for one in _several([policy, *_with(policy, rebalance)], schedulers):
-                chosen.setdefault(str(one), one)
+    for policy in entrants.chosen:
+        if "recorded" in policy.reads and not workload.containers.recorded:
+            if str(policy) not in entrants.names:
+                continue
+            raise TracekitError(
+                f"workload '{workload.name}' has no recorded node for any container,"
+                f" policy '{policy.name()}' needs them",
+                hint="leave the policy out",
+            )
+        for one in _several([policy, *_with(policy, rebalance)], schedulers):
+            chosen.setdefault(str(one), one)
     if schedulers is not None and all(schedulers_of(one) is None for one in chosen.values()):
         with_schedulers(next(reversed(chosen.values())), schedulers)  # raises, and says why
     return tuple(chosen.values())

@@ -14,6 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrants
 from tracekit.replay.bounds import nodes as node_bound_module
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound
@@ -170,7 +171,9 @@ def test_no_policy_is_below_the_optimum(load: Workload) -> None:
     best = fewest_nodes(load, 0)
     if best is None:
         return
-    policies = choose_policies(["first_fit", "least_allocated", "balanced_allocation"], load)
+    policies = choose_policies(
+        Entrants.of(["first_fit", "least_allocated", "balanced_allocation"]), load
+    )
     summary = replay(load, policies, seed=0).summary
     for row in summary.filter(summary["policy"] != "bound").to_dicts():
         if row["pending"]:
