@@ -18,11 +18,11 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
+from scipy.special import ndtr
 
 from tracekit.analysis.metrics import LEVEL
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.replay.chance.student import compare, means, quantile
-from tracekit.replay.studies.placement.frames import mean_interval
 
 POLICIES, ORDERS, ANSWERS, DETAILS = 8, 6, 8, 39
 #: Up to how many orders are added for a second look.
@@ -97,18 +97,33 @@ def power(rng: np.random.Generator, better: float, draws: int, looks: Looks = (O
     return float(np.mean(found))
 
 
+def percentiles(samples: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Limits of each column's mean by percentiles of resampled rows, expanded for few rows.
+
+    They are taken at Phi(-sqrt(n / (n - 1)) t), with t the quantile of Student's distribution with
+    n - 1 degrees of freedom (Hesterberg, The American Statistician 2015, 69(4), section 4.4).
+    """
+    rows = len(samples)
+    drawn = rng.integers(rows, size=(2000, rows))
+    counts = np.zeros((2000, rows))
+    np.add.at(counts, (np.arange(2000)[:, None], drawn), 1.0)
+    means = np.round(counts @ samples / rows, 12)
+    tail = float(ndtr(-np.sqrt(rows / (rows - 1)) * quantile(rows - 1, 1 - LEVEL)))
+    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
+    return low, high
+
+
 def intervals(samples: FloatArray, rng: np.random.Generator) -> dict[str, tuple[FloatArray, ...]]:
     """Limits by each way; samples of shape (repeats, columns)."""
     count = len(samples)
     student = means(samples)
-    resampled = mean_interval(samples, rng)
     middle, spread = samples.mean(axis=0), samples.std(axis=0, ddof=1)
     third = ((samples - middle) ** 3).mean(axis=0)
     shift = np.divide(third, 6 * spread**2 * count, out=np.zeros_like(third), where=spread > 0)
     reach = quantile(count - 1, 1 - LEVEL) * spread / np.sqrt(count)
     return {
         "student (replay)": (student.low, student.high),
-        "percentile (analyze)": (resampled.low, resampled.high),
+        "percentile": percentiles(samples, rng),
         "skewness-corrected t": (middle + shift - reach, middle + shift + reach),
         "bootstrap-t": studentised(samples, rng),
     }

@@ -86,6 +86,7 @@ def placement_bench(
 
 
 PANEL = Panel.rare
+_LIMITS = ("imbalance_low", "imbalance_high")
 
 
 def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
@@ -131,7 +132,7 @@ def _show(found: Study) -> None:
             [
                 row["policy"],
                 f"{row['imbalance']:.4f}",
-                f"{row['imbalance_low']:.4f}-{row['imbalance_high']:.4f}",
+                "-".join(f"{row[one]:.4f}" for one in _LIMITS if row[one] is not None),
                 f"{row['pending']:.1f}",
                 f"{row['overfull_nodes']:.1f}",
                 f"{1000 * timing[row['policy']]:,.0f}",

@@ -1,15 +1,13 @@
 """Frames of a placement study: by set, by number of containers, by resource."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.metrics import LEVEL
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.workload import Workload
-from tracekit.replay.chance.student import DECIMALS, Means
+from tracekit.replay.chance.student import means
 
 #: Imbalance is noted each time so many more containers have come.
 EVERY = 100
@@ -41,17 +39,17 @@ def counts(containers: int) -> list[int]:
 Results = dict[str, list[Placed]]
 
 
-def imbalance_frame(results: Results, containers: int, rng: np.random.Generator) -> pl.DataFrame:
+def imbalance_frame(results: Results, containers: int) -> pl.DataFrame:
     """Imbalance by policy and number of containers, with 95 % intervals over sets."""
-    found = mean_interval(_side_by_side([_imbalance(placed) for placed in results.values()]), rng)
+    found = means(np.concatenate([_imbalance(placed) for placed in results.values()], axis=1))
     at = counts(containers)
     return pl.DataFrame(
         {
             "policy": np.repeat(list(results), len(at)).tolist(),
             "containers": at * len(results),
             "imbalance": found.mean,
-            "imbalance_low": found.low,
-            "imbalance_high": found.high,
+            "imbalance_low": pl.Series(found.low).fill_nan(None),
+            "imbalance_high": pl.Series(found.high).fill_nan(None),
         }
     )
 
@@ -59,11 +57,6 @@ def imbalance_frame(results: Results, containers: int, rng: np.random.Generator)
 def _imbalance(placed: list[Placed]) -> FloatArray:
     """Shape (sets, checkpoints)."""
     return np.stack([one.imbalance for one in placed])
-
-
-def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
-    """One matrix, shape (sets, columns); drawn at once, an interval hangs on no other column."""
-    return np.concatenate(columns, axis=1)
 
 
 def use_by_count(load: Workload, node: IntArray, first: int) -> FloatArray:
@@ -134,16 +127,16 @@ def nodes_frame(results: Results) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def summary_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
+def summary_frame(results: Results) -> pl.DataFrame:
     """Imbalance by policy with all containers placed, the most even first."""
     imbalance = [_imbalance(placed) for placed in results.values()]
-    found = mean_interval(_side_by_side([one[:, -1:] for one in imbalance]), rng)
+    found = means(np.concatenate([one[:, -1:] for one in imbalance], axis=1))
     return pl.DataFrame(
         {
             "policy": list(results),
             "imbalance": found.mean,
-            "imbalance_low": found.low,
-            "imbalance_high": found.high,
+            "imbalance_low": pl.Series(found.low).fill_nan(None),
+            "imbalance_high": pl.Series(found.high).fill_nan(None),
             "imbalance_over_all_counts": [float(one.mean()) for one in imbalance],
             "pending": [
                 float(np.mean([one.pending for one in placed])) for placed in results.values()
@@ -167,51 +160,3 @@ def timing_frame(results: Results, containers: int) -> pl.DataFrame:
             ],
         }
     )
-
-
-# Confidence intervals of means by resampling; what is paired stays paired.
-
-RESAMPLES = 2000
-
-
-def mean_interval(samples: FloatArray, rng: np.random.Generator) -> Means:
-    """The percentile bootstrap interval of each column's mean, expanded for few rows.
-
-    Rows are resampled whole, so that columns stay paired. Plain percentiles are too narrow for few
-    rows; they are taken further out, at Phi(-sqrt(n / (n - 1)) t), with t the quantile of Student's
-    distribution with n - 1 degrees of freedom (Hesterberg, The American Statistician 2015, 69(4),
-    section 4.4: expanded percentile interval). With five values it covers 0.92
-    where they are normal and 0.81 where they are lognormal (docs/benchmarks/chance.txt).
-
-    Parameters
-    ----------
-    samples : float64, shape (rows, columns)
-        At least one row; a column with NaN gives NaN.
-
-    Returns
-    -------
-    Means
-        With one row, both limits are its values.
-    """
-    rows = len(samples)
-    drawn = rng.integers(rows, size=(RESAMPLES, rows))
-    counts = np.zeros((RESAMPLES, rows))
-    np.add.at(counts, (np.arange(RESAMPLES)[:, None], drawn), 1.0)
-    means = np.round(counts @ samples / rows, DECIMALS)
-    tail = _tail(rows)
-    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
-    return Means(
-        mean=np.round(samples.mean(axis=0), DECIMALS),
-        low=np.round(low, DECIMALS),
-        high=np.round(high, DECIMALS),
-    )
-
-
-def _tail(rows: int) -> float:
-    """The share of resampled means beyond each limit."""
-    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - slow to import
-
-    if rows < 2:
-        return 0.0
-    t = float(stdtrit(rows - 1, (1 + LEVEL) / 2))
-    return float(ndtr(-np.sqrt(rows / (rows - 1)) * t))

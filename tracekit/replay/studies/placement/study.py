@@ -138,15 +138,15 @@ def study_placement(
     by_policy = {
         name: results[at * study.sets : (at + 1) * study.sets] for at, name in enumerate(names)
     }
-    rng, ends = stream(study.seed, NAME), ends_frame(by_policy)
+    ends = ends_frame(by_policy)
     return Study(
         name=NAME,
         about={**asdict(study), "policies": names},
         frames={
-            "imbalance": imbalance_frame(by_policy, study.containers, rng),
+            "imbalance": imbalance_frame(by_policy, study.containers),
             "use": use_frame(ends),
             "nodes": nodes_frame(by_policy),
-            "summary": summary_frame(by_policy, rng),
+            "summary": summary_frame(by_policy),
             "sets": sets_frame(by_policy, study.containers),
             "ends": ends,
             "timing": timing_frame(by_policy, study.containers),
