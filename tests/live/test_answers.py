@@ -10,7 +10,7 @@ import pytest
 from fleet import Fleet, args, node, pod
 
 from tracekit.base.errors import TracekitError
-from tracekit.live import rows
+from tracekit.live import state as live_state
 from tracekit.live.extender import Extender, check_served
 from tracekit.live.feeds import apply
 from tracekit.live.names import Names
@@ -92,7 +92,7 @@ def _unlike(policy: str, folder: Path, requests: int, seed: int) -> list[str]:
 def test_every_policy_answers_as_score_does(
     policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "_FIRST_ROWS", 4)  # that they are lengthened often
+    monkeypatch.setattr(live_state, "_FIRST_ROWS", 4)  # that they are lengthened often
     assert _unlike(policy, tmp_path, 12, seed=len(policy)) == []
 
 

@@ -24,9 +24,9 @@ from tracekit.base.facts import read_answer
 from tracekit.cluster.workload import Workload
 from tracekit.commands.shell import run as cli
 from tracekit.live.export import all_formats
-from tracekit.live.export._left import Left
-from tracekit.live.export._plan import drain_of
-from tracekit.live.export._text import yaml_text
+from tracekit.live.export._format import Left
+from tracekit.live.export._spelling import yaml_text
+from tracekit.live.export.plans import drain_of
 from tracekit.policy.entrant import parse_rebalancer
 from tracekit.policy.kubernetes.scorers import PLUGIN_OF
 from tracekit.policy.parse import parse_policy

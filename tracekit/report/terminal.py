@@ -87,7 +87,9 @@ def paragraph(text: str) -> list[str]:
 
 def item(text: str) -> list[str]:
     """A text as an item of a list."""
-    return textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
+    return textwrap.wrap(
+        text, WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+    )
 
 
 def typed(line: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Out of a run: one file here for each format that it may leave in."""
+"""Out of a run: the files here hold the formats that it may leave in."""
 
 import functools
 import sys
@@ -9,13 +9,13 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, answer_of
 from tracekit.base.files.replacing import replaced_file
 from tracekit.live.export._format import Format
-from tracekit.live.export._left import Left as Left
+from tracekit.live.export._format import Left as Left
 
 
 @functools.cache
 def all_formats() -> dict[str, Format]:
     """Every format, by its name."""
-    found = registry.instances(sys.modules[__name__], Format)
+    found = registry.named(sys.modules[__name__], Format)
     return {one.name: one for one in found.values()}
 
 

@@ -1,16 +1,148 @@
-"""A format that a run may leave in, and what one writes."""
+"""What a run left, and a format that it may leave in."""
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from tracekit.answer import whole
+from tracekit.answer.nodes import answer_of_nodes, case_of
 from tracekit.base.documents.fields import decode
-from tracekit.base.facts import Fact, Followup, Scalar
-from tracekit.live.export._left import Left
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Answer, Fact, Followup, Scalar, read_answer
+from tracekit.base.files.parquet import read_frame
+from tracekit.base.study import BESIDE, STUDY_FOLDER, Study, read_study
+from tracekit.cluster.source import WorkloadSource, source_of
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, parse_entrant
 from tracekit.policy.kubernetes.scorers import SCORERS
+from tracekit.policy.own_files import FILES, as_given, by_name
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.rebalance._descheduler_plugins import PLUGINS
+from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within, source_of_run
+from tracekit.store.folder import Store, open_store
+
+FEWEST, REQUESTS = "fewest_nodes", "requests_to_change"
+
+
+class Left:
+    """The folder of ``run --out``, of a replay, or of a study, and what is asked of it.
+
+    Parameters
+    ----------
+    policy : str
+        A policy as the run names it, or as any command takes it; '' for the one that won.
+    objects : Path, optional
+        What kubectl printed: pods with their containers.
+
+    Raises
+    ------
+    TracekitError
+        For a folder that is none of these.
+    """
+
+    def __init__(self, path: Path, policy: str = "", objects: Path | None = None) -> None:
+        self.path, self.policy, self.objects = path, policy, objects
+        self.replay = path if RUN_FOLDER.holds(path) else run_within(path)
+        own = [path] if STUDY_FOLDER.holds(path) else []
+        inside = path == self.replay and (path.parent / BESIDE).is_dir()
+        self._whole = path.parent if inside else path
+        beside = sorted((self._whole / BESIDE).glob("*"))
+        self._studies = own or [one for one in beside if STUDY_FOLDER.holds(one)]
+        if self.replay is None and not own:
+            raise TracekitError(
+                f"'{path}' is neither a run nor a study",
+                hint="make one: tracekit run SRC --out RUN, tracekit requests STORE --out RUN",
+            )
+
+    @functools.cached_property
+    def manifest(self) -> Mapping[str, Any]:
+        """The manifest of the replay."""
+        return dict(RUN_FOLDER.sound(self._replay()))
+
+    @functools.cached_property
+    def load(self) -> Workload:
+        """The workload that was replayed."""
+        return source_of_run(self.manifest, self._replay()).load()
+
+    @property
+    def store(self) -> Store | None:
+        """The store that was replayed; None for another workload."""
+        found = source_of_run(self.manifest, self._replay()).store
+        return None if found is None else open_store(found)
+
+    @functools.cached_property
+    def answer(self) -> Answer | None:
+        """What was concluded; of a study of the fewest nodes alone what that says."""
+        if self.replay is not None:
+            return read_answer(self._whole) or read_answer(self.replay)
+        study = self.study(FEWEST)
+        return None if study is None else answer_of_nodes(study)
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """A frame of the replay."""
+        return read_frame(self._replay() / f"{name}.parquet")
+
+    def study(self, name: str, case: str | None = None) -> Study | None:
+        """The study of a name; of counts with recommended requests where that is the case."""
+        for folder in self._studies:
+            apart = (folder.name == whole.FOLDERS["recommended"]) != (case == "recommended")
+            if case is not None and len(self._studies) > 1 and name == FEWEST and apart:
+                continue
+            study = read_study(folder)
+            if study.name == name:
+                return study
+        return None
+
+    def counted(self, study: Study) -> WorkloadSource:
+        """The workload whose nodes a study counted; that of a whole run wherever it lies now."""
+        if self.replay is not None:
+            own = source_of_run(self.manifest, self.replay)
+            if case_of(study) != "recommended":
+                return own
+            folder = (self._whole / BESIDE / whole.REQUESTS).resolve()
+            return replace(own, assume=(*own.assume, f"requests=sized:{folder}"))
+        load = study.about["workload"]
+        return source_of(
+            load["store"] or None,
+            load["loader"] or None,
+            assume=load["assume"],
+            seed=study.about["seed"],
+            gangs=load["gangs"],
+        )
+
+    def entrant(self, policy: str = "") -> Entrant:
+        """The policy of this spelling; '' for the one that is asked for, or else won."""
+        text = policy or self.policy or self._won()
+        rows = () if self.replay is None else self.manifest["policies"]
+        files = {
+            name: str(self._replay() / path)
+            for row in rows
+            for name, path in by_name(row.get(FILES, ())).items()
+        }
+        return parse_entrant(as_given(text, files))
+
+    def _won(self) -> str:
+        """The policy that won; raises TracekitError where nothing is recommended."""
+        kind = "verdict" if self.replay is None else "recommended_policy"
+        fact = None if self.answer is None else self.answer.first(kind)
+        if fact is None or not fact.subject:
+            raise TracekitError(
+                f"'{self.path}' recommends no policy", hint="name one: --policy least_allocated"
+            )
+        return fact.subject
+
+    def _replay(self) -> Path:
+        if self.replay is None:
+            raise TracekitError(
+                f"'{self.path}' is a study, and has no replay",
+                hint="give the folder of tracekit run, or of tracekit replay",
+            )
+        return self.replay
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,17 +1,23 @@
-"""Nodes and pods of a workload as objects of Kubernetes, with the rules that its store has."""
+"""What was replayed as objects of Kubernetes: for KWOK, and for SimKube."""
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
+
 from tracekit.base.constants import HOSTNAME, ZONES
+from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_S
 from tracekit.cluster.constraints.among import ports_of
 from tracekit.cluster.resources import CPU, MEMORY, PODS, UNLIMITED
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._names import object_names, pod_names
+from tracekit.live.export._format import Format, Left, Written, left_out
+from tracekit.live.export._spelling import object_names, pod_names
+from tracekit.live.export._workload import carried, lost
 from tracekit.store.folder import Store
 from tracekit.store.query.database import Database
 
@@ -238,3 +244,116 @@ def _quantities(load: Workload, row: Sequence[int], but: Sequence[str] = ()) -> 
 def _moment(time_ms: int) -> str:
     """A time as Kubernetes writes it, with what is left of a second."""
     return datetime.fromtimestamp(time_ms / MS_PER_S, UTC).isoformat().replace("+00:00", "Z")
+
+
+def _kwok(left: Left) -> Written:
+    load = left.load
+    objects = objects_of(load, left.store)
+    if left.policy:
+        places = _places(left, left.policy)
+        names = dict(zip(load.nodes.ids, object_names(load.nodes.ids), strict=True))
+        for container, pod in zip(load.containers.ids, objects.pods, strict=True):
+            if node := places.get(container):
+                pod["spec"]["nodeName"] = names[node]
+    text = json.dumps(
+        {"apiVersion": "v1", "kind": "List", "items": [*objects.nodes, *objects.pods]}, indent=1
+    )
+    facts = (
+        *carried(load, rounded=False),
+        *((left_out("renamed", objects.renamed, "containers"),) if objects.renamed else ()),
+        *(() if left.policy else lost(load, "placement")),
+        *lost(load, "use", "departures", "groups", "gangs", "budgets", "background", "prices"),
+        *lost(load, "away", "rules" if left.store is None else "own_rules"),
+    )
+    return Written(files={"": text.encode()}, facts=facts)
+
+
+def _places(left: Left, policy: str) -> Mapping[str, str | None]:
+    """Where a policy of the run placed containers."""
+    rows = left.frame("placements")
+    mine = rows.filter(pl.col("policy") == policy)
+    if mine.is_empty():
+        raise TracekitError(
+            f"'{policy}' is no policy of this run",
+            hint=f"one of: {', '.join(rows['policy'].unique(maintain_order=True))}",
+        )
+    return dict(zip(mine["container"], mine["node"], strict=True))
+
+
+kwok = Format(
+    name="kwok",
+    title="nodes and pods for KWOK, a list for kubectl apply; --policy says where pods run",
+    write=_kwok,
+)
+
+
+_KIND = "apps/v1.Deployment"
+
+
+def _simkube(left: Left) -> Written:
+    try:
+        import msgpack  # type: ignore[import-untyped,unused-ignore] # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        raise TracekitError(
+            "traces of SimKube need the package msgpack", hint="pip install 'tracekit[simkube]'"
+        ) from None
+    load = left.load
+    trace = {
+        "version": 2,
+        "config": {"trackedObjects": {_KIND: {"podSpecTemplatePaths": ["/spec/template"]}}},
+        "events": _events(load, left.store),
+        "index": {},
+        "pod_lifecycles": {},
+    }
+    facts = (
+        *carried(load, rounded=False),
+        *lost(load, "nodes", "placement", "use", "order_of_ends", "gangs", "budgets"),
+        *lost(load, "rules" if left.store is None else "own_rules"),
+    )
+    return Written(files={"": msgpack.packb(trace)}, facts=facts)
+
+
+def _events(load: Workload, store: Store | None) -> list[Document]:
+    """A Deployment at each second in which its number of replicas falls or rises, in this order."""
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for at, one in enumerate(templates_of(load, store)):
+        groups[load.containers.services[at], json.dumps(one)].append(at)
+    names = pod_names(service for service, _ in groups)
+    begins_s, ends_s = (
+        load.containers.arrival_ms // MS_PER_S,
+        -(-load.containers.departure_ms // MS_PER_S),
+    )
+    departs = load.containers.departure_ms <= load.use.times_ms[-1]
+    applied: dict[int, list[Document]] = defaultdict(list)
+    for number, ((space, name), (key, some)) in enumerate(zip(names, groups.items(), strict=True)):
+        changes = Counter((second, 1) for second in begins_s[some].tolist())
+        changes += Counter((s, -1) for s in ends_s[some][departs[some]].tolist())
+        replicas = 0
+        for second, sign in sorted(changes):
+            replicas += sign * changes[second, sign]
+            applied[second].append(_deployment(space, name, number, key, replicas))
+    return [
+        {"ts": second, "applied_objs": applied[second], "deleted_objs": []}
+        for second in sorted(applied)
+    ]
+
+
+def _deployment(
+    space: str, name: str, number: int, key: tuple[str, str], replicas: int
+) -> Document:
+    """A Deployment; ``key`` is its service and its template."""
+    template, own = json.loads(key[1]), {"tracekit.io/deployment": str(number)}
+    template["metadata"]["labels"] |= own
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": space, "annotations": {SERVICE: key[0]}},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": own}, "template": template},
+    }
+
+
+simkube = Format(
+    name="simkube",
+    title="a trace for SimKube: Deployments and their replicas over time",
+    write=_simkube,
+)

@@ -1,6 +1,7 @@
-"""Recommended requests of services, split over the containers of their pods."""
+"""Recommended requests over the containers of pods: as patches, or for VerticalPodAutoscalers."""
 
 import functools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -15,10 +16,9 @@ from tracekit.base.study import Study
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.intake.sources.own._kubernetes.requests import amount, is_sidecar
 from tracekit.intake.sources.own._kubernetes.shape import owner_of, pod_service
-from tracekit.live.export._format import left_out
-from tracekit.live.export._left import REQUESTS, Left
-from tracekit.live.export._names import is_name
-from tracekit.live.loaded import objects_in
+from tracekit.live.export._format import REQUESTS, Format, Left, Written, left_out
+from tracekit.live.export._spelling import command, is_name, quantities, script, yaml_text
+from tracekit.live.made import objects_in
 from tracekit.sizing.requests.rows import by_change, services
 
 #: Where each kind has the spec of its pods; other kinds cannot be changed, or make no pods again.
@@ -184,3 +184,68 @@ def _shares(whole: int, parts: Sequence[int]) -> list[int]:
     """Whole numbers in proportion to parts, whose sum is the whole."""
     ends = [whole * one // sum(parts) for one in accumulate(parts)]
     return [end - start for start, end in pairwise([0, *ends])]
+
+
+def _kubectl_patch(left: Left) -> Written:
+    found, facts = sized(left)
+    return Written(files={"": script([_line(one) for one in found])}, facts=tuple(facts))
+
+
+def _line(one: Sized) -> str:
+    containers = [
+        {"name": name, "resources": {"requests": quantities(amounts)}}
+        for name, amounts in one.containers.items()
+    ]
+    patch: dict[str, Any] = {"containers": containers}
+    for key in reversed(TEMPLATES[one.kind]):
+        patch = {key: patch}
+    what = f"{one.kind.lower()}/{one.name}"
+    return command(
+        *("kubectl", "patch", what, "--namespace", one.namespace, "--type", "strategic"),
+        *("--patch", json.dumps(patch, separators=(",", ":"))),
+    )
+
+
+kubectl_patch = Format(
+    name="kubectl-patch",
+    title="recommended requests as patches to read, a line of kubectl each; needs --objects",
+    write=_kubectl_patch,
+)
+
+
+_API = {"CronJob": "batch/v1"}
+
+
+def _vpa(left: Left) -> Written:
+    found, facts = sized(left)
+    return Written(files={"": yaml_text(*map(_object, found)).encode()}, facts=tuple(facts))
+
+
+def _object(one: Sized) -> dict[str, Any]:
+    policies = [
+        {
+            "containerName": name,
+            "controlledValues": "RequestsOnly",
+            "minAllowed": quantities(one.low.get(name, amounts)),
+            "maxAllowed": quantities(one.high.get(name, amounts)),
+        }
+        for name, amounts in one.containers.items()
+    ]
+    target = {"apiVersion": _API.get(one.kind, "apps/v1"), "kind": one.kind, "name": one.name}
+    return {
+        "apiVersion": "autoscaling.k8s.io/v1",
+        "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": one.name, "namespace": one.namespace},
+        "spec": {
+            "targetRef": target,
+            "updatePolicy": {"updateMode": "Off"},
+            "resourcePolicy": {"containerPolicies": policies},
+        },
+    }
+
+
+vpa = Format(
+    name="vpa",
+    title="VerticalPodAutoscalers with the recommended requests as bounds; needs --objects",
+    write=_vpa,
+)

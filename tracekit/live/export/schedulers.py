@@ -1,4 +1,4 @@
-"""The configuration of kube-scheduler for the policy that won.
+"""Configurations for the policy that won: of kube-scheduler and of the descheduler.
 
 A policy that is a plugin of kube-scheduler is enabled as one; any other is an extender, which
 ``tracekit serve`` answers. Filters stay as they are by default.
@@ -15,9 +15,9 @@ from typing import Any
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, Followup
 from tracekit.base.opened import read_bytes
-from tracekit.live.export._format import Format, Written, left_out, not_carried
-from tracekit.live.export._left import Left
-from tracekit.live.export._text import yaml_text
+from tracekit.base.units import MS_PER_S
+from tracekit.live.export._format import Format, Left, Written, left_out, not_carried
+from tracekit.live.export._spelling import yaml_text
 from tracekit.live.extender import check_served
 from tracekit.policy.entrant import halves
 from tracekit.policy.kubernetes.scorers import PLUGIN_OF, SCORERS
@@ -26,6 +26,9 @@ from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement._extender import ExtenderPolicy
 from tracekit.policy.placement.default_scheduler import DefaultScheduler, plugins
 from tracekit.policy.profile import Part, Profile
+from tracekit.policy.rebalance import RebalancePolicy, all_rebalancers
+from tracekit.policy.rebalance._descheduler_plugins import BALANCING, PLUGINS
+from tracekit.policy.rebalance._turn import Plugin
 
 _URL = "http://127.0.0.1:8080/v1"
 _DEFAULT = [PLUGIN_OF[name] for name in ("least_allocated", "balanced_allocation")]
@@ -33,7 +36,7 @@ _DEFAULT = [PLUGIN_OF[name] for name in ("least_allocated", "balanced_allocation
 _FINEST = 1000
 
 
-def _write(left: Left) -> Written:
+def _kube_scheduler(left: Left) -> Written:
     policy, rebalance = halves(left.entrant())
     facts = [Fact(kind="exported", subject=str(policy), because="kube_scheduler")]
     if rebalance is not None:
@@ -58,7 +61,7 @@ def _write(left: Left) -> Written:
         facts += not_carried(part.policy, name, args, ("tie",))
     _refuse_twice([one["name"] for one in plugged])
     facts += _of_ties(policy)
-    text = yaml_text(_document(policy, plugged, extenders))
+    text = yaml_text(_kube_scheduler_document(policy, plugged, extenders))
     steps = [
         Followup(question="serve", command="serve", arguments={"policy": address(one)})
         for one in served
@@ -116,7 +119,7 @@ def _of_ties(policy: PlacementPolicy) -> Iterator[Fact]:
         yield left_out("defaults")
 
 
-def _document(
+def _kube_scheduler_document(
     policy: PlacementPolicy, plugged: Sequence[dict[str, Any]], extenders: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """The configuration; of the default scheduler what differs from the default."""
@@ -144,8 +147,66 @@ def _document(
     }
 
 
-FORMAT = Format(
+kube_scheduler = Format(
     name="kube-scheduler",
     title="the KubeSchedulerConfiguration of the policy that won",
-    write=_write,
+    write=_kube_scheduler,
+)
+
+
+#: Parameters that stand beside the plugins, or are said when the descheduler is started.
+_AROUND = ("interval_ms", "move_downtime_ms", "node_fit", "evictor_limit_node")
+
+
+def _descheduler(left: Left) -> Written:
+    _, rebalance = halves(left.entrant())
+    if rebalance is None:
+        raise TracekitError(
+            "the policy has no rebalancer, and the descheduler is one",
+            hint="name one of the run: --policy default_scheduler+low_node_utilization",
+        )
+    wrote = Fact(kind="exported", subject=str(rebalance), because="descheduler")
+    facts = [wrote, left_out("interval", every=f"{rebalance.interval_ms // MS_PER_S}s")]
+    if rebalance.written_in():
+        return Written(files={"": read_bytes(Path(rebalance.written_in()[0]))}, facts=tuple(facts))
+    name = type(rebalance).__name__
+    if name not in PLUGINS or not isinstance(rebalance, Plugin):
+        known = (one for one, kind in all_rebalancers().items() if kind.__name__ in PLUGINS)
+        raise TracekitError(
+            f"{rebalance.name()} is no plugin of the descheduler",
+            hint=f"these are: {', '.join(known)}",
+        )
+    args = PLUGINS[name].written(rebalance)
+    text = yaml_text(_descheduler_document(rebalance, name, args))
+    facts += not_carried(rebalance, name, args, _AROUND)
+    return Written(files={"": text.encode()}, facts=tuple(facts))
+
+
+def _descheduler_document(
+    rebalance: RebalancePolicy, name: str, args: dict[str, Any]
+) -> dict[str, Any]:
+    limit = getattr(rebalance, "evictor_limit_node", None)
+    point = "balance" if name in BALANCING else "deschedule"
+    evictor = {"nodeFit": bool(getattr(rebalance, "node_fit", False))}
+    return {
+        "apiVersion": "descheduler/v1alpha2",
+        "kind": "DeschedulerPolicy",
+        **({} if limit is None else {"maxNoOfPodsToEvictPerNode": limit}),
+        "profiles": [
+            {
+                "name": "default",
+                "pluginConfig": [
+                    {"name": "DefaultEvictor", "args": evictor},
+                    {"name": name, "args": args},
+                ],
+                "plugins": {point: {"enabled": [name]}},
+            }
+        ],
+    }
+
+
+descheduler = Format(
+    name="descheduler",
+    title="the DeschedulerPolicy of a run's rebalancer",
+    write=_descheduler,
 )

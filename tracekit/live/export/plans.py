@@ -1,4 +1,4 @@
-"""A plan of moves: pods that leave the nodes that can go, or what a rebalancer moved, in order."""
+"""Plans of moves: pods that leave the nodes that can go, or what a rebalancer moved, in order."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,8 @@ from tracekit.cluster.changed.on_nodes import barred_by, on_nodes
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.losses import without
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._left import FEWEST, Left
+from tracekit.live.export._format import FEWEST, Format, Left, Written
+from tracekit.live.export._spelling import checked_name, command, script
 from tracekit.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.one import replay_nodes, replay_one
 from tracekit.replay.runs.run import OBSERVED
@@ -259,3 +260,34 @@ def _rows(
             "memory_bytes": load.containers.request[at, 1],
         }
     )
+
+
+def _moves_csv(left: Left) -> Written:
+    plan = moves_of(left)
+    return Written(files={"": plan.moves.write_csv().encode()}, facts=tuple(plan.facts()))
+
+
+moves_csv = Format(
+    name="moves.csv",
+    title="a plan to read: moves of pods in waves that keep the budgets of disruption",
+    write=_moves_csv,
+)
+
+
+def _drain_sh(left: Left) -> Written:
+    """All nodes are closed first, so that no pod moves to one that is drained after it.
+
+    ``kubectl drain`` keeps the budgets of disruption by itself: it waits.
+    """
+    plan = drain_of(left)
+    nodes = [checked_name(one, "node") for one in plan.nodes]
+    lines = [command("kubectl", "cordon", one) for one in nodes]
+    lines += [command("kubectl", "drain", "--ignore-daemonsets", one) for one in nodes]
+    return Written(files={"": script(lines)}, facts=tuple(plan.facts()))
+
+
+drain_sh = Format(
+    name="drain.sh",
+    title="a plan to read: which nodes to close and drain, in which order",
+    write=_drain_sh,
+)
