@@ -8,8 +8,8 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.cluster.assumptions import Assumptions
-from tracekit.cluster.doubt import SizeDoubt
 from tracekit.cluster.gangs import redrawn
+from tracekit.cluster.provenance import SizeDoubt
 from tracekit.cluster.series import Axis, over_span
 from tracekit.cluster.workload import Workload
 

@@ -16,8 +16,8 @@ from tracekit.cluster.calls import CallWeights
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.written import Written
 from tracekit.cluster.declared import Ceiling
-from tracekit.cluster.doubt import SizeDoubt
 from tracekit.cluster.nodes import Losses, NodeDomains
+from tracekit.cluster.provenance import SizeDoubt
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

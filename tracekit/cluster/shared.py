@@ -28,9 +28,9 @@ from tracekit.cluster.constraints.reasons import Reasons
 from tracekit.cluster.constraints.rules import CountRules
 from tracekit.cluster.constraints.written import Written
 from tracekit.cluster.declared import Ceiling
-from tracekit.cluster.doubt import SizeDoubt
 from tracekit.cluster.nodes import Losses, NodeDomains
 from tracekit.cluster.parts import Containers, Nodes, Provenance, Rules, Use
+from tracekit.cluster.provenance import SizeDoubt
 from tracekit.cluster.workload import Workload
 
 _DOCUMENT = "workload.json"

@@ -14,7 +14,7 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.seeds import stream
 from tracekit.cluster.arrivals import rearranged, with_drawn_sizes
 from tracekit.cluster.changed.multiplied import multiplied
-from tracekit.cluster.doubt import SizeDoubt
+from tracekit.cluster.provenance import SizeDoubt
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest

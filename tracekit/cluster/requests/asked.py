@@ -9,7 +9,7 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.facts import Fact, remark
-from tracekit.cluster.doubt import SizeDoubt
+from tracekit.cluster.provenance import SizeDoubt
 from tracekit.cluster.resources import BASE, CPU, MEMORY, rounded_up
 from tracekit.cluster.sized.amounts import Amounts, amounts_of
 from tracekit.cluster.sized.assumptions import SizedAssumptions

@@ -17,7 +17,7 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import labelled
 from tracekit.base.units import MILLI_PER_CORE
-from tracekit.cluster.doubt import LEAST_PART, SizeDoubt, allowed
+from tracekit.cluster.provenance import LEAST_PART, SizeDoubt, allowed
 from tracekit.cluster.requests.asked import RequestsTold
 from tracekit.cluster.resources import BASE
 from tracekit.store.folder import Store

@@ -13,9 +13,9 @@ from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.arrivals import Timing, lives, order_of_arrival
 from tracekit.cluster.assumptions import Assumptions, as_values
 from tracekit.cluster.calls import CallWeights, call_weights
-from tracekit.cluster.doubt import SizeDoubt
 from tracekit.cluster.parts import Containers, Provenance, Rules, Use
 from tracekit.cluster.provenance import (
+    SizeDoubt,
     nodes_rest_on,
     requests_rest_on,
     reserved_rests_on,
