@@ -84,7 +84,7 @@ def test_what_is_read_is_what_was_shared(load: Workload, tmp_path: Path) -> None
 
 def test_a_large_array_is_a_mapping_of_its_file(tmp_path: Path) -> None:
     with shared(LOAD, tmp_path / "workload") as given:
-        path = str(tmp_path / "workload" / "usage.npy")
+        path = str(tmp_path / "workload" / "use.values.npy")
         assert path not in Path("/proc/self/maps").read_text()
         read = given.load()
         assert path in Path("/proc/self/maps").read_text()
@@ -95,7 +95,7 @@ def test_what_is_kept_beside_stays_and_what_was_left_behind_goes(tmp_path: Path)
     beside, folder = tmp_path / "beside", tmp_path / "workload"
     beside.write_text("kept")
     folder.mkdir()
-    (folder / "usage.npy").write_text("of a run that was killed")
+    (folder / "use.values.npy").write_text("of a run that was killed")
     with shared(LOAD, folder) as given:
         assert same(given.load().use.values, LOAD.use.values)
     assert list(tmp_path.iterdir()) == [beside]
