@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fetch_support import archive_bytes
 
-from tracekit.intake.fetch import check
-from tracekit.intake.fetch.check import DamagedError, checked
+from tracekit.intake.fetch import download
+from tracekit.intake.fetch.download import DamagedError, checked
 
 WHOLE = archive_bytes(50_000)
 GOOD = {
@@ -47,7 +47,7 @@ BAD = {
 def test_whole_archives_have_a_sha256(
     name: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(download, "_CHUNK_BYTES", chunk)
     (tmp_path / "a.gz").write_bytes(GOOD[name])
     assert checked(tmp_path / "a.gz", "a.gz") == hashlib.sha256(GOOD[name]).hexdigest()
 
@@ -57,7 +57,7 @@ def test_whole_archives_have_a_sha256(
 def test_others_are_damaged_and_named(
     name: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(download, "_CHUNK_BYTES", chunk)
     data = BAD[name]
     (tmp_path / "a.gz").write_bytes(data)
     with pytest.raises(DamagedError) as caught:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests_support import CALL_HEADER, csv_text, hex_id
 
-from tracekit.intake.ingest import ingest, sort, walk
+from tracekit.intake.ingest import ingest, sort
 from tracekit.intake.ingest import words as words_module
 from tracekit.intake.ingest.sort import find_duplicates
 from tracekit.intake.ingest.words import order_of, pack, sorted_columns, words_of
@@ -74,7 +74,7 @@ def test_ranges_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path.write_text(csv_text(CALL_HEADER, lines))
     (whole,) = ingest(path, tmp_path / "whole").ingested
     monkeypatch.setattr(sort, "ROW_GROUP_ROWS", 1_000)
-    monkeypatch.setattr(walk, "_CHUNK_ROWS", 3_333)
+    monkeypatch.setattr(sort, "_CHUNK_ROWS", 3_333)
     ingest(path, tmp_path / "groups")
     (ranged,) = ingest(path, tmp_path / "ranges", memory_limit_bytes=0).ingested
     assert whole.duplicates_dropped > 10_000

@@ -19,8 +19,15 @@ from tracekit.base.files.links import check_no_link, written_of_fetch
 from tracekit.base.files.lock import held
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.shown import Shown
-from tracekit.intake.fetch.check import DamagedError, checked
-from tracekit.intake.fetch.download import LOCK, Ledger, Manner, StoppedError, download
+from tracekit.intake.fetch.download import (
+    LOCK,
+    DamagedError,
+    Ledger,
+    Manner,
+    StoppedError,
+    checked,
+    download,
+)
 from tracekit.intake.fetch.part import Part, disk_error
 from tracekit.intake.fetch.plan import Wanted, plan
 from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tracekit.intake.read.gunzip import Readable
-from tracekit.intake.read.limits import EMPTY_LINES, LINE_BYTES, BeyondLimitError
+from tracekit.intake.read.lines import EMPTY_LINES, LINE_BYTES, BeyondLimitError
 
 BLOCK_BYTES = 1 << 20
 #: Bytes behind a block, so that the compiled walk may read whole words.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import open_whole
-from tracekit.intake.read.arrow_rows import Fractions
+from tracekit.intake.read.arrow_rows import Fractions, typed
 from tracekit.intake.read.coded import LINE, CodedRows, PlainKeys, code
 from tracekit.intake.read.discover import TraceFile, head_of, start_of
 from tracekit.intake.read.gunzip import GunzipStream, Readable
@@ -27,7 +27,6 @@ from tracekit.intake.read.members import (
     file_kind,
     members,
 )
-from tracekit.intake.read.parquet_types import typed
 from tracekit.intake.read.parse import REJECTS_SCHEMA, Parsed, no_rejects
 from tracekit.intake.read.plan import key_kinds
 from tracekit.intake.read.validate import Counts, validate

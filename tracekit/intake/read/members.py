@@ -17,7 +17,7 @@ from tracekit.base.files.ahead import Beside
 from tracekit.base.files.places import open_head
 from tracekit.base.opened import GZIP_MAGIC, PARQUET_MAGIC
 from tracekit.intake.read.gunzip import GunzipStream, Readable
-from tracekit.intake.read.limits import HEADER_BYTES, MEMBERS, BeyondLimitError
+from tracekit.intake.read.lines import HEADER_BYTES, MEMBERS, BeyondLimitError
 
 # The members of a tar stream, read forwards only and in large pieces. Headers are Python's
 # ``tarfile``'s to understand; only the copying between its buffers is left out, which costs as

@@ -29,9 +29,8 @@ from tracekit.intake.sources.own._folder.checks import (
     with_amounts,
     with_lives,
 )
-from tracekit.intake.sources.own._folder.columns import LABEL, LIMIT, Measure, columns_of, further
-from tracekit.intake.sources.own._folder.documents import in_form
 from tracekit.intake.sources.own._folder.listed import (
+    in_form,
     kept_containers,
     kept_nodes,
     known_containers,
@@ -39,7 +38,15 @@ from tracekit.intake.sources.own._folder.listed import (
     listed_places,
     timed,
 )
-from tracekit.intake.sources.own._folder.measured import Measured, check_units
+from tracekit.intake.sources.own._folder.measured import (
+    LABEL,
+    LIMIT,
+    Measure,
+    Measured,
+    check_units,
+    columns_of,
+    further,
+)
 from tracekit.intake.sources.own._folder.units import (
     check_arrivals,
     check_node_sizes,

@@ -20,8 +20,7 @@ from tracekit.intake.sources._cluster import Opened
 from tracekit.intake.sources.own._prometheus.counters import FETCH, SCHEMA, Ends
 from tracekit.intake.sources.own._prometheus.forms import stated_name
 from tracekit.intake.sources.own._prometheus.metrics import FORMERLY, QUERIES, USES, Use
-from tracekit.intake.sources.own._prometheus.replicas import apart_from_replica
-from tracekit.intake.sources.own._prometheus.series import Series, read_series
+from tracekit.intake.sources.own._prometheus.series import Series, apart_from_replica, read_series
 from tracekit.intake.sources.own._roster.roster import SERIES, Files, Roster, files_of, roster_of
 
 #: What of a pod or node a series is. Series alike in these differ in who scraped them, or in which
