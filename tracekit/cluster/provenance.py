@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracekit.analysis.inference.estimate import NORMAL_95
+from tracekit.analysis.metrics import NORMAL_95
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.base.facts import Fact, remark
 from tracekit.base.words import counted

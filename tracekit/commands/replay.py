@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -205,7 +206,9 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         return
     load = run.workload
     print("\n".join(answer_lines(answer)))
-    print_lines(facts_in_full(answer.of("moved")))
+    moves = {"file": str(out / "moves.parquet")}
+    moved = (replace(one, about={**one.about, **moves}) for one in answer.of("moved"))
+    print_lines(facts_in_full(moved))
     heads, rows = table_of(results(run))
     print_table(
         f"{load.name}: {counted(load.containers.count, 'container')},"

@@ -6,11 +6,10 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
-from tracekit.analysis.metrics import LEVEL
 from tracekit.analysis.metrics.load import debris_rate, utilization_difference
 from tracekit.base.arrays import FloatArray
+from tracekit.replay.chance.student import errors_of
 from tracekit.sizing.world.simulation import Simulation
 
 
@@ -98,7 +97,7 @@ def interval(values: FloatArray) -> tuple[float, float | None, float | None]:
     if len(values) < 2:
         return mean, None, None
     error = float(values.std(ddof=1)) / np.sqrt(len(values))
-    half = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2)) * error
+    half = errors_of(len(values), 1) * error
     return mean, mean - half, mean + half
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tracekit.analysis.inference.changes import RESOURCES, changes
 from tracekit.analysis.inference.sums import NodeSums, Sums, sums_of
+from tracekit.analysis.metrics import NORMAL_95
 from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base.arrays import BoolArray, FloatArray
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 REPLICATES = 500
 #: A size is told when its 95 % interval reaches at most this part of the common size to each side.
 TOLD_PART = 0.5
-#: A normal value lies within so many standard deviations of its mean in 95 % of cases.
-NORMAL_95 = 1.959964
 #: Directions in which the services' changes vary less than this cannot be told apart.
 _SMALLEST = 1e-10
 #: Of fewer services all eigenvalues are computed.

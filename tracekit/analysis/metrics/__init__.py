@@ -12,6 +12,8 @@ from tracekit.base import registry
 CONSTANT_VARIANCE = 1e-18
 #: How often an interval is to hold what it is of.
 LEVEL = 0.95
+#: A normal value lies within so many standard deviations of its mean in 95 % of cases.
+NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tracekit.analysis.metrics import LEVEL
+from tracekit.analysis.metrics import NORMAL_95
 from tracekit.base.arrays import FloatArray
+from tracekit.replay.chance.student import errors_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Re
         return Reading(value=value, samples=units, met=met)
     off = totals - value * weights
     error = float(np.sqrt(units / (units - 1) * np.square(off).sum())) / whole
-    half = _student(units) * error
+    half = errors_of(units, 1) * error
     return Reading(value=value, low=value - half, high=value + half, samples=units, met=met)
 
 
@@ -110,7 +111,7 @@ def correlation_of(one: FloatArray, other: FloatArray, *, by_rank: bool = False)
     if by_rank:
         one, other = _ranks(one), _ranks(other)
     value = float(np.corrcoef(one, other)[0, 1])
-    half = 1.959964 / np.sqrt(len(one) - 3)
+    half = NORMAL_95 / np.sqrt(len(one) - 3)
     z = np.arctanh(np.clip(value, -1 + 1e-12, 1 - 1e-12))
     low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
     return Reading(value=value, low=low, high=high, samples=len(one))
@@ -122,14 +123,8 @@ def _ranks(values: FloatArray) -> FloatArray:
     return np.asarray(rankdata(values), np.float64)
 
 
-def _student(units: int) -> float:
-    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
-
-    return float(stdtrit(units - 1, (1 + LEVEL) / 2))
-
-
 def _wilson(hits: int, units: int) -> tuple[float, float, float]:
-    z2 = 1.959964**2
+    z2 = NORMAL_95**2
     share = hits / units
     middle = (share + z2 / (2 * units)) / (1 + z2 / units)
     half = np.sqrt(z2 * (share * (1 - share) + z2 / (4 * units)) / units) / (1 + z2 / units)

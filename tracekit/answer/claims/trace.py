@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import polars as pl
 
+from tracekit.analysis.metrics import NORMAL_95
 from tracekit.answer.claims.reading import (
     Reading,
     correlation_of,
@@ -152,7 +153,7 @@ def _largest(apart: FloatArray) -> Reading:
     known = np.sort(apart[np.isfinite(apart)])
     if not len(known):
         return Reading()
-    half = 1.959964 * np.sqrt(len(known) * 0.95 * 0.05)
+    half = NORMAL_95 * np.sqrt(len(known) * 0.95 * 0.05)
     at = np.clip(np.rint(0.95 * len(known) + np.array([-half, 0, half])), 0, len(known) - 1)
     low, value, high = (float(known[int(one)]) for one in at)
     return Reading(value=value, low=low, high=high, samples=len(known))
