@@ -9,6 +9,7 @@ permit phase takes no time, as nothing else happens between two members of a gan
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -120,60 +121,41 @@ def in_order_of(
     arrival_ms : int64, shape (containers,)
         New times of arrival, in the order that the workload has now.
     """
+    containers, use, rules, provenance = load.containers, load.use, load.rules, load.provenance
+    taken = _taken(containers, order, *(one.name for one in dataclasses.fields(containers)))
     return dataclasses.replace(
         load,
         containers=dataclasses.replace(
-            load.containers,
-            ids=container_ids or tuple(load.containers.ids[at] for at in order),
-            services=tuple(load.containers.services[at] for at in order),
-            recorded_node=load.containers.recorded_node[order],
-            arrival_ms=arrival_ms[order],
-            departure_ms=load.containers.departure_ms[order],
-            request=load.containers.request[order],
-            nonzero_request=load.containers.nonzero_request[order],
-            limit=load.containers.limit[order],
-            exchangeable=None
-            if load.containers.exchangeable is None
-            else load.containers.exchangeable[order],
+            taken, ids=container_ids or taken.ids, arrival_ms=arrival_ms[order]
         ),
-        use=dataclasses.replace(
-            load.use, column=order if load.use.column is None else load.use.column[order]
-        ),
+        use=dataclasses.replace(use, column=order if use.column is None else use.column[order]),
         rules=dataclasses.replace(
-            load.rules,
-            constraints=None
-            if load.rules.constraints is None
-            else load.rules.constraints.taken(order),
-            calls=None
-            if load.rules.calls is None
-            else dataclasses.replace(load.rules.calls, kind=load.rules.calls.kind[order]),
-            gang=_taken(load.rules.gang, order),
-            gang_minimum=_taken(load.rules.gang_minimum, order),
-            pinned=_taken(load.rules.pinned, order),
-            daemon=None if load.rules.daemon is None else load.rules.daemon[order],
-            priority=_taken(load.rules.priority, order),
-            budgets=None if load.rules.budgets is None else load.rules.budgets.taken(order),
-            written=None if load.rules.written is None else load.rules.written.taken(order),
-            evicts_nobody=None
-            if load.rules.evicts_nobody is None
-            else load.rules.evicts_nobody[order],
-            never_evicted=None
-            if load.rules.never_evicted is None
-            else load.rules.never_evicted[order],
+            _taken(rules, order, *_OF_CONTAINERS),
+            calls=None if rules.calls is None else _taken(rules.calls, order, "kind"),
         ),
         provenance=dataclasses.replace(
-            load.provenance,
-            doubt=None
-            if load.provenance.doubt is None
-            else dataclasses.replace(
-                load.provenance.doubt, group=load.provenance.doubt.group[order]
-            ),
+            provenance,
+            doubt=None if provenance.doubt is None else _taken(provenance.doubt, order, "group"),
         ),
     )
 
 
-def _taken(values: IntArray | None, order: IntArray) -> IntArray | None:
-    return None if values is None else values[order]
+#: Rules with an entry per container.
+_OF_CONTAINERS = (
+    *("constraints", "gang", "gang_minimum", "pinned", "daemon", "priority", "budgets"),
+    *("written", "evicts_nobody", "never_evicted"),
+)
+
+
+def _taken(part: Any, order: IntArray, *names: str) -> Any:
+    """A part whose fields of these names are of the containers at these positions."""
+    return dataclasses.replace(part, **{name: _at(getattr(part, name), order) for name in names})
+
+
+def _at(value: Any, order: IntArray) -> Any:
+    if value is None or isinstance(value, np.ndarray):
+        return value if value is None else value[order]
+    return tuple(value[at] for at in order) if isinstance(value, tuple) else value.taken(order)
 
 
 def runs(gang: IntArray) -> list[tuple[int, int]]:

@@ -187,9 +187,8 @@ def _assembled(
     background = amounts.settle(capacity if assumptions.background == "keep" else None)
     request = asked.request[timing.order]
     recorded = trace.at[timing.order].astype(np.int64)
-    placed = held_at_most(
-        recorded, request, timing.arrival_ms, timing.departure_ms, nodes=len(capacity)
-    )
+    times_ms = timing.arrival_ms, timing.departure_ms
+    placed = held_at_most(recorded, request, *times_ms, nodes=len(capacity))
     reserved = reserved_of(
         assumptions.reserved, background=background, capacity=capacity, held=placed
     )
