@@ -132,7 +132,7 @@ def test_core_seconds_are_what_the_counters_rose_by(
     _, name, written_as = form
     with TemporaryDirectory() as folder:
         found = read(NAME, written(Path(folder) / name, written_as(_made(containers))))
-    assert found.reasons == []
+    assert found.broken == []
     rows = [(int(str(row[0])), float(str(row[3]))) for row in amounts_of(found)]
     assert [time for time, _ in rows] == list(expected)
     assert [amount for _, amount in rows] == pytest.approx(list(expected.values()), rel=1e-9)
