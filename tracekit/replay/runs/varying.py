@@ -1,11 +1,8 @@
 """Sources of differences between repeats: orders of arrival and drawn sizes."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tracekit.base.arrays import BoolArray
-from tracekit.base.words import counted
 from tracekit.cluster.workload import Workload
 
 #: What differs between repeats, as the manifest and tables say it.
@@ -26,13 +23,6 @@ def varying(load: Workload) -> list[str]:
     """The differences between two orders of arrival of a workload; none where all is recorded."""
     differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers.count else False
     return [*([ORDER] if differs else []), *([] if load.provenance.doubt is None else [SIZES])]
-
-
-def repeats_in_words(repeats: int, covers: Sequence[str]) -> str:
-    """How often a workload was replayed, by what differed: 6 orders of arrival, 6 random seeds."""
-    if tuple(covers) == (SEED,):
-        return counted(repeats, SEED)
-    return "one order of arrival" if repeats == 1 else f"{repeats:,} orders of arrival"
 
 
 def _free(load: Workload) -> BoolArray:

@@ -1,1 +1,0 @@
-"""Who waits, on a terminal: a few kinds of containers of a few policies, and where the rest is."""
