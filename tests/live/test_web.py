@@ -154,7 +154,7 @@ def test_a_client_that_waits_for_continue_is_told_so(running: _Running) -> None:
 
 
 def test_bodies_of_all_together_have_a_limit() -> None:
-    made = _Running(Limits(body_bytes=1 << 20, together_bytes=1 << 20, request_s=5.0))
+    made = _Running(Limits(body_bytes=1 << 20, together_bytes=1 << 20, request_s=1.0))
     try:
         head = b"POST /a HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"
         lines = [socket.create_connection(("127.0.0.1", made.port), timeout=20) for _ in range(3)]

@@ -26,13 +26,13 @@ def whole_cores(milli: IntArray) -> IntArray:
     return np.maximum(-(-milli // MILLI_PER_CORE), 1)
 
 
-def carried(load: Workload, *, rounded: bool) -> Iterator[Fact]:
+def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fact]:
     """The fact of what is written of a workload, and that of fractions of cores."""
     yield Fact(
         kind="exported",
         value=load.containers.count,
         unit="containers",
-        because="workload",
+        because="workload" if nodes else "without_nodes",
         about={"of": load.nodes.count},
     )
     parts = int((load.containers.request[:, 0] % MILLI_PER_CORE > 0).sum())

@@ -306,7 +306,7 @@ def _simkube(left: Left) -> Written:
         "pod_lifecycles": {},
     }
     facts = (
-        *carried(load, rounded=False),
+        *carried(load, rounded=False, nodes=False),
         *lost(load, "nodes", "placement", "use", "order_of_ends", "gangs", "budgets"),
         *lost(load, "rules" if left.store is None else "own_rules"),
     )
