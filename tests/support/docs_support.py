@@ -145,13 +145,28 @@ def with_claims(page: Path) -> str:
     """A page with the tables of claims by the recorded verdicts; the README has the main ones."""
     head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{''.join(_claims(main=CLAIM_PAGES[page]))}{END}{tail}"
+    made = _main_claims() if CLAIM_PAGES[page] else "".join(_claims())
+    return f"{head}{BEGIN}\n{made}{END}{tail}"
 
 
-def _claims(*, main: bool) -> Iterator[str]:
+def _main_claims() -> str:
+    """One table of the main claims, and under it the command that gave each number."""
+    main = [one for one in with_all(()) if all_claims()[one.subject].main]
+    rows, commands = [], []
+    for number, (claim, origin, those) in enumerate(by_experiment(main), 1):
+        for row in tables.claim_rows(those):
+            claimed = f"{row['claimed']} ({row['measured']})"
+            last = {name: row[name] for name in ("printed", "here", "verdict", "samples")}
+            rows.append({"claimed": claimed, **last, "command": number})
+        command = f"`{sentences.command(claim.followup)}`"
+        commit = f"at {origin.about_it('commit')}"
+        commands.append(f"{number}. {claim.title} ({claim.source}), {commit}: {command}\n")
+    return f"{_table(rows)}\n{''.join(commands)}"
+
+
+def _claims() -> Iterator[str]:
     """A table of each experiment, under where its numbers are from and the command."""
-    facts = [one for one in with_all(()) if all_claims()[one.subject].main or not main]
-    for claim, origin, those in by_experiment(facts):
+    for claim, origin, those in by_experiment(with_all(())):
         rows: list[dict[str, str]] = tables.claim_rows(those)
         if claim.experiment == TRACE:
             rows = [
