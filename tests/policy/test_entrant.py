@@ -14,7 +14,6 @@ from tracekit.policy.entrant import (
     parse_entrant,
     parse_rebalancer,
 )
-from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import all_rebalancers
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
@@ -29,19 +28,6 @@ LOAD = workload(
     used_share=0.9,
 )
 EAGER = "low_node_utilization[interval_ms=2000]"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "first_fit",
-        "first_fit+load_spread",
-        "least_allocated[resources=cpu:1+memory:2]+low_node_utilization[interval_ms=60000]",
-    ],
-)
-def test_its_text_reads_back(text: str) -> None:
-    assert str(parse_entrant(text)) == text
-    assert parse_entrant(parse_entrant(text).address()) == parse_entrant(text)
 
 
 @pytest.mark.parametrize(
@@ -95,9 +81,3 @@ def test_fast_and_plain_engines_move_the_same(placement: str, name: str) -> None
         outcome = Engine(LOAD, policy, rng, rebalance=rebalance, placer=placer).run()
         found.append((outcome.node.tolist(), outcome.time_ms.tolist(), outcome.steps.to_dicts()))
     assert found[0] == found[1] == found[2]
-
-
-def test_production_has_no_rebalancer() -> None:
-    policy, rebalance = halves(parse_policy("observed"))
-    assert policy.name() == "observed"
-    assert rebalance is None

@@ -15,12 +15,10 @@ from tracekit.cluster.resources import DISK, DISK_IO, NET
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.topsis import closeness
 from tracekit.policy.placement._parts.weights import (
-    BALANCED,
     COMPRESSIBLE,
     INCOMPRESSIBLE,
     ahp,
     by_kind,
-    kind_of,
 )
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.snapshot import Snapshot
@@ -107,21 +105,6 @@ def test_an_absolute_ideal_ranks_no_row_by_another() -> None:
     whole = closeness(rows, weights=[0.7, 0.3], ideal="absolute")
     assert closeness(rows[:2], weights=[0.7, 0.3], ideal="absolute").tolist() == whole[:2].tolist()
     assert closeness(np.array([[1.0, 1.0], [0.0, 0.0]]), ideal="absolute").tolist() == [1.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("request_", "expected"),
-    [
-        # golden tbesk.pod_type on a node of 32 cores, 64 GB, 1000 Mbit/s, 1000 GB
-        ((4, 4, 50, 120), COMPRESSIBLE),
-        ((1, 8, 150, 20), INCOMPRESSIBLE),
-        ((4, 4, 50, 20), BALANCED),
-        ((2, 4, 60, 60), BALANCED),
-    ],
-)
-def test_type_of_a_container(request_: tuple[int, ...], expected: int) -> None:
-    size = np.array([32.0, 64.0, 1000.0, 1000.0])
-    assert kind_of(np.array(request_), size, ("cpu_milli", "memory_bytes", DISK, NET)) == expected
 
 
 def test_judgements_by_type_are_consistent_and_put_throttled_resources_first() -> None:

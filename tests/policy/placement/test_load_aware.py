@@ -13,7 +13,6 @@ from replay_support import container, snapshot, workload
 from tracekit.base.arrays import FloatArray
 from tracekit.base.seeds import stream
 from tracekit.policy.parse import get_policy, parse_policy
-from tracekit.policy.placement._parts.load import LoadAware
 from tracekit.replay.cases.case import Question
 from tracekit.replay.cases.kinds import all_kinds
 from tracekit.replay.engine.engine import Engine
@@ -144,7 +143,3 @@ def test_load_variation_looks_back_as_far_as_its_window() -> None:
 def test_peaks_fills_the_busy_node_where_power_rises_least() -> None:
     assert replayed("peaks", [[0.1, 0.5]] * 6, arriving(4100)) == [1]
     assert replayed("peaks[k1=1.0,k2=0.05]", [[0.1, 0.5]] * 6, arriving(4100)) == [0]
-
-
-def test_every_reader_of_load_is_known_here() -> None:
-    assert all(issubclass(get_policy(name), LoadAware) for name in POLICIES)

@@ -55,13 +55,6 @@ def test_what_there_is_is_kept_level_under_any_of_its_names(
         assert width(load, policy) < 0.5 * width(load, "least_allocated"), name
 
 
-def test_bcdi_keeps_cpu_and_disk_transfer_together() -> None:
-    load = with_resource("disk_io_bytes")
-    node = Engine(load, parse_policy("bcdi"), np.random.default_rng(0)).run().node
-    blind = Engine(load, parse_policy("first_fit"), np.random.default_rng(0)).run().node
-    assert node.tolist() != blind.tolist()
-
-
 def test_a_resource_goes_by_several_names() -> None:
     assert column_of(("cpu_milli", "net"), "net_kbit") == 1
     assert column_of(("net", "net_kbit"), "net_kbit") == 1

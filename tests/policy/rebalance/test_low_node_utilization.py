@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from rebalance_support import Running, running
@@ -16,57 +15,10 @@ from tracekit.policy.view.snapshot import Snapshot
 
 LOW = "low_node_utilization"
 LEVEL = "thresholds=cpu:{0}+memory:{0},target_thresholds=cpu:{1}+memory:{1}"
-THRESHOLDS = LEVEL.format(20, 50)
-#: n0 is over, n1 in between, n2 under.
-NODES = [(1000, 1000)] * 3
-ROWS: list[Running] = [
-    (0, 300, 100),
-    (0, 200, 100),
-    (0, 250, 100),
-    (1, 300, 300),
-    (2, 100, 100),
-]
 
 
 def evicted(text: str, seen: Snapshot) -> list[int]:
     return [int(at) for at in parse_rebalancer(text).evict(seen)]
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        (THRESHOLDS, [1, 2]),  # the smallest first: 750, 550, 300
-        (f"{THRESHOLDS},number_of_nodes=1", []),
-        (f"{THRESHOLDS},eviction_limit_node=1", [1]),
-        (f"{THRESHOLDS},eviction_limit_node=0", []),
-        # what n2 may take is 300 - 100: spent after the second
-        ("thresholds=cpu:20,target_thresholds=cpu:30", [1]),
-        ("thresholds=cpu:20,target_thresholds=cpu:80", []),  # no node is over
-        ("thresholds=cpu:5,target_thresholds=cpu:50", []),  # no node is under
-        ("thresholds=cpu:90,target_thresholds=cpu:90", []),  # every node is under
-        # means 38.3 and 23.3 percent: under 28.3 and 13.3, over 48.3 and 33.3
-        (
-            f"use_deviation_thresholds=true,{LEVEL.format(10, 10)}",
-            [1, 2],
-        ),
-    ],
-)
-def test_by_requests(settings: str, expected: list[int]) -> None:
-    assert evicted(f"{LOW}[{settings}]", running(NODES, ROWS)) == expected
-
-
-def test_metrics_tell_another_story_than_requests() -> None:
-    # n0 requests little and uses much
-    rows: list[Running] = [
-        (0, 100, 10, 500.0, 10.0),
-        (0, 200, 10, 300.0, 10.0),
-        (1, 300, 10, 100.0, 10.0),
-    ]
-    seen = running([(1000, 1000)] * 2, rows)
-    settings = "thresholds=cpu:20,target_thresholds=cpu:50"
-    assert evicted(f"{LOW}[{settings}]", seen) == []
-    # 800 is over 500; the first takes 500 of the 400 that n1 may take
-    assert evicted(f"{LOW}[{settings},usage_source=metrics_server]", seen) == [0]
 
 
 def test_the_metrics_server_knows_no_other_resource() -> None:

@@ -69,23 +69,6 @@ def test_recorded_use_counts_and_requests_where_there_is_none() -> None:
     assert found["qos_share"] == pytest.approx([1, 1, 1 / 3])
 
 
-def test_without_recorded_use_requests_count() -> None:
-    found = measured(recording(None), [0, 0, 1])
-    assert found["network_max_fraction"] == pytest.approx([0.5] * 3)
-    assert found["overloaded_nodes"] == [0, 0, 0]
-
-
-def test_a_resource_that_nobody_asks_for_is_measured_where_its_use_is_recorded() -> None:
-    load = recording()
-    request = load.containers.request * np.array([1, 1, 0])
-    asked = {"request": request, "nonzero_request": request}
-    found = measured(changed(load, containers=asked), [0, 0, 1])
-    assert found["network_max_fraction"] == pytest.approx([0.5, 0.6, 1.5])
-    assert found["network_stranded_share"] == [0, 0, 0]
-    alone = measured(changed(recording(None), containers=asked), [0, 0, 1])
-    assert "network_max_fraction" not in alone
-
-
 def test_a_bound_is_of_what_is_used_by_those_who_must_have_the_resource() -> None:
     load = recording()
     bounds = [row["network_max_fraction"] for row in bound_steps(load)]

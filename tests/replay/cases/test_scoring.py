@@ -92,14 +92,3 @@ def test_check_fails_with_the_differences(
     shown = capsys.readouterr()
     assert "hand-made" in shown.err
     assert "60" in shown.out
-
-
-def test_a_person_sees_parts_and_the_filter(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made = case()
-    made["inputs"]["pod"]["containers"][0]["requests"]["cpu_milli"] = 700
-    assert run(["explain", written(tmp_path / "case.json", made)]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "too little cpu_milli" in shown
-    assert all(f" {column} " in shown for column in ("score", "cpu", "memory"))

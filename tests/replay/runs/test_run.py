@@ -11,7 +11,6 @@ import pytest
 from replay_support import STEP_MS, changed, workload
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.seeds import stream
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrants
 from tracekit.policy.placement import all_policies
@@ -96,15 +95,6 @@ def test_adding_a_policy_changes_no_other_result() -> None:
     chosen = pl.col("policy") == RESERVOIR
     assert alone.placements.filter(chosen).equals(among.placements.filter(chosen))
     assert alone.steps.filter(chosen).equals(among.steps.filter(chosen))
-
-
-def test_streams_are_keyed_by_seed_and_name() -> None:
-    draws = {
-        (seed, name): int(stream(seed, name).integers(2**60))
-        for seed in (0, 1) for name in ("a", "b")
-    }  # fmt: skip
-    assert len(set(draws.values())) == 4
-    assert int(stream(0, "a").integers(2**60)) == draws[(0, "a")]
 
 
 def test_the_manifest_spells_everything_out(tmp_path: Path) -> None:

@@ -97,17 +97,6 @@ def test_a_sequence_of_target_load_packing_counts_the_pods_before() -> None:
     assert answered("placement_sequence", inputs, TLP) == {"nodes": ["a", "b", "a"]}
 
 
-def test_an_empty_list_of_metrics_is_not_an_unknown_node_to_low_risk() -> None:
-    pod = {"containers": [{"requests": {"cpu_milli": 100}, "limits": {"cpu_milli": 300}}]}
-    inputs = {
-        "nodes": [node("empty", 200), node("unknown", 200)],
-        "metrics": {"window_end": 0, "nodes": {"empty": []}},
-        "pod": pod,
-    }
-    # limits promise 300 of 200 over requests of 100: risk (300-200)/(300-100) by half
-    assert answered("score", inputs, LROC) == {"scores": {"empty": 75, "unknown": 0}}
-
-
 def test_old_overhead_counts_whole_cores_as_millicores() -> None:
     pod = {
         "containers": [one(cpu_milli=100, memory_bytes=10)],
@@ -126,22 +115,6 @@ def test_normalized_scores_show_what_they_were_before() -> None:
     assert answer.columns == ["node", "score", "before", "filter"]
     # 299.9998 of millicores, cut toward zero: b's memory weighs a little less than its cpu
     assert [row[2] for row in answer.rows] == [-100, -299]
-
-
-@pytest.mark.parametrize(("time_s", "score"), [(939, 100), (940, 100), (941, 33), (1001, 33)])
-def test_a_pod_bound_within_a_minute_of_the_windows_end_counts(time_s: int, score: int) -> None:
-    bound = {"containers": [{"requests": {}, "limits": {"cpu_milli": 100}}]}
-    inputs = {
-        "nodes": [node("a", 1000)],
-        "metrics": {
-            "window_end": 1000,
-            "nodes": {"a": [{"type": "CPU", "operator": "AVG", "value": 40}]},
-        },
-        "recent_pods": {"a": [{"timestamp": time_s, "pod": bound}]},
-        "pod": {"containers": []},
-    }
-    # 40 % is the target; with the recent pod 50 %: 40 * 50 / 60
-    assert answered("score", inputs, TLP) == {"scores": {"a": score}}
 
 
 def test_peaks_charges_nothing_for_what_would_not_fit() -> None:
