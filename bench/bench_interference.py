@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests/support"))
 from plain_vcpus import plain_pressure
 from vcpu_support import plain_best
 
-from tracekit.binding.model import InterferenceModel
+from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.interference.fit.options import Options
 from tracekit.interference.fit.run import fit_rows

@@ -35,11 +35,10 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.view.choice import fits
-from tracekit.replay.engine.decision import WindowStart, decide, scored_nodes
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.outcome import Outcome
-from tracekit.replay.engine.placer import Clock, MakePlacer
+from tracekit.replay.engine.placer import Clock, MakePlacer, WindowStart, decide, scored_nodes
 from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast.choose import fast_placer
 
 FULL = Size()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tracekit.base.arrays import IntArray
 from tracekit.intake.ingest.dimensions import hashed, write_part
 from tracekit.intake.ingest.sort import parquet_schema
-from tracekit.store.arrow import ROW_GROUP_ROWS
+from tracekit.store.broken_rows import ROW_GROUP_ROWS
 from tracekit.store.catalog import write_catalog
 from tracekit.store.folder import dimension_path, open_store, part_path
 from tracekit.store.manifest import Manifest, SourceEntry, write_manifest

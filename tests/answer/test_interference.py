@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tracekit.answer.interference import facts_of_binding
+from tracekit.answer.production import facts_of_binding
 from tracekit.base.facts import Fact
 from tracekit.binding.tables import DIFFERENCE
 

@@ -1,6 +1,6 @@
 """Facts of a store: which rows are lost, and which defects come first."""
 
-from tracekit.answer.trace import answer_of_trace
+from tracekit.answer.caveats import answer_of_trace
 from tracekit.report.sentences import short
 
 

@@ -7,9 +7,9 @@ import pytest
 from replay_support import Row, workload
 
 from tracekit.binding.choosers import NAMED, bind_on, whole_cores
-from tracekit.binding.hosts import room_of
+from tracekit.binding.empty import room_of
 from tracekit.binding.loop import VcpuReplay
-from tracekit.binding.model import InterferenceModel
+from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.interference.vcpu.room import make_room
 from tracekit.interference.vcpu.topology import Topology, linux_numbering

@@ -8,11 +8,11 @@ from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import FloatArray
 from tracekit.binding.declared import RecordedUse
-from tracekit.binding.hosts import room_of
-from tracekit.binding.model import InterferenceModel
-from tracekit.binding.old_neighbours import Held, OldNeighbours, held_by_use
+from tracekit.binding.empty import room_of
+from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.recorded import Bindings
 from tracekit.binding.run import VcpuRun, replay_vcpus
+from tracekit.binding.tables import Held, OldNeighbours, held_by_use
 from tracekit.cluster.workload import Workload
 
 SERVICES = ("s0", "s1", "s2")

@@ -10,10 +10,9 @@ import pytest
 from replay_support import Row, workload
 
 import tracekit
-from tracekit.binding.empty import request_vcpus
-from tracekit.binding.hosts import room_of
+from tracekit.binding.empty import request_vcpus, room_of
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
-from tracekit.binding.model import InterferenceModel
+from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.recorded import Bindings, recorded_bindings, recorded_chooser
 from tracekit.commands.bind import bind
 from tracekit.store.folder import open_store

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from replay_support import workload
 
-from tracekit.binding.hosts import assumed_hosts
-from tracekit.binding.model import model_of_fit
+from tracekit.binding.empty import assumed_hosts
+from tracekit.binding.occupancy import model_of_fit
 from tracekit.interference.fit.folder import FIT_FOLDER
 
 COEFFICIENTS = {"service": ["web"], "cpu_mean": [0.5], "k1": [0.1], "k2": [0.2]}

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from plain_vcpus import plain_candidates, score_instance, score_socket
 from vcpu_support import GOLDEN, topologies
 
-from tracekit.binding.model import InterferenceModel
+from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import CANDIDATES, VcpuState
 from tracekit.interference.vcpu.declared import Aggregation
 from tracekit.interference.vcpu.pressure import Bound, pressure

@@ -14,7 +14,7 @@ from plain_vcpus import (
 )
 from vcpu_support import GOLDEN
 
-from tracekit.binding.model import InterferenceModel
+from tracekit.binding.occupancy import InterferenceModel
 from tracekit.interference.vcpu.topology import linux_numbering
 
 CASE = GOLDEN["patent.socket_score"]

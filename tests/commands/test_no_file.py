@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.base.opened import NoFileError, open_file
-from tracekit.binding.model import model_of_fit
+from tracekit.binding.occupancy import model_of_fit
 from tracekit.commands.shell import run
 from tracekit.policy.placement.interference import of_fit
 

@@ -23,7 +23,7 @@ from tests_support import TraceFolder
 
 import tracekit
 from tracekit.answer import whole
-from tracekit.replay.runs.kept import Kept, kept_folder
+from tracekit.replay.runs.replayer import Kept, kept_folder
 
 KILLS = int(os.environ.get("TRACEKIT_KILLS", "1"))
 POLICIES = ("first_fit", "best_fit", "random")

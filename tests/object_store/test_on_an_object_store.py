@@ -17,7 +17,7 @@ import pytest
 from object_store_support import BUCKET, ObjectStore, object_store, objects, put_folder, why_not
 
 import tracekit
-from tracekit.analysis.needs import needs_a_choice
+from tracekit.analysis.work import needs_a_choice
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import LOCK
 from tracekit.base.files.places import PIECE_BYTES, filesystem, place, within

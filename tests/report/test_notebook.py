@@ -13,8 +13,8 @@ from report_studies_support import comparison
 from store_support import tiny_store
 
 import tracekit
+from tracekit.answer.caveats import answer_of_trace
 from tracekit.answer.comparison.facts import answer_of_comparison
-from tracekit.answer.trace import answer_of_trace
 from tracekit.base.shown import Shown
 from tracekit.commands import listing as catalogue
 from tracekit.report.sentences import short

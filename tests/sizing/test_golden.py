@@ -11,9 +11,9 @@ from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policies.random_selection import shares
 from tracekit.sizing.policy import simulate
 from tracekit.sizing.world import periods
-from tracekit.sizing.world.arrays import build_world, fresh_state
 from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import build_world, fresh_state
 from tracekit.sizing.world.simulation import Simulation
 
 

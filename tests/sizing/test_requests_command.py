@@ -141,7 +141,7 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib.util, "find_spec", find)
     monkeypatch.setattr(builtins, "__import__", refuse)
-    monkeypatch.setattr("tracekit.sizing.agent.need_torch.importlib.import_module", missing)
+    monkeypatch.setattr("tracekit.sizing.agent.network.importlib.import_module", missing)
 
 
 def test_without_torch_the_agent_has_the_network_that_comes_with_tracekit(

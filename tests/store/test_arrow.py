@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests_support import TraceFolder
 
-from tracekit.store.arrow import arrow_array, arrow_strings
+from tracekit.store.broken_rows import arrow_array, arrow_strings
 
 VALUES = st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.booleans()), max_size=40)
 

@@ -24,7 +24,7 @@ from tracekit.sizing.requests.study import recommend_requests
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import Store, open_store
 from tracekit.store.never_ran import never_ran
-from tracekit.store.query.describe import describe
+from tracekit.store.query.run import describe
 
 FROM_S = 1_767_225_600
 

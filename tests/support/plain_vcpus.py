@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from tracekit.binding.model import InterferenceModel
+from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import STEP
 from tracekit.interference.vcpu.declared import Aggregation
 from tracekit.interference.vcpu.topology import Topology

@@ -16,12 +16,12 @@ from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.view.over_time import rank_of
+from tracekit.policy.view.usage import rank_of
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.sampling import add_up
 from tracekit.synth import write
 from tracekit.synth.presets import get_preset
-from tracekit.synth.room.nodes import GPU, TAINTED
+from tracekit.synth.room.requests import GPU, TAINTED
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.world import make_world
 

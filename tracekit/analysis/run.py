@@ -10,7 +10,7 @@ from tracekit.analysis.work import Analysis, Work
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.progress import SILENT, Progress
 from tracekit.store.folder import Store
-from tracekit.store.query.engine import open_database
+from tracekit.store.query.run import open_database
 
 
 def side_by_side(
@@ -82,7 +82,7 @@ def analyze(
 
     Parameters
     ----------
-    engine : what ``tracekit.store.query.engine.open_database`` understands
+    engine : what ``tracekit.store.query.run.open_database`` understands
     without : queries and results to leave out, with all that builds on them
     """
     if out is not None:

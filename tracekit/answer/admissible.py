@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import OVERLOAD, Measure, of_use
-from tracekit.replay.runs.may_wait import MAY_WAIT
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.waiting import MAY_WAIT
 
 #: Overload in this share of all node-steps bars no policy.
 OVERLOAD_SHARE = 1e-4

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.metrics.trends import LEAST_DAYS, WEEK, growth
+from tracekit.analysis.metrics.load import LEAST_DAYS, WEEK, growth
 from tracekit.analysis.summary import requests_recorded
 from tracekit.analysis.work import Analysis
 from tracekit.answer.production import facts_of_use

@@ -9,8 +9,7 @@ import polars as pl
 
 from tracekit.base.facts import Fact, Scalar
 from tracekit.base.study import Study
-from tracekit.replay.chance.material import MATERIAL
-from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.chance.student import FEWEST, MATERIAL, compare
 from tracekit.replay.measures import find_measure
 
 Case = Literal["today", "recorded", "recommended", "no_more_often", "half_size", "twice_size"]

@@ -11,10 +11,10 @@ from tracekit.answer.admissible import barred
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.replay.chance.student import FEWEST, Compared, Means, apart, compare, means
 from tracekit.replay.measures import COST_PER_HOUR, NODES, OVERLOAD, SHARES
+from tracekit.replay.runs.one import SEED
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import FILTERED
-from tracekit.replay.runs.varying import SEED
 
 #: The measures by which a decision compares policies; the first that a run has decides.
 COMPARED = (

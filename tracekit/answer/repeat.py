@@ -20,11 +20,10 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
 from tracekit.replay.chance.student import FEWEST, Compared
 from tracekit.replay.measures import CONFLICTS, compared, part_column
-from tracekit.replay.runs.one import Replayed, digest_of
+from tracekit.replay.runs.one import SEED, Replayed, digest_of, varying
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run, assembled
-from tracekit.replay.runs.varying import SEED, varying
 
 # Whether further orders of arrival could decide which policy is best. Of eight policies
 # over six orders the best has to be ahead by some ten standard deviations of one order to be told

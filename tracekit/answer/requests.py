@@ -14,12 +14,12 @@ from tracekit.base.units import MS_PER_DAY
 from tracekit.base.words import short_hash
 from tracekit.cluster.requests.given import NOW, SUBJECT
 from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
-from tracekit.sizing.requests.growing import grown
 from tracekit.sizing.requests.judge import kept_at_risk
 from tracekit.sizing.requests.rows import (
     at_risk,
     by_change,
     changed_of,
+    grown,
     is_within_risk,
     measured,
     over_reserved,

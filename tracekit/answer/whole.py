@@ -29,7 +29,7 @@ from tracekit.base.study import Study, write_study
 from tracekit.cluster.requests.use_over_requested import request_changes
 from tracekit.cluster.source import WorkloadSource
 from tracekit.policy.entrant import Entrant, Entrants, Sent, with_fit
-from tracekit.replay.runs.kept import kept_folder
+from tracekit.replay.runs.replayer import kept_folder
 from tracekit.replay.runs.results import Results, results
 from tracekit.sizing.requests.study import recommended
 from tracekit.store.folder import open_store

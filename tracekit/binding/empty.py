@@ -1,13 +1,20 @@
 """Empty occupancy for the hosts of a room, and how many of them a container wants."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.binding.model import InterferenceModel
-from tracekit.binding.occupancy import Occupancy
-from tracekit.interference.vcpu.room import Room
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact, remark
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.binding.occupancy import InterferenceModel, Occupancy
+from tracekit.cluster.workload import Workload
+from tracekit.interference.fit.topology_file import read_topologies
+from tracekit.interference.vcpu.declared import SOCKETS, THREADS_PER_CORE
+from tracekit.interference.vcpu.room import Room, make_room
+from tracekit.interference.vcpu.topology import Topology, linux_numbering
 
 
 def make_occupancy(
@@ -67,3 +74,68 @@ def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
     """
     milli = request[:, list(resources).index("cpu_milli")]
     return np.asarray(-(-milli // 1000))
+
+
+# How the hosts of a workload are built: by a rule, or as a file says.
+
+
+def room_of(
+    workload: Workload, *, sockets: int = SOCKETS, threads_per_core: int = THREADS_PER_CORE
+) -> Room:
+    """The hosts of a workload, built by Linux's usual rule from their CPU capacity.
+
+    vCPUs that do not divide evenly into sockets and cores are left out.
+
+    Raises
+    ------
+    TracekitError
+        When no node is large enough to have a core on every socket.
+    """
+    unit = sockets * threads_per_core
+    vcpus = workload.nodes.capacity[:, 0] // MILLI_PER_CORE // unit * unit
+    if not (vcpus > 0).all():
+        at = int(np.argmin(vcpus))
+        raise TracekitError(
+            f"node '{workload.nodes.ids[at]}' has {workload.nodes.capacity[at, 0]:,} millicores,"
+            f" too few for {sockets} sockets of cores with {threads_per_core} threads",
+            hint="give --sockets 1, --threads 1, or larger nodes",
+        )
+    made: dict[int, Topology] = {
+        int(n): linux_numbering(int(n), sockets, threads_per_core) for n in np.unique(vcpus)
+    }
+    topologies = {
+        name: made[int(n)] for name, n in zip(workload.nodes.ids, vcpus.tolist(), strict=True)
+    }
+    return make_room(workload.nodes.ids, topologies)
+
+
+def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) -> Fact:
+    """The layout of hosts that ``room_of`` assumes, and how many vCPUs it leaves out."""
+    vcpus = workload.nodes.capacity[:, 0] // MILLI_PER_CORE
+    left_out = int((vcpus % (sockets * threads_per_core)).sum())
+    return remark(
+        "hosts_assumed",
+        sockets,
+        "sockets",
+        threads=threads_per_core,
+        left_out_vcpus=left_out or None,
+        every_vcpus=int(vcpus.sum()),
+    )
+
+
+def room_of_file(workload: Workload, path: Path) -> Room:
+    """The hosts of a workload, built as a topology file says.
+
+    Raises
+    ------
+    TracekitError
+        When the file cannot be used, or does not know a node.
+    """
+    known = read_topologies(path)
+    found = {name: known.of(name) for name in workload.nodes.ids}
+    lacking = next((name for name, topology in found.items() if topology is None), None)
+    if lacking is not None:
+        raise TracekitError(
+            f"{path.name} does not know node '{lacking}'", hint="a row per node is expected"
+        )
+    return make_room(workload.nodes.ids, {name: one for name, one in found.items() if one})

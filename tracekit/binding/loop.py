@@ -15,7 +15,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.binding.choosers import Chooser
 from tracekit.binding.empty import request_vcpus
-from tracekit.binding.model import InterferenceModel
+from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.cluster.workload import Workload
 from tracekit.interference.vcpu.declared import MOST_CPU

@@ -14,7 +14,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.interference.vcpu.room import Room
 from tracekit.interference.vcpu.topology import parse_cpu_list
 from tracekit.store.folder import Store
-from tracekit.store.query.engine import open_database
+from tracekit.store.query.run import open_database
 
 #: For each container the node where it ran, and its vCPUs as Linux writes them.
 Bindings = Mapping[str, tuple[str, str]]

@@ -18,13 +18,16 @@ from tracekit.binding.declared import RECORDED_USE, RecordedUse
 from tracekit.binding.drawn import RECORDED, drawn_socket
 from tracekit.binding.empty import request_vcpus
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
-from tracekit.binding.model import InterferenceModel
-from tracekit.binding.old_neighbours import Held, OldNeighbours, held_by_use, positions
+from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.recorded import Bindings, Recorded, recorded_chooser
 from tracekit.binding.tables import (
+    Held,
+    OldNeighbours,
     containers_of,
     differences_of,
+    held_by_use,
     means_of,
+    positions,
     services_of,
     steps_of,
     summary_of,
@@ -116,7 +119,7 @@ def replay_vcpus(
     respond, truth
         See ``tracekit.binding.loop.VcpuReplay``.
     recorded_use
-        See ``tracekit.binding.old_neighbours``.
+        See ``tracekit.binding.tables``.
 
     Raises
     ------

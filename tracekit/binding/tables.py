@@ -1,14 +1,23 @@
 """The tables of a replay down to the vCPU."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tracekit.base.arrays import FloatArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.facts import Fact, remark
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.binding.declared import RecordedUse
 from tracekit.binding.loop import VcpuOutcome
+from tracekit.binding.occupancy import InterferenceModel
+from tracekit.binding.recorded import Bindings, on_one_socket, recorded_chooser
 from tracekit.cluster.workload import Workload
+from tracekit.interference.fit.linear import fit_linear
+from tracekit.interference.fit.options import How
+from tracekit.interference.vcpu.pressure import Bound, pressure
 from tracekit.interference.vcpu.room import Room
 from tracekit.replay.chance.student import compare
 from tracekit.replay.engine.steps import SETTLED, step_schema, summarize
@@ -166,3 +175,172 @@ def timing_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
             for name, outcome in outcomes
         ]
     )
+
+
+# The CPU that recorded neighbours cost: recorded use contains it, another binding subtracts it.
+#
+# A container's recorded CPU was measured beside the neighbours that it had then. Where the
+# recorded binding is known, the model's cost of those neighbours is subtracted before the cost of
+# the new ones is added; otherwise interference would be counted twice. First it is tested whether
+# recorded use contains that cost: a made-up trace may plant interference in its monitoring rows
+# alone.
+
+#: Times at which use and cost are compared.
+_LOOKED_AT = 48
+_FEWEST = 8
+#: Where the interval of the share found ends below this, recorded use does not hold the cost.
+_HALF = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """Whether recorded use contains the cost of recorded neighbours, and the evidence.
+
+    Parameters
+    ----------
+    taken_off : bool
+    containers : int
+        Containers whose recorded binding is known.
+    share, low, high : float, optional
+        Slope of recorded CPU over predicted cost, between containers of one service, with its 95 %
+        interval: 1 where use holds the cost, 0 where it does not. None if it is unknown.
+    """
+
+    taken_off: bool
+    containers: int
+    share: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def facts(self) -> Iterator[Fact]:
+        """A fact where a recorded binding is known."""
+        if self.containers:
+            because = "neighbours_taken_off" if self.taken_off else "neighbours_not_in_use"
+            yield remark(
+                because,
+                self.containers,
+                "containers",
+                slope=self.share,
+                slope_low=self.low,
+                slope_high=self.high,
+            )
+
+    def document(self) -> dict[str, Any]:
+        """As the manifest has it."""
+        return asdict(self)
+
+
+class OldNeighbours:
+    """The recorded binding of a workload's containers, and what it costs them.
+
+    Parameters
+    ----------
+    service : int64, shape (containers,)
+        Position of each container's service in the model.
+    """
+
+    def __init__(
+        self,
+        load: Workload,
+        room: Room,
+        model: InterferenceModel,
+        service: IntArray,
+        bindings: Bindings,
+    ) -> None:
+        places = [
+            one if on_one_socket(room, one) else one[:0]
+            for one in recorded_chooser(load, room, bindings).places
+        ]
+        self.load, self.service = load, service
+        self._room, self._model = room, model
+        self.size = np.array([len(one) for one in places], dtype=np.int64)
+        self._owner = np.repeat(np.arange(load.containers.count), self.size)
+        self._place = np.concatenate([*places, np.empty(0, dtype=np.int64)])
+        self._last: tuple[BoolArray, FloatArray] | None = None
+
+    @property
+    def known(self) -> int:
+        """The number of containers whose recorded binding is known."""
+        return int((self.size > 0).sum())
+
+    def cost_milli(self, now: int) -> FloatArray:
+        """Millicores that each container loses to its recorded neighbours, shape (containers,)."""
+        there = (self.load.containers.arrival_ms <= now) & (now < self.load.containers.departure_ms)
+        if self._last is None or not np.array_equal(there, self._last[0]):
+            self._last = there, self._cost(there)
+        return self._last[1]
+
+    def _cost(self, there: BoolArray) -> FloatArray:
+        """Where two containers hold one vCPU at the same time, both are left out."""
+        count = self.load.containers.count
+        held = there[self._owner]
+        taken = np.bincount(self._place[held], minlength=self._room.places)
+        clash = held & (taken[self._place] > 1)
+        sound = there & (np.bincount(self._owner[clash], minlength=count) == 0)
+        kept = sound[self._owner]
+        bound = Bound(self._owner[kept], self._place[kept], count)
+        model, service = self._model, self.service
+        core, socket = pressure(self._room, bound, model.cpu[service], model.agg)
+        score = model.k1[service] * core + model.k2[service] * socket
+        return np.where(sound & (self.size > 0), score * self.size * MILLI_PER_CORE, 0.0)
+
+
+def held_by_use(old: OldNeighbours, said: RecordedUse) -> Held:
+    """Whether recorded use contains the cost of recorded neighbours.
+
+    ``auto`` regresses recorded CPU on the predicted cost between containers of one service. Use
+    was measured beside the neighbours, so the cost is taken off unless the data say otherwise:
+    unless the slope's interval ends below one half.
+    """
+    if not old.known:
+        return Held(taken_off=False, containers=0)
+    if said != "auto":
+        return Held(taken_off=said == "with_neighbours", containers=old.known)
+    found = _slope(old)
+    if found is None:
+        return Held(taken_off=True, containers=old.known)
+    share, low, high = found
+    return Held(taken_off=not high < _HALF, containers=old.known, share=share, low=low, high=high)
+
+
+def _slope(old: OldNeighbours) -> tuple[float, float, float] | None:
+    """Slope of recorded CPU over predicted cost, with its interval; None if it is unknown."""
+    load = old.load
+    at = np.unique(np.linspace(0, len(load.use.times_ms) - 1, _LOOKED_AT).astype(np.int64))
+    use, cost, many = (np.zeros(load.containers.count) for _ in range(3))
+    for step in at.tolist():
+        own = load.use.at(step)[0].astype(np.float64)
+        lost = old.cost_milli(int(load.use.times_ms[step]))
+        there = np.isfinite(own) & (old.size > 0)
+        there &= (load.containers.arrival_ms <= load.use.times_ms[step]) & (
+            load.use.times_ms[step] < load.containers.departure_ms
+        )
+        use[there] += own[there]
+        cost[there] += lost[there]
+        many[there] += 1
+    kept = np.flatnonzero(many > 0)
+    if len(kept) < _FEWEST:
+        return None
+    columns = np.column_stack([cost[kept] / many[kept], old.size[kept].astype(np.float64)])
+    beside, services = _within(
+        np.column_stack([columns, use[kept] / many[kept]]), old.service[kept]
+    )
+    if len(kept) - services - 2 < 1 or not beside[:, 0].any():
+        return None
+    fitted = fit_linear(beside[:, :2], beside[:, 2], How(), absorbed=services)
+    share, low, high = (float(v[1]) for v in (fitted.coefficients, fitted.low, fitted.high))
+    return (share, low, high) if np.isfinite([share, low, high]).all() else None
+
+
+def _within(columns: FloatArray, service: IntArray) -> tuple[FloatArray, int]:
+    """Columns less their services' means, and how many services there are."""
+    names, group = np.unique(service, return_inverse=True)
+    many = np.bincount(group)
+    means = np.stack([np.bincount(group, column) / many for column in columns.T], axis=1)
+    return columns - means[group], len(names)
+
+
+def positions(load: Workload, names: Sequence[str]) -> IntArray:
+    """The position of each container of a workload in another order of the same containers."""
+    at = {name: number for number, name in enumerate(names)}
+    return np.array([at[name] for name in load.containers.ids], dtype=np.int64)

@@ -5,8 +5,7 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import Direct
 from tracekit.binding.empty import make_occupancy
-from tracekit.binding.model import InterferenceModel
-from tracekit.binding.occupancy import MEAN, OCCUPANCY, SUM, bind, unbind
+from tracekit.binding.occupancy import MEAN, OCCUPANCY, SUM, InterferenceModel, bind, unbind
 from tracekit.binding.window_scan import BOTH, CORES, IDS, best_window, decide, fill
 from tracekit.interference.vcpu.room import Room
 

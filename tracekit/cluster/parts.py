@@ -147,7 +147,7 @@ class Use:
         Columns of resources beyond the first two whose use is recorded.
     further : float32, shape (further_resources, steps, columns), optional
         Use of each of them, by the columns of ``values``; NaN where not known. What counts then,
-        and of other resources: ``tracekit.policy.view.further``. None: of none is it recorded.
+        and of other resources: ``tracekit.policy.view.sampled``. None: of none is it recorded.
     """
 
     step_ms: int

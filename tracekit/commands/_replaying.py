@@ -24,20 +24,19 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import (
     Entrant,
     Entrants,
+    Schedulers,
     fit_beside,
     parse_entrant,
     with_fit,
 )
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.schedulers import Schedulers
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.runs.kept import Kept, forget, kept_folder
-from tracekit.replay.runs.replayer import Replayer
+from tracekit.replay.runs.one import ALIKE, varying
+from tracekit.replay.runs.replayer import Kept, Replayer, forget, kept_folder
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED, Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
-from tracekit.replay.runs.varying import ALIKE, varying
 from tracekit.report.sentences import document
 
 

@@ -103,7 +103,7 @@ def run_all(
                 )
         write_document(out, document(answer))
         progress.stage("report", then=f"open {out / 'report.html'}")
-        from tracekit.replay.runs.kept import forget  # the crew is not kept waiting
+        from tracekit.replay.runs.replayer import forget  # the crew is not kept waiting
 
         shown = store.path if lacking else out / "replay"
         report = render(shown, out / "report.html", progress=progress)

@@ -78,7 +78,7 @@ def bind(
         ``truth/binding.parquet`` of a made-up trace: interference is then measured by what was
         planted, not by the fit that decided.
     recorded_use : {'auto', 'with_neighbours', 'without_neighbours'}
-        See ``tracekit.binding.old_neighbours``.
+        See ``tracekit.binding.tables``.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def bind(
     from tracekit.base.files.places import place
     from tracekit.binding.drawn import RECORDED
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
-    from tracekit.binding.model import model_of_fit, model_of_truth
+    from tracekit.binding.occupancy import model_of_fit, model_of_truth
     from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
     from tracekit.binding.run import USUAL, replay_vcpus
     from tracekit.cluster.source import source_of
@@ -150,7 +150,7 @@ def _room(
     load: Workload, sockets: int, threads_per_core: int, topology: Path | str | None
 ) -> tuple[Room, tuple[Fact, ...]]:
     """How hosts are built, and a fact of it where it is assumed."""
-    from tracekit.binding.hosts import assumed_hosts, room_of, room_of_file
+    from tracekit.binding.empty import assumed_hosts, room_of, room_of_file
 
     if topology is not None:
         return room_of_file(load, Path(topology)), ()
@@ -169,7 +169,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
     Example: tracekit bind mystore --fit fit --repeat 10 --out bound
     """
-    from tracekit.answer.interference import answer_of_binding
+    from tracekit.answer.production import answer_of_binding
     from tracekit.binding.folder import document
     from tracekit.report.terminal import facts_in_full
 

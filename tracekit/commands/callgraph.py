@@ -83,7 +83,7 @@ def command(
 
 def _document(store: Path, result: CallGraphs) -> dict[str, Any]:
     from tracekit.analysis.callgraph.totals import summary
-    from tracekit.answer.trace import answer_of_call_graphs
+    from tracekit.answer.caveats import answer_of_call_graphs
 
     return {
         "schema": "tracekit/callgraph/1",

@@ -23,7 +23,7 @@ from tracekit.commands.shell.output import (
 from tracekit.commands.shell.streams import visible
 
 if TYPE_CHECKING:
-    from tracekit.store.query.describe import StoreCheck
+    from tracekit.store.query.run import StoreCheck
 
 
 _COUNTS = ("rows_read", "lines_read", "rows", "rejected", "duplicates_dropped")
@@ -57,7 +57,7 @@ def check(
     """
     from tracekit.store.folder import open_store
     from tracekit.store.query import run
-    from tracekit.store.query.describe import StoreCheck, describe
+    from tracekit.store.query.run import StoreCheck, describe
 
     if verify or subset is not None:
         from tracekit.commands._verify import Subset, verified
@@ -90,7 +90,7 @@ def command(
 
     Example: tracekit check mystore --strict
     """
-    from tracekit.answer.trace import answer_of_trace
+    from tracekit.answer.caveats import answer_of_trace
     from tracekit.base.errors import CheckFailedError
     from tracekit.report.sentences import short
     from tracekit.report.terminal import facts_in_full

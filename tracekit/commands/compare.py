@@ -171,7 +171,7 @@ def command(
 
 def _page(answer: Answer, *, every: bool) -> Iterator[str]:
     """The verdict, what to know before it is believed, a table for each policy, thresholds."""
-    from tracekit.report.comparison import HEADS, cells, verdict_of
+    from tracekit.report.computed import HEADS, cells, verdict_of
     from tracekit.report.terminal import Column, facts_in_full, summary, table
 
     yield from summary(answer, lines=0)

@@ -11,8 +11,15 @@ from tracekit.commands._options import Engine, Frames, Option, Seed, Store
 from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, print_sentence, print_table
-from tracekit.interference.fit.how import Loss, Nonneg, Ridge
-from tracekit.interference.fit.options import Load, Options, OtherSockets, Resolved
+from tracekit.interference.fit.options import (
+    Load,
+    Loss,
+    Nonneg,
+    Options,
+    OtherSockets,
+    Resolved,
+    Ridge,
+)
 from tracekit.interference.vcpu.declared import (
     SOCKETS,
     THREADS_PER_CORE,
@@ -119,7 +126,7 @@ def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = Fals
 
     Example: tracekit fit mystore --binding binding.csv --topology hosts.csv
     """
-    from tracekit.answer.interference import answer_of_fit
+    from tracekit.answer.production import answer_of_fit
     from tracekit.interference.fit.folder import document
     from tracekit.report.terminal import facts_in_full
 

@@ -16,17 +16,17 @@ from tracekit.commands.shell.output import print_json, print_lines, right
 if TYPE_CHECKING:
     from tracekit.base.facts import Answer
     from tracekit.report.terminal import Column
-    from tracekit.store.query.describe import StoreInfo
+    from tracekit.store.query.run import StoreInfo
 
 
 def info(store: Store) -> StoreInfo:
-    """What is in a store; see ``tracekit.store.query.describe.describe``.
+    """What is in a store; see ``tracekit.store.query.run.describe``.
 
     Its catalog is made anew where the store was moved or copied.
     """
     from tracekit.store.catalog import mend_moved_catalog
     from tracekit.store.folder import open_store
-    from tracekit.store.query.describe import describe
+    from tracekit.store.query.run import describe
 
     opened = open_store(store)
     mend_moved_catalog(opened)
@@ -41,7 +41,7 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
 
     Example: tracekit info mystore --json
     """
-    from tracekit.answer.trace import answer_of_trace
+    from tracekit.answer.caveats import answer_of_trace
 
     document = asked()
     answer = answer_of_trace(document)

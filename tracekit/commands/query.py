@@ -66,8 +66,7 @@ def query(
     from tracekit.analysis.quick.run import run_quick
     from tracekit.store.folder import open_store
     from tracekit.store.query import run
-    from tracekit.store.query.own_tables import read_own_tables
-    from tracekit.store.query.reads import check_only_reads
+    from tracekit.store.query.reads import check_only_reads, read_own_tables
     from tracekit.store.spark import is_spark
     from tracekit.store.sqlfiles import all_queries, get_query
 
@@ -160,7 +159,7 @@ def _document(name: str, frame: Any) -> dict[str, Any]:
 
 def _missing(store: Path, name: str) -> tuple[str, ...]:
     """The base tables without rows that the query cannot do without."""
-    from tracekit.analysis.needs import tables_missing, tables_needed
+    from tracekit.analysis.work import tables_missing, tables_needed
     from tracekit.store.folder import open_store
     from tracekit.store.sqlfiles import all_queries
 

@@ -34,7 +34,7 @@ from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, print_table
 
 if TYPE_CHECKING:
-    from tracekit.policy.schedulers import Schedulers
+    from tracekit.policy.entrant import Schedulers
     from tracekit.replay.runs.results import Results
     from tracekit.replay.runs.run import Run
 
@@ -159,7 +159,7 @@ def _schedulers(number: int | None, cache_age: str | None) -> Schedulers | None:
     from tracekit.base.errors import TracekitError
     from tracekit.base.units import MS_PER_S
     from tracekit.intake.fetch.spans import span_s
-    from tracekit.policy.schedulers import Schedulers
+    from tracekit.policy.entrant import Schedulers
 
     if number is not None and number < 1:
         raise TracekitError(f"--schedulers is {number}, expected at least 1")

@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.base.files.parts import parse_parts
+from tracekit.base.files.replacing import parse_parts
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.commands._options import Argument, Option, names_in

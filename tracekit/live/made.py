@@ -28,7 +28,7 @@ from tracekit.live.state import State
 from tracekit.live.use import Use
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy
-from tracekit.policy.view.pod import Pod, PodContainer
+from tracekit.policy.view.pods import Pod, PodContainer
 
 
 def load_store(state: State, store: Path, samples: int) -> float:

@@ -13,7 +13,7 @@ from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.resources import CPU, MEMORY
 from tracekit.intake.sources.own._kubernetes.requests import QuantityError, amount
 from tracekit.intake.sources.own._kubernetes.shape import misshapen, pod_service
-from tracekit.policy.view.pod import Amounts, Pod
+from tracekit.policy.view.pods import Amounts, Pod
 from tracekit.policy.view.recorded import decode_pod
 
 Document = Mapping[str, Any]

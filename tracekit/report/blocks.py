@@ -1,5 +1,6 @@
 """A figure as the page carries it: plotly JSON, a table in its place, its SQL and its data."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,7 @@ import polars as pl
 
 from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
-from tracekit.report.drawing.palette import color
-from tracekit.report.drawing.plot import DIGITS, evenly
-from tracekit.report.drawing.script import script_json
+from tracekit.report.drawing.plot import DIGITS, color, evenly
 from tracekit.report.drawn import drawn
 from tracekit.report.figures import FACTS, Figure
 from tracekit.report.tables import Table, table
@@ -217,3 +216,14 @@ def csv_uri(frame: pl.DataFrame) -> str:
     """A frame as a CSV file inside a link; floats with as many digits as the figure has."""
     text = frame.with_columns(pl.col(pl.Float64).round_sig_figs(DIGITS)).write_csv()
     return f"data:text/csv;charset=utf-8,{quote(text, safe=',.:-_ /')}"
+
+
+# What a script of a page reads.
+
+
+def script_json(document: Any) -> str:
+    """JSON that may stand inside a script element: nothing in it can end the element."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

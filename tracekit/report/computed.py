@@ -13,6 +13,7 @@ import polars as pl
 from tracekit.analysis.callgraph.run import callgraph
 from tracekit.analysis.results import all_results
 from tracekit.analysis.run import analyze
+from tracekit.base.facts import Fact
 from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.places import is_remote
 from tracekit.base.files.result_folder import check_sound
@@ -21,6 +22,7 @@ from tracekit.interference.fit.folder import FRAMES as FIT_FRAMES
 from tracekit.interference.fit.folder import frames as fit_frames
 from tracekit.interference.fit.rows import NothingToFitError
 from tracekit.interference.fit.run import fit_store
+from tracekit.report.sentences import against, change, change_interval, value
 from tracekit.store.folder import Store
 from tracekit.store.manifest import NAME as MANIFEST
 
@@ -122,3 +124,27 @@ def total_ledger(by_trace: pl.DataFrame) -> pl.DataFrame:
         .agg(pl.col("count").sum(), pl.len().cast(pl.Int64).alias("traces"))
         .sort("count", "defect", "action", descending=[True, False, False])
     )
+
+
+# Rows of a comparison of two runs, as tables of all printers show them.
+
+#: Heads of a change, see ``cells``.
+HEADS = ("policy", "measure", "base", "new", "change", "95 %", "verdict")
+
+
+def verdict_of(fact: Fact) -> str:
+    """The verdict on a change, in a word."""
+    return (fact.because or fact.verdict).replace("_", " ")
+
+
+def cells(fact: Fact) -> list[str]:
+    """A change: policy, measure, both values, the change with its interval, and the verdict."""
+    return [
+        fact.subject,
+        fact.measure,
+        against(fact),
+        value(fact),
+        change(fact),
+        change_interval(fact) or "-",
+        verdict_of(fact),
+    ]

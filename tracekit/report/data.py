@@ -19,7 +19,7 @@ from tracekit.report.paths import Paths, paths
 from tracekit.sizing.run_folder import SIZING_FOLDER
 from tracekit.store.folder import Store, open_store
 from tracekit.store.query.database import Database
-from tracekit.store.query.describe import describe
+from tracekit.store.query.run import describe
 from tracekit.store.sqlfiles import all_queries, get_query
 
 #: By these the workload of a study is told from another one's; more load has more containers.
@@ -93,7 +93,7 @@ class Data:
     fetch : callable, optional
         Runs a query of ``queries/``; None when there is no store.
     info : mapping, optional
-        What ``tracekit.store.query.describe`` says of the store.
+        What ``tracekit.store.query.run`` says of the store.
     run : mapping, optional
         The run's manifest; None when there is no run.
     run_frames : mapping of str to frame

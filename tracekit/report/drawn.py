@@ -8,12 +8,13 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.base.words import short_id
-from tracekit.report.drawing.palette import POLICY_SLOTS, color
 from tracekit.report.drawing.plot import (
+    POLICY_SLOTS,
     Label,
     above,
     axis,
     blank,
+    color,
     log_axis,
     numbers,
     placed,

@@ -29,11 +29,11 @@ _ANSWERS = {
     "fewest_nodes": "tracekit.answer.nodes:answer_of_nodes",
     "assumptions": "tracekit.answer.sensitivity.study:answer_of_sensitivity",
     "Run": "tracekit.report.notebook:_answer_of_run",
-    "CallGraphs": "tracekit.answer.trace:answer_of_call_graphs",
-    "Fit": "tracekit.answer.interference:answer_of_fit",
-    "VcpuRun": "tracekit.answer.interference:answer_of_binding",
-    "StoreInfo": "tracekit.answer.trace:answer_of_trace",
-    "StoreCheck": "tracekit.answer.trace:answer_of_trace",
+    "CallGraphs": "tracekit.answer.caveats:answer_of_call_graphs",
+    "Fit": "tracekit.answer.production:answer_of_fit",
+    "VcpuRun": "tracekit.answer.production:answer_of_binding",
+    "StoreInfo": "tracekit.answer.caveats:answer_of_trace",
+    "StoreCheck": "tracekit.answer.caveats:answer_of_trace",
 }
 #: Facts of a higher rank stand in frames.
 _RANK = 2

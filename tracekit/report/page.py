@@ -13,10 +13,10 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
+from tracekit.answer.caveats import facts_of_ledger, facts_of_tables
 from tracekit.answer.claims.every import by_experiment, claim_facts
 from tracekit.answer.claims.table import TRACE, Claim
-from tracekit.answer.interference import facts_of_binding
-from tracekit.answer.trace import facts_of_ledger, facts_of_tables
+from tracekit.answer.production import facts_of_binding
 from tracekit.base.facts import Answer, Fact, Followup, answer_of, kinds
 from tracekit.base.words import RESOURCES
 from tracekit.policy.placement import all_policies

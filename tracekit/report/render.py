@@ -20,7 +20,7 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
 from tracekit.report import again
 from tracekit.report.data import Data, opened
-from tracekit.report.drawing import palette
+from tracekit.report.drawing import plot
 from tracekit.report.page import Printer
 from tracekit.report.pages import FAULTS, PAGES, Page, page_fault
 
@@ -216,8 +216,8 @@ def _hash(script: str) -> str:
 
 
 def _style() -> str:
-    light = palette.declarations(dark=False)
-    dark = palette.declarations(dark=True)
+    light = plot.declarations(dark=False)
+    dark = plot.declarations(dark=True)
     unchosen = ":root:not([data-theme])"
     rules = (
         f":root {{ color-scheme: light; {light} }}",

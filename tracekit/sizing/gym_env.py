@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policy import Given, SizingPolicy
-from tracekit.sizing.world.arrays import CYCLES_SEEN
 from tracekit.sizing.world.periods import CHANNELS, INFEASIBLE
 from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simset import CYCLES_SEEN, SimulationSet
 from tracekit.sizing.world.simulation import Simulation, View
 
 #: Cycles of an episode.

@@ -7,14 +7,14 @@ from typing import Any
 
 from tracekit.base import parameters
 from tracekit.base.errors import TracekitError
-from tracekit.sizing.agent.need_torch import require
+from tracekit.sizing.agent.network import require
 from tracekit.sizing.network.weights import Model, load_model
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy
-from tracekit.sizing.world.arrays import CYCLES_SEEN
 from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import CYCLES_SEEN
 
 #: The network that comes with tracekit.
 SHIPPED = Path(__file__).parent / "network" / "trained.npz"

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 from tracekit.base.engine_errors import system_error
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import put
-from tracekit.base.files.links import check_no_link
 from tracekit.base.files.lock import LOCK, held
-from tracekit.base.files.places import is_remote
+from tracekit.base.files.places import check_no_link, is_remote
 from tracekit.base.kept import kept_folder
 from tracekit.store.folder import CATALOG, Store, written_of_store
 from tracekit.store.quality import SOURCES, write_quality

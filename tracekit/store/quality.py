@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.base.files.durable import put
-from tracekit.store.arrow import arrow_table
+from tracekit.store.broken_rows import arrow_table
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 

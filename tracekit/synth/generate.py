@@ -31,7 +31,7 @@ from tracekit.synth.output import Selection, SynthSummary, select, staged, summa
 from tracekit.synth.presets import Preset, get_preset
 from tracekit.synth.rates import row_count
 from tracekit.synth.room import Planted
-from tracekit.synth.room.nodes import CEILING_CPU_FRACTION, CEILING_MEMORY_FRACTION
+from tracekit.synth.room.requests import CEILING_CPU_FRACTION, CEILING_MEMORY_FRACTION
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.sizes import CPU
 from tracekit.synth.table_file import Receipt

@@ -11,8 +11,8 @@ from pathlib import Path
 from tracekit.base.constants import SYNTH_MANIFEST, SYNTH_SCHEMA, TRUTH
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.files.durable import make_folder, put, sync_tree
-from tracekit.base.files.links import check_no_link
 from tracekit.base.files.lock import LOCK, held
+from tracekit.base.files.places import check_no_link
 from tracekit.base.opened import read_text
 from tracekit.base.shown import Shown
 from tracekit.synth import layout

@@ -10,8 +10,8 @@ import polars as pl
 
 from tracekit.base.arrays import IntArray
 from tracekit.synth import layout
-from tracekit.synth.calls.directory import make_directory
 from tracekit.synth.calls.records import CallPart, CallWorld, call_parts
+from tracekit.synth.calls.trees import make_directory
 from tracekit.synth.container_usage import NoiseState, usage_blocks, usage_hour
 from tracekit.synth.faults import plan_faults
 from tracekit.synth.files import write_piece

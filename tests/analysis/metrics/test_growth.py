@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracekit.analysis.metrics.trends import growth, theil_sen_slope
+from tracekit.analysis.metrics.load import growth, theil_sen_slope
 
 
 def _alike(rng: np.random.Generator, series: int, days: int, share: float) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import theilslopes
 
-from tracekit.analysis.metrics.trends import ccdf_slope, hill_index, theil_sen_slope
+from tracekit.analysis.metrics.load import ccdf_slope, hill_index, theil_sen_slope
 
 
 def generator(seed: int) -> np.random.Generator:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.parts import parse_parts
+from tracekit.base.files.replacing import parse_parts
 
 CASES = [
     ("7", [7]),

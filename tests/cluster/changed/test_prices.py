@@ -18,7 +18,7 @@ from tracekit.cluster.changed.prices import money_of, read_prices
 from tracekit.cluster.shared import shared
 from tracekit.cluster.workload import Workload
 from tracekit.commands.shell import run
-from tracekit.replay.runs.kept import fingerprint
+from tracekit.replay.runs.replayer import fingerprint
 from tracekit.store.folder import open_store
 
 TODAY, FORMERLY = INSTANCE_TYPES

@@ -15,7 +15,7 @@ from kubernetes_support import written as document
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.policy.parse import parse_policy
-from tracekit.replay.bounds.placeable import never_placed
+from tracekit.replay.bounds.requests import never_placed
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer

@@ -7,8 +7,8 @@ from hypothesis import strategies as some
 from sklearn.linear_model import HuberRegressor, LinearRegression
 from vcpu_support import GOLDEN
 
-from tracekit.interference.fit.how import How, Loss
 from tracekit.interference.fit.linear import condition, fit_linear, solve
+from tracekit.interference.fit.options import How, Loss
 
 CASE = GOLDEN["patent.regression"]
 COLUMNS = np.array(CASE["input"]["rows(cpu_sc,cpu_ss)"])

@@ -7,8 +7,7 @@ from facts_support import causes
 from fit_support import planted
 from scipy import stats
 
-from tracekit.interference.fit.how import How
-from tracekit.interference.fit.options import Options
+from tracekit.interference.fit.options import How, Options
 from tracekit.interference.fit.run import fit_rows
 from tracekit.interference.fit.services import SCHEMA, fit_services, predictions
 from tracekit.interference.fit.table import make_table

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import stats
 
-from tracekit.interference.fit.how import How
+from tracekit.interference.fit.options import How
 from tracekit.interference.fit.services import Fitted, fit_services, scatter, shrunk
 from tracekit.interference.fit.table import make_table
 

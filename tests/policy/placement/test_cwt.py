@@ -13,12 +13,12 @@ from replay_support import container, snapshot, waiting
 
 from tracekit.cluster.resources import DISK, DISK_IO, NET
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement._parts.topsis import closeness
 from tracekit.policy.placement._parts.weights import (
     COMPRESSIBLE,
     INCOMPRESSIBLE,
     ahp,
     by_kind,
+    closeness,
 )
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.snapshot import Snapshot

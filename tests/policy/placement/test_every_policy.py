@@ -12,7 +12,7 @@ from tracekit.policy.parse import get_policy
 from tracekit.policy.placement import all_policies
 from tracekit.policy.view.choice import fits
 from tracekit.policy.view.snapshot import Snapshot
-from tracekit.replay.engine.decision import decide
+from tracekit.replay.engine.placer import decide
 from tracekit.testing import PolicyContract
 
 POLICIES = all_policies()

@@ -14,7 +14,7 @@ from tracekit.policy.placement._parts.searching import BatchFitness
 from tracekit.policy.placement._parts.weights import BALANCED, COMPRESSIBLE, INCOMPRESSIBLE
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.usage import SeriesUsage
-from tracekit.replay.engine.decision import decide
+from tracekit.replay.engine.placer import decide
 
 
 def test_fitness_of_the_worked_example() -> None:

@@ -16,7 +16,7 @@ from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.snapshot import Container
-from tracekit.replay.engine.decision import decide
+from tracekit.replay.engine.placer import decide
 
 MIB = 2**20
 

@@ -17,15 +17,21 @@ from tracekit.base.jit import compiled
 from tracekit.policy.search import running
 from tracekit.policy.search.flock import (
     EVALUATIONS,
+    EXACT,
     FAILED,
+    STARTS,
+    TENT,
     Flock,
     Tools,
     arrange,
     coin,
     draw,
+    first_positions,
     mutate,
     propose,
     shuffle,
+    tent,
+    tent_rows,
 )
 from tracekit.policy.search.functions import all_functions, get_function
 from tracekit.policy.search.problem import Problem
@@ -49,14 +55,6 @@ from tracekit.policy.search.searches.tssa import (
     fleeing_scout,
     hungry_scrounger,
     safe_producer,
-)
-from tracekit.policy.search.starting import (
-    EXACT,
-    STARTS,
-    TENT,
-    first_positions,
-    tent,
-    tent_rows,
 )
 
 ROW = np.array([1.0, -2.0])

@@ -17,7 +17,7 @@ from tracekit.cluster.shared import shared
 from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.measures import bound_steps, bounds_of
 from tracekit.replay.engine.sampling import PlainSampler
-from tracekit.replay.runs.kept import fingerprint
+from tracekit.replay.runs.replayer import fingerprint
 
 STEPS = 3
 #: Use of network of three containers at each step; nothing is known of the second.

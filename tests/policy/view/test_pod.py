@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracekit.policy.view.pod import Pod, PodContainer
+from tracekit.policy.view.pods import Pod, PodContainer
 
 
 def one(*, restartable: bool = False, **requests: int) -> PodContainer:

@@ -14,7 +14,7 @@ from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import demand_bound
-from tracekit.replay.bounds.placeable import never_placed, placeable
+from tracekit.replay.bounds.requests import never_placed, placeable
 from tracekit.replay.runs.run import BOUND, replay
 
 OTHERS: list[Row] = [(0, 9000, 300, 10)] * 3

@@ -14,7 +14,7 @@ from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.measures import bound_steps, bounds_of
-from tracekit.replay.bounds.pools import pool_bounds, pool_costs
+from tracekit.replay.bounds.requests import pool_bounds, pool_costs
 
 
 def _only_on(load: Workload, masks: np.ndarray) -> Workload:

@@ -14,8 +14,8 @@ from replay_support import Row, changed, workload
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import halves, parse_entrant
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
+from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.waiting import HELD, waiting

@@ -14,7 +14,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import all_policies
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.outcome import Outcome
+from tracekit.replay.engine.steps import Outcome
 
 
 def run(load: Workload, policy: str = "first_fit") -> Outcome:

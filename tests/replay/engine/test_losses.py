@@ -21,8 +21,8 @@ from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import halves, parse_entrant
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
+from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.measures import find_measure
 from tracekit.replay.measures._common import EMPTY

@@ -16,10 +16,10 @@ from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.engine.preemption import Preemption
 from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast.choose import rows_placer
 
 SIZE = 6

@@ -24,8 +24,8 @@ from tracekit.policy.rebalance.load_spread import LoadSpread
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.explain import explain
-from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
+from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.run_folder import manifest_of

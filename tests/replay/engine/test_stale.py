@@ -18,12 +18,11 @@ from replay_support import workload
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
 from tracekit.commands.shell import run
-from tracekit.policy.entrant import parse_entrant, spelled
+from tracekit.policy.entrant import Schedulers, parse_entrant, spelled
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.schedulers import Schedulers
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.queueing import StalePlacer
+from tracekit.replay.engine.steps import Outcome
 
 rows_of = some.lists(
     some.tuples(

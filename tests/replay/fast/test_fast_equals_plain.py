@@ -24,9 +24,9 @@ from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
 from tracekit.policy.rebalance.load_spread import LoadSpread
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast import kernels
 from tracekit.replay.fast.choose import fast_placer, rows_placer, scanning_placer
 from tracekit.replay.fast.compiled_placer import CompiledPlacer, find_kernel

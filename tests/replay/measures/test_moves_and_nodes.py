@@ -18,8 +18,8 @@ from tracekit.cluster.circumstances import under
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.view.over_time import UseOverTime
 from tracekit.policy.view.snapshot import Snapshot
+from tracekit.policy.view.usage import UseOverTime
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.steps import summarize
 from tracekit.replay.runs.one import replay_one

@@ -9,7 +9,7 @@ from replay_support import changed, workload
 from tracekit.base.units import MS_PER_DAY, MS_PER_HOUR
 from tracekit.cluster.provenance import set_aside
 from tracekit.cluster.workload import Workload
-from tracekit.replay.runs.growth_of_use import day_means, growth_facts, span_ms
+from tracekit.replay.runs.remarks import day_means, growth_facts, span_ms
 
 CAPACITY = 100
 

@@ -27,8 +27,8 @@ from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.runs import one
 from tracekit.replay.runs import replayer as replayers
-from tracekit.replay.runs.kept import DamagedReplayError, Kept, fingerprint, replays_alike
 from tracekit.replay.runs.one import Replayed, layout, replay_one
+from tracekit.replay.runs.replayer import DamagedReplayError, Kept, fingerprint, replays_alike
 
 POLICIES = ["first_fit", "least_allocated[tie=reservoir]", "random"]
 FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")

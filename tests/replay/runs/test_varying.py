@@ -10,8 +10,8 @@ from tracekit.answer.repeat import repeat_replay
 from tracekit.base.units import MS_PER_HOUR
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrants
+from tracekit.replay.runs.one import LEAST_SHARE, ORDER, SEED, varying
 from tracekit.replay.runs.run import choose_policies
-from tracekit.replay.runs.varying import LEAST_SHARE, ORDER, SEED, varying
 
 DAYS, PER_DAY = 7, 4
 STEP_MS = 24 * MS_PER_HOUR // PER_DAY

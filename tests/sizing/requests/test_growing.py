@@ -10,7 +10,7 @@ import pytest
 from tracekit.base.arrays import FloatArray
 from tracekit.base.units import MS_PER_DAY
 from tracekit.cluster.requests.reserved import nothing_fixed
-from tracekit.sizing.requests.growing import frame_of, growing, grown, growth_of
+from tracekit.sizing.requests.rows import frame_of, growing, grown, growth_of
 from tracekit.sizing.requests.study import requests_of
 from tracekit.sizing.use import RecordedUse
 

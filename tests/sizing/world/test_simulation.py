@@ -13,10 +13,9 @@ from hypothesis import settings as runs
 from hypothesis import strategies as some
 from sizing_support import random_set, set_of
 
-from tracekit.sizing.world.arrays import SPECIFICATIONS, nodes_for
 from tracekit.sizing.world.periods import INFEASIBLE, KEPT, MOVED, RESIZED
 from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simset import SPECIFICATIONS, SimulationSet, nodes_for
 from tracekit.sizing.world.simulation import Simulation
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.synth.calls.directory import Directory, make_directory
 from tracekit.synth.calls.records import CallPart, CallWorld, call_parts, trace_starts
+from tracekit.synth.calls.trees import Directory, make_directory
 from tracekit.synth.presets import Preset, get_preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.world import World

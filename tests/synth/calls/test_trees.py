@@ -6,8 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.synth.calls.directory import RPC_TYPES, Directory, make_directory
-from tracekit.synth.calls.trees import ENTRIES, MOST_DOTS, Calls, grow
+from tracekit.synth.calls.trees import (
+    ENTRIES,
+    MOST_DOTS,
+    RPC_TYPES,
+    Calls,
+    Directory,
+    grow,
+    make_directory,
+)
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.world import World
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.callgraph.arrays import UNKNOWN, agreed, at_or, most
+from tracekit.analysis.callgraph.parts import UNKNOWN, agreed, at_or, most
 from tracekit.analysis.callgraph.places import Places
 from tracekit.analysis.callgraph.records import Names, Records
 from tracekit.base.arrays import BoolArray, FloatArray, Int32Array, IntArray

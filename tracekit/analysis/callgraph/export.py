@@ -22,8 +22,8 @@ from tracekit.analysis.callgraph.chains import (
 from tracekit.analysis.callgraph.declared import CHAINS
 from tracekit.analysis.callgraph.frames import calls_frame
 from tracekit.analysis.callgraph.graph import rebuild
-from tracekit.analysis.callgraph.names import StoreNames
 from tracekit.analysis.callgraph.parts import Part, chunks, open_parts
+from tracekit.analysis.callgraph.places import StoreNames
 from tracekit.analysis.callgraph.totals import Tally
 from tracekit.base.constants import STEP_MS
 from tracekit.base.errors import TracekitError

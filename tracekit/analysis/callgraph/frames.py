@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.callgraph.arrays import distinct
 from tracekit.analysis.callgraph.graph import Graph
+from tracekit.analysis.callgraph.parts import distinct
 from tracekit.base.arrays import BoolArray, IntArray
 
 

@@ -9,8 +9,8 @@ the place above, else the calling end's.
 
 import numpy as np
 
-from tracekit.analysis.callgraph.arrays import SEVERAL, UNKNOWN, agreed, at_or, distinct, find, most
 from tracekit.analysis.callgraph.ledger import Action, Defect, Ledger
+from tracekit.analysis.callgraph.parts import SEVERAL, UNKNOWN, agreed, at_or, distinct, find, most
 from tracekit.analysis.callgraph.places import Places
 from tracekit.analysis.callgraph.records import Names, Records, as_recorded
 from tracekit.analysis.callgraph.weigh import weigh

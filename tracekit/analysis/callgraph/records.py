@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.callgraph.arrays import UNKNOWN, distinct
+from tracekit.analysis.callgraph.parts import UNKNOWN, distinct
 from tracekit.base.arrays import BoolArray, FloatArray, Int32Array, IntArray
 
 #: What an rpc id must be. Real ids are up to 14 levels deep; the limit keeps a broken id from

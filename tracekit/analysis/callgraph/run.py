@@ -21,8 +21,8 @@ from tracekit.analysis.callgraph import frames
 from tracekit.analysis.callgraph.declared import MODE, MODES, Mode
 from tracekit.analysis.callgraph.graph import rebuild
 from tracekit.analysis.callgraph.ledger import UNITS
-from tracekit.analysis.callgraph.names import StoreNames
 from tracekit.analysis.callgraph.parts import ROWS_AT_ONCE, Part, open_parts, ranges, read
+from tracekit.analysis.callgraph.places import StoreNames
 from tracekit.analysis.callgraph.totals import Totals
 from tracekit.base.crew.crew import Alone, Crew, OnProgress, Workers
 from tracekit.base.errors import TracekitError
@@ -165,7 +165,7 @@ def callgraph(
     ----------
     out : folder for calls, traces, ledger, edges, services and shapes as Parquet
     mode : ``naive`` or ``repair``, see ``tracekit.analysis.callgraph.graph.rebuild``
-    move : see ``tracekit.analysis.callgraph.tree.by_name``
+    move : see ``tracekit.analysis.callgraph.graph.by_name``
     rows_at_once : rows in memory; the results do not depend on it
     jobs : processes; as many as there are cores if not given, one for a small store
     crew : who rebuilds the pieces, instead of this process; closed at the end

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.callgraph.arrays import UNKNOWN, distinct, find
 from tracekit.analysis.callgraph.ledger import Action, Ledger
 from tracekit.analysis.callgraph.mend import pairs
+from tracekit.analysis.callgraph.parts import UNKNOWN, distinct, find
 from tracekit.analysis.callgraph.places import Places, locate
 from tracekit.analysis.callgraph.records import Records, moved
 from tracekit.analysis.callgraph.weigh import Votes, votes

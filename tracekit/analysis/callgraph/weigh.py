@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.callgraph.arrays import UNKNOWN, agreed, at_or, find
 from tracekit.analysis.callgraph.ledger import Action, Defect, Ledger
+from tracekit.analysis.callgraph.parts import UNKNOWN, agreed, at_or, find
 from tracekit.analysis.callgraph.places import Places
 from tracekit.analysis.callgraph.records import Names, Records
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from tracekit.store.query.engine import AnyDatabase
+    from tracekit.store.query.run import AnyDatabase
 
 
 _ROWS = """

@@ -13,7 +13,7 @@ from tracekit.analysis.inference.capacities import capacities
 from tracekit.base.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from tracekit.store.query.engine import AnyDatabase
+    from tracekit.store.query.run import AnyDatabase
 
 RESOURCES = ("cpu", "memory")
 #: Values of one resource held at a time: 64 MB.

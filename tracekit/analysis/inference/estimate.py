@@ -16,7 +16,7 @@ from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling
 from tracekit.base.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
-    from tracekit.store.query.engine import AnyDatabase
+    from tracekit.store.query.run import AnyDatabase
 
 REPLICATES = 500
 #: A size is told when its 95 % interval reaches at most this part of the common size to each side.

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tracekit.analysis.metrics import Metric
+from tracekit.analysis.metrics import CONSTANT_VARIANCE, LEVEL, Metric
 from tracekit.base.arrays import FloatArray
 
 
@@ -151,4 +151,177 @@ overload_ = Metric(
     unit="0..1",
     source="this project: what a node cannot serve",
     function=overload,
+)
+
+
+# Trends over time, and how heavy the tail of values is.
+
+
+def theil_sen_slope(values: ArrayLike, time_h: ArrayLike) -> FloatArray:
+    """Slope of each series, robust against outliers.
+
+    Parameters
+    ----------
+    values : array, shape (..., samples)
+        The series; NaN where there is no sample. All pairs are used, so give block means rather
+        than raw samples for long series.
+    time_h : array, shape (samples,)
+        Time of each sample in hours, all different.
+
+    Returns
+    -------
+    array, shape (...)
+        Change per hour; NaN with fewer than two samples.
+    """
+    series = np.asarray(values, dtype=np.float64)
+    times = np.asarray(time_h, dtype=np.float64)
+    early, late = np.triu_indices(len(times), k=1)
+    slopes = (series[..., late] - series[..., early]) / (times[late] - times[early])
+    found = np.full(series.shape[:-1], np.nan)
+    missing = np.isnan(slopes)
+    if len(times) >= 2:
+        whole = ~missing.any(axis=-1)
+        found[whole] = np.median(slopes[whole], axis=-1)
+        some = missing.any(axis=-1) & ~missing.all(axis=-1)
+        found[some] = np.nanmedian(slopes[some], axis=-1)
+    return found
+
+
+theil_sen_slope_ = Metric(
+    title="Theil-Sen slope",
+    unit="1/h",
+    source="Theil 1950, Sen 1968",
+    function=theil_sen_slope,
+)
+
+
+#: Days of a week, each with a level of its own: a weekend is no decline.
+WEEK = 7
+#: With fewer days nothing tells a weekday from growth.
+LEAST_DAYS = 2 * WEEK
+#: Neighbouring samples are taken to be alike by no more than this.
+_MOST_ALIKE = 0.9
+
+
+def growth(values: ArrayLike, season: int = WEEK, level: float = LEVEL) -> FloatArray:
+    """The slope of each series, and the interval that is to hold it.
+
+    Least squares with a level for each place in the season: each day of a week, or each hour of a
+    day. The interval allows for samples that resemble the one before: as if a first-order
+    autocorrelation, that of the residuals and what fitting took from it, left fewer independent
+    ones.
+
+    Parameters
+    ----------
+    values : array, shape (..., samples)
+        The mean of each day, or of each hour, one after another, none missing.
+    season : int
+        So many samples make a season.
+    level : float
+        How often the interval is to hold the slope.
+
+    Returns
+    -------
+    array, shape (..., 3)
+        Change per season, its lower and its upper limit; NaN with fewer than two seasons.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
+
+    series = np.asarray(values, dtype=np.float64)
+    samples = series.shape[-1]
+    if samples < 2 * season:
+        return np.full((*series.shape[:-1], 3), np.nan)
+    fitted = _columns(samples, season)
+    inverse = np.linalg.inv(fitted.T @ fitted)
+    found = series @ fitted @ inverse
+    rest = series - found @ fitted.T
+    freedom = samples - fitted.shape[1]
+    squares = np.maximum((rest**2).sum(axis=-1), CONSTANT_VARIANCE)
+    alike = (rest[..., 1:] * rest[..., :-1]).sum(axis=-1) / squares
+    alike = np.clip(alike + fitted.shape[1] / samples, 0.0, _MOST_ALIKE)
+    fewer = (1 - alike) / (1 + alike)
+    error = np.sqrt(squares / freedom * inverse[0, 0] / fewer)
+    reach = stdtrit(np.maximum(freedom * fewer, 2.0), (1 + level) / 2) * error
+    slope = found[..., 0]
+    return np.stack([slope, slope - reach, slope + reach], axis=-1)
+
+
+def _columns(samples: int, season: int) -> FloatArray:
+    """What is fitted: seasons since the middle, and which place in the season it is."""
+    at = np.arange(samples)
+    seasons = (at - at.mean()) / season
+    return np.column_stack([seasons, at[:, None] % season == np.arange(season)]).astype(np.float64)
+
+
+growth_ = Metric(
+    title="Growth per week or day",
+    unit="as given",
+    source="this project: least squares, interval by effective samples (Bartlett 1935)",
+    function=growth,
+)
+
+
+def ccdf_slope(values: ArrayLike, upper_share: float) -> float:
+    """Least-squares slope of ``log P(X >= x)`` on ``log x`` over the largest values.
+
+    Parameters
+    ----------
+    values : array, shape (samples,)
+        Only positive values can be in the tail.
+    upper_share : float
+        Share of the sample that is the tail, 0..1.
+
+    Returns
+    -------
+    float
+        Negative, steeper for a lighter tail; about -alpha for a power law of index alpha. NaN
+        when the tail holds fewer than two different values.
+    """
+    ordered = np.sort(np.asarray(values, dtype=np.float64))[::-1]
+    size = int(upper_share * len(ordered))
+    tail = ordered[:size]
+    if size < 2 or tail[-1] <= 0 or tail[0] == tail[-1]:
+        return float("nan")
+    x = np.log(tail)
+    y = np.log(np.arange(1, size + 1) / len(ordered))
+    off = x - x.mean()
+    return float((off * y).sum() / (off**2).sum())
+
+
+ccdf_slope_ = Metric(
+    title="Log-log slope of the CCDF's tail",
+    unit="count",
+    source="CTM21 analysis (Yao et al. 2023), long-tail check of G",
+    function=ccdf_slope,
+)
+
+
+def hill_index(values: ArrayLike, upper_share: float) -> float:
+    """Tail index alpha of the largest values: ``P(X > x)`` falls like ``x ** -alpha``.
+
+    Parameters
+    ----------
+    values : array, shape (samples,)
+        Only positive values can be in the tail.
+    upper_share : float
+        Share of the sample that is the tail, 0..1.
+
+    Returns
+    -------
+    float
+        Larger means lighter; NaN when the tail holds fewer than two values or they are all equal.
+    """
+    ordered = np.sort(np.asarray(values, dtype=np.float64))[::-1]
+    size = int(upper_share * len(ordered))
+    if size < 2 or ordered[size] <= 0:
+        return float("nan")
+    excess = float(np.log(ordered[:size] / ordered[size]).mean())
+    return 1 / excess if excess > 0 else float("nan")
+
+
+hill_index_ = Metric(
+    title="Hill index of the upper tail",
+    unit="count",
+    source="Hill 1975; upper 5 % as asked by the CTM21 analysis (Yao et al. 2023), section 2.4",
+    function=hill_index,
 )

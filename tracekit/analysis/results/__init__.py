@@ -14,7 +14,7 @@ import polars as pl
 
 from tracekit.base import registry
 from tracekit.base.seeds import labelled
-from tracekit.store.query.engine import AnyDatabase
+from tracekit.store.query.run import AnyDatabase
 
 T = TypeVar("T")
 

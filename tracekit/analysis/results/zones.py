@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.metrics.trends import ccdf_slope, hill_index, theil_sen_slope
+from tracekit.analysis.metrics.load import ccdf_slope, hill_index, theil_sen_slope
 from tracekit.analysis.results import Inputs, Result
 from tracekit.analysis.results._blocks import blocks
 

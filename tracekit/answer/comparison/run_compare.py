@@ -14,17 +14,26 @@ from tracekit.answer.comparison.compared_run import (
     CHANCE,
     NOT_COMPARABLE,
     SAME,
+    SAME_POLICIES,
     TOO_FEW,
     ComparedRun,
+    check,
     compared_run,
+    outcomes,
     speaks_of_load,
     what_differs,
 )
-from tracekit.answer.comparison.held_to import SAME_POLICIES, check, outcomes
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import Study
-from tracekit.replay.chance.material import least_apart
-from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
+from tracekit.replay.chance.student import (
+    FEWEST,
+    Compared,
+    Sample,
+    apart,
+    judge,
+    least_apart,
+    unpaired,
+)
 from tracekit.replay.chance.student import paired as pairwise
 from tracekit.replay.measures import Measure, compared, find_measure
 from tracekit.replay.runs.results import looks_of

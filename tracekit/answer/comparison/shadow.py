@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.answer.comparison.compared_run import CHANCE, SAME, TOO_FEW
-from tracekit.answer.comparison.held_to import THRESHOLD_SCHEMA
+from tracekit.answer.comparison.compared_run import CHANCE, SAME, THRESHOLD_SCHEMA, TOO_FEW
 from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA, NAME, SETTINGS_SCHEMA
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
@@ -15,7 +14,7 @@ from tracekit.base.study import Study
 from tracekit.cluster.declared import Ceiling
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.store.folder import Store
-from tracekit.store.query.engine import open_database
+from tracekit.store.query.run import open_database
 
 TABLE = "shadow_choice"
 PRODUCTION = "production"

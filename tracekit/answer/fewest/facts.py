@@ -15,9 +15,8 @@ from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
-from tracekit.replay.runs.background import shares
-from tracekit.replay.runs.growth_of_use import span_ms
-from tracekit.replay.runs.varying import varying
+from tracekit.replay.runs.one import shares, varying
+from tracekit.replay.runs.remarks import span_ms
 from tracekit.store.folder import open_store
 
 #: What a count of nodes leaves out.

@@ -20,8 +20,8 @@ from tracekit.cluster.losses import losing_zone
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, Sent
-from tracekit.replay.runs.kept import fingerprint
 from tracekit.replay.runs.one import in_order, replay_nodes
+from tracekit.replay.runs.replayer import fingerprint
 
 
 @dataclass(frozen=True)

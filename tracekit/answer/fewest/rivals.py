@@ -11,7 +11,7 @@ from tracekit.answer.intervals import RANDOM
 from tracekit.base.crew.crew import Crew
 from tracekit.base.progress import Task
 from tracekit.policy.entrant import Entrant, parse_entrant
-from tracekit.replay.chance.material import MATERIAL
+from tracekit.replay.chance.student import MATERIAL
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,9 @@ from tracekit.cluster.changed.more_nodes import like_nodes, sizes_of, with_more
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
-from tracekit.policy.view.over_time import rank_of
+from tracekit.policy.view.usage import rank_of
 from tracekit.replay.measures import COST_PER_HOUR
-from tracekit.replay.runs.may_wait import most_waiting
+from tracekit.replay.runs.waiting import most_waiting
 
 #: So many times the nodes are tried.
 _TIMES = (2, 4, 8, 16)

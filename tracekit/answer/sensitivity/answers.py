@@ -22,14 +22,11 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Sent
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import OVERLOAD
-from tracekit.replay.runs.background import shares
-from tracekit.replay.runs.kept import replays_alike
-from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
-from tracekit.replay.runs.one import digest_of, in_order, replay_one
-from tracekit.replay.runs.replayer import Planned
+from tracekit.replay.runs.one import ALIKE, digest_of, in_order, replay_one, shares, varying
+from tracekit.replay.runs.replayer import Planned, replays_alike
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.varying import ALIKE, varying
+from tracekit.replay.runs.waiting import MAY_WAIT, most_waiting
 
 #: How the recommended policy stands under a change.
 Stands = Literal["same", "barred", "another policy", "undecided", "nothing changes"]

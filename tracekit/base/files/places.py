@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -227,3 +227,21 @@ def telling() -> Iterator[None]:
         if meant is None:
             raise
         raise meant from error
+
+
+# Links in a folder of data: who put them there must not decide where a command writes.
+
+
+def check_no_link(paths: Iterable[Path]) -> None:
+    """Raise TracekitError for the first path that is a link: a command would write through it."""
+    for path in paths:
+        if path.is_symlink():
+            raise TracekitError(
+                f"{path} is a link to {path.readlink()}: nothing is written through it",
+                hint="remove it, or put what it leads to in its place",
+            )
+
+
+def written_of_fetch(folder: Path) -> Iterable[Path]:
+    """What a fetch writes into in a folder: its sub-folders, and hidden files of its own."""
+    return (one for one in folder.rglob("*") if one.is_dir() or one.name.startswith("."))

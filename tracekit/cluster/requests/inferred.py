@@ -48,7 +48,7 @@ def inferred(
     TracekitError
         Where the store tells no size at all.
     """
-    from tracekit.store.query.engine import open_database  # noqa: PLC0415 - duckdb is slow to import
+    from tracekit.store.query.run import open_database  # noqa: PLC0415 - duckdb is slow to import
 
     with open_database(store, None) as database:
         found = inferred_sizes(database, lambda label: labelled(0, label))

@@ -19,8 +19,7 @@ from tracekit._version import VERSION
 from tracekit.base.errors import TracekitError
 from tracekit.commands.shell.asked import settings_of, subcommand
 from tracekit.commands.shell.command import Command, Group
-from tracekit.commands.shell.edge import EndedBySignalError, answered, ended_by_signals
-from tracekit.commands.shell.leaving import Leaving
+from tracekit.commands.shell.edge import EndedBySignalError, Leaving, answered, ended_by_signals
 from tracekit.commands.shell.progress import QUIET
 from tracekit.commands.shell.streams import ReaderGoneError, open_standard_files, visible
 

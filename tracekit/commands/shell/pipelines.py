@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from tracekit.base.files.replacing import replaced_file
-from tracekit.report.comparison import HEADS, cells
+from tracekit.report.computed import HEADS, cells
 from tracekit.report.sentences import headline, long, short
 
 if TYPE_CHECKING:

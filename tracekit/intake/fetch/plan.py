@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 from tracekit.base.errors import TracekitError, nearest
-from tracekit.base.files.parts import Parts, parse_parts
+from tracekit.base.files.replacing import Parts, parse_parts
 from tracekit.intake.sources import Archives, ClusterSource, Source, all_sources, get_source
 
 

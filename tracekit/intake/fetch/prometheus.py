@@ -11,8 +11,8 @@ import numpy as np
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import make_folder
-from tracekit.base.files.links import check_no_link, written_of_fetch
 from tracekit.base.files.lock import held
+from tracekit.base.files.places import check_no_link, written_of_fetch
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.shown import Shown
 from tracekit.intake.fetch.part import disk_error

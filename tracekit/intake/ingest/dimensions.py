@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.base.arrays import Int32Array, UInt64Array
-from tracekit.store.arrow import ROW_GROUP_ROWS, arrow_array, arrow_strings
+from tracekit.store.broken_rows import ROW_GROUP_ROWS, arrow_array, arrow_strings
 from tracekit.store.folder import dimension_paths
 from tracekit.store.manifest import Manifest
 

@@ -35,7 +35,7 @@ from tracekit.intake.ingest.words import (
     words_of,
 )
 from tracekit.intake.read.coded import LINE
-from tracekit.store.arrow import ROW_GROUP_ROWS, arrow_array, arrow_strings, in_groups
+from tracekit.store.broken_rows import ROW_GROUP_ROWS, arrow_array, arrow_strings, in_groups
 from tracekit.store.tables import Column, Table
 
 # Walks over the staged rows of one file, chunk by chunk: sort keys, and columns of a range.

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from tracekit._version import VERSION
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.links import check_no_link
 from tracekit.base.files.lock import LOCK, held
-from tracekit.base.files.places import is_remote
+from tracekit.base.files.places import check_no_link, is_remote
 from tracekit.intake.ingest.workbench import workbench
 from tracekit.store.catalog import write_catalog
 from tracekit.store.folder import CATALOG, STAGING, Store, open_store, written_of_store

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import fdtrc, stdtrit
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.interference.fit.how import How
+from tracekit.interference.fit.options import How
 
 
 def standard_errors(  # noqa: PLR0917 - what one fit knows of itself

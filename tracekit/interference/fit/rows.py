@@ -14,12 +14,17 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.constants import CONTAINER_CPU_CORES, NODE_CPU_CORES
 from tracekit.base.errors import TracekitError
 from tracekit.interference.fit.binding import Binding
-from tracekit.interference.fit.how import How
 from tracekit.interference.fit.linear import fit_linear
-from tracekit.interference.fit.recorded_sizes import RecordedSizes
-from tracekit.interference.fit.table import Table, service_means
-from tracekit.interference.fit.validation import NOTHING_HELD, folds_of, validate
-from tracekit.interference.fit.verdict import LEAST_ROWS, judge, lacking
+from tracekit.interference.fit.options import How
+from tracekit.interference.fit.table import RecordedSizes, Table, service_means
+from tracekit.interference.fit.validation import (
+    LEAST_ROWS,
+    NOTHING_HELD,
+    folds_of,
+    judge,
+    lacking,
+    validate,
+)
 from tracekit.interference.vcpu.declared import Aggregation
 from tracekit.interference.vcpu.pressure import Bound, other_sockets, pressure, service_profile
 

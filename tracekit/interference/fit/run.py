@@ -20,7 +20,6 @@ from tracekit.base.shown import Shown
 from tracekit.interference.fit.binding import REJECTS, Binding, read_binding
 from tracekit.interference.fit.models import all_models, get_model
 from tracekit.interference.fit.options import Options
-from tracekit.interference.fit.recorded_sizes import recorded_sizes
 from tracekit.interference.fit.rows import (
     Level,
     NothingToFitError,
@@ -31,14 +30,19 @@ from tracekit.interference.fit.rows import (
 )
 from tracekit.interference.fit.services import Fitted, fit_services, predictions
 from tracekit.interference.fit.store_binding import binding_of_store, records_bindings
-from tracekit.interference.fit.table import PRESSURES, Table, make_table
+from tracekit.interference.fit.table import PRESSURES, Table, make_table, recorded_sizes
 from tracekit.interference.fit.topology_file import read_topologies
-from tracekit.interference.fit.validation import COMPARED, FOLDS, folds_of
-from tracekit.interference.fit.verdict import DEPENDENT, LEAST_INSTANCES
+from tracekit.interference.fit.validation import (
+    COMPARED,
+    DEPENDENT,
+    FOLDS,
+    LEAST_INSTANCES,
+    folds_of,
+)
 from tracekit.interference.vcpu.declared import SOCKETS, THREADS_PER_CORE
 from tracekit.interference.vcpu.topology import spell_cpu_list
 from tracekit.store.folder import Store
-from tracekit.store.query.engine import open_database
+from tracekit.store.query.run import open_database
 from tracekit.store.sqlfiles import get_query
 from tracekit.store.views import ids_of
 

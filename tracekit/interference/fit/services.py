@@ -11,18 +11,21 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import FloatArray
-from tracekit.interference.fit.how import How
 from tracekit.interference.fit.linear import Linear, fit_linear
+from tracekit.interference.fit.options import How
 from tracekit.interference.fit.table import COEFFICIENTS, Table, service_means
 from tracekit.interference.fit.validation import (
+    LEAST_ROWS,
+    MOST_CONDITION,
     NOTHING_HELD,
     Held,
     deviations,
     folds_of,
+    judge,
+    lacking,
     validate,
     validate_pooled,
 )
-from tracekit.interference.fit.verdict import LEAST_ROWS, MOST_CONDITION, judge, lacking
 
 Row = dict[str, Any]
 

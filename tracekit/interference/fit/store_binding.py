@@ -9,7 +9,7 @@ from tracekit.interference.fit.rows import NothingToFitError
 from tracekit.interference.fit.topology_file import Topologies, read_topologies
 from tracekit.interference.vcpu.topology import linux_numbering, parse_cpu_list
 from tracekit.store.folder import Store
-from tracekit.store.query.engine import open_database
+from tracekit.store.query.run import open_database
 from tracekit.store.sqlfiles import get_query
 
 BINDINGS = "interference/bindings"

@@ -20,7 +20,7 @@ from tracekit.cluster.constraints.constraint import CellChoice
 from tracekit.policy.placement._parts.formula import Formula as Formula
 from tracekit.policy.placement._parts.formula import quotient as quotient
 from tracekit.policy.view.choice import Tie
-from tracekit.policy.view.parametrised import Parametrised
+from tracekit.policy.view.recorded import Parametrised
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 Scores = IntArray | FloatArray

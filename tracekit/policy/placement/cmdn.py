@@ -9,14 +9,14 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.cluster.resources import BASE, DISK_IO, NET
 from tracekit.policy.placement._extender import ExtenderPolicy
-from tracekit.policy.placement._parts.measured import (
+from tracekit.policy.placement._parts.trimaran import (
     fraction_after,
     has_room,
     measured_fraction,
     used_amount,
     used_fraction,
 )
-from tracekit.policy.placement._parts.topsis import closeness
+from tracekit.policy.placement._parts.weights import closeness
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 

@@ -11,7 +11,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About, ParameterError
 from tracekit.policy.placement import Reads, Scores, UsedBy
 from tracekit.policy.placement._parts import overcommit as risks
-from tracekit.policy.placement._parts.integers import half_away
+from tracekit.policy.placement._parts.legacy import half_away
 from tracekit.policy.placement._parts.load import LoadAware
 from tracekit.policy.placement._parts.trimaran import (
     metric_provider,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracekit.policy.placement import Formula, Reads, UsedBy, quotient
-from tracekit.policy.placement._parts.weighted import WeightedResources
+from tracekit.policy.placement._parts.leftover import WeightedResources
 
 
 @dataclass(frozen=True, kw_only=True)

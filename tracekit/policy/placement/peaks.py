@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.policy.placement import Scores, UsedBy
-from tracekit.policy.placement._parts.integers import to_int
+from tracekit.policy.placement._parts.legacy import to_int
 from tracekit.policy.placement._parts.load import LoadAware, Reading, first_level
 from tracekit.policy.view.snapshot import Container, Snapshot
 

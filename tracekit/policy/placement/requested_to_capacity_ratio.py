@@ -10,9 +10,9 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About, ParameterError
 from tracekit.policy.placement import Reads, ScoreError, Scores, UsedBy
-from tracekit.policy.placement._parts.integers import divide, half_away
-from tracekit.policy.placement._parts.weighted import WeightedResources
-from tracekit.policy.view.requested import Share, shares
+from tracekit.policy.placement._parts.leftover import WeightedResources
+from tracekit.policy.placement._parts.legacy import divide, half_away
+from tracekit.policy.view.room import Share, shares
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 # A broken linear function of utilisation, in integers. Source: kubernetes v1.34

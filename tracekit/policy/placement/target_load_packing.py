@@ -10,10 +10,9 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.policy.placement import Reads, Scores, UsedBy
 from tracekit.policy.placement._parts.formula import either
-from tracekit.policy.placement._parts.integers import half_away
+from tracekit.policy.placement._parts.legacy import half_away
 from tracekit.policy.placement._parts.load import LoadAware, Reading, last_level
-from tracekit.policy.placement._parts.prediction import Predictor
-from tracekit.policy.placement._parts.trimaran import metric_provider
+from tracekit.policy.placement._parts.trimaran import Predictor, metric_provider
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 

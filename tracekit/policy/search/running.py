@@ -23,16 +23,18 @@ from tracekit.base.parameters import About
 from tracekit.policy.search.flock import (
     EVALUATIONS,
     FAILED,
+    STARTS,
     Flock,
+    Start,
     Tools,
     arrange,
     coin,
+    first_positions,
     mutate,
     propose,
     shuffle,
 )
 from tracekit.policy.search.problem import CompiledCost, Problem
-from tracekit.policy.search.starting import STARTS, Start, first_positions
 
 #: An improvement smaller than this is none.
 NO_BETTER = 1e-9

@@ -24,8 +24,7 @@ from tracekit.cluster.resources import column_of
 from tracekit.policy.view.usage import NodeUsage
 
 if TYPE_CHECKING:
-    from tracekit.policy.view.pod import Pod
-    from tracekit.policy.view.pods import Pods
+    from tracekit.policy.view.pods import Pod, Pods
     from tracekit.policy.view.recorded import Recorded
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.cluster.series import settled_steps
+from tracekit.cluster.workload import Workload
 
 if TYPE_CHECKING:
     from tracekit.cluster.workload import Workload
@@ -184,3 +186,67 @@ class History:
         self._first = begin if kept.shape[1] else steps.start
         self._samples = np.empty((2, 2 * (steps.stop - self._first), self._load.nodes.count))
         self._samples[:, : kept.shape[1]] = kept
+
+
+# How full each node is over the judged steps of a replay.
+
+#: Of 100 steps so many count.
+PERCENT = 99
+#: So many times the rows that count are collected before they are sifted.
+_SIFTED = 4
+
+
+def rank_of(steps: int) -> int:
+    """The position of the percentile among so many steps in order of use: the nearest rank."""
+    return -(-PERCENT * steps // 100) - 1
+
+
+class OverTime(NamedTuple):
+    """The use of each node over the judged steps, as a share of its capacity.
+
+    Parameters
+    ----------
+    cpu_p99 : float64, shape (nodes,)
+        The 99th percentile of CPU, by nearest rank.
+    highest : float64, shape (2, nodes)
+        The highest use of CPU and of memory.
+    """
+
+    cpu_p99: FloatArray
+    highest: FloatArray
+
+
+class UseOverTime:
+    """Collects the highest uses of each node, in memory for one step in a hundred."""
+
+    def __init__(self, load: Workload) -> None:
+        self._judged = np.zeros(len(load.use.times_ms), np.bool_)
+        self._judged[settled_steps(load.use.times_ms, load.use.settled_ms)] = True
+        steps = int(self._judged.sum())
+        self._count = steps - rank_of(steps)
+        self._memory = np.zeros(load.nodes.count)
+        self._parts: list[FloatArray] = []
+        self._rows = 0
+
+    def add(self, first: int, by_resource: FloatArray) -> None:
+        """Add consecutive steps from ``first`` on, shape (resources, steps, nodes)."""
+        judged = self._judged[first : first + by_resource.shape[1]]
+        cpu, memory = by_resource[:2, judged]
+        if not len(cpu):
+            return
+        np.maximum(self._memory, memory.max(axis=0), out=self._memory)
+        self._parts.append(cpu)
+        self._rows += len(cpu)
+        if self._rows > (_SIFTED + 1) * self._count:
+            self._parts = [self._highest()]
+            self._rows = self._count
+
+    def result(self) -> OverTime:
+        """What was collected; every judged step must have been added."""
+        cpu = self._highest()
+        return OverTime(cpu.min(axis=0), np.stack([cpu.max(axis=0), self._memory]))
+
+    def _highest(self) -> FloatArray:
+        """The rows that count, in no order."""
+        every = np.concatenate(self._parts)
+        return np.partition(every, len(every) - self._count, axis=0)[-self._count :]

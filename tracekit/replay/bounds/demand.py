@@ -7,10 +7,9 @@ from tracekit.cluster.changed.on_nodes import room_beside_daemons
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.over_time import rank_of
+from tracekit.policy.view.usage import rank_of
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
-from tracekit.replay.bounds.pools import pool_costs
-from tracekit.replay.bounds.requests import least_cost, requested_at
+from tracekit.replay.bounds.requests import least_cost, pool_costs, requested_at
 
 #: Background is spread in single precision: so much of a sum proves nothing.
 _ROUNDING = 1e-6

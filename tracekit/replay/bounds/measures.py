@@ -21,7 +21,7 @@ resource:
   as many nodes cost as the volume needs, the cheapest first; and either of pools, added up.
 
 Of a further resource W is on the nodes that have it; what counts as used of it says
-``tracekit.policy.view.further``.
+``tracekit.policy.view.sampled``.
 """
 
 from __future__ import annotations
@@ -37,13 +37,17 @@ from tracekit.base.words import RESOURCES
 from tracekit.cluster.changed.on_nodes import room_beside_daemons
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.further import further_use
 from tracekit.policy.view.room import measured_columns, measured_names
-from tracekit.policy.view.sampled import USED
+from tracekit.policy.view.sampled import USED, further_use
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
-from tracekit.replay.bounds.placeable import placeable
-from tracekit.replay.bounds.pools import pool_bounds, pool_costs
-from tracekit.replay.bounds.requests import further_bounds, least_cost, requested_at
+from tracekit.replay.bounds.requests import (
+    further_bounds,
+    least_cost,
+    placeable,
+    pool_bounds,
+    pool_costs,
+    requested_at,
+)
 from tracekit.replay.measures import COST_PER_HOUR, measures_in, part_column
 from tracekit.replay.measures.use import rank_of
 
@@ -306,7 +310,7 @@ def bound_frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFr
 # that nodes use. The rest stays where it is whatever the policy: use of nodes that no container
 # explains, daemons, and containers that are put back where they were observed, as long as their
 # node is there and nobody of a higher priority may evict them. What counts as used of a further
-# resource says ``tracekit.policy.view.further``.
+# resource says ``tracekit.policy.view.sampled``.
 
 
 class MovableShare:

@@ -6,12 +6,14 @@ value, so that it cannot be corrected for many comparisons; Student's interval c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tracekit.analysis.metrics import LEVEL
 from tracekit.base.arrays import BoolArray, FloatArray
+from tracekit.replay.measures import Measure
 
 #: Fewer repeats than this tell nothing: all of one sign happens by chance in 2 / 2^n of cases.
 FEWEST = 6
@@ -340,3 +342,29 @@ def _holm(
         stop = left[missed[0]] if len(missed) else 1 + more
         share[order] = alpha / np.maximum(left, stop)
     return corrected, share
+
+
+# From where on a difference counts at all, however sure it is.
+
+#: A measure by which policies lie closer than this, relative to the larger, decides nothing.
+MATERIAL = 0.01
+#: Shares that lie closer than this are the same to whoever runs a cluster: a tenth of a point; of
+#: a resource of the nodes half a point.
+_LEAST_SHARE, _LEAST_OF_RESOURCE = 0.001, 0.005
+
+
+def too_near(measure: Measure, middles: Sequence[float]) -> str:
+    """A sentence if policies differ by too little to count; empty otherwise."""
+    apart, least = max(middles) - min(middles), least_apart(measure)
+    if apart < MATERIAL * max(map(abs, middles)):
+        return f"policies differ by less than {MATERIAL:.0%}"
+    return (
+        f"policies differ by less than {100 * least:g} percentage points" if apart < least else ""
+    )
+
+
+def least_apart(measure: Measure) -> float:
+    """Shares by which policies differ less decide nothing; 0 of what is no share."""
+    if not measure.share:
+        return 0.0
+    return _LEAST_OF_RESOURCE if measure.per_resource else _LEAST_SHARE

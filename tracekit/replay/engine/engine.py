@@ -18,12 +18,12 @@ from tracekit.cluster.gangs import runs
 from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.preemption import preemption_of
 from tracekit.replay.engine.queueing import Calendar, Gangs, Patience, turns
 from tracekit.replay.engine.samples import Displaced
 from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.engine.steps import Outcome
 
 
 class Engine:

@@ -13,9 +13,15 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, draws, halves, schedulers_of
 from tracekit.policy.view.choice import lacking
 from tracekit.policy.view.snapshot import Container, Snapshot
-from tracekit.replay.engine.decision import WindowStart, scored_nodes
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.placer import Clock, Placer, PlainPlacer, Proposal
+from tracekit.replay.engine.placer import (
+    Clock,
+    Placer,
+    PlainPlacer,
+    Proposal,
+    WindowStart,
+    scored_nodes,
+)
 from tracekit.replay.engine.state import ReplayState
 
 NOT_LOOKED_AT = "not looked at"

@@ -9,10 +9,9 @@ from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.gangs import enough_of, runs, spread_gangs
 from tracekit.cluster.nodes import Losses
 from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Schedulers
 from tracekit.policy.placement import PlacementPolicy
-from tracekit.policy.schedulers import Schedulers
-from tracekit.replay.engine.decision import WindowStart, decide, stands
-from tracekit.replay.engine.placer import Clock
+from tracekit.replay.engine.placer import Clock, WindowStart, decide, stands
 from tracekit.replay.engine.state import ReplayState
 
 
@@ -291,7 +290,7 @@ class _Nodes:
 
 
 class StalePlacer:
-    """Places container by container, by the schedulers in turn; see ``tracekit.policy.schedulers``.
+    """Places container by container, by the schedulers in turn; see ``tracekit.policy.entrant``.
 
     A decision counts once it is committed to the true state. It takes the plain way: no fast placer
     knows of views.

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.workload import Workload
+from tracekit.policy.view.cluster import TakenOff
 from tracekit.policy.view.snapshot import ServiceNames
-from tracekit.policy.view.taken_off import TakenOff
 from tracekit.policy.view.usage import History, Reader
 from tracekit.replay.engine.sampling import Counted, PlainSampler, Sampler
 from tracekit.replay.engine.steps import step_schema

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.over_time import UseOverTime
 from tracekit.policy.view.room import Room
 from tracekit.policy.view.sampled import (
     Held,
@@ -22,6 +21,7 @@ from tracekit.policy.view.sampled import (
     addable,
     requested_on,
 )
+from tracekit.policy.view.usage import UseOverTime
 from tracekit.replay.engine.steps import measure_steps
 
 #: Numbers of one kind that a sampler holds at once, about: they stay in the cache.

@@ -13,8 +13,8 @@ from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.pods import pods_of
 from tracekit.policy.view.snapshot import Container, Peers, Placed, Snapshot
 from tracekit.policy.view.usage import Reader
-from tracekit.replay.engine.moves import Moves
 from tracekit.replay.engine.samples import PlacedRows, Residents, Samples
+from tracekit.replay.engine.steps import Moves
 
 
 class ReplayState:

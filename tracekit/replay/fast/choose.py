@@ -15,10 +15,16 @@ from tracekit.policy.placement._extender import SplitPolicy
 from tracekit.policy.view.choice import best, fits
 from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.policy.view.usage import NodeUsage
-from tracekit.replay.engine.decision import WindowStart, scored_nodes
-from tracekit.replay.engine.placer import Clock, MakePlacer, Placer, PlainPlacer
+from tracekit.replay.engine.placer import (
+    Clock,
+    MakePlacer,
+    Placer,
+    PlainPlacer,
+    WindowStart,
+    scored_nodes,
+)
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.fast.shapes import shapes_of
+from tracekit.replay.fast.index import shapes_of
 
 #: Rows are kept up to about this much memory.
 ROWS_BYTES = 256 * 2**20
@@ -130,7 +136,7 @@ class RowsPlacer:
     def _decide(
         self, index: int, snapshot: Snapshot, container: Container, row: Row, changed: IntArray
     ) -> int | None:
-        """The same decision as ``tracekit.replay.engine.decision.decide``, from the kept row."""
+        """The same decision as ``tracekit.replay.engine.placer.decide``, from the kept row."""
         state, policy = self._state, self._state.policy
         self._update(row, changed, snapshot, container)
         open_nodes = state.open_nodes(index)

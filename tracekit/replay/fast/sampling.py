@@ -26,8 +26,7 @@ from tracekit.replay.engine.sampling import (
     chunks,
     unmoved,
 )
-from tracekit.replay.measures.overload import served_share
-from tracekit.replay.measures.use import rank_of
+from tracekit.replay.measures.use import rank_of, served_share
 
 #: Values are counted in so many parts of their range; only one part is sorted.
 PARTS = 512

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import IntArray
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.over_time import OverTime
+from tracekit.policy.view.cluster import TakenOff
 from tracekit.policy.view.sampled import Held, Sampled
-from tracekit.policy.view.taken_off import TakenOff
+from tracekit.policy.view.usage import OverTime
 
 #: Endings of names that hold a share 0..1, shown in percent.
 SHARES = ("_fraction", "_share")

@@ -2,9 +2,15 @@
 
 import numpy as np
 
-from tracekit.analysis.metrics.load import imbalance, spread, utilization_difference
-from tracekit.base.arrays import FloatArray
-from tracekit.policy.view.sampled import Sampled
+from tracekit.analysis.metrics.load import (
+    debris_rate,
+    imbalance,
+    overload,
+    spread,
+    utilization_difference,
+)
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.policy.view.sampled import Held, Sampled
 from tracekit.replay.measures import DEMAND, FURTHER, Measure, Step
 from tracekit.replay.measures._common import EMPTY, EVEN
 
@@ -183,4 +189,202 @@ imbalance_mean = Measure(
     bound="any",
     spoken=True,
     short="Z",
+)
+
+
+# How often and how far nodes need more than they have.
+
+#: How often a node needed more than it has.
+overloaded_node_steps = Measure(
+    title="Overloaded node-steps",
+    meaning="how often a node needed more than it has, of CPU, memory, or another resource whose"
+    " use is recorded",
+    formula="number of pairs of node and step at which use of some resource exceeds capacity",
+    group="answer",
+    unit="node-steps",
+    better="low",
+    because="an overloaded node slows down or evicts what it holds",
+    order=10,
+    step=Step(
+        column="overloaded_nodes",
+        at=lambda sampled: sampled.overloaded.sum(axis=-1),
+        whole=True,
+        drawn="Overloaded nodes [nodes]",
+    ),
+    over_steps="sum",
+    bound="any",
+    short="over",
+)
+
+#: How often a node needed more of a resource than it has.
+overload_node_steps = Measure(
+    title="Node-steps with too little {resource}",
+    meaning="how often a node needed more {resource} than it has",
+    formula="number of pairs of node and step at which {resource} use exceeds capacity",
+    group="resource",
+    unit="node-steps",
+    better="low",
+    because="an overloaded node slows down or evicts what it holds",
+    order=60,
+    per_resource=True,
+    step=Step(
+        column="overload_nodes",
+        at=lambda sampled: (sampled.by_resource > 1.0).sum(axis=-1).T,
+        whole=True,
+    ),
+    over_steps="sum",
+    bound="any",
+)
+
+#: Use beyond capacity, its mean over the steps.
+overload_mean_fraction = Measure(
+    title="{resource} overload",
+    meaning="use beyond what its node has, as a share of the {resource} of all nodes, mean over"
+    " time",
+    formula="sum over nodes of the {resource} use above capacity, over the {resource} of all"
+    " nodes; mean over steps" + EMPTY,
+    group="resource",
+    unit="0..1",
+    better="low",
+    because="it is load that was not served",
+    order=58,
+    per_resource=True,
+    step=Step(
+        column="overload_fraction", at=lambda sampled: overload(sampled.used, sampled.capacity)
+    ),
+)
+
+
+def _above_ceiling_node_steps(sampled: Sampled) -> IntArray:
+    ceiling = sampled.load.rules.ceiling
+    cpu, memory = sampled.by_resource
+    above = (cpu > ceiling.cpu_fraction) | (memory > ceiling.memory_fraction)
+    return np.asarray(above.sum(axis=-1))
+
+
+#: How often a node was above the ceiling.
+above_ceiling_node_steps = Measure(
+    title="Node-steps above the ceiling",
+    meaning="how often a node used more of its CPU or memory than the ceiling allows",
+    formula="number of pairs of node and step at which use over capacity is above"
+    " ceiling_cpu_fraction or ceiling_memory_fraction",
+    group="answer",
+    unit="node-steps",
+    better="low",
+    because="a node above the ceiling has no room for a peak",
+    order=11,
+    step=Step(
+        column="above_ceiling_nodes",
+        at=_above_ceiling_node_steps,
+        whole=True,
+        drawn="Nodes above the ceiling [nodes]",
+    ),
+    over_steps="sum",
+)
+
+
+def served_share(served: IntArray, placed: IntArray) -> FloatArray:
+    """Containers served over those that run, NaN where none runs; shape (steps,) each.
+
+    What the sources call QoS is met by a container that gets what it needs (002, section 3); on a
+    node that needs more than it has, this project counts none of its containers as served.
+    """
+    nobody = np.full(len(placed), np.nan)
+    return np.asarray(np.divide(served, placed, out=nobody, where=placed > 0))
+
+
+def _qos_share(sampled: Sampled) -> FloatArray:
+    counts = sampled.containers
+    return served_share((counts * ~sampled.overloaded).sum(axis=-1), counts.sum(axis=-1))
+
+
+#: The share of containers that are served, its mean over the steps.
+qos_share = Measure(
+    title="QoS share",
+    meaning="share of containers on nodes that have enough for all they hold, mean over time",
+    formula="containers on nodes without overload over all containers that run; mean over steps",
+    group="answer",
+    unit="0..1",
+    better="high",
+    because="a container counts that gets what it needs",
+    order=40,
+    step=Step(column="qos_share", at=_qos_share),
+)
+
+
+# What requests leave of nodes, and what nothing fits into.
+
+
+def _allocated_share(held: Held) -> FloatArray:
+    return np.asarray(held.taken.sum(axis=-1) / held.room.capacity.sum(axis=-1))
+
+
+#: How much of the cluster is requested, its mean over the steps.
+allocated_share = Measure(
+    title="Allocated {resource}",
+    meaning="share of the {resource} that requests may take on all nodes (what is reserved is left"
+    " out) that containers request, mean over time",
+    formula="sum of the {resource} requests of containers that run over what requests may take"
+    " of the {resource} of all nodes; mean over steps" + EMPTY,
+    group="resource",
+    unit="0..1",
+    better=None,
+    because="who leaves nobody waiting has the same as everybody",
+    order=56,
+    per_resource=True,
+    step=Step(column="allocated_share", held=_allocated_share, drawn="Allocated {resource} [%]"),
+)
+
+
+def _stranded_share(held: Held) -> FloatArray:
+    return np.asarray((held.free * held.closed).sum(axis=-1) / held.room.capacity.sum(axis=-1))
+
+
+# Fragmentation of Weng et al., USENIX ATC 2023, over containers that the empty node would take.
+#: Free capacity on nodes that typical containers no longer fit, its mean over the steps.
+stranded_share = Measure(
+    title="Stranded {resource}",
+    meaning="{resource} that nobody requests and that a typical container cannot get, because the"
+    " node lacks what else it asks for, or has too little left; mean over time",
+    formula="sum over nodes of free {resource} (not reserved) times the share of containers that"
+    " do not fit there now, of those that ask for {resource} and would fit on the empty node, over"
+    " what requests may take of all nodes; mean over steps" + EMPTY,
+    group="answer",
+    unit="0..1",
+    better="low",
+    because="it is paid for, free, and of no use",
+    order=24,
+    per_resource=True,
+    step=Step(column="stranded_share", held=_stranded_share, drawn="Stranded {resource} [%]"),
+    spoken=True,
+    short="{resource} strand",
+)
+
+
+def _debris_full_fraction(held: Held) -> FloatArray:
+    """NaN where no node is full."""
+    found = np.full(len(held.full), np.nan)
+    for at in np.flatnonzero(held.full.any(axis=-1)):
+        full = np.flatnonzero(held.full[at])
+        found[at] = debris_rate(held.taken[at][:, full].T, held.room.capacity[:, full].T).mean()
+    return found
+
+
+# 002 defines D for a host that takes no further task because one of its resources is used up; over
+# all nodes it is one less the mean use, which every placement shares. Not compared: in an order of
+# arrival in which no node is ever full it is not defined.
+#: Debris D of full nodes, its mean over nodes and steps.
+debris_full_fraction = Measure(
+    title="Debris D of full nodes",
+    meaning="share of a node's resources that nobody requests once no typical container fits there"
+    " any more, mean over such nodes and time; none where no node is ever full",
+    formula="1 less the mean over resources of requests over capacity, on nodes that no typical"
+    " container fits though one would if they were empty; mean over nodes and steps",
+    group="detail",
+    unit="0..1",
+    better="low",
+    because="what is left on a full node is lost to it",
+    order=72,
+    step=Step(column="debris_full_fraction", held=_debris_full_fraction),
+    compared=False,
 )

@@ -14,8 +14,10 @@ import numpy as np
 import polars as pl
 from threadpoolctl import ThreadpoolController
 
+from tracekit.base.arrays import BoolArray
 from tracekit.base.crew.crew import OnProgress
 from tracekit.base.seeds import stream
+from tracekit.base.words import RESOURCES
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
@@ -27,14 +29,12 @@ from tracekit.policy.entrant import (
     schedulers_of,
     spelled_out,
 )
-from tracekit.policy.view.over_time import OverTime
+from tracekit.policy.view.usage import OverTime
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.moves import SCHEMA as MOVES
-from tracekit.replay.engine.moves import STAYS
-from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer
 from tracekit.replay.engine.queueing import StalePlacer
-from tracekit.replay.engine.steps import step_schema, summarize, summed
+from tracekit.replay.engine.steps import SCHEMA as MOVES
+from tracekit.replay.engine.steps import STAYS, Outcome, step_schema, summarize, summed
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, of_workload
 from tracekit.replay.runs.placements import by_number
@@ -52,7 +52,7 @@ class Replayed:
     placements : DataFrame
         As ``tracekit.replay.runs.placements.by_number`` gives it.
     moves, stays : DataFrame
-        As ``tracekit.replay.engine.moves`` gives them.
+        As ``tracekit.replay.engine.steps`` gives them.
     timing : dict
     digest : str
         A hash of where and when each container was placed, and of how many were moved.
@@ -248,3 +248,55 @@ def _timing(policy: str, outcome: Outcome) -> dict[str, Any]:
         "latency_mean_ms": float(spent_ms.mean()),
         "total_ms": float(spent_ms.sum()),
     }
+
+
+# The use that no container explains, and what is reserved for it.
+
+
+def shares(load: Workload) -> dict[str, dict[str, float]]:
+    """The mean background use of each resource, and the amount reserved for it.
+
+    Shares of what the nodes have; for the manifest.
+    """
+    whole = np.maximum(load.nodes.capacity[:, : len(RESOURCES)].sum(axis=0, dtype=float), 1.0)
+    used = load.use.background.mean(axis=1, dtype=float).sum(axis=1)
+    kept = (
+        whole * 0
+        if load.nodes.reserved is None
+        else load.nodes.reserved[:, : len(RESOURCES)].sum(axis=0)
+    )
+    return {
+        "background": dict(zip(RESOURCES, (used / whole).tolist(), strict=True)),
+        "reserved": dict(zip(RESOURCES, (kept / whole).tolist(), strict=True)),
+    }
+
+
+# Sources of differences between repeats: orders of arrival and drawn sizes.
+
+#: What differs between repeats, as the manifest and tables say it.
+ORDER, SIZES, SEED = "order of arrival", "sizes drawn from their intervals", "random seed"
+
+#: Orders differ where at least this share of the containers can come in another order. Repeats in
+#: which nearly all is the same would make nearly every difference look sure.
+LEAST_SHARE = 0.5
+
+#: Why one replay was all there is.
+ALIKE = (
+    "every order of arrival is nearly the same, as times of arrival are recorded and fewer than"
+    f" {LEAST_SHARE:.0%} of the containers share theirs with another"
+)
+
+
+def varying(load: Workload) -> list[str]:
+    """The differences between two orders of arrival of a workload; none where all is recorded."""
+    differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers.count else False
+    return [*([ORDER] if differs else []), *([] if load.provenance.doubt is None else [SIZES])]
+
+
+def _free(load: Workload) -> BoolArray:
+    """Which containers can come in another order: by another time, or among those of one time."""
+    _, at, each = np.unique(load.containers.arrival_ms, return_inverse=True, return_counts=True)
+    free: BoolArray = each[at] > 1
+    if load.containers.exchangeable is not None and int(load.containers.exchangeable.sum()) > 1:
+        free |= load.containers.exchangeable
+    return free

@@ -58,7 +58,7 @@ def moves_by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> 
     Parameters
     ----------
     found : iterable of (str, DataFrame)
-        Policies, with what ``tracekit.replay.engine.moves`` gave for each.
+        Policies, with what ``tracekit.replay.engine.steps`` gave for each.
     """
     nodes = pl.Series(load.nodes.ids, dtype=pl.String)
     containers = pl.Series(load.containers.ids, dtype=pl.String)

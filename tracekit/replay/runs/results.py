@@ -16,11 +16,10 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.files.parquet import read_frame
 from tracekit.cluster.series import settled_steps
 from tracekit.replay.measures import Measure, of_demand
-from tracekit.replay.runs.background import shares
-from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
+from tracekit.replay.runs.one import shares
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use, noted
-from tracekit.replay.runs.waiting import waiting
+from tracekit.replay.runs.waiting import MAY_WAIT, most_waiting, waiting
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from tracekit.policy.entrant import (
     Accompanied,
     Entrant,
     Entrants,
+    Schedulers,
     halves,
     rebalanced,
     schedulers_of,
@@ -28,9 +29,8 @@ from tracekit.policy.entrant import (
 )
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.schedulers import Schedulers
-from tracekit.policy.view.further import further_use
 from tracekit.policy.view.room import measured_columns, measured_names
+from tracekit.policy.view.sampled import further_use
 from tracekit.replay.bounds.measures import bound_frame, bounds_of, gaps
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import CONFLICTS, all_measures, measures_in, resources_in
@@ -243,7 +243,7 @@ def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
     -------
     DataFrame
         policy, node, and ``<resource>_mean_fraction`` of capacity, background included. Of a
-        further resource what counts as used is as ``tracekit.policy.view.further`` says, and a
+        further resource what counts as used is as ``tracekit.policy.view.sampled`` says, and a
         node that has none of it has no value.
     """
     used, background = _means(load)

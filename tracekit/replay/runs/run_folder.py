@@ -29,13 +29,12 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, halves, spelled
 from tracekit.policy.own_files import noted as files_noted
 from tracekit.replay.bounds.demand import demand_bound
-from tracekit.replay.bounds.placeable import placeable
-from tracekit.replay.runs.background import shares
-from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
+from tracekit.replay.bounds.requests import placeable
+from tracekit.replay.runs.one import shares
 from tracekit.replay.runs.placements import PLACED
 from tracekit.replay.runs.remarks import about_workload
 from tracekit.replay.runs.run import Run
-from tracekit.replay.runs.waiting import waiting
+from tracekit.replay.runs.waiting import MAY_WAIT, most_waiting, waiting
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)

@@ -1,12 +1,13 @@
 """The network in torch: five convolutions over cycles, two dense layers, one q per size."""
 
 import functools
+import importlib
 from typing import Any
 
 import numpy as np
 
 from tracekit.base.arrays import Float32Array
-from tracekit.sizing.agent.need_torch import require
+from tracekit.base.errors import TracekitError
 from tracekit.sizing.network.weights import CONVOLUTIONS, DENSE, KERNEL
 
 
@@ -70,3 +71,20 @@ def layers_of(network: Any) -> dict[str, Float32Array]:
     """Weights and biases by the names of ``network.weights.layer_shapes``."""
     found = zip(_names(), network.parameters(), strict=True)
     return {name: np.array(value.detach().numpy(), dtype=np.float32) for name, value in found}
+
+
+# Importing what the extra ``rl`` brings, or saying how to get it.
+
+#: The default build of torch on Linux brings gigabytes of libraries for GPUs; this one does not.
+CPU_ONLY = "uv pip install torch --torch-backend=cpu"
+
+
+def require(module: str, what: str) -> Any:
+    """The module; raises TracekitError that says what needs it and what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise TracekitError(
+            f"{what} needs {module}, which is not installed; the other policies work without",
+            hint=f"pip install 'tracekit[rl]'; on Linux without a GPU before that: {CPU_ONLY}",
+        ) from None

@@ -11,10 +11,9 @@ from tracekit.sizing.agent.network import act, layers_of, make_network, torch_re
 from tracekit.sizing.network.weights import Model, explore, one_step
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import simulate
-from tracekit.sizing.world.arrays import CYCLES_SEEN
 from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simset import CYCLES_SEEN, SimulationSet
 from tracekit.sizing.world.simulation import Simulation
 
 #: Importance sampling is corrected from this share at first to all of it at the end.

@@ -24,9 +24,9 @@ from tracekit.sizing.policies.oracle import Oracle
 from tracekit.sizing.policy import Advice, SizingPolicy
 from tracekit.sizing.requests.declared import LEARN_SHARE, RISK_SHARE
 from tracekit.sizing.requests.frames import services_of, totals_of
-from tracekit.sizing.requests.growing import GROWTH, frame_of, growing, growth_of
 from tracekit.sizing.requests.judge import spared, windows_of
 from tracekit.sizing.requests.read_use import NoUseError, read_use
+from tracekit.sizing.requests.rows import GROWTH, frame_of, growing, growth_of
 from tracekit.sizing.use import RecordedUse
 from tracekit.store.folder import Store
 from tracekit.store.never_ran import never_ran

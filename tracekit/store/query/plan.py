@@ -14,7 +14,7 @@ from pathlib import Path
 from tracekit.base.files.places import filesystem, is_remote, parquet_metadata, telling, within
 from tracekit.base.shown import Shown
 from tracekit.store.folder import Store
-from tracekit.store.query.engine import AnyDatabase, open_database
+from tracekit.store.query.run import AnyDatabase, open_database
 from tracekit.store.spark import check_engine, is_spark
 from tracekit.store.spark.database import spark_path
 from tracekit.store.tables import Table, all_tables

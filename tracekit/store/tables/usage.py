@@ -1,7 +1,15 @@
 """What is measured over time: use, rates and calls."""
 
 from tracekit.store.tables import Column, Table
-from tracekit.store.tables._columns import CONTAINER, SERVICE_OF_CONTAINER, TIME_MS
+from tracekit.store.tables._columns import (
+    CONTAINER,
+    RESOURCE,
+    SERVICE_OF_CONTAINER,
+    TIME_MS,
+    UNIT,
+    amounts_of,
+    parts_of_requests,
+)
 
 node_usage = Table(
     name="node_usage",
@@ -158,5 +166,170 @@ call = Table(
     key=(),
     order=("trace", "time_ms", "rpc_id"),
     entity="trace",
+    step=False,
+)
+
+
+# Sizes and use of resources, in amounts.
+
+container_amount = amounts_of("container", "containers")
+
+
+node_amount = amounts_of("node", "nodes")
+
+
+container_resource = parts_of_requests(
+    "container_resource",
+    "Requests and limits of containers, resource by resource",
+    {"request": "What is reserved for it.", "limit": "What it may use at most."},
+)
+
+
+node_resource = Table(
+    name="node_resource",
+    title="Capacity of nodes, resource by resource",
+    grain="node x resource x time of change",
+    columns=(
+        Column(name="time_ms", kind="time", unit="ms", description="From when on."),
+        Column(name="node", kind="id", unit="", description="The node.", entity="node"),
+        RESOURCE,
+        Column(
+            name="cell",
+            kind="text",
+            unit="",
+            description="The NUMA cell that has it, 0, 1, ...; empty for the whole node.",
+            required=False,
+            often_absent=True,
+        ),
+        Column(
+            name="amount",
+            kind="number",
+            unit="see unit",
+            description="What pods may use.",
+            minimum=0,
+        ),
+        UNIT,
+    ),
+    key=("node", "resource", "cell", "time_ms"),
+    order=("node", "resource", "cell", "time_ms"),
+    entity="node",
+    step=False,
+)
+
+
+fixed_request = parts_of_requests(
+    "fixed_request",
+    "The part of requests that other requests of a pod's containers do not change",
+    {
+        "init": "What its init containers need; less is never reserved for it.",
+        "overhead": "What is reserved on top of its containers, init containers too.",
+        "own_request": "What its containers ask for together while they run.",
+        "own_limit": "What these may use at most together.",
+    },
+)
+
+
+# What ingest and a shadow keep besides.
+
+_NAME = "series"
+
+counter_end = Table(
+    name="counter_end",
+    title="The last sample of each scraped counter in a file, from which a later file goes on",
+    grain="file x series",
+    columns=(
+        Column(name="time_ms", kind="time", unit="ms", description="Of the last sample."),
+        Column(
+            name=_NAME,
+            kind="text",
+            unit="",
+            description="A number for the metric and its labels, in hexadecimal.",
+        ),
+        Column(
+            name="value",
+            kind="number",
+            unit="as counted",
+            description="The counter at that time: seconds of CPU, bytes.",
+            minimum=0,
+        ),
+        Column(name="first_ms", kind="number", unit="ms", description="Time of the first sample."),
+    ),
+    key=(_NAME, "time_ms"),
+    order=(_NAME, "time_ms"),
+    entity="",
+    step=False,
+)
+
+
+shadow_choice = Table(
+    name="shadow_choice",
+    title="Nodes that policies would have chosen in a live cluster",
+    grain="decision x policy",
+    columns=(
+        Column(name="time_ms", kind="time", unit="ms", description="Of the decision."),
+        CONTAINER,
+        Column(
+            name="service", kind="id", unit="", description="The pod's service.", entity="service"
+        ),
+        Column(
+            name="policy",
+            kind="text",
+            unit="",
+            description="The policy; `production` is what the cluster's scheduler did.",
+        ),
+        Column(name="node", kind="id", unit="", description="The node chosen.", entity="node"),
+        Column(
+            name="cpu_fraction",
+            kind="number",
+            unit="fraction",
+            description="CPU of the node in use (requested, where not measured) and the pod's.",
+            minimum=0,
+        ),
+        Column(
+            name="memory_fraction",
+            kind="number",
+            unit="fraction",
+            description="The same of memory.",
+            minimum=0,
+        ),
+    ),
+    key=("time_ms", "container", "policy"),
+    order=("time_ms", "container", "policy"),
+    entity="container",
+    step=False,
+)
+
+
+sharing_rule = Table(
+    name="sharing_rule",
+    title="How many of a service may run beside another",
+    grain="pair of services",
+    columns=(
+        Column(name="time_ms", kind="time", unit="ms", description="From when on."),
+        Column(
+            name="holder",
+            kind="id",
+            unit="",
+            description="The service on the node.",
+            entity="service",
+        ),
+        Column(
+            name="guest",
+            kind="id",
+            unit="",
+            description="The service that would join it.",
+            entity="service",
+        ),
+        Column(
+            name="most",
+            kind="number",
+            unit="count",
+            description="How many of the guest may run beside it.",
+            minimum=0,
+        ),
+    ),
+    key=("holder", "guest", "time_ms"),
+    order=("holder", "guest", "time_ms"),
+    entity="service",
     step=False,
 )

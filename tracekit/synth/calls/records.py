@@ -9,8 +9,7 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.units import MS_PER_HOUR
 from tracekit.synth import shapes
-from tracekit.synth.calls.directory import INTERFACES, RPC_TYPES, Directory
-from tracekit.synth.calls.trees import SELF, Calls, grow
+from tracekit.synth.calls.trees import INTERFACES, RPC_TYPES, SELF, Calls, Directory, grow
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds, trace_ids
 

@@ -19,9 +19,14 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth.presets import Preset
-from tracekit.synth.room.nodes import draw_nodes, spare_nodes
 from tracekit.synth.room.placing import Placing, Spread
-from tracekit.synth.room.requests import bound_to, busy_minute, draw_requests
+from tracekit.synth.room.requests import (
+    bound_to,
+    busy_minute,
+    draw_nodes,
+    draw_requests,
+    spare_nodes,
+)
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.services import Services
 from tracekit.synth.sizes import MEMORY, NodeSizes, ServiceSizes

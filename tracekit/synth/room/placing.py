@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
-from tracekit.synth.room.nodes import (
+from tracekit.synth.room.requests import (
     CEILING_CPU_FRACTION,
     CEILING_MEMORY_FRACTION,
     IDLE_CONTAINERS,
@@ -13,8 +13,8 @@ from tracekit.synth.room.nodes import (
     LARGE,
     TAINTED,
     Nodes,
+    Requests,
 )
-from tracekit.synth.room.requests import Requests
 from tracekit.synth.sizes import CPU, MEMORY
 
 #: What containers use at least of an idle node, and how far memory swings above its mean.

@@ -16,7 +16,7 @@ import polars as pl
 from tracekit.base import registry
 from tracekit.base.files.places import scan_parquet
 from tracekit.store.folder import Store
-from tracekit.store.query.engine import AnyDatabase
+from tracekit.store.query.run import AnyDatabase
 from tracekit.store.sqlfiles import SqlFile
 
 #: Fewer rows are answered at once either way; so small a table is left to the SQL.

@@ -4,11 +4,16 @@ Adding millicores to MiB mixes units, yet it is what AccaSim's Best_Fit does, an
 be compared with ours one by one. Adding fractions of each node's own size is free of units.
 """
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from tracekit.base.parameters import About
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.parameters import About, Pairs
 from tracekit.base.units import BYTES_PER_MIB
+from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement._parts.formula import Formula
+from tracekit.policy.view.room import check_weights
+from tracekit.policy.view.snapshot import Container, Snapshot
 
 Leftover = Annotated[
     Literal["amount", "fraction"],
@@ -55,3 +60,31 @@ def formula_of(leftover: str, better: Literal["emptier", "fuller"]) -> Formula:
     most = (amount_left, minus_amount_left), (fraction_left, minus_fraction_left)
     part = most[leftover == "fraction"][better == "fuller"]
     return Formula(part=part, resources=_WEIGHTS[leftover], better=better)
+
+
+# Resources with weights, as the scoring strategies of NodeResourcesFit take them.
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedResources(PlacementPolicy):
+    """Base of the strategies that score each resource and take the weighted mean."""
+
+    resources: Annotated[Pairs, About("Resources to look at with their weights, 1..100.")] = (
+        ("cpu", 1),
+        ("memory", 1),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_weights(self.resources, "scoringStrategy.resources", 1, 100)
+
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """Percentage per resource, of what the formula looks at."""
+        formula = self.score_formula()
+        return {} if formula is None else formula.explain(snapshot, container, nodes)

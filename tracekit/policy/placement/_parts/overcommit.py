@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray
-from tracekit.policy.placement._parts import beta as distribution
-from tracekit.policy.placement._parts.beta import max_variance, shape
+from tracekit.policy.placement._parts import trimaran as distribution
 from tracekit.policy.placement._parts.formula import either
-from tracekit.policy.placement._parts.trimaran import Claims, portion
+from tracekit.policy.placement._parts.trimaran import Claims, max_variance, portion, shape
 
 #: How much of the largest possible variance is believed.
 MAX_VARIANCE_ALLOWANCE = 0.99

@@ -229,3 +229,16 @@ class EagleSearch(Search):
             {"population": POPULATION, "proposed": PROPOSED}[self.mutated],
             self.t_anchor == "centre",
         )
+
+
+# Base of the rivals: each iteration may end with a mutation by Student's t.
+
+
+@dataclass(frozen=True, kw_only=True)
+class MutatingSearch(Search):
+    """A search that mutates all of its population now and then."""
+
+    mutation_share: Annotated[
+        float, About("Probability that an iteration ends with a mutation.", minimum=0, maximum=1)
+    ] = 0.5
+    t_anchor: Anchor = "origin"

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tracekit.policy.search.flock import Start
 from tracekit.policy.search.searches._eagles import EagleSearch, Stage, Swoop
-from tracekit.policy.search.starting import Start
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from tracekit.base.arrays import FloatArray
 from tracekit.base.parameters import About
 from tracekit.policy.search.flock import Flock, Tools, copy_rows, draw, put_row
-from tracekit.policy.search.searches._mutating import MutatingSearch
+from tracekit.policy.search.searches._eagles import MutatingSearch
 
 #: Places in the numbers of the parameters that an iteration needs.
 FIRST, LAST, OWN, COMMON, FASTEST, MUTATION, CENTRED, ITERATIONS = range(8)

@@ -8,7 +8,7 @@ import numpy as np
 from tracekit.base.arrays import FloatArray
 from tracekit.base.parameters import About
 from tracekit.policy.search.flock import Flock, Tools, draw
-from tracekit.policy.search.searches._mutating import MutatingSearch
+from tracekit.policy.search.searches._eagles import MutatingSearch
 
 #: Places in the numbers of the parameters that an iteration needs.
 STEP, SHARE, WIDTH, MUTATION, CENTRED = range(5)

@@ -7,9 +7,8 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
-from tracekit.policy.search.flock import Flock, Tools, coin
-from tracekit.policy.search.searches._mutating import MutatingSearch
-from tracekit.policy.search.starting import Start
+from tracekit.policy.search.flock import Flock, Start, Tools, coin
+from tracekit.policy.search.searches._eagles import MutatingSearch
 
 #: Keeps the step of the best sparrow finite where it is the worst too.
 _TINY = 1e-50

@@ -11,15 +11,19 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.documents import shape as s
 from tracekit.cluster.resources import BASE, amounts, full_name
 from tracekit.policy.placement._parts import overcommit as risks
-from tracekit.policy.placement._parts.beta import cumulative, density, fit, max_variance, moments
-from tracekit.policy.placement._parts.integers import half_away
+from tracekit.policy.placement._parts.legacy import half_away
 from tracekit.policy.placement._parts.load import TYPES, average_and_deviation
-from tracekit.policy.placement._parts.prediction import surviving
 from tracekit.policy.placement._parts.trimaran import (
+    cumulative,
+    density,
     effective_limit,
     effective_request,
+    fit,
+    max_variance,
+    moments,
     mu_sigma,
     pods_claims,
+    surviving,
 )
 from tracekit.policy.placement.load_variation_risk_balancing import risk_score
 from tracekit.policy.placement.low_risk_overcommitment import LowRiskOvercommitment

@@ -9,10 +9,11 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.jit import with_functions
 from tracekit.cluster.resources import PODS, full_name, is_scalar
-from tracekit.policy.placement._parts import integers
+from tracekit.policy.placement._parts import legacy
 from tracekit.policy.placement._parts.formula import NUMBERS, quotient
-from tracekit.policy.placement._parts.integers import rounded
-from tracekit.policy.view.requested import Weights
+from tracekit.policy.placement._parts.legacy import rounded
+from tracekit.policy.view.room import Weights
+from tracekit.replay.fast.kernels import bound_pointer, placed_pointer
 
 #: Largest capacity for which ``amount * 100 / capacity`` in doubles cuts to the exact quotient:
 #: the product is exact, and a fraction that is not whole lies further from it than doubles round.
@@ -67,7 +68,7 @@ def _quotient(top: float, bottom: float) -> Any:
 INSTEAD: Any = {
     **NUMBERS,
     quotient: _quotient,
-    integers.half_away: half_away,
+    legacy.half_away: half_away,
 }
 
 
@@ -80,3 +81,31 @@ def inside(function: Any, **named: Any) -> FunctionType:
         By the name in the kernel's module that each takes the place of.
     """
     return with_functions(function, named, INSTEAD)
+
+
+# Placeholders for the parts that a kernel does not have; never called.
+
+
+def _bound(
+    boxes: IntArray,  # noqa: ARG001
+    ranges: FloatArray,  # noqa: ARG001
+    count: int,
+    first: IntArray,  # noqa: ARG001
+    ask: IntArray,  # noqa: ARG001
+    parameters: FloatArray,  # noqa: ARG001
+    bounds: FloatArray,
+) -> None:
+    bounds[:count] = np.inf
+
+
+def _placed(
+    terms: FloatArray,  # noqa: ARG001
+    state: IntArray,  # noqa: ARG001
+    node: int,  # noqa: ARG001
+    ask: IntArray,  # noqa: ARG001
+    parameters: FloatArray,  # noqa: ARG001
+) -> None:
+    return
+
+
+NO_BOUND, NO_PLACED = bound_pointer(_bound), placed_pointer(_placed)

@@ -18,8 +18,7 @@ from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.profile import FULL, Part, Profile
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import Kernel, score_pointer
-from tracekit.replay.fast.kernels._nothing import NO_PLACED
-from tracekit.replay.fast.kernels._parts import inside
+from tracekit.replay.fast.kernels._parts import NO_PLACED, inside
 
 Terms = Callable[[Snapshot], FloatArray]
 Find = Callable[[PlacementPolicy], Kernel | None]

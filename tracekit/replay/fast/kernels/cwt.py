@@ -14,14 +14,20 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.jit import compiled, compiled_in_any_order
 from tracekit.cluster.resources import column_of
-from tracekit.policy.placement._parts.measured import (
+from tracekit.policy.placement._parts.trimaran import (
     left_of,
     measured_fraction,
     measured_or_requested,
     ratio,
 )
-from tracekit.policy.placement._parts.topsis import nearness
-from tracekit.policy.placement._parts.weights import CRITERIA, combine, gain_of, of_gains, present
+from tracekit.policy.placement._parts.weights import (
+    CRITERIA,
+    combine,
+    gain_of,
+    nearness,
+    of_gains,
+    present,
+)
 from tracekit.policy.placement.cwt import Cwt
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import Kernel, score_pointer

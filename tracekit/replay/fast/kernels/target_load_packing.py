@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.policy.placement._parts.prediction import expected_milli
+from tracekit.policy.placement._parts.trimaran import expected_milli
 from tracekit.policy.placement.target_load_packing import TargetLoadPacking, packing, then_percent
 from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers

@@ -29,9 +29,8 @@ from tracekit.policy.parse import parse_policy
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.policy.view.usage import SeriesUsage
-from tracekit.replay.engine.decision import decide
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.placer import Clock
+from tracekit.replay.engine.placer import Clock, decide
 from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.studies.extender.declared import ExtenderStudy
 from tracekit.replay.studies.placement.frames import use_by_count
