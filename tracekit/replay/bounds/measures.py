@@ -304,13 +304,10 @@ def bound_frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFr
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
-# The movable share: how much of what nodes use a policy can move at all.
-#
-# Of each resource, over the settled steps, what containers use that a policy places, over all
-# that nodes use. The rest stays where it is whatever the policy: use of nodes that no container
+# The movable share: of each resource, over the settled steps, what containers use that a policy
+# places, over all that nodes use. The rest stays whatever the policy: use that no container
 # explains, daemons, and containers that are put back where they were observed, as long as their
-# node is there and nobody of a higher priority may evict them. What counts as used of a further
-# resource says ``tracekit.policy.view.sampled``.
+# node is there and nobody of a higher priority may evict them.
 
 
 class MovableShare:
