@@ -107,5 +107,5 @@ def _document(fact: Fact, store: str) -> dict[str, object]:
         "worse": fact.about_it("worse_fraction"),
         "version": fact.about_it("version"),
         "commit": fact.about_it("commit"),
-        "command": sentences.command(claim.of_store(store)),
+        "command": sentences.command(claim.of_store("" if "commit" in fact.about else store)),
     }

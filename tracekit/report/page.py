@@ -209,7 +209,8 @@ class Printer:
         )
 
     def _experiment(self, claim: Claim, origin: Fact, those: list[Fact]) -> Iterator[Markup]:
-        followup = claim.of_store(self.data.paths.store)
+        beside = "" if origin.because == "recorded" else self.data.paths.store
+        followup = claim.of_store(beside)
         yield self._table(
             tables.records(tables.claim_rows(those), f"{claim.title}: {claim.source}")
         )

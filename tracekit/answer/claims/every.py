@@ -85,6 +85,7 @@ def answer_of_claims(facts: Iterable[Fact]) -> Answer:
             "few": why["few_samples"] or None,
             "chance": why["within_chance"] or None,
             "not_run": why["not_run"] or None,
+            "recorded": sum("commit" in one.about for one in every) or None,
         },
     )
     return Answer(facts=(counted, *every))

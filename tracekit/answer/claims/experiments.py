@@ -100,8 +100,8 @@ def functions(frame: Frame) -> Readings:
             outcome = rivals.filter(original if at_origin else ~original)["tbesk_is"].drop_nulls()
             many = len(outcome)
             won, lost = (int((outcome == word).sum()) for word in ("better", "worse"))
-            if many:
-                yield name, replace(share_of(won, many), worse=lost / many)
+            # where no rival was told apart by its runs, nothing is judged
+            yield name, replace(share_of(won, many), worse=lost / many) if many else Reading()
 
 
 _DEFAULT, _BNP, _CMDN = "default_scheduler", "bnp", "cmdn[balanced=true]"

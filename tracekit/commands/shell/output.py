@@ -90,7 +90,8 @@ def print_claims(facts: Sequence[Fact], *, store: str = "") -> None:
     from tracekit.report.terminal import facts_in_full, paragraph, typed
 
     for claim, origin, those in by_experiment(facts):
-        made = [] if claim.experiment == TRACE else typed(command(claim.of_store(store)))
+        by = claim.of_store("" if origin.because == "recorded" else store)
+        made = [] if claim.experiment == TRACE else typed(command(by))
         head = [*paragraph(f"{claim.title}: {claim.source}"), *paragraph(short(origin))]
         print_lines([*head, *made, *facts_in_full(those), ""])
 

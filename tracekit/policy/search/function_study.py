@@ -4,6 +4,7 @@ Protocol: Geng and Wang 2023, section 5.1 (ten independent runs; best, worst, me
 the functions, their dimension and the tolerance are not printed there and are tracekit's own.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -18,7 +19,7 @@ from tracekit.base.seeds import stream
 from tracekit.base.study import Study
 from tracekit.policy.search.declared import FunctionStudy
 from tracekit.policy.search.functions import all_functions, get_function
-from tracekit.policy.search.problem import VARIANTS, Variant, against, mean_ranks, problem
+from tracekit.policy.search.problem import LEVEL, VARIANTS, Variant, against, mean_ranks, problem
 from tracekit.policy.search.searches import all_searches, parse_search
 
 NAME = "search_functions"
@@ -229,7 +230,10 @@ def _ranked(function: str, variant: str, group: pl.DataFrame) -> list[dict[str, 
     ranks = mean_ranks(np.stack(list(costs.values())))
     own = costs.get(CLAIMED)
     rivals = {name: values for name, values in costs.items() if name != CLAIMED}
-    tested = {} if own is None else against(own, rivals)
+    # the least probability that ranks of so many runs of each can have
+    many = group["run"].n_unique()
+    least = 2 / math.comb(2 * many, many)
+    tested = {} if own is None or least * len(rivals) > LEVEL else against(own, rivals)
     return [
         {
             "function": function,

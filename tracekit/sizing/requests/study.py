@@ -238,7 +238,7 @@ def _chosen(texts: Sequence[str]) -> tuple[list[SizingPolicy], list[dict[str, st
             f"no policy goes by recorded use alone: {', '.join(left_out)}"
             if left_out
             else "no policy given",
-            hint=f"--policy {POLICIES[0]}, or leave --policy out",
+            hint=f"--policy {POLICIES[0]}, or --by calls with a store that has calls",
         )
     return list(found.values()), [
         {"policy": name, "why": why} for name, why in left_out.items() if name not in found
