@@ -45,14 +45,19 @@ def claims(
         For a folder that is no store or no study.
     """
     from tracekit.answer.claims.every import answer_of_claims, claim_facts
+    from tracekit.base.facts import Fact, answer_of
     from tracekit.report.data import Data, opened
+    from tracekit.store.folder import open_store
 
     progress.stage("reading what claims are judged by")
     shown = [Path(one) for one in studies]
     if store is None and not shown:
         return answer_of_claims(claim_facts(Data().frame))
     with opened(Path(store) if store else shown[0], shown) as data:
-        return answer_of_claims(claim_facts(data.frame))
+        answer = answer_of_claims(claim_facts(data.frame))
+    if store is None or not open_store(str(store)).manifest.made_up:
+        return answer
+    return answer_of([Fact(kind="made_up", subject="trace"), *answer.facts], answer.next)
 
 
 PANEL = Panel.rare
