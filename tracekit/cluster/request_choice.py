@@ -98,7 +98,7 @@ def _absolute(setting: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The choice as manifests have it: a path by its last part, as any machine says it."""
+    """The choice as manifests have it: of a path its last part, which is equal on all machines."""
     if text.startswith(_SIZED):
         return f"{_SIZED}{Path(text.removeprefix(_SIZED)).name}"
     return Path(text).name if text.endswith(_FILES) else text

@@ -55,11 +55,12 @@ def export(
 
     Chains are edge sets between services that have containers in the store, rebuilt in repair
     mode; ``chains`` of them are chosen by ``chains.choose``. Every chain has containers of its
-    own, one for each service on it: those with the most samples first. Calls per period and edge
-    are what the container called reports to answer (``edge_rates``), shared among its callers as
-    in all traces of the chain; of one that reports no rate they are counted in those traces. They
-    stand under the period's end, since a usage sample at t is of the time before t
-    (alibaba/clusterdata issue 144). Needs are
+    own, one for each service on it: those with the most samples first.
+
+    Calls per period and edge are the rate that the called container reports (``edge_rates``),
+    shared among its callers as in all traces of the chain. A container that reports no rate has
+    its calls counted in these traces. The time of a row is the end of its period, since a usage
+    sample at t is of the time before t (alibaba/clusterdata issue 144). Needs are
     ``min(4 x fraction, 4)``, in cores and GB.
 
     Raises TracekitError when the store lacks calls or container usage, or no call goes between

@@ -124,7 +124,7 @@ class CellsKeeper:
         return np.asarray(room.any(axis=0) if bound == 1 else room.sum(axis=0) >= bound)
 
     def add(self, index: int, node: int) -> None:
-        """It takes its cells' room."""
+        """The container takes room of the cells that it runs on."""
         bound = self._bound(index)
         taken = self._parts(index, node, bound) if bound else self._anywhere(index, node)
         self._got[index] = taken

@@ -56,9 +56,10 @@ class Constraints:
 
     @functools.cached_property
     def fixed(self) -> IntArray:
-        """Containers of one number have the same nodes open, whoever runs where; (containers,).
+        """A group number for each container, shape (containers,).
 
-        -1 is a container whose nodes may change.
+        Containers of one group have the same nodes open, whatever is placed. -1: placing changes
+        the nodes that are open to the container.
         """
         none = np.zeros(len(self.parts[0].kinds), dtype=np.int64)
         rows = [part.kinds if part.fixed else none for part in self.parts]

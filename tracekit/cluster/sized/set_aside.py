@@ -66,10 +66,11 @@ def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> 
 def without_lacking(
     store: Store, found: Sizes, life: Lives
 ) -> tuple[Lives, tuple[tuple[int, str], ...]]:
-    """Lives without those who ask for what no node has, and which those are with what it is.
+    """The lives without containers that request a resource that no node has; and these containers.
 
-    Kubernetes tells all that nodes have. Where a container with such a request ran all the same,
-    what nodes have of it is not recorded. All stay where nothing else would be left.
+    Each of the latter is its row of ``found.containers`` and the name of the resource. Kubernetes
+    lists all resources of a node. Where a container with such a request ran all the same, the
+    amounts of nodes are not recorded, and the container stays. If no life were left, all stay.
     """
     if not never_ran.says_so(store) or not found.nodes.height:
         return life, ()

@@ -95,13 +95,13 @@ def use_of(
     instead: Float32Array | None = None,
     lives_ms: tuple[IntArray, IntArray] | None = None,
 ) -> Use:
-    """Use of millicores and bytes at every step, the last sample of a step; gaps are held.
+    """Use of millicores and bytes at every step: its last sample, or that of the step before.
 
     Parameters
     ----------
     ids : the entities whose use is wanted
     size : int64, shape (ids, 2)
-        What fractions are of.
+        The amount of which recorded fractions are parts.
     instead : float32, shape (ids, 2), optional
         What stands in where one resource of an entity is recorded and the other is not; else 0.
     lives_ms : pair of int64, shape (ids,), optional

@@ -84,8 +84,8 @@ def fit_services(
     proxy : bool
         Whether neighbours are known by their node only.
     shrink : bool
-        Whether own k2 are drawn towards the pooled one; bounded or penalised ones are left as
-        they are, their errors are none.
+        Whether each service's k2 is drawn towards the pooled one. A bounded or penalised k2 is
+        not: it has no standard error.
     """
     found = _Fitter(table, how, rng, proxy=proxy).fit()
     if not shrink or how.nonneg or how.ridge or "k2" not in table.coefficients:

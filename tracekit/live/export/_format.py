@@ -99,7 +99,7 @@ class Left:
         return None
 
     def counted(self, study: Study) -> WorkloadSource:
-        """The workload whose nodes a study counted; that of a whole run wherever it lies now."""
+        """The workload whose nodes a study counted; that of a run by the run's own folder."""
         if self.replay is not None:
             own = source_of_run(self.manifest, self.replay)
             if case_of(study) != "recommended":

@@ -50,8 +50,8 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
     """A lower bound on what nodes cost per hour that carry all load; None without all prices.
 
-    As ``load_bound``, by the room that is cheapest, of which parts of nodes may be had; with
-    ``requests`` also pool by pool.
+    As ``load_bound``. The load takes the cheapest room first, and may take parts of nodes. With
+    ``requests`` the bound is also taken pool by pool.
     """
     prices = workload.nodes.prices
     if prices is None:

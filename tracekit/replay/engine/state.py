@@ -161,7 +161,10 @@ class ReplayState:
 
     @property
     def awaits(self) -> BoolArray | None:
-        """Which containers another one's coming may let in, shape (containers,); None: none."""
+        """Containers that wait and may find a node once another arrives, shape (containers,).
+
+        None: there are none.
+        """
         return None if self._limits is None else self._limits.awaits
 
     def fixed(self, indices: IntArray) -> IntArray | None:

@@ -79,7 +79,7 @@ class Results:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The policies that met no further orders for what the first ones showed."""
+        """Policies that the first orders ruled out, so that they met no further ones."""
         return tuple(self.manifest.get("repeats_left_out") or ())
 
     def of(self, policy: str, measure: str) -> FloatArray:

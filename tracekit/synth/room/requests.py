@@ -117,7 +117,7 @@ class Nodes:
     idle: BoolArray
 
     def of_kind(self, values: list[float]) -> FloatArray:
-        """What is told of kinds, for each node."""
+        """The value of each node's kind, shape (nodes,)."""
         return np.array(values)[self.sizes.shape]
 
 

@@ -57,13 +57,15 @@ class Distances:
 
 
 def heard(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    """The samples without rates across silence, with ``usual_ms``, ``silence_ms`` and ``steps``.
+    """The samples, less rates over a time in which the series was silent.
+
+    They get the columns ``usual_ms`` and ``silence_ms``, and those of ``steps``.
 
     Parameters
     ----------
     samples : DataFrame
         ``entity``, ``part`` and ``sign`` say which series; ``passed_ms`` is the time since the
-        sample before, 0 where there is none; ``rate`` is whether the value is of that time.
+        sample before, 0 where there is none; ``rate`` is whether the value is a mean over it.
     steps : DataFrame
         ``step_ms``, the step of the grid, and what else is known, by ``entity``.
     """
@@ -178,8 +180,9 @@ def cells(samples: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        Of the last sample of a step; ``at`` is the end of the step, ``ended`` is whether the series
-        ends in it. Of several values the mean by the time that each is of, or the largest one.
+        A row for each step with a sample, with the columns of the last sample in it; ``at`` is the
+        end of the step, ``ended`` is whether the series ends in it. Where several values are in
+        one step, ``value`` is their mean, weighed by ``passed_ms``, or the largest one.
     """
     placed = _placed(samples).sort(*PARTS, "time_ms", "passed_ms", maintain_order=True)
     last = placed.group_by(*PARTS, "at", maintain_order=True).agg(
