@@ -1,22 +1,25 @@
 """What production comes to on all nodes: full nodes, cost, and use of what is requested."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from tracekit.answer.counts import FULLEST, RESOURCE, Fullest
 from tracekit.base.facts import Answer, Fact, Verdict, answer_of
-from tracekit.binding.run import VcpuRun
 from tracekit.cluster.changed.prices import money_of
 from tracekit.cluster.requests.use_over_requested import use_over_requested
 from tracekit.cluster.workload import Workload
-from tracekit.interference.fit.run import Fit
-from tracekit.interference.fit.validation import USABLE
 from tracekit.policy.view.usage import UseOverTime
 from tracekit.replay.chance.student import FEWEST
+
+if TYPE_CHECKING:
+    from tracekit.binding.run import VcpuRun
+    from tracekit.interference.fit.run import Fit
 
 #: Requests come first where use is above, or below, these shares of what is requested.
 ABOVE, BELOW = 1.0, 0.5
@@ -243,6 +246,8 @@ def answer_of_fit(fit: Fit) -> Answer:
 
 def facts_of_fit(fit: Fit) -> Iterator[Fact]:
     """The facts of a fit: each coefficient over all services, and services by their verdict."""
+    from tracekit.interference.fit.validation import USABLE  # noqa: PLC0415 - brings duckdb
+
     pooled = fit.fitted.pooled.row(0, named=True)
     for name, where in _COEFFICIENTS.items():
         if pooled.get(name) is not None:

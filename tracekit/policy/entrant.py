@@ -354,6 +354,11 @@ class Schedulers(Parametrised):
     def __post_init__(self) -> None:
         parameters.check_ranges(self)
 
+    @classmethod
+    def name(cls) -> str:
+        """As it is spelled behind a policy."""
+        return "schedulers"
+
     def view_ms(self, scheduler: int, now_ms: int) -> int:
         """When a scheduler, by its number from 0, took the view that it has now."""
         if not self.cache_age_ms:
