@@ -78,7 +78,7 @@ class Nodes:
 
     @property
     def prices(self) -> FloatArray | None:
-        """The price of each node per hour; None where one is not known, as then no sum is."""
+        """The price of each node per hour; None where the price of any node is not known."""
         known = self.price_per_hour
         return None if known is None or np.isnan(known).any() else known
 
@@ -118,7 +118,7 @@ class Containers:
 
     @property
     def recorded(self) -> bool:
-        """Whether production's node is known for some container; without one it waits."""
+        """Whether the node of some container in production is known."""
         return bool((self.recorded_node >= 0).any())
 
 

@@ -163,9 +163,9 @@ class Entrants:
     ----------
     chosen : tuple of Entrant
     named : tuple of Entrant
-        Those that the caller spelled; ``all`` and ``common`` name nobody.
+        Entrants that the caller spelled; ``all`` and ``common`` name none.
     files : tuple of Entrant
-        Those that a configuration of a scheduler spells.
+        Entrants that a scheduler's configuration spells.
     words : bool
         Whether ``all`` or ``common`` is among what the caller wrote.
     """
@@ -177,7 +177,7 @@ class Entrants:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Entrants:
-        """Those that texts spell.
+        """The entrants that texts spell.
 
         Raises
         ------
@@ -202,21 +202,21 @@ class Entrants:
 
     @property
     def in_use(self) -> Entrant:
-        """The one that stands for production's scheduler: a configuration given, else the usual."""
+        """The entrant for production's scheduler: the configuration given, else the usual one."""
         return self.files[0] if self.files else parse_entrant(USUAL)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The spellings of those that are named."""
+        """The spellings of the named entrants."""
         return tuple(map(str, self.named))
 
     @property
     def reads_calls(self) -> bool:
-        """Whether one of them must know which service calls which."""
+        """Whether an entrant needs the calls between services."""
         return any("calls" in one.reads for one in self.chosen)
 
     def also(self, *others: Entrant) -> Entrants:
-        """These and others, which are named too."""
+        """These entrants and others, which count as named."""
         chosen = {str(one): one for one in (*self.chosen, *others)}
         named = {str(one): one for one in (*self.named, *others)}
         return replace(self, chosen=tuple(chosen.values()), named=tuple(named.values()))
@@ -356,7 +356,7 @@ class Schedulers(Parametrised):
 
     @classmethod
     def name(cls) -> str:
-        """As it is spelled behind a policy."""
+        """The name that is spelled behind a policy."""
         return "schedulers"
 
     def view_ms(self, scheduler: int, now_ms: int) -> int:
