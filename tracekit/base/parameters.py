@@ -194,10 +194,19 @@ def names(kind: type[Any]) -> list[str]:
     return [field.name for field in dataclasses.fields(kind)]
 
 
-def spell_all(owner: Any, *, defaults: bool, also: Collection[str] = ()) -> str:
-    """``param=value,...`` of a dataclass; without ``defaults`` only what differs, and ``also``."""
+def spell_all(
+    owner: Any,
+    *,
+    defaults: bool,
+    also: Collection[str] = (),
+    instead: Mapping[str, str] = types.MappingProxyType({}),
+) -> str:
+    """``param=value,...`` of a dataclass; without ``defaults`` only what differs, and ``also``.
+
+    ``instead`` are texts that stand for the values of parameters, by name.
+    """
     return ",".join(
-        f"{field.name}={spell(getattr(owner, field.name))}"
+        f"{field.name}={instead.get(field.name) or spell(getattr(owner, field.name))}"
         for field in dataclasses.fields(owner)
         if defaults or field.name in also or getattr(owner, field.name) != field.default
     )

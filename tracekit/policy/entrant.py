@@ -20,7 +20,8 @@ from tracekit.base.parameters import About
 from tracekit.base.seeds import stream
 from tracekit.policy.parse import cut, parse_policy, policies_of
 from tracekit.policy.placement import PlacementPolicy, Reads, UsedBy
-from tracekit.policy.placement.interference import BESIDE, Interference
+from tracekit.policy.placement.interference import Interference
+from tracekit.policy.profile import Profile, weighted
 from tracekit.policy.rebalance import RebalancePolicy, build_rebalancer, get_rebalancer
 from tracekit.policy.rebalance._descheduler_file import descheduler
 from tracekit.policy.view.recorded import Parametrised
@@ -313,19 +314,28 @@ def fit_beside(store: Path | str) -> Path:
 
 
 def with_fit(entrant: Entrant, folder: Path, *, unasked: bool = False) -> Entrant:
-    """The policy with the folder in place of ``beside``.
+    """The entrant whose policy places by the fit of that folder, where it asks for one.
 
     Parameters
     ----------
     unasked : bool
         Whether policy ``interference`` with its defaults takes the fit, too.
     """
-    text, told = entrant.address(), f"fit={BESIDE}:{folder}"
-    found = text.replace(f"fit={BESIDE}]", f"{told}]").replace(f"fit={BESIDE},", f"{told},")
-    if unasked:
-        name = Interference.name()
-        found = found.replace(f"{name}[]", f"{name}[{told}]")
-    return entrant if found == text else parse_entrant(found)
+    if isinstance(entrant, Accompanied):
+        placement = _placing_by_fit(entrant.placement, folder, unasked=unasked)
+        same = placement is entrant.placement
+        return entrant if same else replace(entrant, placement=placement)
+    return _placing_by_fit(entrant, folder, unasked=unasked)
+
+
+def _placing_by_fit(policy: PlacementPolicy, folder: Path, *, unasked: bool) -> PlacementPolicy:
+    if isinstance(policy, Interference):
+        return policy.beside(folder, unasked=unasked)
+    if isinstance(policy, Profile) and policy.document is None:
+        each = [_placing_by_fit(part.policy, folder, unasked=unasked) for part in policy.parts]
+        if any(made is not part.policy for made, part in zip(each, policy.parts, strict=True)):
+            return weighted([replace(p, policy=m) for p, m in zip(policy.parts, each, strict=True)])
+    return policy
 
 
 # Several schedulers of one policy, each of which places on a view of its own.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 
+from tracekit.base import parameters
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.parquet import read_frame
@@ -208,12 +209,26 @@ class Interference(PlacementPolicy):
         if name == BESIDE and folder:
             object.__setattr__(self, "fit", _Beside(folder))
 
+    def beside(self, folder: Path, *, unasked: bool = False) -> Self:
+        """The policy with the fit in that folder, if it asks for the one beside its store.
+
+        Parameters
+        ----------
+        unasked : bool
+            Whether the policy takes the fit with its defaults, too.
+        """
+        asks = self.fit == BESIDE and not isinstance(self.fit, _Beside)
+        if not asks and not (unasked and str(self) == self.name()):
+            return self
+        made = replace(self, fit=f"{BESIDE}:{folder}")
+        object.__setattr__(made, "told", self.told | {"fit"})
+        return made
+
     def address(self) -> str:
         """The spelling with the folder beside the store, which the name leaves out."""
-        told = super().address()
-        if not isinstance(self.fit, _Beside):
-            return told
-        return told.replace(f"fit={BESIDE}", f"fit={BESIDE}:{self.fit.folder}")
+        own = {"fit": f"{BESIDE}:{self.fit.folder}"} if isinstance(self.fit, _Beside) else {}
+        given = parameters.spell_all(self, defaults=False, also=self.told, instead=own)
+        return f"{self.name()}[{given}]"
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Less the node's predicted interference, as a share of its CPU; same service: 1 lower."""
