@@ -9,7 +9,7 @@ import pytest
 from replay_support import Row, changed, workload
 
 from tracekit.base.errors import TracekitError
-from tracekit.binding.choosers import NAMED, HostThenBind, Interference, parse_chooser
+from tracekit.binding.choosers import NAMED, HostThenBind, Interference, parse_ways
 from tracekit.binding.empty import room_of, room_of_file
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay, risen
 from tracekit.binding.occupancy import InterferenceModel
@@ -155,16 +155,22 @@ def test_a_run_compares_the_first_policy_with_the_others() -> None:
         use={"values": np.nan_to_num(given.use.values)},
     )
     names = ["interference", "lowest_free", "first_fit+random_free"]
-    found = replay_vcpus(given, room_of(given), MODEL, SERVICES, names, seed=1, repeats=2)
+    found = replay_vcpus(
+        given, room_of(given), MODEL, SERVICES, parse_ways(names), seed=1, repeats=2
+    )
     assert found.summary["policy"].to_list() == names
     assert found.repeats.height == 6
     assert set(found.differences["against"]) == set(names[1:])
     one = found.containers.filter(pl.col("policy") == "first_fit+random_free")
     assert one["vcpus"].list.len().sum() > 0
-    again = replay_vcpus(given, room_of(given), MODEL, SERVICES, names, seed=1, repeats=2)
+    again = replay_vcpus(
+        given, room_of(given), MODEL, SERVICES, parse_ways(names), seed=1, repeats=2
+    )
     assert found.steps.equals(again.steps)
     assert found.containers.equals(again.containers)
-    fewer = replay_vcpus(given, room_of(given), MODEL, SERVICES, names[::2], seed=1, repeats=2)
+    fewer = replay_vcpus(
+        given, room_of(given), MODEL, SERVICES, parse_ways(names[::2]), seed=1, repeats=2
+    )
     # intervals are as wide as the number of comparisons asks; the differences are the same
     alone = [c for c in found.differences.columns if c not in {"difference_low", "difference_high"}]
     wanted = found.differences.filter(pl.col("against") == names[2])
@@ -189,7 +195,8 @@ def test_hosts_may_be_described_by_a_file(tmp_path: Path) -> None:
 
 
 def test_a_chooser_reads_back() -> None:
-    assert parse_chooser("interference[choice=delta]")[1] == Interference(choice="delta")
-    assert parse_chooser("host_then_bind[host=first_fit,bind=random_free]")[1] == HostThenBind(
-        host="first_fit", bind="random_free"
-    )
+    texts = ("interference[choice=delta]", "host_then_bind[host=first_fit,bind=random_free]")
+    assert [way.of for way in parse_ways(texts)] == [
+        Interference(choice="delta"),
+        HostThenBind(host="first_fit", bind="random_free"),
+    ]

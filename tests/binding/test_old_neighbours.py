@@ -7,6 +7,7 @@ import pytest
 from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import FloatArray
+from tracekit.binding.choosers import parse_ways
 from tracekit.binding.declared import RecordedUse
 from tracekit.binding.empty import room_of
 from tracekit.binding.occupancy import InterferenceModel
@@ -66,7 +67,7 @@ def run(
         room_of(load),
         MODEL,
         SERVICES,
-        names,
+        parse_ways(names),
         seed=1,
         repeats=repeats,
         recorded=bindings,

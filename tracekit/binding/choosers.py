@@ -1,7 +1,8 @@
 """Choosers of host, socket and vCPUs: the policy of the patent and those it is compared with."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.parameters import About
 from tracekit.binding.vcpu_state import CANDIDATES, STEP, VcpuState
+from tracekit.policy.entrant import Entrant, parse_entrant
 
 # Ways to take vCPUs of a host that is chosen already. ``whole_cores`` is the habit of kubelet's
 # static CPU manager policy (kubernetes, pkg/kubelet/cm/cpumanager/cpu_assignment.go): cores of
@@ -234,18 +236,51 @@ NAMED = {
 }
 
 
-def parse_chooser(text: str) -> tuple[str, Interference | HostThenBind]:
-    """The chooser that ``NAME[param=value,...]`` spells, under the text itself.
+#: The way to bind that repeats what was recorded.
+RECORDED = "recorded"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Follow:
+    """Hosts by a placement policy, which knows no vCPUs, and vCPUs on them by ``bind``."""
+
+    policy: Entrant
+    bind: Bind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """A way to bind, under the text that spells it; without ``of`` it is the recorded one."""
+
+    text: str
+    of: Interference | HostThenBind | Follow | None = None
+
+
+def parse_ways(texts: Iterable[str]) -> tuple[Way, ...]:
+    """The ways that texts spell, each once.
+
+    A text is ``recorded``, ``interference[...]``, ``host_then_bind[...]``, a name of ``NAMED``, or
+    ``POLICY+BIND`` with any placement policy.
 
     Raises
     ------
     TracekitError
         For an unknown name or parameter.
     """
+    return tuple(_parse_way(text) for text in dict.fromkeys(text.strip() for text in texts))
+
+
+def _parse_way(text: str) -> Way:
+    if text == RECORDED:
+        return Way(text=text)
+    policy, _, bind = text.rpartition("+")
+    binds = {one: one for one in get_args(Bind)}
+    if policy and bind in binds:
+        return Way(text=text, of=Follow(policy=parse_entrant(policy), bind=binds[bind]))
     name, given = parameters.split(text)
     kinds = {kind.name: kind for kind in (Interference, HostThenBind)}
     if name in NAMED and not given:
-        return text.strip(), NAMED[name]
+        return Way(text=text, of=NAMED[name])
     if name not in kinds:
         known = [*NAMED, *kinds]
         close = nearest(name, known)
@@ -255,4 +290,4 @@ def parse_chooser(text: str) -> tuple[str, Interference | HostThenBind]:
             if close
             else "or POLICY+whole_cores, POLICY+lowest_free, POLICY+random_free",
         )
-    return text.strip(), parameters.build(kinds[name], name, given)
+    return Way(text=text, of=parameters.build(kinds[name], name, given))

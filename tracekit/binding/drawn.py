@@ -7,6 +7,7 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.facts import Fact, remark
+from tracekit.binding.choosers import RECORDED
 from tracekit.binding.loop import VcpuOutcome
 from tracekit.cluster.workload import Workload
 from tracekit.interference.vcpu.room import Room
@@ -92,8 +93,6 @@ def _cores(room: Room, places: IntArray) -> list[tuple[int, int]]:
     return found
 
 
-#: The way that binds as production did.
-RECORDED = "recorded"
 #: Sums of vCPUs that lie closer than this are taken for the same load.
 _SAME = 0.05
 

@@ -13,9 +13,9 @@ from tracekit.base.facts import Fact
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import order_seed, stream
 from tracekit.base.shown import Shown
-from tracekit.binding.choosers import Chooser, Following, parse_chooser
+from tracekit.binding.choosers import Chooser, Follow, Following, Way
 from tracekit.binding.declared import RECORDED_USE, RecordedUse
-from tracekit.binding.drawn import RECORDED, drawn_socket
+from tracekit.binding.drawn import drawn_socket
 from tracekit.binding.empty import request_vcpus
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.occupancy import InterferenceModel
@@ -36,11 +36,10 @@ from tracekit.binding.tables import (
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.workload import Workload
 from tracekit.interference.vcpu.room import Room
-from tracekit.policy.entrant import halves, parse_entrant
+from tracekit.policy.entrant import halves
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import suited_placer
 
-BINDS = ("lowest_free", "random_free", "whole_cores", "least_interference")
 #: What is compared unasked. The ways that know no fit are the baselines: what a fit is worth is
 #: told against the best of them, ``whole_cores``, not against those that share cores needlessly.
 USUAL = (
@@ -94,7 +93,7 @@ def replay_vcpus(
     room: Room,
     model: InterferenceModel,
     services: Sequence[str],
-    policies: Sequence[str],
+    ways: Sequence[Way],
     *,
     seed: int,
     repeats: int = 1,
@@ -110,10 +109,10 @@ def replay_vcpus(
     ----------
     services : sequence of str
         The services of the model, in its order.
-    policies : sequence of str
-        ``interference``, a name of ``tracekit.binding.choosers.NAMED``, ``host_then_bind[...]``, or
-        ``POLICY+lowest_free``: any placement policy chooses the node; ``recorded`` where
-        ``recorded`` says which vCPUs containers were bound to.
+    ways : sequence of Way
+        The ways to bind; the recorded one needs ``recorded``.
+    recorded : mapping, optional
+        The vCPUs to which containers were bound.
     repeats : int
         How many orders of arrival; the first is the workload's own.
     respond, truth
@@ -124,17 +123,18 @@ def replay_vcpus(
     Raises
     ------
     TracekitError
-        For no policy, or one that is not known.
+        For no way to bind, and for the recorded one where it is not known.
     """
-    names = _checked(policies, recorded or {})
     known = recorded or {}
+    _check(ways, known)
+    names = tuple(way.text for way in ways)
     old = OldNeighbours(workload, room, truth or model, _numbered(workload, services), known)
     held = held_by_use(old, recorded_use)
     kept = (old, workload.containers.ids) if held.taken_off else None
     setting = _Setting(room, model, tuple(services), seed, respond, truth, known, kept)
     rows: list[dict[str, Any]] = []
     first: list[tuple[str, VcpuOutcome]] = []
-    for repeat, name, outcome in _outcomes(workload, names, repeats, setting, progress):
+    for repeat, name, outcome in _outcomes(workload, ways, repeats, setting, progress):
         rows.append({"repeat": repeat, "policy": name, **summary_of(outcome)})
         if repeat == 0:
             first.append((name, outcome))
@@ -162,29 +162,14 @@ def _numbered(load: Workload, services: Sequence[str]) -> IntArray:
     return np.array([number[one] for one in load.containers.services], dtype=np.int64)
 
 
-def _checked(policies: Sequence[str], recorded: Bindings) -> tuple[str, ...]:
-    """The policies, each once, or an error for one that is not known."""
-    if not policies:
+def _check(ways: Sequence[Way], recorded: Bindings) -> None:
+    if not ways:
         raise TracekitError("no policy to replay", hint=f"for example {', '.join(USUAL[:3])}")
-    names = tuple(dict.fromkeys(text.strip() for text in policies))
-    for name in names:
-        _check(name, recorded)
-    return names
-
-
-def _check(name: str, recorded: Bindings) -> None:
-    if name == RECORDED:
-        if not recorded:
-            raise TracekitError(
-                "policy recorded: it is not known which vCPUs any container was bound to",
-                hint="give a store whose table container has vcpus, or a fit with --binding",
-            )
-        return
-    policy, plus, bind = name.rpartition("+")
-    if plus and bind in BINDS:
-        parse_entrant(policy)
-    else:
-        parse_chooser(name)
+    if not recorded and any(way.of is None for way in ways):
+        raise TracekitError(
+            "policy recorded: it is not known which vCPUs any container was bound to",
+            hint="give a store whose table container has vcpus, or a fit with --binding",
+        )
 
 
 @dataclass(frozen=True)
@@ -200,16 +185,16 @@ class _Setting:
     recorded: Bindings
     old: tuple[OldNeighbours, Sequence[str]] | None
 
-    def replay(self, load: Workload, name: str) -> VcpuOutcome:
-        """One policy on one order of arrival."""
-        chooser, start = self._chooser(load, name)
+    def replay(self, load: Workload, way: Way) -> VcpuOutcome:
+        """One way to bind on one order of arrival."""
+        chooser, start = self._chooser(load, way)
         return VcpuReplay(
             load,
             self.room,
             self.model,
             _numbered(load, self.services),
             chooser,
-            stream(self.seed, name),
+            stream(self.seed, way.text),
             respond=self.respond,
             truth=self.truth,
             start_ms=start,
@@ -225,23 +210,26 @@ class _Setting:
         at = positions(load, names)
         return lambda now: old.cost_milli(now)[at]
 
-    def _chooser(self, load: Workload, name: str) -> tuple[Chooser, IntArray | None]:
-        if name == RECORDED:
+    def _chooser(self, load: Workload, way: Way) -> tuple[Chooser, IntArray | None]:
+        """The chooser; one that follows another replay places when that did."""
+        if way.of is None:
             return recorded_chooser(load, self.room, self.recorded), None
-        return _chooser(load, name, self.seed)
+        if isinstance(way.of, Follow):
+            return _following(load, way.text, way.of, self.seed)
+        return way.of, None
 
 
 def _outcomes(
-    workload: Workload, names: Sequence[str], repeats: int, setting: _Setting, progress: Progress
+    workload: Workload, ways: Sequence[Way], repeats: int, setting: _Setting, progress: Progress
 ) -> Iterator[tuple[int, str, VcpuOutcome]]:
     """The number of each repeat, each policy and what came of it; the first is the own order."""
-    with progress.task("bind", repeats * len(names), "replays") as task:
+    with progress.task("bind", repeats * len(ways), "replays") as task:
         for repeat in range(repeats):
             arrivals = stream(order_seed(setting.seed, repeat), "arrivals")
             load = workload if repeat == 0 else rearranged(workload, arrivals)
-            for name in names:
-                yield repeat, name, setting.replay(load, name)
-                task.advance(1, name)
+            for way in ways:
+                yield repeat, way.text, setting.replay(load, way)
+                task.advance(1, way.text)
 
 
 def _had(chooser: Chooser, load: Workload) -> IntArray | None:
@@ -251,15 +239,12 @@ def _had(chooser: Chooser, load: Workload) -> IntArray | None:
     return chooser.size(request_vcpus(load.containers.request, load.resources))
 
 
-def _chooser(load: Workload, name: str, seed: int) -> tuple[Chooser, IntArray | None]:
-    """The chooser; one that follows another replay places when that did."""
-    policy, plus, bind = name.rpartition("+")
-    if not plus or bind not in BINDS:
-        return parse_chooser(name)[1], None
-    placement, rebalance = halves(parse_entrant(policy))
+def _following(load: Workload, label: str, follow: Follow, seed: int) -> tuple[Following, IntArray]:
+    """The hosts that the policy chooses in a replay of its own, and when it chooses them."""
+    placement, rebalance = halves(follow.policy)
     rng = stream(seed, placement.name())
     engine = Engine(load, placement, rng, placer=suited_placer(load), rebalance=rebalance)
     outcome = engine.run()
     never = np.iinfo(np.int64).max
     start = np.where(outcome.time_ms >= 0, outcome.time_ms, never)
-    return Following(label=name, host=outcome.node, bind=bind), start  # type: ignore[arg-type]
+    return Following(label=label, host=outcome.node, bind=follow.bind), start

@@ -86,7 +86,7 @@ def bind(
         For a workload, fit, truth or policy that cannot be used.
     """
     from tracekit.base.files.places import place
-    from tracekit.binding.drawn import RECORDED
+    from tracekit.binding.choosers import RECORDED, parse_ways
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
     from tracekit.binding.occupancy import model_of_fit, model_of_truth
     from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
@@ -96,6 +96,7 @@ def bind(
 
     if out is not None:
         VCPU_FOLDER.check_free(Path(out))
+    ways = parse_ways(policies)
     progress.stage("read")
     load = source_of(store, workload, assume=assume, seed=seed).load()
     services = tuple(sorted(set(load.containers.services)))
@@ -110,7 +111,7 @@ def bind(
         room,
         model,
         services,
-        policies or (*USUAL, *([RECORDED] if recorded else [])),
+        ways or parse_ways((*USUAL, *([RECORDED] if recorded else []))),
         seed=seed,
         repeats=repeats,
         respond=respond,
