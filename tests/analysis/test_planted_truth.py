@@ -17,7 +17,7 @@ from tracekit.store.folder import Store, open_store
 from tracekit.store.query import run
 from tracekit.synth import generate, write
 from tracekit.synth.presets import Preset
-from tracekit.synth.sizes import NODE_SHAPES
+from tracekit.synth.services import NODE_SHAPES
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import pytest
 
 from tracekit.synth import write
 from tracekit.synth.presets import get_preset
-from tracekit.synth.seeds import Seeds
+from tracekit.synth.shapes import Seeds
 from tracekit.synth.world import World, make_world
 
 BROKEN = ("rejected", "dropped")

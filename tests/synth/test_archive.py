@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracekit.intake.read.discover import discover
-from tracekit.synth.archive import Archive, combined
+from tracekit.synth.table_file import Archive, combined
 
 SIZES = [0, 1, 511, 512, 513, 8703, 8704, 9215, 9216, 9217, 10240, 300_000]
 

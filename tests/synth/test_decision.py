@@ -21,8 +21,8 @@ from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.sampling import add_up
 from tracekit.synth import write
 from tracekit.synth.presets import get_preset
-from tracekit.synth.room.requests import GPU, TAINTED
-from tracekit.synth.seeds import Seeds
+from tracekit.synth.room_requests import GPU, TAINTED
+from tracekit.synth.shapes import Seeds
 from tracekit.synth.world import make_world
 
 

@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from tracekit.synth import layout
-from tracekit.synth.faults import faults_of, plan_faults
-from tracekit.synth.layout import Layout
+from tracekit.synth.layout import Layout, faults_of, plan_faults
 
 LAYOUTS = {kind.stem: kind for kind in (layout.NODE, layout.CONTAINER, layout.RATE, layout.CALL)}
 HORIZON_MS = 7_200_000

@@ -15,7 +15,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT
 from tracekit.commands.shell import run
 from tracekit.synth import generate, tasks, write
-from tracekit.synth.output import check_out, staged
+from tracekit.synth.files import check_out, staged
 from tracekit.synth.presets import all_presets
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracekit.synth.seeds import Seeds
-from tracekit.synth.services import service_sizes
+from tracekit.synth.services import container_counts
+from tracekit.synth.shapes import Seeds
 from tracekit.synth.world import Room, place
 
 #: Three nodes with room for all.
@@ -16,14 +16,14 @@ ROOMY = Room(np.full((3, 2), 100), np.ones((2, 2), dtype=np.int64))
     [(12, 80, 10), (64, 964, 77), (1300, 96_400, 2300), (5, 5, 1), (3, 30, 10)],
 )
 def test_sizes_add_up_within_the_cap(services: int, containers: int, cap: int) -> None:
-    sizes = service_sizes(np.random.default_rng(1), services, containers, cap)
+    sizes = container_counts(np.random.default_rng(1), services, containers, cap)
 
     assert sizes.sum() == containers
     assert 1 <= sizes.min() <= sizes.max() <= cap
 
 
 def test_the_largest_services_of_a_full_trace_have_the_real_shares() -> None:
-    sizes = service_sizes(np.random.default_rng(1), 1300, 96_400, 4000)
+    sizes = container_counts(np.random.default_rng(1), 1300, 96_400, 4000)
     share = np.sort(sizes / sizes.sum())[::-1]
 
     assert share[:6] == pytest.approx([0.0242, 0.0222, 0.0222, 0.0151, 0.0131, 0.0121], rel=0.5)

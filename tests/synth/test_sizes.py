@@ -11,8 +11,7 @@ import pytest
 
 from tracekit.base.units import BYTES_PER_GIB
 from tracekit.synth.presets import get_preset
-from tracekit.synth.seeds import Seeds
-from tracekit.synth.sizes import (
+from tracekit.synth.services import (
     CPU_CORES,
     DISK_GIB,
     MEMORY_GIB,
@@ -20,6 +19,7 @@ from tracekit.synth.sizes import (
     node_sizes,
     service_sizes,
 )
+from tracekit.synth.shapes import Seeds
 from tracekit.synth.world import World, make_world
 
 

@@ -5,7 +5,7 @@ what was planted in them. Shapes follow the statistics published about the real 
 id or series is in here.
 """
 
+from tracekit.synth.files import SynthSummary
 from tracekit.synth.generate import write
-from tracekit.synth.output import SynthSummary
 
 __all__ = ["SynthSummary", "write"]

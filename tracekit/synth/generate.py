@@ -16,24 +16,28 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.progress import Task as Shown
 from tracekit.synth import layout
-from tracekit.synth.calls.records import trace_starts
-from tracekit.synth.container_usage import noise_states
+from tracekit.synth.call_records import trace_starts
+from tracekit.synth.container_usage import noise_states, row_count
 from tracekit.synth.files import FOLDER as SIZES
-from tracekit.synth.files import join_pieces, write_nodes, write_rows, write_sizes, write_truth
-from tracekit.synth.interference import (
-    binding_table,
-    monitoring_table,
-    plant,
-    topology_table,
+from tracekit.synth.files import (
+    Selection,
+    SynthSummary,
+    join_pieces,
+    select,
+    staged,
+    summarise,
+    write_manifest,
+    write_nodes,
+    write_rows,
+    write_sizes,
+    write_truth,
 )
 from tracekit.synth.node_usage import node_blocks, plan_nodes
-from tracekit.synth.output import Selection, SynthSummary, select, staged, summarise, write_manifest
 from tracekit.synth.presets import Preset, get_preset
-from tracekit.synth.rates import row_count
 from tracekit.synth.room import Planted
-from tracekit.synth.room.requests import CEILING_CPU_FRACTION, CEILING_MEMORY_FRACTION
-from tracekit.synth.seeds import Seeds
-from tracekit.synth.sizes import CPU
+from tracekit.synth.room_requests import CEILING_CPU_FRACTION, CEILING_MEMORY_FRACTION
+from tracekit.synth.services import CPU
+from tracekit.synth.shapes import Seeds
 from tracekit.synth.table_file import Receipt
 from tracekit.synth.tasks import (
     CallTask,
@@ -45,7 +49,17 @@ from tracekit.synth.tasks import (
     file_count,
     table_file,
 )
-from tracekit.synth.truth import ContainerSums, HourSums, defect_table, node_rows, service_table
+from tracekit.synth.truth import (
+    ContainerSums,
+    HourSums,
+    binding_table,
+    defect_table,
+    monitoring_table,
+    node_rows,
+    plant,
+    service_table,
+    topology_table,
+)
 from tracekit.synth.world import World, make_world
 
 

@@ -10,7 +10,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.constants import STEP_MS, ZONE_LIMIT
 from tracekit.synth import shapes
 from tracekit.synth.presets import STEPS_PER_HOUR, Preset
-from tracekit.synth.seeds import Seeds
+from tracekit.synth.shapes import Seeds
 from tracekit.synth.world import World
 
 #: Zones of the correlation r: A below -0.3, B up to 0.3, C from 0.3 on, U without a correlation.

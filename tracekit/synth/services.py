@@ -1,14 +1,39 @@
-"""The services of a made-up trace: how many containers, how busy, and what a call costs."""
+"""The services of a made-up trace: how many containers, how busy, and what a call costs.
 
+Capacities of nodes and requests of services differ, as in published clusters.
+
+*Nodes*: the machine types of a Google cell of 12,583 machines (Reiss et al., SoCC 2012, table 1;
+those above 0.5 % of the cell): half-sized machines with a half, a quarter or three quarters of the
+memory, whole ones, and quarters. Published sizes are relative; a whole is read here as 128 cores
+and 512 GiB, so that the commonest machine has 64 cores, as those of Alibaba's trace of 2017. Disk
+per core lies between those of the machines of Alibaba's scheduling contest of 2018 (1,440 GB for 32
+cores, 2,457 for 92); the network card of 30 Gbit/s for 64 cores, and the prices per core and GiB,
+are read here after what public clouds offer.
+
+*Containers*: the applications of the same contest (preliminary round B, 68,224 instances of 9,338
+applications): the highest CPU they ever use, rounded up to a power of two of cores, their highest
+memory likewise, and their disk. Shares of containers are those counted there; CPU and memory agree
+in rank by 0.5, memory and disk by 0.27, as there. The two largest sizes, 0.8 % of CPU and 0.6 % of
+memory, are left out: they fit on no node beside others.
+
+*Read here*, as nothing is published: all containers of a service have one size; three tenths of the
+services state half of their limits as requests, all others the limits themselves; the network asked
+for is so much per core, by what kind of service it is.
+
+Usage in the trace is a fraction of a container's limit, and of a node's capacity.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.units import BYTES_PER_GIB
 from tracekit.synth import shapes
 from tracekit.synth.presets import Preset
-from tracekit.synth.seeds import Seeds, hashes
+from tracekit.synth.shapes import Seeds, hashes
 
 #: What services of a kind report, the first pair being the calls that drive their CPU.
 #: providerMQ_* is in the release's README, but never in its files.
@@ -69,7 +94,7 @@ def make_services(preset: Preset, seeds: Seeds) -> Services:
     """Draw the services of a trace."""
     count = preset.services
     cap = int(min(0.85 * preset.nodes, max(LARGEST_SHARE, 2 / count) * preset.containers))
-    sizes = service_sizes(seeds.stream("service sizes"), count, preset.containers, cap)
+    sizes = container_counts(seeds.stream("service sizes"), count, preset.containers, cap)
     cpu, memory = _usage_levels(seeds.stream("service usage"), sizes)
     rates = seeds.stream("service rates")
     fit = seeds.stream("service fit")
@@ -87,7 +112,9 @@ def make_services(preset: Preset, seeds: Seeds) -> Services:
     )
 
 
-def service_sizes(rng: np.random.Generator, services: int, containers: int, cap: int) -> IntArray:
+def container_counts(
+    rng: np.random.Generator, services: int, containers: int, cap: int
+) -> IntArray:
     """Containers of each service: heavy-tailed, 1..cap, with the sum ``containers``."""
     weight = np.exp(shapes.SERVICE_SIZE_SIGMA * shapes.normal(shapes.strata(rng, services)))
     low, high = 0.0, float(containers) / weight.min()
@@ -118,3 +145,143 @@ def _usage_levels(rng: np.random.Generator, sizes: IntArray) -> tuple[FloatArray
     cpu = np.exp(mean + spread * shapes.normal(shapes.weighted_ranks(rank, sizes)))
     memory = shapes.beta(shapes.weighted_ranks(other, sizes), *shapes.CONTAINER_MEMORY_BETA)
     return cpu, memory
+
+
+#: Resources in the order of the columns of all arrays here.
+RESOURCES = ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit_per_s")
+CPU, MEMORY = 0, 1
+
+
+@dataclass(frozen=True)
+class NodeShape:
+    """A kind of machine, and how many of 12,583 are of it; its price, GPUs, and taint."""
+
+    name: str
+    machines: int
+    cpu_cores: int
+    memory_gib: int
+    price_per_hour: float
+    gpus: int = 0
+    taint: str = ""
+
+
+NODE_SHAPES = (
+    NodeShape("standard", 6_732, 64, 256, 3.0976),
+    NodeShape("low-memory", 3_863, 64, 128, 2.56),
+    NodeShape("high-memory", 1_001, 64, 384, 3.6352),
+    NodeShape("large", 795, 128, 512, 6.1952),
+    NodeShape("small", 126, 32, 128, 1.5488),
+)
+DISK_GIB_PER_CORE = 32
+NET_KBIT_PER_CORE = 468_750
+#: Nodes of a rack and of a fault domain: 4,034 machines in 292 and in 21 (Alibaba's trace of 2018).
+RACK_NODES, DOMAIN_NODES = 14, 192
+
+CPU_CORES = {1: 0.259, 2: 0.145, 4: 0.203, 8: 0.295, 16: 0.098}
+MEMORY_GIB = {1: 0.012, 2: 0.046, 4: 0.010, 8: 0.745, 16: 0.167, 32: 0.020}
+DISK_GIB = {40: 0.078, 60: 0.790, 80: 0.036, 100: 0.072, 200: 0.024}
+CPU_AND_MEMORY, MEMORY_AND_DISK = 0.5, 0.27
+#: Network asked for per core, by the kind of service: those at the edge move most.
+KIND_KBIT_PER_CORE = {"rpc": 250_000, "http": 500_000, "queue": 500_000, "gateway": 1_000_000}
+HALF_SHARE = 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSizes:
+    """The capacities of nodes.
+
+    Parameters
+    ----------
+    kinds : tuple of NodeShape
+    shape : int64, shape (nodes,)
+        Position in ``kinds``.
+    capacity : int64, shape (nodes, resources)
+    """
+
+    kinds: tuple[NodeShape, ...]
+    shape: IntArray
+    capacity: IntArray
+
+    @property
+    def special(self) -> BoolArray:
+        """The nodes with a GPU or a taint, shape (nodes,)."""
+        return np.array([bool(kind.gpus or kind.taint) for kind in self.kinds])[self.shape]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceSizes:
+    """Requests and limits of each service's containers; int64, shape (services, resources)."""
+
+    request: IntArray
+    limit: IntArray
+
+
+def node_sizes(preset: Preset, seeds: Seeds) -> NodeSizes:
+    """Draw a shape for each node, in the published proportions as nearly as whole nodes can be."""
+    shares = np.array([shape.machines for shape in NODE_SHAPES], dtype=np.float64)
+    drawn = shapes.strata(seeds.stream("node shapes"), preset.nodes)
+    shape = _at(drawn, shares)
+    return NodeSizes(kinds=NODE_SHAPES, shape=shape, capacity=capacities(NODE_SHAPES)[shape])
+
+
+def capacities(kinds: Sequence[NodeShape]) -> IntArray:
+    """What a node of each kind has, int64, shape (kinds, resources)."""
+    return np.array(
+        [
+            (
+                kind.cpu_cores * 1000,
+                kind.memory_gib * BYTES_PER_GIB,
+                kind.cpu_cores * DISK_GIB_PER_CORE * BYTES_PER_GIB,
+                kind.cpu_cores * NET_KBIT_PER_CORE,
+            )
+            for kind in kinds
+        ],
+        dtype=np.int64,
+    )
+
+
+def service_sizes(seeds: Seeds, containers: IntArray, kinds: list[str]) -> ServiceSizes:
+    """Draw the sizes of services so that containers, not services, come in the stated shares.
+
+    Parameters
+    ----------
+    containers : int64, shape (services,)
+        How many containers each service has.
+    kinds : list of str
+        The kind of each service, as in ``KIND_KBIT_PER_CORE``.
+    """
+    rng = seeds.stream("service sizes planted")
+    first, second, third = rng.standard_normal((3, len(containers)))
+    memory_score = _mixed(first, second, CPU_AND_MEMORY)
+    disk_score = _mixed(memory_score, third, MEMORY_AND_DISK)
+    cores = drawn(first, containers, CPU_CORES)
+    limit = np.stack(
+        [
+            cores * 1000,
+            drawn(memory_score, containers, MEMORY_GIB) * BYTES_PER_GIB,
+            drawn(disk_score, containers, DISK_GIB) * BYTES_PER_GIB,
+            cores * np.array([KIND_KBIT_PER_CORE[kind] for kind in kinds], dtype=np.int64),
+        ],
+        axis=1,
+    )
+    half = shapes.strata(rng, len(containers)) < HALF_SHARE
+    request = limit.copy()
+    request[half, : MEMORY + 1] //= 2
+    return ServiceSizes(request=request, limit=limit)
+
+
+def _mixed(score: FloatArray, other: FloatArray, agreement: float) -> FloatArray:
+    return np.asarray(agreement * score + np.sqrt(1 - agreement**2) * other)
+
+
+def drawn(score: FloatArray, containers: IntArray, shares: dict[int, float]) -> IntArray:
+    """Sizes of services by the rank of their score, so that containers come in the shares."""
+    ranks = shapes.weighted_ranks(score, containers)
+    return np.array(list(shares), dtype=np.int64)[_at(ranks, np.array(list(shares.values())))]
+
+
+def _at(probability: FloatArray, shares: FloatArray) -> IntArray:
+    """The position of the share that each probability falls into."""
+    edges = np.cumsum(shares) / shares.sum()
+    found = np.searchsorted(edges, probability, side="right")
+    return np.minimum(found, len(shares) - 1).astype(np.int64)

@@ -10,14 +10,12 @@ import polars as pl
 
 from tracekit.base.arrays import IntArray
 from tracekit.synth import layout
-from tracekit.synth.calls.records import CallPart, CallWorld, call_parts
-from tracekit.synth.calls.trees import make_directory
-from tracekit.synth.container_usage import NoiseState, usage_blocks, usage_hour
-from tracekit.synth.faults import plan_faults
+from tracekit.synth.call_records import CallPart, CallWorld, call_parts
+from tracekit.synth.call_trees import make_directory
+from tracekit.synth.container_usage import NoiseState, rate_blocks, usage_blocks, usage_hour
 from tracekit.synth.files import write_piece
-from tracekit.synth.layout import Layout, file_shape
+from tracekit.synth.layout import Layout, file_shape, plan_faults
 from tracekit.synth.presets import Preset
-from tracekit.synth.rates import rate_blocks
 from tracekit.synth.table_file import Receipt, TableFile
 from tracekit.synth.truth import HourSums, hour_sums
 from tracekit.synth.world import World

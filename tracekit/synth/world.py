@@ -9,9 +9,16 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.presets import Preset
 from tracekit.synth.room import Planted, make_room
-from tracekit.synth.seeds import Seeds, hashes
-from tracekit.synth.services import NOISE_SD, Services, make_services
-from tracekit.synth.sizes import NodeSizes, ServiceSizes, node_sizes, service_sizes
+from tracekit.synth.services import (
+    NOISE_SD,
+    NodeSizes,
+    Services,
+    ServiceSizes,
+    make_services,
+    node_sizes,
+    service_sizes,
+)
+from tracekit.synth.shapes import Seeds, hashes
 
 #: Of 1,043 services 27 % have bursts, 10.8 each in 12 h (slate-sim's count on the real trace).
 BURSTY_SHARE = 0.27

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.synth.calls.records import CallPart, CallWorld, call_parts, trace_starts
-from tracekit.synth.calls.trees import Directory, make_directory
+from tracekit.synth.call_records import CallPart, CallWorld, call_parts, trace_starts
+from tracekit.synth.call_trees import Directory, make_directory
 from tracekit.synth.presets import Preset, get_preset
-from tracekit.synth.seeds import Seeds
+from tracekit.synth.shapes import Seeds
 from tracekit.synth.world import World
 
 EPOCH_MS = 1_591_923_600_000

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.synth.calls.trees import (
+from tracekit.synth.call_trees import (
     ENTRIES,
     MOST_DOTS,
     RPC_TYPES,
@@ -15,7 +15,7 @@ from tracekit.synth.calls.trees import (
     grow,
     make_directory,
 )
-from tracekit.synth.seeds import Seeds
+from tracekit.synth.shapes import Seeds
 from tracekit.synth.world import World
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.synth.seeds import Seeds, hashes
+from tracekit.synth.shapes import Seeds, hashes
 
 # Possible calls: every service has a few fixed targets for each type of call.
 

@@ -9,9 +9,9 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.units import MS_PER_HOUR
 from tracekit.synth import shapes
-from tracekit.synth.calls.trees import INTERFACES, RPC_TYPES, SELF, Calls, Directory, grow
+from tracekit.synth.call_trees import INTERFACES, RPC_TYPES, SELF, Calls, Directory, grow
 from tracekit.synth.presets import Preset
-from tracekit.synth.seeds import Seeds, trace_ids
+from tracekit.synth.shapes import Seeds, trace_ids
 
 
 @dataclass(frozen=True, kw_only=True)

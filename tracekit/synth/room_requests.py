@@ -8,17 +8,18 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.units import BYTES_PER_GIB, BYTES_PER_MIB
 from tracekit.synth import shapes
 from tracekit.synth.presets import Preset
-from tracekit.synth.seeds import Seeds
-from tracekit.synth.services import NOISE_SD, Services
-from tracekit.synth.sizes import (
+from tracekit.synth.services import (
     CPU,
     KIND_KBIT_PER_CORE,
     MEMORY,
+    NOISE_SD,
     NodeShape,
     NodeSizes,
+    Services,
     ServiceSizes,
     capacities,
 )
+from tracekit.synth.shapes import Seeds
 
 # Nodes of two types that are sold, a few special ones, and how busy each is.
 
