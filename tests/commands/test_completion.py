@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tracekit.cluster import circumstances
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.assumptions import Assumptions
-from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.commands import listing as catalogue
 from tracekit.commands.shell import completion
 from tracekit.commands.shell.completion import completer, names

@@ -13,6 +13,10 @@ from tracekit.base.files.places import place
 from tracekit.base.parameters import names, unknown_name
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.lives import between_samples
+from tracekit.cluster.assembly.sizes import is_sized, used_by_others
+from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
 from tracekit.cluster.calls import CallWeights, calls_of_folder
 from tracekit.cluster.circumstances import taken_apart, under
@@ -29,10 +33,6 @@ from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, unpriced_remar
 from tracekit.cluster.request_choice import absolute
 from tracekit.cluster.requests.given import with_requests
 from tracekit.cluster.shared import SharedWorkload
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.tables import is_sized, used_by_others
-from tracekit.cluster.sized.times import between_samples
-from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.trace.workload import calls_of_store, workload_from_store
 from tracekit.cluster.workload import Workload
 from tracekit.store.folder import Store, open_store

@@ -373,7 +373,7 @@ def _stored(
 
 def _nothing_to_replay(store: Store, assume: Sequence[str]) -> str:
     """What a store lacks to be replayed, a cause of the fact ``skipped``; empty for nothing."""
-    from tracekit.cluster.sized.tables import is_sized  # the crew is not kept waiting
+    from tracekit.cluster.assembly.sizes import is_sized  # the crew is not kept waiting
 
     def holds(*tables: str) -> bool:
         return any(entry.rows for name in tables for entry in store.manifest.parts(name))

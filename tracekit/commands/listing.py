@@ -108,9 +108,9 @@ def _measures() -> list[Entry]:
 
 def _assumptions() -> list[Entry]:
     """What ``--assume`` takes: of traces without sizes, of stores with sizes, or of both."""
+    from tracekit.cluster.assembly.assumptions import SizedAssumptions
     from tracekit.cluster.assumptions import Assumptions
     from tracekit.cluster.circumstances import NAMES
-    from tracekit.cluster.sized.assumptions import SizedAssumptions
 
     kinds = {"a trace without sizes": Assumptions, "a store with sizes": SizedAssumptions}
     found: dict[str, dict[str, Any]] = {}
@@ -191,9 +191,9 @@ def _searches() -> list[Entry]:
 
 
 def _workloads() -> list[Entry]:
+    from tracekit.cluster.assembly.assumptions import SizedAssumptions
     from tracekit.cluster.named import NAMED
     from tracekit.cluster.paper000 import Paper000
-    from tracekit.cluster.sized.assumptions import SizedAssumptions
 
     every = {one["name"]: one for one in _params(SizedAssumptions)}
     drawn = {"paper000": _params(Paper000)}

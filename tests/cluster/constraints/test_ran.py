@@ -10,9 +10,9 @@ from cluster_support import workload
 from facts_support import causes, the
 from kubernetes_support import container, listed, node, pod, written
 
+from tracekit.cluster.assembly.set_aside import barred_now
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.sized.set_aside import barred_now
 from tracekit.cluster.source import source_of
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store

@@ -41,7 +41,7 @@ from tracekit.base.facts import Answer, Fact, Followup, answer_of
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.study import Study
 from tracekit.base.units import BYTES_PER_GIB
-from tracekit.cluster.sized.tables import is_sized, used_by_others
+from tracekit.cluster.assembly.sizes import is_sized, used_by_others
 from tracekit.cluster.source import WorkloadSource, check_assumed, source_of
 from tracekit.policy.entrant import Entrant, Entrants, Sent, parse_entrant
 from tracekit.policy.own_files import noted

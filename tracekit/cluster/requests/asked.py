@@ -9,11 +9,11 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.facts import Fact, remark
+from tracekit.cluster.assembly.amounts import Amounts, amounts_of
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.sizes import Sizes, sizes_of
 from tracekit.cluster.provenance import SizeDoubt
 from tracekit.cluster.resources import BASE, CPU, MEMORY, rounded_up
-from tracekit.cluster.sized.amounts import Amounts, amounts_of
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.tables import Sizes, sizes_of
 from tracekit.store.folder import Store
 
 

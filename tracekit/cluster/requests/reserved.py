@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, FloatArray
+from tracekit.cluster.assembly.amounts import in_columns
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.resources import BASE
-from tracekit.cluster.sized.amounts import in_columns
-from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.store.folder import Store
 from tracekit.store.views import read
 

@@ -11,6 +11,10 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.arrivals import Timing, lives, order_of_arrival
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.nodes import nodes_of
+from tracekit.cluster.assembly.rules import pinned_of, rules_of
+from tracekit.cluster.assembly.sizes import is_sized, records_nodes
 from tracekit.cluster.assumptions import Assumptions, as_values
 from tracekit.cluster.calls import CallWeights, call_weights
 from tracekit.cluster.parts import Containers, Provenance, Rules, Use
@@ -26,10 +30,6 @@ from tracekit.cluster.requests.asked import Asked, Recorded, recorded_sizes, uni
 from tracekit.cluster.requests.given import laid_over, request_of
 from tracekit.cluster.reserved import held_at_most, reserved_of
 from tracekit.cluster.resources import BASE
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.nodes import nodes_of
-from tracekit.cluster.sized.rules import pinned_of, rules_of
-from tracekit.cluster.sized.tables import is_sized, records_nodes
 from tracekit.cluster.trace.amounts import Amounts, call_rates, with_network_and_disk
 from tracekit.cluster.trace.tables import Trace, trace_of
 from tracekit.cluster.workload import Workload, nonzero

@@ -36,7 +36,7 @@ _FOLDER_KINDS = {
 #: Where what a replay of a store may assume is declared: a class's fields, or a dictionary's names.
 _ASSUMED = (
     ("cluster/assumptions.py", "Assumptions"),
-    ("cluster/sized/assumptions.py", "SizedAssumptions"),
+    ("cluster/assembly/assumptions.py", "SizedAssumptions"),
     ("cluster/circumstances.py", "NAMES"),
 )
 _FOLDERS_LOOKED_AT = 500

@@ -15,6 +15,7 @@ from tracekit.base.files.places import found_from, named_from
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.units import duration
 from tracekit.base.values import spell
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.assumptions import Assumptions
 from tracekit.cluster.changed.pinned import pinned_over_capacity
 from tracekit.cluster.circumstances import NAMES
@@ -23,7 +24,6 @@ from tracekit.cluster.nodes import zone_counts
 from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.resources import lacking
 from tracekit.cluster.series import settled_steps
-from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, halves, spelled

@@ -11,13 +11,13 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import place
 from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.assembly.amounts import amounts_of
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.sizes import Sizes, sizes_of, used_by_others
+from tracekit.cluster.assembly.use import CONTAINERS, measured, sampled
 from tracekit.cluster.requests.reserved import Fixed, fixed_of
 from tracekit.cluster.resources import BASE, CPU
 from tracekit.cluster.series import steps_between
-from tracekit.cluster.sized.amounts import amounts_of
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.tables import Sizes, sizes_of, used_by_others
-from tracekit.cluster.sized.use import CONTAINERS, measured, sampled
 from tracekit.intake.sources import is_published
 from tracekit.sizing.read import STATES
 from tracekit.sizing.requests.declared import By

@@ -9,6 +9,30 @@ import polars as pl
 from tracekit.base import parameters
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.facts import Fact
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.further import passed_over
+from tracekit.cluster.assembly.lives import Lives
+from tracekit.cluster.assembly.nodes import control_plane_of, cordoned_of, nodes_of
+from tracekit.cluster.assembly.replayed import (
+    Replayed,
+    replayed_of,
+    with_node_lives,
+)
+from tracekit.cluster.assembly.rules import (
+    evicts_nobody_of,
+    never_evicted_of,
+    pinned_of,
+    rules_of,
+    short_gangs,
+)
+from tracekit.cluster.assembly.set_aside import (
+    barred_now,
+    barred_remark,
+    lacking_remark,
+    to_place_remark,
+    too_large_remark,
+)
+from tracekit.cluster.assembly.used import Used, used_of
 from tracekit.cluster.budgets import Budgets, budgets_of
 from tracekit.cluster.checks import nothing_observed
 from tracekit.cluster.constraints.allowed import nowhere
@@ -27,30 +51,6 @@ from tracekit.cluster.provenance import (
     use_rests_on,
 )
 from tracekit.cluster.resources import BASE
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.further import passed_over
-from tracekit.cluster.sized.nodes import control_plane_of, cordoned_of, nodes_of
-from tracekit.cluster.sized.replayed import (
-    Replayed,
-    replayed_of,
-    with_node_lives,
-)
-from tracekit.cluster.sized.rules import (
-    evicts_nobody_of,
-    never_evicted_of,
-    pinned_of,
-    rules_of,
-    short_gangs,
-)
-from tracekit.cluster.sized.set_aside import (
-    barred_now,
-    barred_remark,
-    lacking_remark,
-    to_place_remark,
-    too_large_remark,
-)
-from tracekit.cluster.sized.times import Lives
-from tracekit.cluster.sized.used import Used, used_of
 from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
 from tracekit.store.folder import Store

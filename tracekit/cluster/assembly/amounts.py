@@ -9,6 +9,8 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE, SHARE, in_stored_unit
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.sizes import Sizes
 from tracekit.cluster.resources import (
     BASE,
     CPU,
@@ -19,8 +21,6 @@ from tracekit.cluster.resources import (
     rounded_down,
     rounded_up,
 )
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.tables import Sizes
 
 #: Names of columns; what is not here keeps the name it has.
 _COLUMNS = {

@@ -9,11 +9,11 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, Float32Array, IntArray
 from tracekit.base.constants import STEP_MS
 from tracekit.base.files.places import parquet_file
+from tracekit.cluster.assembly.amounts import in_columns
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.lives import Measured
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.series import hold, infer_step_ms
-from tracekit.cluster.sized.amounts import in_columns
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.times import Measured
 from tracekit.store.folder import Store
 from tracekit.store.silent_nodes import is_moment
 from tracekit.store.views import ids_of

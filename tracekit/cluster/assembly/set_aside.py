@@ -7,14 +7,14 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.facts import Fact, remark
+from tracekit.cluster.assembly.amounts import Amounts
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.lives import Lives
+from tracekit.cluster.assembly.sizes import Sizes
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.reasons import closed_nodes
 from tracekit.cluster.resources import amount_text
-from tracekit.cluster.sized.amounts import Amounts
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.tables import Sizes
-from tracekit.cluster.sized.times import Lives
 from tracekit.store import never_ran
 from tracekit.store.folder import Store
 from tracekit.store.never_ran import gated, waits

@@ -10,22 +10,22 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
-from tracekit.cluster.gangs import in_order_of
-from tracekit.cluster.losses import without
-from tracekit.cluster.nodes import Losses
-from tracekit.cluster.sized.amounts import Amounts, amounts_of
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.further import columns_used, with_disk_io
-from tracekit.cluster.sized.set_aside import (
+from tracekit.cluster.assembly.amounts import Amounts, amounts_of
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.further import columns_used, with_disk_io
+from tracekit.cluster.assembly.lives import Lives, lives
+from tracekit.cluster.assembly.set_aside import (
     fit_somewhere,
     placeable,
     without_gated,
     without_lacking,
     without_waiting,
 )
-from tracekit.cluster.sized.tables import Sizes, sizes_of
-from tracekit.cluster.sized.times import Lives, lives
-from tracekit.cluster.sized.use import CONTAINERS, NODES, measured
+from tracekit.cluster.assembly.sizes import Sizes, sizes_of
+from tracekit.cluster.assembly.use import CONTAINERS, NODES, measured
+from tracekit.cluster.gangs import in_order_of
+from tracekit.cluster.losses import without
+from tracekit.cluster.nodes import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.store.broken_rows import all_rejected
 from tracekit.store.folder import Store

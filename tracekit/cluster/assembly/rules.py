@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.sizes import Sizes
 from tracekit.cluster.constraints.among import NEVER_EVICTED, NEVER_PREEMPTS
 from tracekit.cluster.constraints.build import constraints_of
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.parts import Rules
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.tables import Sizes
 
 #: The columns of the table ``container`` that say whom a container may be beside.
 _GROUPS = (

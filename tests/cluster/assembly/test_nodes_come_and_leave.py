@@ -10,9 +10,9 @@ from facts_support import the
 from kubernetes_support import CREATED_MS, Object, container, listed, node, pod, written
 
 from tracekit.base.seeds import stream
+from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.losses import with_losses
-from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.policy.entrant import halves, parse_entrant

@@ -10,8 +10,8 @@ from facts_support import causes, the
 from kubernetes_support import CREATED_MS, Object, container, listed, node, owned, pod, written
 
 from tracekit.base.seeds import stream
-from tracekit.cluster.sized.tables import is_sized
-from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
+from tracekit.cluster.assembly.sizes import is_sized
+from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.policy.parse import parse_policy

@@ -11,10 +11,10 @@ from cluster_support import CLUSTER, stored, workload
 from facts_support import the
 
 from tracekit.base.errors import TracekitError
+from tracekit.cluster.assembly import sizes as tables
+from tracekit.cluster.assembly.amounts import in_columns
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.resources import NONZERO_DEFAULT
-from tracekit.cluster.sized import tables
-from tracekit.cluster.sized.amounts import in_columns
-from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.runs.remarks import peaks

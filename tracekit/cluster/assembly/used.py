@@ -8,13 +8,11 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, Float32Array, IntArray
-from tracekit.cluster.reserved import held_at_most, reserved_of
-from tracekit.cluster.resources import BASE
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.further import FurtherUse, further_use_of
-from tracekit.cluster.sized.replayed import Replayed
-from tracekit.cluster.sized.times import Lives
-from tracekit.cluster.sized.use import (
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.further import FurtherUse, further_use_of
+from tracekit.cluster.assembly.lives import Lives
+from tracekit.cluster.assembly.replayed import Replayed
+from tracekit.cluster.assembly.use import (
     BACKGROUND,
     CONTAINERS,
     NODES,
@@ -23,6 +21,8 @@ from tracekit.cluster.sized.use import (
     measured,
     use_of,
 )
+from tracekit.cluster.reserved import held_at_most, reserved_of
+from tracekit.cluster.resources import BASE
 from tracekit.store.folder import Store
 
 

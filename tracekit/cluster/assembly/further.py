@@ -12,14 +12,11 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
 from tracekit.base.files.places import scan_parquet
 from tracekit.base.units import SHARE
-from tracekit.cluster.provenance import in_words
-from tracekit.cluster.resources import BASE, PODS
-from tracekit.cluster.series import hold
-from tracekit.cluster.sized.amounts import in_columns
-from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.cluster.sized.tables import Sizes
-from tracekit.cluster.sized.times import Lives
-from tracekit.cluster.sized.use import (
+from tracekit.cluster.assembly.amounts import in_columns
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.lives import Lives
+from tracekit.cluster.assembly.sizes import Sizes
+from tracekit.cluster.assembly.use import (
     BACKGROUND,
     CONTAINERS,
     NODES,
@@ -27,6 +24,9 @@ from tracekit.cluster.sized.use import (
     positions_of,
     row_groups,
 )
+from tracekit.cluster.provenance import in_words
+from tracekit.cluster.resources import BASE, PODS
+from tracekit.cluster.series import hold
 from tracekit.store.folder import Store
 
 _AMOUNT = ("resource", "amount", "unit")

@@ -14,8 +14,8 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.constants import STEP_MS
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
+from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.series import over_span, steps_between
-from tracekit.cluster.sized.assumptions import SizedAssumptions
 
 #: Steps of a replay without recorded use, and as many more where jobs are short: of the time that
 #: containers are there, at most so many percent may fall between two.

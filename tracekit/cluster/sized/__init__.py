@@ -1,1 +1,0 @@
-"""A workload out of the sizes that a store records: nodes, containers, requests, groups, use."""
