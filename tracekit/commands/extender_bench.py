@@ -10,7 +10,7 @@ from tracekit.commands._options import Seed, StudyFolder
 from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_claims, print_json, print_table, right
-from tracekit.replay.studies.extender.declared import Decisions, ExtenderStudy, Orders
+from tracekit.replay.studies.declared import Decisions, ExtenderStudy, Orders
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,9 +26,9 @@ def extender_bench(
     seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """The experiments of the extender; see ``tracekit.replay.studies.extender.study``."""
+    """The experiments of the extender; see ``tracekit.replay.studies.extender_study``."""
     from tracekit.commands._study import made
-    from tracekit.replay.studies.extender.study import study_extender
+    from tracekit.replay.studies.extender_study import study_extender
 
     study = ExtenderStudy(orders=orders, decisions=decisions, seed=seed)
     return made(lambda _: study_extender(study, progress=progress), out)

@@ -20,7 +20,7 @@ from tracekit.commands.shell.output import (
     print_table,
     right,
 )
-from tracekit.replay.studies.placement.declared import (
+from tracekit.replay.studies.declared import (
     Batches,
     Containers,
     PlacementStudy,
@@ -53,7 +53,7 @@ def placement_bench(
     seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """The placement experiment of the TBESK paper; see ``tracekit.replay.studies.placement.study``.
+    """The placement experiment of the TBESK paper; see ``tracekit.replay.studies.placement_study``.
 
     Returns
     -------
@@ -61,8 +61,8 @@ def placement_bench(
         The frames of ``study_placement`` and, as ``quality``, that of ``study_solvers``.
     """
     from tracekit.commands._study import made
-    from tracekit.replay.studies.placement.solver_study import study_solvers
-    from tracekit.replay.studies.placement.study import study_placement
+    from tracekit.replay.studies.placement_study import study_placement
+    from tracekit.replay.studies.solver_study import study_solvers
 
     study = PlacementStudy(
         sets=sets,

@@ -8,3 +8,49 @@ There are three ways to a decision, each exact. A policy gets the quickest that 
 - rows: for every other policy. Its own numpy scores are kept for each shape of container and
   computed again only for nodes that changed.
 """
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.workload import Workload
+
+# Shapes: containers that request the same amounts of every resource share one.
+
+
+class ShapeTable(NamedTuple):
+    """The shapes of a workload.
+
+    Parameters
+    ----------
+    of : int64, shape (containers,)
+        The shape of each container, numbered in the order of their first containers.
+    first : int64, shape (shapes,)
+        The first container of each.
+    asks : int64, shape (shapes, 4, resources)
+        Limits as stated; then what the cluster adds up: requests, requests with defaults, and
+        limits of at least the request.
+    """
+
+    of: IntArray
+    first: IntArray
+    asks: IntArray
+
+
+def shapes_of(load: Workload) -> ShapeTable:
+    """The shapes of a workload's containers."""
+    amounts = (load.containers.limit, load.containers.request, load.containers.nonzero_request)
+    code = np.zeros(load.containers.count, dtype=np.int64)
+    for column in (part[:, at] for part in amounts for at in range(part.shape[1])):
+        values, inverse = np.unique(column, return_inverse=True)
+        if len(values) > 1:
+            code = np.unique(code * len(values) + inverse, return_inverse=True)[1]
+    _, first, code = np.unique(code, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    first = first[order]
+    limit = np.maximum(load.containers.limit, load.containers.request)
+    rows = (*amounts, limit)
+    return ShapeTable(rank[code], first, np.stack([part[first] for part in rows], axis=1))

@@ -24,7 +24,7 @@ from tracekit.replay.engine.placer import (
     scored_nodes,
 )
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.fast.shapes import shapes_of
+from tracekit.replay.fast import shapes_of
 
 #: Rows are kept up to about this much memory.
 ROWS_BYTES = 256 * 2**20

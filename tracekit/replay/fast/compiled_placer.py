@@ -14,17 +14,20 @@ from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.profile import Profile
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.fast import kernels
-from tracekit.replay.fast.index import STALE, UPDATES, empty_index
+from tracekit.replay.fast import kernels, shapes_of
 from tracekit.replay.fast.kernels import REQUESTED, Kernel
 from tracekit.replay.fast.kernels._formula import formula_kernel
 from tracekit.replay.fast.kernels._parts import NO_BOUND, NO_PLACED
 from tracekit.replay.fast.kernels._weighted import weighted_kernel
 from tracekit.replay.fast.placement_loop import place_all, update_nodes, update_terms
-from tracekit.replay.fast.scanning import Choice, Nodes, Shapes, place_scanning
-from tracekit.replay.fast.search import Scorer, workspace
-from tracekit.replay.fast.shapes import shapes_of
-from tracekit.replay.fast.window import empty_window
+from tracekit.replay.fast.scanning import (
+    Choice,
+    Nodes,
+    Shapes,
+    empty_window,
+    place_scanning,
+)
+from tracekit.replay.fast.search import STALE, UPDATES, Scorer, empty_index, workspace
 
 
 class CompiledPlacer:

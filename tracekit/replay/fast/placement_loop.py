@@ -12,24 +12,27 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import compiled
-from tracekit.replay.fast.index import (
+from tracekit.replay.fast.scanning import Choice, Nodes, Shapes, Window, add_container, choose
+from tracekit.replay.fast.search import (
     CUTS,
     LEAVES,
     ROOT,
     STALE,
     UPDATES,
     NodeIndex,
+    Scorer,
+    Workspace,
     add_cut,
+    evaluate,
     find_leaf,
     measure_leaf,
     put_node,
+    rounded,
+    search,
     set_keys,
     split_value,
     widest_key,
 )
-from tracekit.replay.fast.scanning import Choice, Nodes, Shapes, add_container, choose
-from tracekit.replay.fast.search import Scorer, Workspace, evaluate, rounded, search
-from tracekit.replay.fast.window import Window
 
 #: From this many containers of one shape in a row on, building the tree pays.
 WORTHWHILE = 16

@@ -9,8 +9,7 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import compiled
-from tracekit.replay.fast.search import Scorer, Workspace, evaluate, find_room, scan
-from tracekit.replay.fast.window import Window, search_window
+from tracekit.replay.fast.search import Scorer, Workspace, as_compared, evaluate, find_room, scan
 
 
 class Nodes(NamedTuple):
@@ -68,6 +67,40 @@ class Shapes(NamedTuple):
     parameters: FloatArray
     skipped: BoolArray
     refused: BoolArray
+
+
+class Window(NamedTuple):
+    """The nodes that a decision scores.
+
+    Parameters
+    ----------
+    wanted : int
+        How many nodes with room are scored; the search stops at the one after them.
+    block : int64, shape (4, resources, most)
+    positions : int64, shape (most,)
+    scores : float64, shape (most,)
+    next_start : int64, shape (1,)
+        Where the next search starts.
+    """
+
+    wanted: int
+    block: IntArray
+    positions: IntArray
+    scores: FloatArray
+    next_start: IntArray
+
+
+def empty_window(wanted: int, state: IntArray) -> Window:
+    """A window of at most ``wanted`` nodes of a cluster with this state, (4, resources, nodes)."""
+    kinds, resources, nodes = state.shape
+    most = min(wanted, nodes)
+    return Window(
+        wanted=wanted,
+        block=np.zeros((kinds, resources, most), np.int64),
+        positions=np.zeros(most, np.int64),
+        scores=np.zeros(most),
+        next_start=np.zeros(1, np.int64),
+    )
 
 
 @compiled
@@ -164,3 +197,100 @@ def _choose_tied(
                 if equals == 1 or rng.integers(0, equals) == 0:
                     best = node
     return best
+
+
+# Scoring a window: some of the nodes with room, or all of them, copied side by side.
+
+
+@compiled
+def search_window(
+    scorer: Scorer,
+    parameters: FloatArray,
+    skipped: bool,
+    reservoir: bool,
+    state: IntArray,
+    ask: IntArray,
+    blocked: BoolArray,
+    window: Window,
+    rng: np.random.Generator,
+) -> int:
+    """The best node of the window, -1 when none has room; ties go to the one found first."""
+    positions, scores = window.positions, window.scores
+    count = _find_nodes(state, ask, blocked, window)
+    if count <= 1 or skipped:
+        scores[:count] = 0.0
+    elif count == len(blocked) and positions[0] == 0:
+        scorer.score(state, positions, count, scorer.terms, ask, parameters, scores)
+    else:
+        terms = np.empty((len(scorer.terms), count))
+        for row in range(len(terms)):
+            for at in range(count):
+                terms[row, at] = scorer.terms[row, positions[at]]
+        _copy_state(state, positions, count, window.block)
+        scorer.score(window.block, positions, count, terms, ask, parameters, scores)
+    best = first_of_highest(scores, count, scorer.floats)
+    if reservoir and count > 1:
+        best = _draw_tied(scores, count, best, scorer.floats, rng)
+    return int(positions[best]) if count else -1
+
+
+@compiled
+def first_of_highest(scores: FloatArray, count: int, floats: bool) -> int:
+    """The first of the highest scores; floats are compared after rounding."""
+    best = 0
+    for at in range(1, count):
+        if scores[at] > scores[best]:
+            best = at
+    if floats and count:
+        top = as_compared(scores[best], floats)
+        for at in range(best):
+            if scores[at] >= top - 1e-9 and as_compared(scores[at], floats) == top:
+                return at
+    return best
+
+
+@compiled
+def _draw_tied(
+    scores: FloatArray, count: int, best: int, floats: bool, rng: np.random.Generator
+) -> int:
+    """One of those equal to the best, by reservoir sampling."""
+    top, equals = as_compared(scores[best], floats), 0
+    for at in range(count):
+        if as_compared(scores[at], floats) == top:
+            equals += 1
+            if equals == 1 or rng.integers(0, equals) == 0:
+                best = at
+    return best
+
+
+@compiled
+def _find_nodes(state: IntArray, ask: IntArray, blocked: BoolArray, window: Window) -> int:
+    """Collect nodes with room from ``next_start`` on; how many. Moves ``next_start`` on."""
+    nodes, resources = state.shape[2], state.shape[1]
+    size, taken, positions = state[0], state[1], window.positions
+    start, count, examined = window.next_start[0], 0, 0
+    while examined < nodes:
+        node = start + examined
+        if node >= nodes:
+            node -= nodes
+        fits = not blocked[node]
+        for resource in range(resources):
+            left = size[resource, node] - taken[resource, node]
+            fits &= (ask[1, resource] <= 0) | (left >= ask[1, resource])
+        if fits:
+            if count == window.wanted:
+                break
+            positions[count] = node
+            count += 1
+        examined += 1
+    window.next_start[0] = (start + examined) % nodes
+    return count
+
+
+@compiled
+def _copy_state(state: IntArray, positions: IntArray, count: int, block: IntArray) -> None:
+    for kind in range(state.shape[0]):
+        for resource in range(state.shape[1]):
+            source, target = state[kind, resource], block[kind, resource]
+            for at in range(count):
+                target[at] = source[positions[at]]

@@ -1,4 +1,15 @@
-"""The best node for a container: by searching the index, or by scoring every node with room."""
+"""The index of nodes, and the best node for a container: by searching it, or by scoring all.
+
+A k-d tree of node states: nodes of similar state share a leaf.
+
+A leaf has slots for some nodes; their number grows with the square root of the cluster's size. Each
+leaf knows the bounding box of its nodes' states and their lowest position. A tree of cuts leads
+from a node's keys to its leaf. A cut compares one key with a threshold. A full leaf is split at the
+median of the key that varies most, or by position where all other keys are equal.
+
+The keys of a node are its sums in fractions of capacity, then the kernel's views of it (or, without
+views, its sizes in fractions of the largest), then its position.
+"""
 
 from typing import Any, NamedTuple
 
@@ -7,9 +18,193 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import compiled
 from tracekit.policy.view.choice import DECIMALS
-from tracekit.replay.fast.index import LEAVES, NodeIndex
 
 _SCALE = 10.0**DECIMALS
+
+#: Positions in ``NodeIndex.counts``.
+LEAVES, CUTS, ROOT, UPDATES = 0, 1, 2, 3
+
+#: A count of updates below 0 says that the index is not valid. A search that would have used it
+#: counts one down, a container placed in a run of its shape one up, and the search that finds it
+#: this low builds it. An index that becomes stale starts here, so that the next search builds it.
+STALE = -64
+
+
+class NodeIndex(NamedTuple):
+    """The tree's arrays; a child below 0 is leaf ``-child - 1``, any other is a cut.
+
+    Parameters
+    ----------
+    states : int64, shape (leaves, 4, resources, slots)
+    terms : float64, shape (leaves, terms, slots)
+        State and terms of the node in each slot, side by side.
+    members : int64, shape (leaves, slots)
+        The node in each slot.
+    size, first : int64, shape (leaves,)
+        Number of nodes in the leaf, and the lowest position among them.
+    boxes : int64, shape (4, resources, leaves)
+        Least and most sum, least and most allocatable.
+    ranges : float64, shape (2, views, leaves)
+        Least and most of each view; views are the first of the terms.
+    location : int64, shape (nodes, 2)
+        The leaf of each node, and its slot.
+    parent : int64, shape (leaves, 2)
+        The cut above a leaf, and the column of ``cuts`` that leads to it.
+    cuts : int64, shape (cuts, 3)
+        The key that is compared, the child below the threshold, the child at or above it.
+    thresholds : float64, shape (cuts,)
+    keys : float64, shape (nodes, resources + (views or resources) + 1)
+    counts : int64, shape (4,)
+        How many leaves, how many cuts, the root (a child), how many updates since it was built.
+    """
+
+    states: IntArray
+    terms: FloatArray
+    members: IntArray
+    size: IntArray
+    first: IntArray
+    boxes: IntArray
+    ranges: FloatArray
+    location: IntArray
+    parent: IntArray
+    cuts: IntArray
+    thresholds: FloatArray
+    keys: FloatArray
+    counts: IntArray
+
+
+def empty_index(allocatable: IntArray, terms: int = 0, views: int = 0) -> NodeIndex:
+    """An index without nodes, for nodes of these sizes, shape (resources, nodes).
+
+    Parameters
+    ----------
+    terms, views : int
+        How many terms the kernel's score reads, and how many of them are views.
+    """
+    resources, nodes = allocatable.shape
+    slots = max(32, int(0.6 * nodes**0.5))
+    room = 64 + 6 * (nodes // slots + 1)
+    keys = np.zeros((nodes, resources + (views or resources) + 1))
+    if not views:
+        keys[:, resources:-1] = allocatable.T / np.maximum(allocatable.max(axis=1), 1)
+    keys[:, -1] = np.arange(nodes)
+    return NodeIndex(
+        states=np.zeros((room, 4, resources, slots), np.int64),
+        terms=np.zeros((room, terms, slots)),
+        members=np.zeros((room, slots), np.int64),
+        size=np.zeros(room, np.int64),
+        first=np.zeros(room, np.int64),
+        boxes=np.zeros((4, resources, room), np.int64),
+        ranges=np.zeros((2, views, room)),
+        location=np.zeros((nodes, 2), np.int64),
+        parent=np.zeros((room, 2), np.int64),
+        cuts=np.zeros((room, 3), np.int64),
+        thresholds=np.zeros(room),
+        keys=keys,
+        counts=np.zeros(4, np.int64),
+    )
+
+
+@compiled
+def find_leaf(index: NodeIndex, node: int) -> int:
+    """The leaf that a node's keys lead to."""
+    keys, cuts, thresholds = index.keys, index.cuts, index.thresholds
+    child = index.counts[ROOT]
+    while child >= 0:
+        child = cuts[child, 2 if keys[node, cuts[child, 0]] >= thresholds[child] else 1]
+    return int(-child - 1)
+
+
+@compiled
+def set_keys(index: NodeIndex, node: int, state: IntArray, terms: FloatArray, sums: int) -> None:
+    """Write a node's keys from its state and terms; its position stays."""
+    keys, resources = index.keys, state.shape[1]
+    for resource in range(resources):
+        keys[node, resource] = state[sums, resource, node] / max(state[0, resource, node], 1)
+    for view in range(index.ranges.shape[1]):
+        keys[node, resources + view] = terms[view, node]
+
+
+@compiled
+def put_node(
+    index: NodeIndex, leaf: int, slot: int, node: int, source: IntArray, terms: FloatArray, at: int
+) -> None:
+    """Put a node into a slot; its state and terms come from column ``at`` of the sources."""
+    index.members[leaf, slot] = node
+    index.location[node, 0], index.location[node, 1] = leaf, slot
+    states = index.states
+    for kind in range(4):
+        for resource in range(source.shape[1]):
+            states[leaf, kind, resource, slot] = source[kind, resource, at]
+    for term in range(index.terms.shape[1]):
+        index.terms[leaf, term, slot] = terms[term, at]
+
+
+@compiled
+def measure_leaf(index: NodeIndex, leaf: int, sums: int) -> None:
+    """Recompute a leaf's box, ranges and lowest position from its nodes."""
+    states, size = index.states[leaf], index.size[leaf]
+    for resource in range(states.shape[1]):
+        for kind, at in ((sums, 0), (0, 2)):
+            low, high = 2**62, -(2**62)
+            for slot in range(size):
+                low = min(low, states[kind, resource, slot])
+                high = max(high, states[kind, resource, slot])
+            index.boxes[at, resource, leaf] = low
+            index.boxes[at + 1, resource, leaf] = high
+    terms = index.terms[leaf]
+    for view in range(index.ranges.shape[1]):
+        least, most = np.inf, -np.inf
+        for slot in range(size):
+            least = min(least, terms[view, slot])
+            most = max(most, terms[view, slot])
+        index.ranges[0, view, leaf], index.ranges[1, view, leaf] = least, most
+    first = len(index.location)
+    for slot in range(size):
+        first = min(first, index.members[leaf, slot])
+    index.first[leaf] = first
+
+
+@compiled
+def add_cut(index: NodeIndex, leaf: int, key: int, threshold: float) -> int:
+    """Put a cut above a leaf, which keeps the nodes below it; gives the leaf for the others."""
+    cut, new = index.counts[CUTS], index.counts[LEAVES]
+    index.thresholds[cut] = threshold
+    index.cuts[cut, 0], index.cuts[cut, 1], index.cuts[cut, 2] = key, -leaf - 1, -new - 1
+    above, side = index.parent[leaf, 0], index.parent[leaf, 1]
+    if above < 0:
+        index.counts[ROOT] = cut
+    else:
+        index.cuts[above, side] = cut
+    index.parent[leaf, 0], index.parent[leaf, 1] = cut, 1
+    index.parent[new, 0], index.parent[new, 1] = cut, 2
+    index.counts[CUTS] += 1
+    index.counts[LEAVES] += 1
+    return int(new)
+
+
+@compiled
+def widest_key(keys: FloatArray, members: IntArray) -> int:
+    """The key with the widest range over these nodes; position where no other key varies."""
+    position = keys.shape[1] - 1
+    best, width = position, 0.0
+    for key in range(position):
+        low = high = keys[members[0], key]
+        for slot in range(len(members)):
+            low = min(low, keys[members[slot], key])
+            high = max(high, keys[members[slot], key])
+        if high - low > width:
+            best, width = key, high - low
+    return best
+
+
+@compiled
+def split_value(ordered: FloatArray) -> float:
+    """The median, or the least value above the lowest where half of them are the lowest."""
+    at = len(ordered) // 2
+    while ordered[at] == ordered[0]:
+        at += 1
+    return float(ordered[at])
 
 
 class Scorer(NamedTuple):

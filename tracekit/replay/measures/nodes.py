@@ -5,7 +5,7 @@ import numpy as np
 from tracekit.base.arrays import FloatArray
 from tracekit.policy.view.sampled import Held
 from tracekit.replay.measures import Finished, Measure, Step
-from tracekit.replay.measures._common import NOT_AGAIN, of_moves, of_nodes_used
+from tracekit.replay.measures._measure import NOT_AGAIN, of_moves, of_nodes_used
 
 #: The nodes that hold a container, on average over time.
 nodes_used_mean = of_nodes_used(

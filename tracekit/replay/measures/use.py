@@ -12,7 +12,7 @@ from tracekit.analysis.metrics.load import (
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.policy.view.sampled import Held, Sampled
 from tracekit.replay.measures import DEMAND, FURTHER, Measure, Step
-from tracekit.replay.measures._common import EMPTY, EVEN
+from tracekit.replay.measures._measure import EMPTY, EVEN
 
 #: Mean use over the nodes, its mean over the steps.
 mean_fraction = Measure(

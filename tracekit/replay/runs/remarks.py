@@ -1,7 +1,7 @@
 """What a reader must know of a replayed workload before its numbers, a fact each."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -124,14 +124,6 @@ def peaks(load: Workload, steps: IntArray) -> FloatArray:
     return highest
 
 
-# Nodes that are lost because that was asked, and what became of who lost a node or was evicted.
-
-#: So many are named.
-_NAMED = 5
-
-Lost = Sequence[Mapping[str, Any]]
-
-
 def lost_nodes(load: Workload) -> list[dict[str, Any]]:
     """The nodes that are lost by assumption, in the order of their times.
 
@@ -151,10 +143,6 @@ def lost_nodes(load: Workload) -> list[dict[str, Any]]:
         for (node, when, by_seed), asked in zip(rows, assumed.tolist(), strict=True)
         if asked
     ]
-
-
-def _drawn(lost: Lost) -> list[str]:
-    return [str(one["node"]) for one in lost if one["drawn"]]
 
 
 # How the use of a whole cluster grew over the time that was recorded.

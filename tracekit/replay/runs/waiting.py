@@ -1,32 +1,29 @@
-"""Containers that never found a node, and the reasons: by policy, and in sentences.
+"""Containers that never found a node under a policy, and what was in the way.
 
-What is in the way is told of the end of the replay, as kube-scheduler tells it of a pod that waits
+What is in the way is that of the end of the replay, as kube-scheduler says it of a pod that waits
 ("0/300 nodes are available: 297 Insufficient cpu, 3 untolerated taint"): each node counts once, by
 the first filter in its order that the node fails. First stands how many may take the pod at all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
-from tracekit.base.words import agreeing, count, few, listed, words_of
+from tracekit.base.words import words_of
 from tracekit.cluster.constraints.cells import Cells
-from tracekit.cluster.constraints.reasons import CORDONED, closed_nodes
+from tracekit.cluster.constraints.reasons import CORDONED
 from tracekit.cluster.gangs import enough_of
-from tracekit.cluster.resources import PODS, amount_text, short_names
-from tracekit.cluster.workload import UNKNOWN, Workload
+from tracekit.cluster.resources import short_names
+from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.student import MATERIAL
 
-#: So many kinds of containers are noted of a policy, those with most first; in sentences those
-#: with the same request and reasons are one, and so many are told.
-_KINDS, TOLD = 24, 3
+#: So many kinds of containers are noted of a policy, those with most first.
+_KINDS = 24
 #: What closes nodes, in the order of kube-scheduler's filters; volumes and all else come after.
 _FILTERS = ("taints", "selector")
-#: What stands in a sentence where a service's name would.
-_NO_SERVICE = "no service"
 #: What nodes lack together, in the keys of a document.
 _AND = " and "
 
@@ -42,22 +39,6 @@ def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, 
     Returns
     -------
     dict
-        See ``waiting_on``.
-    """
-    return waiting_on(load, _numbers(load, placements.filter(policy=policy)))
-
-
-def waiting_on(load: Workload, node: IntArray) -> dict[str, Any]:
-    """Containers that never found a node, by service and request.
-
-    Parameters
-    ----------
-    node : int64, shape (containers,)
-        Where each was placed last, -1 for never.
-
-    Returns
-    -------
-    dict
         ``containers``: how many; ``gone``: how many of them left before the end, of which nothing
         more is told; ``kept``: how many stay where production ran them with ``--start observed``;
         ``kinds``: the most frequent first of those that are not gone: service, containers, the
@@ -66,6 +47,7 @@ def waiting_on(load: Workload, node: IntArray) -> dict[str, Any]:
         in the way on those that may; ``most_free``: the most of each resource that one of these has
         free. Each node counts once.
     """
+    node = _numbers(load, placements.filter(policy=policy))
     never = np.flatnonzero(node < 0)
     if not len(never):
         return {}
@@ -180,105 +162,8 @@ def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
     return found
 
 
-def _text(found: Mapping[str, Any], kinds_told: int) -> str:
-    said = f"{count(found['containers'], 'container')} without a node in the first order of arrival"
-    if found["gone"] == found["containers"]:
-        return f"{said}; {'it' if found['gone'] == 1 else 'they'} departed before there was room"
-    kinds = list(_alike(found["kinds"]).items())[:kinds_told]
-    named = sum(kind["containers"] for _, some in kinds for kind in some)
-    more = found["containers"] - found["gone"] - named
-    others = [
-        *([f"{more:,} of other services or sizes"] if more else []),
-        *([f"{found['gone']:,} that departed before there was room"] if found["gone"] else []),
-    ]
-    who = "; ".join([*(_kinds_text(about, some) for about, some in kinds), *others])
-    return f"{said}: {who}{_start_told(found)}"
-
-
-def _start_told(found: Mapping[str, Any]) -> str:
-    """How many have a node where what ran stays, a clause."""
-    kept, every = found.get("kept", 0), found["containers"]
-    if not kept:
-        return ""
-    who = "it stays" if kept == every == 1 else "all stay" if kept == every else f"{kept:,} stay"
-    return f". With --start observed {who} where production ran {'it' if kept == 1 else 'them'}"
-
-
-def _alike(kinds: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
-    """Kinds by what they request and what is in the way, in words; those of most first."""
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for kind in kinds:
-        # every pod counts as one
-        asked = {name: amount for name, amount in kind["request"].items() if name != PODS}
-        asks = listed([_amount(amount, name) for name, amount in asked.items()])
-        found.setdefault((asks or "nothing", _reasons(kind)), []).append(kind)
-    many = sorted(found.items(), key=lambda one: -sum(kind["containers"] for kind in one[1]))
-    return dict(many)
-
-
-def _kinds_text(about: tuple[str, str], kinds: Sequence[Mapping[str, Any]]) -> str:
-    asks, why = about
-    number = sum(kind["containers"] for kind in kinds)
-    each = " each" if len(kinds) > 1 else ""
-    names = few(_names(kinds))
-    who = f"{number:,} of {names} ({asks} requested{each})"
-    return f"{who}: {why}" if why else who
-
-
-def _names(kinds: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The services in their order; containers of which none is known are told last."""
-    named = sorted(kind["service"] for kind in kinds if kind["service"] != UNKNOWN)
-    return [*named, *([_NO_SERVICE] if len(named) < len(kinds) else [])]
-
-
-def _reasons(kind: Mapping[str, Any]) -> str:
-    """How many nodes may take a container, and what is in the way on these and on the others."""
-    # a run of an earlier version does not say what closes nodes
-    closed = listed([_shut(name, nodes) for name, nodes in kind.get("closed", {}).items()])
-    why = [_why(name, nodes, kind) for name, nodes in kind["in_the_way"].items()]
-    if not closed:
-        return ", ".join(agreeing(nodes, f"[node|nodes] {text}") for nodes, text in why)
-    if not kind["may_take"]:
-        return f"no node may take it, {closed}"
-    each = ["all" if nodes == kind["may_take"] > 1 else f"{nodes:,}" for nodes, _ in why]
-    there = ", ".join(f"{many} {text}" for many, (_, text) in zip(each, why, strict=True))
-    may = f"{kind['may_take']:,} of {count(kind['nodes'], 'node')} may take it"
-    return f"{may}: {there}, while {closed}"
-
-
-def _amount(amount: int, name: str) -> str:
-    """An amount that says of what it is: bytes are of memory or of a disk."""
-    of = f" of {_resource(name)}" if name.endswith("_bytes") else ""
-    return f"{amount_text(amount, name)}{of}"
-
-
 def _resource(name: str) -> str:
     return words_of(short_names([name])[0])
-
-
-def _shut(name: str, nodes: int) -> str:
-    """Why so many nodes may not take a container."""
-    return (
-        agreeing(nodes, "[node is|nodes are] gone") if name == "gone" else closed_nodes(name, nodes)
-    )
-
-
-def _why(name: str, nodes: int, kind: Mapping[str, Any]) -> tuple[int, str]:
-    """The number of nodes that lack something, and what; the most that is free where that is less.
-
-    What is free is told only of a resource of which no node has enough.
-    """
-    have = "has" if nodes == 1 else "have"
-    room = room_words(name, nodes)
-    if room:
-        return nodes, room
-    lacking = [one for one in name.split(_AND) if one in kind["most_free"]]
-    most = {one: max(kind["most_free"][one], 0) for one in lacking}
-    little = [amount_text(most[one], one) for one in lacking if most[one] < kind["request"][one]]
-    free = f" ({listed(little)} at most)" if little else ""
-    if not lacking:
-        return nodes, name
-    return nodes, f"{have} too little {listed([_resource(one) for one in lacking])} free{free}"
 
 
 # Why a container waits where nodes have room for it.
@@ -295,10 +180,6 @@ GANG = "gang"
 FEW_LEFT = "gang_left"
 #: A gang held that room until the end.
 HELD = "held"
-
-
-#: There is too little of what is requested.
-ROOM = "room for requests"
 
 
 def in_gang(load: Workload, index: int) -> bool:
@@ -339,21 +220,6 @@ def room_left(load: Workload, index: int, node: IntArray) -> str:
     if not celled:
         return RULES
     return CELLS if len(celled) == len(about) else EITHER
-
-
-def room_words(name: str, nodes: int) -> str:
-    """The same of so many nodes, a clause; empty for another word."""
-    have, are = ("has", "is") if nodes == 1 else ("have", "are")
-    in_cells = f"{have} it in no {CELLS} as the container asks for"
-    said = {
-        GANG: f"{have} room, but not for enough of its gang",
-        FEW_LEFT: f"{have} room, but fewer of its gang are left than must run together",
-        HELD: f"{have} room, which a gang held until the end",
-        RULES: f"{have} room, but {are} closed by {RULES}",
-        CELLS: f"{have} room, but {in_cells}",
-        EITHER: f"{have} room, but {in_cells}, or {are} closed by {RULES}",
-    }
-    return said.get(name, "")
 
 
 # How many containers of a workload may wait: so few, and so small, that nobody gains by it.

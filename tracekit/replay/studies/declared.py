@@ -1,4 +1,4 @@
-"""What the studies of placement take: each parameter with its type, meaning, range and default.
+"""What the studies take: each parameter with its type, meaning, range and default.
 
 Nothing heavy is imported here, since verbs read it for the command line's help.
 """
@@ -48,6 +48,25 @@ class SolverStudy:
     containers: Containers = PAPER_CONTAINERS
     nodes: Nodes = PAPER_NODES
     seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)
+
+
+Orders = Annotated[int, About("Orders of arrival.", minimum=1)]
+Decisions = Annotated[int, About("Decisions timed in each way.", minimum=1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtenderStudy:
+    """What is replayed: the author's three nodes and nine pods, in many orders of arrival."""
+
+    orders: Orders = 40
+    decisions: Decisions = 200
+    nodes: Annotated[int, About("Nodes.", minimum=2)] = 3
+    containers: Annotated[int, About("Containers.", minimum=1)] = 9
+    target_alloc_fraction: TargetAllocFraction = 0.5
+    seed: Annotated[int, About("Seed of all of it.", minimum=0)] = 0
 
     def __post_init__(self) -> None:
         parameters.check_ranges(self)

@@ -26,8 +26,8 @@ from tracekit.policy.placement import PlacementPolicy, all_policies
 from tracekit.policy.placement._parts.weights import FOUR
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import fast_placer
-from tracekit.replay.studies.placement.declared import PlacementStudy
-from tracekit.replay.studies.placement.frames import (
+from tracekit.replay.studies.declared import PlacementStudy
+from tracekit.replay.studies.frames import (
     Placed,
     counts,
     ends_frame,

@@ -32,8 +32,8 @@ from tracekit.policy.view.usage import SeriesUsage
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import Clock, decide
 from tracekit.replay.fast.choose import fast_placer
-from tracekit.replay.studies.extender.declared import ExtenderStudy
-from tracekit.replay.studies.placement.frames import use_by_count
+from tracekit.replay.studies.declared import ExtenderStudy
+from tracekit.replay.studies.frames import use_by_count
 
 #: What the author measured in each way, means of 9 runs.
 PRINTED_MS: Mapping[str, float] = {"default": 0.945, "cached": 4.439, "refetched": 1110.439}

@@ -33,7 +33,7 @@ from tracekit.policy.search.searches import all_searches
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.studies.placement.declared import SolverStudy
+from tracekit.replay.studies.declared import SolverStudy
 
 #: The integer program stops here; what it has found by then is not proven to be the best.
 _LIMIT_S = 60.0

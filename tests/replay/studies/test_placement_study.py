@@ -14,9 +14,9 @@ from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.studies.placement.declared import PlacementStudy
-from tracekit.replay.studies.placement.frames import counts
-from tracekit.replay.studies.placement.study import (
+from tracekit.replay.studies.declared import PlacementStudy
+from tracekit.replay.studies.frames import counts
+from tracekit.replay.studies.placement_study import (
     imbalance_by_count,
     seen_by,
     study_placement,

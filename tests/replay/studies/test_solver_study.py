@@ -14,8 +14,8 @@ from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.batch import Batch
 from tracekit.policy.placement._parts.searching import BatchFitness
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.studies.placement.declared import SolverStudy
-from tracekit.replay.studies.placement.solver_study import (
+from tracekit.replay.studies.declared import SolverStudy
+from tracekit.replay.studies.solver_study import (
     best_possible,
     greedy,
     local_search,

@@ -7,8 +7,8 @@ from itertools import count
 import polars as pl
 import pytest
 
-from tracekit.replay.studies.extender.declared import ExtenderStudy
-from tracekit.replay.studies.extender.study import POLICIES, study_extender
+from tracekit.replay.studies.declared import ExtenderStudy
+from tracekit.replay.studies.extender_study import POLICIES, study_extender
 
 
 def test_load_by_container_and_time_of_a_decision() -> None:

@@ -1,1 +1,0 @@
-"""The experiments of the Liang extender: load by pod, and how long a decision takes."""

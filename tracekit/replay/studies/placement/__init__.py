@@ -1,1 +1,0 @@
-"""The experiment of the TBESK paper, and solvers of a batch beside each other."""
