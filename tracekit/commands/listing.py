@@ -241,7 +241,7 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "sizing_policies": _policies("sizing.policies", "all_sizing_policies"),
     "reports": _plain("report.pages", "all_pages", "title"),
     "searches": _searches,
-    "functions": _plain("policy.search.functions", "all_functions", "title", "formula", "bound"),
+    "functions": _plain("policy.search.problem", "all_functions", "title", "formula", "bound"),
     "workloads": _workloads,
     "presets": _plain("synth.presets", "all_presets", "title"),
     "formats": _plain("live.export", "all_formats", "title"),

@@ -17,7 +17,7 @@ from tracekit.commands.shell.output import (
     print_table,
     right,
 )
-from tracekit.policy.search.declared import (
+from tracekit.policy.search import (
     Dimensions,
     FunctionStudy,
     Iterations,

@@ -9,8 +9,9 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import ParameterError, about
+from tracekit.policy.search.function_study import parse_search
 from tracekit.policy.search.problem import Problem
-from tracekit.policy.search.searches import all_searches, get_search, parse_search
+from tracekit.policy.search.searches import all_searches, get_search
 
 SEARCHES = sorted(all_searches())
 every_search = pytest.mark.parametrize("name", SEARCHES)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tracekit.base.study import Study
-from tracekit.policy.search.declared import FunctionStudy
+from tracekit.policy.search import FunctionStudy
 from tracekit.policy.search.function_study import (
     arrived,
     study_functions,

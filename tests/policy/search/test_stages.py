@@ -15,6 +15,19 @@ from hypothesis import strategies as some
 
 from tracekit.base.jit import compiled
 from tracekit.policy.search import running
+from tracekit.policy.search.eagles import (
+    ACROSS,
+    ALONG,
+    Mutated,
+    TbeskSearch,
+    hunt,
+    mean,
+    search,
+    select,
+    spiral,
+    swoop,
+    wide_spiral,
+)
 from tracekit.policy.search.flock import (
     EVALUATIONS,
     EXACT,
@@ -33,28 +46,16 @@ from tracekit.policy.search.flock import (
     tent,
     tent_rows,
 )
-from tracekit.policy.search.functions import all_functions, get_function
-from tracekit.policy.search.problem import Problem
+from tracekit.policy.search.problem import Problem, all_functions, get_function
 from tracekit.policy.search.problem import problem as problem_of
-from tracekit.policy.search.searches._eagles import (
-    ACROSS,
-    ALONG,
-    Mutated,
-    hunt,
-    mean,
-    search,
-    select,
-    spiral,
-    swoop,
-    wide_spiral,
-)
-from tracekit.policy.search.searches.tbesk import TbeskSearch
-from tracekit.policy.search.searches.tpso import steered
-from tracekit.policy.search.searches.tsbo import attraction, built, chosen
-from tracekit.policy.search.searches.tssa import (
+from tracekit.policy.search.searches import (
+    attraction,
+    built,
+    chosen,
     fleeing_scout,
     hungry_scrounger,
     safe_producer,
+    steered,
 )
 
 ROW = np.array([1.0, -2.0])

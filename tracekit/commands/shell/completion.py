@@ -18,13 +18,13 @@ _FILES = {
     "policies": "policy/placement",
     "rebalancers": "policy/rebalance",
     "sizing_policies": "sizing/policies",
-    "searches": "policy/search/searches",
 }
 #: Kinds of which several stand in one file: as keys of a dictionary, or as objects of a class.
 _KEYS = {
     "presets": ("synth/presets.py", "_PRESETS"),
     "workloads": ("cluster/named.py", "NAMED"),
-    "functions": ("policy/search/functions.py", "_FUNCTIONS"),
+    "functions": ("policy/search/problem.py", "_FUNCTIONS"),
+    "searches": ("policy/search/searches.py", "_SEARCHES"),
 }
 _OBJECTS = {"measures": "replay/measures", "models": "interference/fit/models"}
 #: What a word that names a folder may be, as ``shell.following.kind_of`` calls it.

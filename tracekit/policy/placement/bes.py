@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.policy.placement._parts.searching import SearchingPolicy
-from tracekit.policy.search.searches.bes import BesSearch
+from tracekit.policy.search.eagles import BesSearch
 
 
 @dataclass(frozen=True, kw_only=True)

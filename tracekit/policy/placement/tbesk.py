@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.policy.placement._parts.searching import SearchingPolicy
-from tracekit.policy.search.searches.tbesk import TbeskSearch
+from tracekit.policy.search.eagles import TbeskSearch
 
 
 @dataclass(frozen=True, kw_only=True)

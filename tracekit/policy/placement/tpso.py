@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.policy.placement._parts.searching import SearchingPolicy
-from tracekit.policy.search.searches.tpso import TpsoSearch
+from tracekit.policy.search.searches import TpsoSearch
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.policy.placement._parts.searching import SearchingPolicy
-from tracekit.policy.search.searches.tsbo import TsboSearch
+from tracekit.policy.search.searches import TsboSearch
 
 
 @dataclass(frozen=True, kw_only=True)

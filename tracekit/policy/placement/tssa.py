@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.policy.placement._parts.searching import SearchingPolicy
-from tracekit.policy.search.searches.tssa import TssaSearch
+from tracekit.policy.search.searches import TssaSearch
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,15 +12,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tracekit.base import parameters
 from tracekit.base.arrays import FloatArray
 from tracekit.base.crew.crew import Alone, Crew, OnProgress
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.seeds import stream
 from tracekit.base.study import Study
-from tracekit.policy.search.declared import FunctionStudy
-from tracekit.policy.search.functions import all_functions, get_function
-from tracekit.policy.search.problem import LEVEL, VARIANTS, Variant, against, mean_ranks, problem
-from tracekit.policy.search.searches import all_searches, parse_search
+from tracekit.policy.search import FunctionStudy
+from tracekit.policy.search.problem import (
+    LEVEL,
+    VARIANTS,
+    Variant,
+    against,
+    all_functions,
+    get_function,
+    mean_ranks,
+    problem,
+)
+from tracekit.policy.search.running import Search
+from tracekit.policy.search.searches import all_searches, get_search
 
 NAME = "search_functions"
 
@@ -33,6 +43,13 @@ WARNING = (
     " position, and the swoop of bald eagle search, end up by themselves. The shifted and rotated"
     " copies tell what a search finds elsewhere."
 )
+
+
+def parse_search(text: str) -> Search:
+    """The search that ``NAME[param=value,...]`` spells."""
+    name, given = parameters.split(text)
+    made: Search = parameters.build(get_search(name), name, given)
+    return made
 
 
 @dataclass(frozen=True)

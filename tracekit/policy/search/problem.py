@@ -1,4 +1,4 @@
-"""The problem of a search: a cost over a box, computed for many positions in one call."""
+"""The problem of a search: a cost over a box, computed for many positions; and test functions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from tracekit.base import registry
 from tracekit.base.arrays import FloatArray
 from tracekit.base.errors import TracekitError
-from tracekit.policy.search.functions import BenchFunction
 
 
 class CompiledCost(NamedTuple):
@@ -72,6 +72,90 @@ class Problem:
                 hint="give what is impossible a high cost instead",
             )
         return costs
+
+
+# Test functions: their least value is 0, at the origin.
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchFunction:
+    """A function to be minimised.
+
+    Parameters
+    ----------
+    title, formula : str
+    bound : float
+        Every component lies in ``-bound..bound``.
+    values : function
+        float64, shape (candidates, dimensions) to shape (candidates,).
+    """
+
+    title: str
+    formula: str
+    bound: float
+    values: Callable[[FloatArray], FloatArray]
+
+
+def _ackley(at: FloatArray) -> FloatArray:
+    """20 + e - 20 exp(-0.2 sqrt(mean x^2)) - exp(mean cos(2 pi x)), of each row."""
+    far = np.sqrt(np.square(at).mean(axis=1))
+    waves = np.cos(2 * np.pi * at).mean(axis=1)
+    return np.asarray(20 + np.e - 20 * np.exp(-0.2 * far) - np.exp(waves))
+
+
+def _griewank(at: FloatArray) -> FloatArray:
+    """1 + sum x^2 / 4000 - prod cos(x_i / sqrt(i)), of each row."""
+    roots = np.sqrt(np.arange(1, at.shape[1] + 1))
+    return np.asarray(1 + np.square(at).sum(axis=1) / 4000 - np.cos(at / roots).prod(axis=1))
+
+
+def _rastrigin(at: FloatArray) -> FloatArray:
+    """Sum (x^2 - 10 cos(2 pi x) + 10), of each row."""
+    return np.asarray((np.square(at) - 10 * np.cos(2 * np.pi * at) + 10).sum(axis=1))
+
+
+def _schwefel_2_22(at: FloatArray) -> FloatArray:
+    """Sum |x| + prod |x|, of each row."""
+    size = np.abs(at)
+    return np.asarray(size.sum(axis=1) + size.prod(axis=1))
+
+
+def _sphere(at: FloatArray) -> FloatArray:
+    """Sum x^2, of each row."""
+    return np.asarray(np.square(at).sum(axis=1))
+
+
+_FUNCTIONS = {
+    "ackley": BenchFunction(
+        title="Ackley",
+        formula="20 + e - 20 exp(-0.2 sqrt(mean x^2)) - exp(mean cos(2 pi x))",
+        bound=32.0,
+        values=_ackley,
+    ),
+    "griewank": BenchFunction(
+        title="Griewank",
+        formula="1 + sum x^2 / 4000 - prod cos(x_i / sqrt(i))",
+        bound=600.0,
+        values=_griewank,
+    ),
+    "rastrigin": BenchFunction(
+        title="Rastrigin", formula="sum (x^2 - 10 cos(2 pi x) + 10)", bound=5.12, values=_rastrigin
+    ),
+    "schwefel_2_22": BenchFunction(
+        title="Schwefel 2.22", formula="sum |x| + prod |x|", bound=10.0, values=_schwefel_2_22
+    ),
+    "sphere": BenchFunction(title="Sphere", formula="sum x^2", bound=100.0, values=_sphere),
+}
+
+
+def all_functions() -> dict[str, BenchFunction]:
+    """Every test function, by name."""
+    return _FUNCTIONS
+
+
+def get_function(name: str) -> BenchFunction:
+    """The test function of that name; TracekitError that lists the near ones."""
+    return registry.pick(all_functions(), name, "test function", listing="tracekit list functions")
 
 
 # Ranks searches over runs: a rank test of one search against each of its rivals.

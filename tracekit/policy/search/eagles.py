@@ -10,13 +10,13 @@ Sines and the like are those of the C library, which may differ from numpy's in 
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.parameters import About
-from tracekit.policy.search.flock import Anchor, Flock, Tools
+from tracekit.policy.search.flock import Anchor, Flock, Start, Tools
 from tracekit.policy.search.running import Search
 
 #: Columns of a curve: what a step is away from, and along.
@@ -231,14 +231,22 @@ class EagleSearch(Search):
         )
 
 
-# Base of the rivals: each iteration may end with a mutation by Student's t.
+@dataclass(frozen=True, kw_only=True)
+class BesSearch(EagleSearch):
+    """Bald eagle search: uniform start, its own swoop, no mutation."""
+
+    search_source: ClassVar[str] = (
+        "Alsattar, Zaidan and Zaidan, Artificial Intelligence Review 53 (2020); all eagles move"
+        " at once, and each looks at the next after one shuffle, not one shuffle an eagle"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class MutatingSearch(Search):
-    """A search that mutates all of its population now and then."""
+class TbeskSearch(EagleSearch):
+    """Bald eagle search as Geng and Wang change it."""
 
-    mutation_share: Annotated[
-        float, About("Probability that an iteration ends with a mutation.", minimum=0, maximum=1)
-    ] = 0.5
-    t_anchor: Anchor = "origin"
+    search_source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 3-15, 28-31"
+
+    swoop: Swoop = "source"
+    start: Start = "tent"
+    mutation: Stage = "select"

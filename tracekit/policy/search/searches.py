@@ -1,0 +1,396 @@
+"""The searches by name: those of bald eagles, and the rivals that this file holds.
+
+Each iteration of a rival may end with a mutation by Student's t.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from tracekit.base import registry
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.parameters import About
+from tracekit.policy.search.eagles import BesSearch, TbeskSearch
+from tracekit.policy.search.flock import Anchor, Flock, Start, Tools, coin, copy_rows, draw, put_row
+from tracekit.policy.search.running import Search
+
+#: Places in the numbers of the parameters that an iteration needs: those of every rival first.
+MUTATION, CENTRED, ITERATIONS = range(3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MutatingSearch(Search):
+    """A search that mutates all of its population now and then."""
+
+    mutation_share: Annotated[
+        float, About("Probability that an iteration ends with a mutation.", minimum=0, maximum=1)
+    ] = 0.5
+    t_anchor: Anchor = "origin"
+
+    def numbers(self) -> tuple[float, ...]:
+        """By ``MUTATION, CENTRED, ITERATIONS``, and by the places that a search names itself."""
+        return (self.mutation_share, self.t_anchor == "centre", self.iterations)
+
+
+def mutate_all(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
+    """Perhaps mutate all candidates; each moves only where it is better."""
+    if rng.random() < numbers[MUTATION]:
+        centred, proposed = numbers[CENTRED] > 0.0, flock.proposed
+        tools.mutate(flock.positions, flock.box, iteration, centred, rng, proposed)
+        tools.propose(flock, flock.everybody)
+
+
+# Particle swarm.
+
+FIRST, LAST, OWN, COMMON, FASTEST = range(3, 8)
+
+#: Places in ``more``: where each particle is, how it moves, and random numbers or costs.
+AT, VELOCITY, DRAWS = range(3)
+
+
+def fly(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
+    """Fly, perhaps mutate where each has come to, and remember what was best.
+
+    The flock holds where each particle was best.
+    """
+    at, velocity, draws = flock.more[AT], flock.more[VELOCITY], flock.more[DRAWS]
+    proposed, costs = flock.proposed, flock.proposed_costs
+    if iteration == 1:
+        copy_rows(flock.positions, at)
+    draw(draws, rng)
+    done = (iteration - 1) / max(numbers[ITERATIONS] - 1.0, 1.0)
+    goals = (flock.positions, flock.best)
+    _steer((at, velocity), goals, flock.box, draws, numbers, done, rng)
+    for row in range(at.shape[0]):
+        for column in range(at.shape[1]):
+            proposed[row, column] = at[row, column] + velocity[row, column]
+    tools.propose(flock, flock.everybody)
+    copy_rows(proposed, at)
+    if rng.random() < numbers[MUTATION]:
+        for row in range(len(costs)):
+            draws[row, 0] = costs[row]
+        tools.mutate(at, flock.box, iteration, numbers[CENTRED] > 0.0, rng, proposed)
+        tools.propose(flock, flock.everybody)
+        for row in range(len(costs)):
+            if costs[row] < draws[row, 0]:
+                put_row(proposed, row, at, row)
+
+
+def _steer(
+    moving: tuple[FloatArray, FloatArray],
+    goals: tuple[FloatArray, FloatArray],
+    box: FloatArray,
+    draws: FloatArray,
+    numbers: FloatArray,
+    done: float,
+    rng: Any,
+) -> None:
+    """The new velocities, none faster than allowed.
+
+    Parameters
+    ----------
+    moving : (positions, velocities)
+    goals : (own bests, best of all)
+    done : float
+        How much of the iterations is done, 0..1.
+    """
+    (at, velocity), (own, common) = moving, goals
+    inertia = numbers[FIRST] + (numbers[LAST] - numbers[FIRST]) * done
+    for row in range(at.shape[0]):
+        for column in range(at.shape[1]):
+            pulls = (numbers[OWN] * draws[row, column], numbers[COMMON] * rng.random())
+            bests = (own[row, column], common[column])
+            moved = steered(at[row, column], velocity[row, column], inertia, pulls, bests)
+            most = numbers[FASTEST] * (box[1, column] - box[0, column])
+            velocity[row, column] = min(max(moved, -most), most)
+
+
+def steered(
+    at: float,
+    velocity: float,
+    inertia: float,
+    pulls: tuple[float, float],
+    bests: tuple[float, float],
+) -> float:
+    """``w v + c1 r1 (own best - x) + c2 r2 (best of all - x)``; the pulls are the c times r."""
+    return inertia * velocity + pulls[0] * (bests[0] - at) + pulls[1] * (bests[1] - at)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TpsoSearch(MutatingSearch):
+    """Particle swarm with falling inertia."""
+
+    search_source: ClassVar[str] = (
+        "Kennedy and Eberhart 1995, inertia of Shi and Eberhart 1998, with the t step of the"
+        " rivals in Geng and Wang 2023; what that paper changed further is not published"
+    )
+    iterate = staticmethod(fly)
+    more: ClassVar[int] = 3
+
+    inertia_first: Annotated[
+        float, About("Share of the velocity that is kept at first.", minimum=0, maximum=1)
+    ] = 0.9
+    inertia_last: Annotated[
+        float, About("Share of the velocity that is kept at last.", minimum=0, maximum=1)
+    ] = 0.4
+    own_pull: Annotated[float, About("Pull of a particle's own best.", minimum=0)] = 2.0
+    common_pull: Annotated[float, About("Pull of the best of all.", minimum=0)] = 2.0
+    fastest: Annotated[
+        float, About("Largest velocity, as a share of the range.", minimum=0, maximum=1)
+    ] = 0.2
+
+    def numbers(self) -> tuple[float, ...]:
+        """By the places of every rival, and ``FIRST, LAST, OWN, COMMON, FASTEST``."""
+        own = (self.inertia_first, self.inertia_last, self.own_pull, self.common_pull)
+        return (*super().numbers(), *own, self.fastest)
+
+
+# Satin bowerbirds.
+
+STEP, SHARE, WIDTH = range(3, 6)
+
+
+def build(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
+    """Every bower moves, some components at random; then mutation."""
+    positions, proposed, best, box = flock.positions, flock.proposed, flock.best, flock.box
+    draws, shaken = flock.more[0], flock.more[1]
+    draw(draws, rng)
+    draw(shaken, rng)
+    chances, sums = np.empty(len(positions)), np.empty(len(positions))
+    attraction(flock.costs, chances, sums)
+    for row in range(positions.shape[0]):
+        for at in range(positions.shape[1]):
+            own, other = positions[row, at], chosen(sums, draws[row, at])
+            moved = built(own, positions[other, at], best[at], numbers[STEP], chances[other])
+            normal = rng.standard_normal()
+            if shaken[row, at] < numbers[SHARE]:
+                moved += numbers[WIDTH] * (box[1, at] - box[0, at]) * normal
+            proposed[row, at] = moved
+    tools.propose(flock, flock.everybody)
+    mutate_all(flock, tools, numbers, iteration, rng)
+
+
+def attraction(costs: FloatArray, chances: FloatArray, sums: FloatArray) -> None:
+    """Probabilities that bowers are chosen: in proportion to ``1 / (1 + f)``, ``1 + |f|`` below 0.
+
+    Parameters
+    ----------
+    chances, sums : float64, shape (bowers,)
+        Take the probabilities, and the sums up to each.
+    """
+    total = 0.0
+    for at in range(len(costs)):
+        cost = costs[at]
+        chances[at] = 1.0 / (1.0 + cost) if cost >= 0.0 else 1.0 - cost
+        total += chances[at]
+    upto = 0.0
+    for at in range(len(costs)):
+        chances[at] = chances[at] / total
+        upto += chances[at]
+        sums[at] = upto
+
+
+def chosen(sums: FloatArray, draw: float) -> int:
+    """The first whose running sum of probabilities is above the draw; else the last."""
+    low, high = 0, len(sums) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if sums[middle] > draw:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def built(own: float, other: float, elite: float, step: float, chance: float) -> float:
+    """``x + lambda * ((x_j + elite) / 2 - x)`` with ``lambda = step / (1 + chance of j)``."""
+    return own + step / (1.0 + chance) * ((other + elite) / 2 - own)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TsboSearch(MutatingSearch):
+    """Bowerbirds: each component goes halfway to the best and to a bower that was chosen."""
+
+    search_source: ClassVar[str] = (
+        "Moosavi and Bardsiri 2017 with the t step of the rivals in Geng and Wang 2023;"
+        " what that paper changed further is not published"
+    )
+    iterate = staticmethod(build)
+    more: ClassVar[int] = 2
+
+    step: Annotated[float, About("Largest step, 'alpha' of the paper.", minimum=0)] = 0.94
+    noise_share: Annotated[
+        float, About("Probability that a component is moved at random.", minimum=0, maximum=1)
+    ] = 0.05
+    noise_width: Annotated[
+        float, About("Standard deviation of that, as a share of the range.", minimum=0, maximum=1)
+    ] = 0.02
+
+    def numbers(self) -> tuple[float, ...]:
+        """By the places of every rival, and ``STEP, SHARE, WIDTH``."""
+        return (*super().numbers(), self.step, self.noise_share, self.noise_width)
+
+
+# Sparrows.
+
+#: Keeps the step of the best sparrow finite where it is the worst too.
+_TINY = 1e-50
+PRODUCERS, SCOUTS, SAFETY = range(3, 6)
+
+
+def forage(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
+    """Producers, scroungers, scouts, mutation; the population is sorted by cost first."""
+    positions, proposed, best = flock.positions, flock.proposed, flock.best
+    order = np.empty(len(positions), np.int64)
+    by_cost(flock.costs, order)
+    tools.arrange(flock, order)
+    producers, scouts = int(numbers[PRODUCERS]), int(numbers[SCOUTS])
+    _produce(positions, producers, (numbers[SAFETY], numbers[ITERATIONS]), rng, proposed)
+    tools.propose(flock, flock.everybody[:producers])
+    _scrounge(positions, best, producers, rng, proposed)
+    tools.propose(flock, flock.everybody[producers:])
+    tools.shuffle(order, rng)
+    rows = order[:scouts]
+    _scout(positions, flock.costs, (best, flock.best_cost[0]), rows, rng, proposed)
+    tools.propose(flock, rows)
+    mutate_all(flock, tools, numbers, iteration, rng)
+
+
+def by_cost(costs: FloatArray, order: IntArray) -> None:
+    """The order of rising costs; who costs the same stays in order. Most are in order already."""
+    for own in range(len(costs)):
+        place = own
+        while place > 0 and costs[order[place - 1]] > costs[own]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = own
+
+
+def _produce(
+    positions: FloatArray, producers: int, how: tuple[float, float], rng: Any, out: FloatArray
+) -> None:
+    """The first leave all at once, or none; ``how``: the safety and the iterations."""
+    safety, iterations = how
+    safe = rng.random() < safety
+    for row in range(producers):
+        drawn = 1.0 - rng.random() if safe else rng.standard_normal()
+        for at in range(positions.shape[1]):
+            own = positions[row, at]
+            if safe:
+                out[row, at] = safe_producer(own, row + 1, drawn, iterations)
+            else:
+                out[row, at] = own + drawn
+
+
+def _scrounge(
+    positions: FloatArray, best: FloatArray, first: int, rng: Any, out: FloatArray
+) -> None:
+    """All from ``first`` on; those who are far behind fly off, the others go near the best."""
+    count, dimensions = positions.shape
+    draws = np.empty(count)
+    for row in range(first, count):
+        draws[row] = rng.standard_normal()
+    for row in range(first, count):
+        step = 0.0
+        for at in range(dimensions):
+            way = abs(positions[row, at] - best[at])
+            step += way if coin(rng) else -way
+        for at in range(dimensions):
+            if row + 1 > count / 2:
+                own, worst = positions[row, at], positions[count - 1, at]
+                out[row - first, at] = hungry_scrounger(own, worst, row + 1, draws[row])
+            else:
+                out[row - first, at] = best[at] + step / dimensions
+
+
+def _scout(
+    positions: FloatArray,
+    costs: FloatArray,
+    found: tuple[FloatArray, float],
+    rows: IntArray,
+    rng: Any,
+    out: FloatArray,
+) -> None:
+    """Some flee to the best, which is nervous itself; ``found``: the best and its cost."""
+    (best, best_cost), draws, last = found, np.empty(len(rows)), 0
+    for row in range(len(rows)):
+        draws[row] = rng.standard_normal()
+    for row in range(1, len(costs)):
+        if costs[row] > costs[last]:
+            last = row
+    for row in range(len(rows)):
+        one, turn = rows[row], rng.uniform(-1.0, 1.0)
+        gap = costs[one] - costs[last] + _TINY
+        for at in range(positions.shape[1]):
+            own = positions[one, at]
+            if costs[one] > best_cost:
+                out[row, at] = fleeing_scout(own, best[at], draws[row])
+            else:
+                out[row, at] = own + turn * abs(own - positions[last, at]) / gap
+
+
+def safe_producer(own: float, rank: int, draw: float, iterations: float) -> float:
+    """``x * exp(-rank / (draw * iterations))``, draw in (0, 1]; ranks from 1."""
+    moved: float = own * np.exp(-rank / (draw * iterations))
+    return moved
+
+
+def hungry_scrounger(own: float, worst: float, rank: int, draw: float) -> float:
+    """``Q * exp((worst - x) / rank^2)``, Q normal; far-off positions overflow and are clipped."""
+    moved: float = draw * np.exp((worst - own) / rank**2)
+    return moved
+
+
+def fleeing_scout(own: float, best: float, draw: float) -> float:
+    """``b + beta * |x - b|``, beta normal."""
+    return best + draw * abs(own - best)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TssaSearch(MutatingSearch):
+    """Sparrow search: producers, scroungers that follow them, and scouts that flee."""
+
+    search_source: ClassVar[str] = (
+        "Xue and Shen 2020 with the t step of the rivals in Geng and Wang 2023;"
+        " what that paper changed further is not published"
+    )
+    iterate = staticmethod(forage)
+
+    start: Start = "tent"
+    producer_share: Annotated[
+        float, About("Share of the population that leads.", minimum=0, maximum=1)
+    ] = 0.2
+    scout_share: Annotated[
+        float, About("Share of the population that watches out.", minimum=0, maximum=1)
+    ] = 0.1
+    safety: Annotated[
+        float, About("An alarm above this makes the producers leave.", minimum=0.5, maximum=1)
+    ] = 0.8
+
+    def numbers(self) -> tuple[float, ...]:
+        """By the places of every rival, and ``PRODUCERS, SCOUTS, SAFETY``."""
+        shares = (self.producer_share, self.scout_share)
+        counts = (max(round(share * self.population), 1) for share in shares)
+        return (*super().numbers(), *counts, self.safety)
+
+
+_SEARCHES = {
+    "bes": BesSearch,
+    "tbesk": TbeskSearch,
+    "tpso": TpsoSearch,
+    "tsbo": TsboSearch,
+    "tssa": TssaSearch,
+}
+
+
+def all_searches() -> Mapping[str, type[Search]]:
+    """Every search, by name."""
+    known: Mapping[str, Any] = _SEARCHES
+    return known
+
+
+def get_search(name: str) -> type[Search]:
+    """The search of that name; TracekitError that lists the near ones."""
+    return registry.pick(all_searches(), name, "search", listing="tracekit list searches")
