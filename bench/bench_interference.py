@@ -24,11 +24,10 @@ from vcpu_support import plain_best
 
 from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState
-from tracekit.interference.fit.options import Options
-from tracekit.interference.fit.run import fit_rows
-from tracekit.interference.vcpu.pressure import Bound, pressure
-from tracekit.interference.vcpu.room import Room, make_room
-from tracekit.interference.vcpu.topology import linux_numbering
+from tracekit.interference.options import Options
+from tracekit.interference.room import Bound, Room, make_room, pressure
+from tracekit.interference.run import fit_rows
+from tracekit.interference.topology import linux_numbering
 
 TOPOLOGY = linux_numbering(104, 2)
 

@@ -7,12 +7,11 @@ import pytest
 from replay_support import Row, workload
 
 from tracekit.binding.choosers import NAMED, bind_on, whole_cores
-from tracekit.binding.empty import room_of
 from tracekit.binding.loop import VcpuReplay
 from tracekit.binding.occupancy import InterferenceModel
-from tracekit.binding.vcpu_state import VcpuState
-from tracekit.interference.vcpu.room import make_room
-from tracekit.interference.vcpu.topology import Topology, linux_numbering
+from tracekit.binding.vcpu_state import VcpuState, room_of
+from tracekit.interference.room import make_room
+from tracekit.interference.topology import Topology, linux_numbering
 
 MODEL = InterferenceModel(cpu=np.array([0.5]), k1=np.array([0.3]), k2=np.array([0.05]))
 HOSTS = {

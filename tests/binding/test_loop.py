@@ -10,10 +10,10 @@ from replay_support import Row, changed, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.binding.choosers import NAMED, HostThenBind, Interference, parse_ways
-from tracekit.binding.empty import room_of, room_of_file
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay, risen
 from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.run import replay_vcpus
+from tracekit.binding.vcpu_state import room_of, room_of_file
 from tracekit.cluster.workload import Workload
 
 MODEL = InterferenceModel(

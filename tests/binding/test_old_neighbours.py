@@ -7,13 +7,12 @@ import pytest
 from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import FloatArray
-from tracekit.binding.choosers import parse_ways
+from tracekit.binding.choosers import Bindings, parse_ways
 from tracekit.binding.declared import RecordedUse
-from tracekit.binding.empty import room_of
 from tracekit.binding.occupancy import InterferenceModel
-from tracekit.binding.recorded import Bindings
 from tracekit.binding.run import VcpuRun, replay_vcpus
 from tracekit.binding.tables import Held, OldNeighbours, held_by_use
+from tracekit.binding.vcpu_state import room_of
 from tracekit.cluster.workload import Workload
 
 SERVICES = ("s0", "s1", "s2")

@@ -10,10 +10,10 @@ import pytest
 from replay_support import Row, workload
 
 import tracekit
-from tracekit.binding.empty import request_vcpus, room_of
+from tracekit.binding.choosers import Bindings, recorded_bindings, recorded_chooser
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.occupancy import InterferenceModel
-from tracekit.binding.recorded import Bindings, recorded_bindings, recorded_chooser
+from tracekit.binding.vcpu_state import request_vcpus, room_of
 from tracekit.commands.bind import bind
 from tracekit.store.folder import open_store
 

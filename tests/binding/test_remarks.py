@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from replay_support import workload
 
-from tracekit.binding.empty import assumed_hosts
 from tracekit.binding.occupancy import model_of_fit
-from tracekit.interference.fit.folder import FIT_FOLDER
+from tracekit.binding.vcpu_state import assumed_hosts
+from tracekit.interference.run import FIT_FOLDER
 
 COEFFICIENTS = {"service": ["web"], "cpu_mean": [0.5], "k1": [0.1], "k2": [0.2]}
 

@@ -14,10 +14,9 @@ from vcpu_support import GOLDEN, topologies
 
 from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import CANDIDATES, VcpuState
-from tracekit.interference.vcpu.declared import Aggregation
-from tracekit.interference.vcpu.pressure import Bound, pressure
-from tracekit.interference.vcpu.room import make_room
-from tracekit.interference.vcpu.topology import Topology, linux_numbering
+from tracekit.interference.options import Aggregation
+from tracekit.interference.room import Bound, make_room, pressure
+from tracekit.interference.topology import Topology, linux_numbering
 
 SERVICES = 6
 EVERY: tuple[Aggregation, ...] = ("mean", "occupancy", "sum")

@@ -15,7 +15,7 @@ from plain_vcpus import (
 from vcpu_support import GOLDEN
 
 from tracekit.binding.occupancy import InterferenceModel
-from tracekit.interference.vcpu.topology import linux_numbering
+from tracekit.interference.topology import linux_numbering
 
 CASE = GOLDEN["patent.socket_score"]
 

@@ -6,9 +6,15 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import FloatArray
-from tracekit.interference.vcpu.pressure import Bound, other_sockets, pressure, service_profile
-from tracekit.interference.vcpu.room import Room, make_room
-from tracekit.interference.vcpu.topology import linux_numbering
+from tracekit.interference.room import (
+    Bound,
+    Room,
+    make_room,
+    other_sockets,
+    pressure,
+    service_profile,
+)
+from tracekit.interference.topology import linux_numbering
 
 
 def bindings(rng: np.random.Generator, hosts: int, each: int) -> tuple[Room, Bound]:

@@ -12,8 +12,8 @@ import numpy as np
 
 from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import STEP
-from tracekit.interference.vcpu.declared import Aggregation
-from tracekit.interference.vcpu.topology import Topology
+from tracekit.interference.options import Aggregation
+from tracekit.interference.topology import Topology
 
 #: Scores that agree to so many decimals are equal.
 DECIMALS = 12
@@ -54,7 +54,7 @@ def plain_pressure(
     name: str,
     agg: Aggregation = "mean",
 ) -> tuple[float, float]:
-    """``cpu_sc`` and ``cpu_ss`` of an instance; see ``tracekit.interference.vcpu.pressure``.
+    """``cpu_sc`` and ``cpu_ss`` of an instance; see ``tracekit.interference.room``.
 
     Parameters
     ----------

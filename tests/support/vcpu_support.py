@@ -11,9 +11,8 @@ from hypothesis import strategies as some
 from plain_vcpus import plain_candidates
 
 from tracekit.binding.vcpu_state import VcpuState
-from tracekit.interference.vcpu.pressure import Bound
-from tracekit.interference.vcpu.room import Room, make_room
-from tracekit.interference.vcpu.topology import Topology, from_map, linux_numbering
+from tracekit.interference.room import Bound, Room, make_room
+from tracekit.interference.topology import Topology, from_map, linux_numbering
 
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "golden" / "patent.json").read_text()

@@ -19,7 +19,7 @@ from tracekit.replay.chance.student import FEWEST
 
 if TYPE_CHECKING:
     from tracekit.binding.run import VcpuRun
-    from tracekit.interference.fit.run import Fit
+    from tracekit.interference.run import Fit
 
 #: Requests come first where use is above, or below, these shares of what is requested.
 ABOVE, BELOW = 1.0, 0.5
@@ -246,7 +246,7 @@ def answer_of_fit(fit: Fit) -> Answer:
 
 def facts_of_fit(fit: Fit) -> Iterator[Fact]:
     """The facts of a fit: each coefficient over all services, and services by their verdict."""
-    from tracekit.interference.fit.validation import USABLE  # noqa: PLC0415 - brings duckdb
+    from tracekit.interference.linear import USABLE  # noqa: PLC0415 - brings duckdb
 
     pooled = fit.fitted.pooled.row(0, named=True)
     for name, where in _COEFFICIENTS.items():

@@ -10,9 +10,9 @@ from tracekit.base.facts import Fact, remark
 from tracekit.binding.choosers import RECORDED
 from tracekit.binding.loop import VcpuOutcome
 from tracekit.cluster.workload import Workload
-from tracekit.interference.vcpu.room import Room
+from tracekit.interference.room import Room
 
-SCHEMA = {
+SOCKET_SCHEMA = {
     "policy": pl.String,
     "node": pl.String,
     "socket": pl.Int64,
@@ -41,7 +41,7 @@ def drawn_socket(
     )
     socket = int(np.argmax(np.round(lost, 9)))
     parts = [_rows(load, room, socket, name, outcome) for name, outcome in outcomes]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=SCHEMA)
+    return pl.concat(parts) if parts else pl.DataFrame(schema=SOCKET_SCHEMA)
 
 
 def _sizes(outcome: VcpuOutcome) -> IntArray:
@@ -79,7 +79,7 @@ def _rows(load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutco
                 "inflation_fraction": float(outcome.inflation[at]) if at >= 0 else None,
             }
         )
-    return pl.DataFrame(rows, schema=SCHEMA)
+    return pl.DataFrame(rows, schema=SOCKET_SCHEMA)
 
 
 def _cores(room: Room, places: IntArray) -> list[tuple[int, int]]:

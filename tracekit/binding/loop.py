@@ -14,12 +14,11 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.binding.choosers import Chooser
-from tracekit.binding.empty import request_vcpus
 from tracekit.binding.occupancy import InterferenceModel
-from tracekit.binding.vcpu_state import VcpuState
+from tracekit.binding.vcpu_state import VcpuState, request_vcpus
 from tracekit.cluster.workload import Workload
-from tracekit.interference.vcpu.declared import MOST_CPU
-from tracekit.interference.vcpu.room import Room
+from tracekit.interference.options import MOST_CPU
+from tracekit.interference.room import Room
 from tracekit.policy.view.sampled import Stretch
 from tracekit.replay.engine.sampling import Used, chunks, unmeasured
 from tracekit.replay.engine.steps import step_schema

@@ -13,10 +13,10 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.parquet import read_frame
 from tracekit.base.jit import compiled
 from tracekit.base.opened import NoFileError
-from tracekit.interference.fit.folder import FIT_FOLDER
-from tracekit.interference.fit.validation import USABLE
-from tracekit.interference.vcpu.declared import AGGREGATION, Aggregation
-from tracekit.interference.vcpu.pressure import NOTHING
+from tracekit.interference.linear import USABLE
+from tracekit.interference.options import AGGREGATION, Aggregation
+from tracekit.interference.room import NOTHING
+from tracekit.interference.run import FIT_FOLDER
 
 MEAN, OCCUPANCY, SUM = 0, 1, 2
 _NOBODY = 0.5

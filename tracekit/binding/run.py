@@ -1,25 +1,34 @@
-"""Several ways to bind on one workload, repeated over orders of arrival, with intervals."""
+"""Several ways to bind on one workload, repeated over orders of arrival; and the run's folder."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from tracekit._version import VERSION
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
+from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import order_seed, stream
 from tracekit.base.shown import Shown
-from tracekit.binding.choosers import Chooser, Follow, Following, Way
+from tracekit.binding.choosers import (
+    Bindings,
+    Chooser,
+    Follow,
+    Following,
+    Recorded,
+    Way,
+    recorded_chooser,
+)
 from tracekit.binding.declared import RECORDED_USE, RecordedUse
 from tracekit.binding.drawn import drawn_socket
-from tracekit.binding.empty import request_vcpus
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.occupancy import InterferenceModel
-from tracekit.binding.recorded import Bindings, Recorded, recorded_chooser
 from tracekit.binding.tables import (
     Held,
     OldNeighbours,
@@ -33,9 +42,10 @@ from tracekit.binding.tables import (
     summary_of,
     timing_of,
 )
+from tracekit.binding.vcpu_state import request_vcpus
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.workload import Workload
-from tracekit.interference.vcpu.room import Room
+from tracekit.interference.room import Room
 from tracekit.policy.entrant import halves
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import suited_placer
@@ -248,3 +258,54 @@ def _following(load: Workload, label: str, follow: Follow, seed: int) -> tuple[F
     never = np.iinfo(np.int64).max
     start = np.where(outcome.time_ms >= 0, outcome.time_ms, never)
     return Following(label=label, host=outcome.node, bind=follow.bind), start
+
+
+SCHEMA = "tracekit/bind/1"
+VCPU_FOLDER = ResultFolder(what="replay down to the vCPU", schema=SCHEMA)
+FRAMES = (
+    "summary",
+    "repeats",
+    "differences",
+    "steps",
+    "containers",
+    "services",
+    "socket",
+    "timing",
+)
+
+
+def document(run: VcpuRun) -> dict[str, Any]:
+    """The run in one JSON document, but for steps, containers and wall-clock times."""
+    return {
+        "schema": SCHEMA,
+        "tool_version": VERSION,
+        "seed": run.seed,
+        "workload": {
+            "name": run.workload.name,
+            "nodes": run.workload.nodes.count,
+            "containers": run.workload.containers.count,
+            "assumptions": dict(run.workload.provenance.assumptions),
+        },
+        "model": {
+            "mode": run.model.mode,
+            "agg": run.model.agg,
+            "services": len(run.model.cpu),
+            "services_not_fitted": run.model.unknown,
+        },
+        "recorded_use": run.held.document(),
+        "remarks": [one.document() for one in run.remarks],
+        "policies": list(run.policies),
+        "summary": run.summary.to_dicts(),
+        "differences": run.differences.to_dicts(),
+    }
+
+
+def write_vcpus(run: VcpuRun, out: Path) -> None:
+    """Write the run; of its files ``timing.parquet`` alone differs from run to run.
+
+    Raises
+    ------
+    TracekitError
+        When ``out`` holds anything but such a replay.
+    """
+    VCPU_FOLDER.write(out, document(run), {name: getattr(run, name) for name in FRAMES})

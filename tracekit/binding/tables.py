@@ -10,15 +10,14 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.facts import Fact, remark
 from tracekit.base.units import MILLI_PER_CORE
+from tracekit.binding.choosers import Bindings, on_one_socket, recorded_chooser
 from tracekit.binding.declared import RecordedUse
 from tracekit.binding.loop import VcpuOutcome
 from tracekit.binding.occupancy import InterferenceModel
-from tracekit.binding.recorded import Bindings, on_one_socket, recorded_chooser
 from tracekit.cluster.workload import Workload
-from tracekit.interference.fit.linear import fit_linear
-from tracekit.interference.fit.options import How
-from tracekit.interference.vcpu.pressure import Bound, pressure
-from tracekit.interference.vcpu.room import Room
+from tracekit.interference.linear import fit_linear
+from tracekit.interference.options import How
+from tracekit.interference.room import Bound, Room, pressure
 from tracekit.replay.chance.student import compare
 from tracekit.replay.engine.steps import SETTLED, step_schema, summarize
 

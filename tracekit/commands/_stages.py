@@ -15,9 +15,8 @@ from tracekit.base.crew.crew import Crew, OnProgress
 from tracekit.base.files.parquet import read_frame
 from tracekit.base.progress import Progress, Task
 from tracekit.commands.bind import bind
-from tracekit.interference.fit.folder import write_fit
-from tracekit.interference.fit.rows import NothingToFitError
-from tracekit.interference.fit.run import fit_store
+from tracekit.interference.binding import NothingToFitError
+from tracekit.interference.run import fit_store, write_fit
 from tracekit.replay.chance.student import FEWEST
 from tracekit.store.folder import open_store
 

@@ -20,13 +20,13 @@ from tracekit.commands.shell.output import (
     print_table,
     right,
 )
-from tracekit.interference.vcpu.declared import SOCKETS, THREADS_PER_CORE, Sockets, ThreadsPerCore
+from tracekit.interference.options import SOCKETS, THREADS_PER_CORE, Sockets, ThreadsPerCore
 
 if TYPE_CHECKING:
     from tracekit.base.facts import Fact
     from tracekit.binding.run import VcpuRun
     from tracekit.cluster.workload import Workload
-    from tracekit.interference.vcpu.room import Room
+    from tracekit.interference.room import Room
 
 
 def bind(
@@ -72,7 +72,7 @@ def bind(
         ``tracekit.binding.run.USUAL`` when empty, and ``recorded`` where the store or the fit
         knows which vCPUs containers had.
     topology : path, optional
-        See ``fit.topology_file``. Without it, Linux's usual rule with ``sockets`` and
+        See ``topology.read_topologies``. Without it, Linux's usual rule with ``sockets`` and
         ``threads_per_core``.
     truth : path, optional
         ``truth/binding.parquet`` of a made-up trace: interference is then measured by what was
@@ -86,11 +86,9 @@ def bind(
         For a workload, fit, truth or policy that cannot be used.
     """
     from tracekit.base.files.places import place
-    from tracekit.binding.choosers import RECORDED, parse_ways
-    from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
+    from tracekit.binding.choosers import RECORDED, bindings_of_fit, parse_ways, recorded_bindings
     from tracekit.binding.occupancy import model_of_fit, model_of_truth
-    from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
-    from tracekit.binding.run import USUAL, replay_vcpus
+    from tracekit.binding.run import USUAL, VCPU_FOLDER, replay_vcpus, write_vcpus
     from tracekit.cluster.source import source_of
     from tracekit.store.folder import open_store
 
@@ -151,7 +149,7 @@ def _room(
     load: Workload, sockets: int, threads_per_core: int, topology: Path | str | None
 ) -> tuple[Room, tuple[Fact, ...]]:
     """How hosts are built, and a fact of it where it is assumed."""
-    from tracekit.binding.empty import assumed_hosts, room_of, room_of_file
+    from tracekit.binding.vcpu_state import assumed_hosts, room_of, room_of_file
 
     if topology is not None:
         return room_of_file(load, Path(topology)), ()
@@ -171,7 +169,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
     Example: tracekit bind mystore --fit fit --repeat 10 --out bound
     """
     from tracekit.answer.production import answer_of_binding
-    from tracekit.binding.folder import document
+    from tracekit.binding.run import document
     from tracekit.report.terminal import facts_in_full
 
     run = asked()

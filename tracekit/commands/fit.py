@@ -11,25 +11,21 @@ from tracekit.commands._options import Engine, Frames, Option, Seed, Store
 from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, print_sentence, print_table
-from tracekit.interference.fit.options import (
+from tracekit.interference.options import (
+    SOCKETS,
+    THREADS_PER_CORE,
+    Aggregation,
     Load,
-    Loss,
     Nonneg,
     Options,
     OtherSockets,
     Resolved,
-    Ridge,
-)
-from tracekit.interference.vcpu.declared import (
-    SOCKETS,
-    THREADS_PER_CORE,
-    Aggregation,
     Sockets,
     ThreadsPerCore,
 )
 
 if TYPE_CHECKING:
-    from tracekit.interference.fit.run import Fit
+    from tracekit.interference.run import Fit
 
 
 def fit(
@@ -48,8 +44,6 @@ def fit(
     threads_per_core: Annotated[ThreadsPerCore, Option(names="--threads")] = THREADS_PER_CORE,
     agg: Aggregation = Options.agg,
     nonneg: Nonneg = Options.nonneg,
-    loss: Loss = Options.loss,
-    ridge: Ridge = Options.ridge,
     load: Load = Options.load,
     other_sockets: OtherSockets = Options.other_sockets,
     resolved: Resolved = Options.resolved,
@@ -70,18 +64,17 @@ def fit(
     progress: Progress = SILENT,
     **further: Any,
 ) -> Fit:
-    """Fit what neighbours cost; see ``tracekit.interference.fit.run.fit_store``.
+    """Fit what neighbours cost; see ``tracekit.interference.run.fit_store``.
 
     Parameters
     ----------
     compare : str, optional
         Names of models with commas between, or ``all``.
     **further
-        Other fields of ``tracekit.interference.fit.options.Options``: ``window_ms``, ``level``.
+        Other fields of ``tracekit.interference.options.Options``: ``window_ms``, ``level``.
     """
     from tracekit.base.files.places import place
-    from tracekit.interference.fit.folder import FIT_FOLDER, write_fit
-    from tracekit.interference.fit.run import fit_store, models_of
+    from tracekit.interference.run import FIT_FOLDER, fit_store, models_of, write_fit
     from tracekit.store.folder import open_store
 
     if out is not None:
@@ -90,8 +83,6 @@ def fit(
         compare=models_of(compare),
         agg=agg,
         nonneg=nonneg,
-        loss=loss,
-        ridge=ridge,
         load=load,
         other_sockets=other_sockets,
         resolved=resolved,
@@ -127,7 +118,7 @@ def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = Fals
     Example: tracekit fit mystore --binding binding.csv --topology hosts.csv
     """
     from tracekit.answer.production import answer_of_fit
-    from tracekit.interference.fit.folder import document
+    from tracekit.interference.run import document
     from tracekit.report.terminal import facts_in_full
 
     found = asked()
@@ -170,7 +161,7 @@ def _print(found: Fit) -> None:
 
 
 def _print_coefficients(found: Fit) -> None:
-    from tracekit.interference.fit.table import COEFFICIENTS
+    from tracekit.interference.table import COEFFICIENTS
 
     pooled = found.fitted.pooled.row(0, named=True)
     models = [

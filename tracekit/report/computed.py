@@ -17,11 +17,11 @@ from tracekit.base.facts import Fact
 from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.places import is_remote
 from tracekit.base.files.result_folder import check_sound
-from tracekit.binding.folder import FRAMES as BIND_FRAMES
-from tracekit.interference.fit.folder import FRAMES as FIT_FRAMES
-from tracekit.interference.fit.folder import frames as fit_frames
-from tracekit.interference.fit.rows import NothingToFitError
-from tracekit.interference.fit.run import fit_store
+from tracekit.binding.run import FRAMES as BIND_FRAMES
+from tracekit.interference.binding import NothingToFitError
+from tracekit.interference.run import FRAMES as FIT_FRAMES
+from tracekit.interference.run import fit_store
+from tracekit.interference.run import frames as fit_frames
 from tracekit.report.sentences import against, change, change_interval, value
 from tracekit.store.folder import Store
 from tracekit.store.manifest import NAME as MANIFEST

@@ -14,10 +14,9 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.constants import STEP_MS
 from tracekit.base.units import BYTES_PER_GIB
-from tracekit.interference.vcpu.declared import SOCKETS
-from tracekit.interference.vcpu.pressure import Bound, pressure, service_profile
-from tracekit.interference.vcpu.room import Room, make_room
-from tracekit.interference.vcpu.topology import Topology, linux_numbering, spell_cpu_list
+from tracekit.interference.options import SOCKETS
+from tracekit.interference.room import Bound, Room, make_room, pressure, service_profile
+from tracekit.interference.topology import Topology, linux_numbering, spell_cpu_list
 from tracekit.synth.container_usage import UsageHour
 from tracekit.synth.node_usage import NodeBlock, NodePlan
 from tracekit.synth.services import CPU, MEMORY

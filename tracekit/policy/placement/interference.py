@@ -19,8 +19,8 @@ from tracekit.base.files.result_folder import check_sound
 from tracekit.base.opened import NoFileError
 from tracekit.base.parameters import About
 from tracekit.base.units import MILLI_PER_CORE
-from tracekit.interference.vcpu.declared import Aggregation
-from tracekit.interference.vcpu.pressure import NOTHING, sums
+from tracekit.interference.options import Aggregation
+from tracekit.interference.room import NOTHING, sums
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores
 from tracekit.policy.view.snapshot import Container, Placed, Snapshot
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as some
 from plain_vcpus import neighbours, plain_pressure
 from vcpu_support import GOLDEN, TOPOLOGIES, bound_hosts, placed_on_hosts
 
-from tracekit.interference.vcpu.declared import Aggregation
-from tracekit.interference.vcpu.pressure import other_sockets, pressure, service_profile
-from tracekit.interference.vcpu.topology import Topology, linux_numbering
+from tracekit.interference.options import Aggregation
+from tracekit.interference.room import other_sockets, pressure, service_profile
+from tracekit.interference.topology import Topology, linux_numbering
 
 EVERY: tuple[Aggregation, ...] = ("mean", "occupancy", "sum")
 AGGREGATIONS = some.sampled_from(EVERY)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from vcpu_support import GOLDEN, TOPOLOGIES
 
-from tracekit.interference.vcpu.topology import (
+from tracekit.interference.topology import (
     Topology,
     linux_numbering,
     parse_cpu_list,

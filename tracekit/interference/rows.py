@@ -12,26 +12,19 @@ import polars as pl
 
 from tracekit.base.arrays import IntArray
 from tracekit.base.constants import CONTAINER_CPU_CORES, NODE_CPU_CORES
-from tracekit.base.errors import TracekitError
-from tracekit.interference.fit.binding import Binding
-from tracekit.interference.fit.linear import fit_linear
-from tracekit.interference.fit.options import How
-from tracekit.interference.fit.table import RecordedSizes, Table, service_means
-from tracekit.interference.fit.validation import (
+from tracekit.interference.binding import Binding, NothingToFitError
+from tracekit.interference.linear import (
     LEAST_ROWS,
     NOTHING_HELD,
+    fit_linear,
     folds_of,
     judge,
     lacking,
     validate,
 )
-from tracekit.interference.vcpu.declared import Aggregation
-from tracekit.interference.vcpu.pressure import Bound, other_sockets, pressure, service_profile
-
-
-class NothingToFitError(TracekitError):
-    """The store is sound, and has not what a fit takes."""
-
+from tracekit.interference.options import Aggregation, How
+from tracekit.interference.room import Bound, other_sockets, pressure, service_profile
+from tracekit.interference.table import RecordedSizes, Table, service_means
 
 SCHEMA = {
     "service": pl.String,

@@ -1,6 +1,6 @@
-"""What of a fit can be chosen: each with its type, meaning, range and default.
+"""Options of a fit and the usual build of hosts: each with its type, meaning, range and default.
 
-Nothing heavy is imported here, since the verb reads it for the command line's help.
+Nothing heavy is imported here, since commands read it for the command line's help.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,22 @@ from tracekit.analysis.metrics import LEVEL
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import About
 from tracekit.base.units import MS_PER_HOUR
-from tracekit.interference.vcpu.declared import AGGREGATION, Aggregation
+
+Sockets = Annotated[int, About("Sockets of a host, without --topology.", minimum=1)]
+SOCKETS = 2
+ThreadsPerCore = Annotated[int, About("vCPUs of a core, without --topology.", minimum=1)]
+THREADS_PER_CORE = 2
+
+#: A container's use of its own vCPUs beyond this is not believed (specification 9.5, 9.7).
+MOST_CPU = 2.0
+
+#: How the profiles of neighbours are put together.
+Aggregation = Annotated[Literal["mean", "occupancy", "sum"], About("How neighbours add up.")]
+AGGREGATION: Aggregation = "mean"
+
 
 # How the coefficients of a line are found.
 
-Loss = Annotated[Literal["squared", "huber"], About("huber: outliers pull less.")]
-Ridge = Annotated[float, About("Penalty on coefficients, in rows.", minimum=0)]
 Nonneg = Annotated[bool, About("No negative coefficient.")]
 
 
@@ -25,20 +35,14 @@ class How:
 
     Parameters
     ----------
-    ridge : float
-        Penalty on the squares of the coefficients of regressors scaled to unit variance, in rows.
     nonneg : bool
         Whether coefficients, but for the intercept, may not be negative.
     """
 
-    loss: Loss = "squared"
-    ridge: Ridge = 0.0
     nonneg: Nonneg = False
     level: float = LEVEL
 
     def __post_init__(self) -> None:
-        if not self.ridge >= 0:
-            raise TracekitError(f"ridge is {self.ridge}, expected 0 or more")
         if not 0 < self.level < 1:
             raise TracekitError(f"the level is {self.level}, expected a share between 0 and 1")
 
@@ -57,7 +61,7 @@ class Options:
     Parameters
     ----------
     agg : {'mean', 'occupancy', 'sum'}
-        How neighbours are put together: see ``vcpu.pressure``.
+        How neighbours are put together: see ``room.pressure``.
     load : bool
         Whether an instance's call rate is a regressor too.
     other_sockets : bool
@@ -68,13 +72,11 @@ class Options:
     compare : tuple of str
         Names of models to compare by cross-validation.
     shrink : bool
-        Whether a service's own k2 is drawn towards the pooled one: see ``fit.shrink``.
+        Whether a service's own k2 is drawn towards the pooled one: see ``services.shrunk``.
     """
 
     agg: Aggregation = AGGREGATION
     nonneg: Nonneg = How.nonneg
-    loss: Loss = How.loss
-    ridge: Ridge = How.ridge
     load: Load = False
     other_sockets: OtherSockets = False
     resolved: Resolved = False
@@ -85,4 +87,4 @@ class Options:
 
     def how(self) -> How:
         """The options that the line is found by."""
-        return How(loss=self.loss, ridge=self.ridge, nonneg=self.nonneg, level=self.level)
+        return How(nonneg=self.nonneg, level=self.level)

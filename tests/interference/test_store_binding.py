@@ -10,8 +10,8 @@ import pytest
 
 import tracekit
 from tracekit.base.errors import TracekitError
-from tracekit.interference.fit.run import Fit
-from tracekit.interference.vcpu.topology import parse_cpu_list
+from tracekit.interference.run import Fit
+from tracekit.interference.topology import parse_cpu_list
 
 
 @pytest.fixture(scope="module")

@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.linear_model import LinearRegression
 
-from tracekit.base.arrays import FloatArray
+from tracekit._version import VERSION
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
+from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
-from tracekit.interference.fit.binding import REJECTS, Binding, read_binding
-from tracekit.interference.fit.models import all_models, get_model
-from tracekit.interference.fit.options import Options
-from tracekit.interference.fit.rows import (
-    Level,
+from tracekit.interference.binding import (
+    REJECTS,
+    Binding,
     NothingToFitError,
-    bound_rows,
-    fit_totals,
-    proxy_rows,
-    with_load,
+    binding_of_store,
+    read_binding,
+    records_bindings,
 )
-from tracekit.interference.fit.services import Fitted, fit_services, predictions
-from tracekit.interference.fit.store_binding import binding_of_store, records_bindings
-from tracekit.interference.fit.table import PRESSURES, Table, make_table, recorded_sizes
-from tracekit.interference.fit.topology_file import read_topologies
-from tracekit.interference.fit.validation import (
-    COMPARED,
-    DEPENDENT,
-    FOLDS,
-    LEAST_INSTANCES,
-    folds_of,
-)
-from tracekit.interference.vcpu.declared import SOCKETS, THREADS_PER_CORE
-from tracekit.interference.vcpu.topology import spell_cpu_list
+from tracekit.interference.linear import DEPENDENT, LEAST_INSTANCES
+from tracekit.interference.models import all_models, compare_models, estimators
+from tracekit.interference.options import SOCKETS, THREADS_PER_CORE, Options
+from tracekit.interference.rows import Level, bound_rows, fit_totals, proxy_rows, with_load
+from tracekit.interference.services import Fitted, fit_services, predictions
+from tracekit.interference.table import PRESSURES, Table, make_table, recorded_sizes
+from tracekit.interference.topology import read_topologies, spell_cpu_list
 from tracekit.store.folder import Store
 from tracekit.store.query.run import open_database
 from tracekit.store.sqlfiles import get_query
@@ -60,7 +51,7 @@ class Fit(Shown):
     mode : {'bound', 'proxy'}
         Whether it is known who shares cores and sockets, or only nodes.
     rows : DataFrame
-        As ``fit.rows`` has them, with ``predicted``.
+        As module ``rows`` has them, with ``predicted``.
     bindings : DataFrame
         The vCPUs that each container was last seen on: ``container, node, vcpus``, as Linux writes
         them; no rows of a proxy.
@@ -96,7 +87,7 @@ def fit_store(
     Parameters
     ----------
     binding, topology : Path, optional
-        See ``fit.binding.read_binding`` and ``fit.topology_file``; both or none.
+        See ``binding.read_binding`` and ``topology.read_topologies``; both or none.
         A store that records the vCPUs of containers needs no ``binding``, and no ``topology`` where
         nodes have cores: they are then built by Linux's usual rule.
     sockets, threads_per_core : int
@@ -114,7 +105,7 @@ def fit_store(
             ("--topology", "--binding") if binding is None else ("--binding", "--topology")
         )
         raise TracekitError(f"{given} without {other}", hint="give both files, or none")
-    _estimators(options, seed)
+    estimators(options.compare, seed)
     progress.stage("read")
     if recorded:
         read = binding_of_store(
@@ -142,7 +133,7 @@ def fit_rows(
     binding: Binding | None = None,
     progress: Progress = SILENT,
 ) -> Fit:
-    """Fit rows as ``fit.rows`` makes them.
+    """Fit rows as module ``rows`` makes them.
 
     Raises
     ------
@@ -161,7 +152,7 @@ def fit_rows(
     progress.stage("fit")
     fitted = fit_services(table, how, rng, proxy=proxy, shrink=options.shrink)
     totals = tuple(fit_totals(table, kept, level, how, rng, proxy=proxy) for level in levels)
-    models = _estimators(options, seed)
+    models = estimators(options.compare, seed)
     if models:
         progress.stage("compare models")
     return Fit(
@@ -171,28 +162,12 @@ def fit_rows(
         fitted=fitted,
         rows=kept.with_columns(predicted=pl.Series(predictions(table, fitted))),
         totals=totals,
-        compared=_compared(table, models, rng),
+        compared=compare_models(table, models, rng),
         rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
         bindings=pl.DataFrame(schema=_BINDINGS) if binding is None else _last_bindings(binding),
         left_out=table.left_out,
         remarks=tuple(_remarks(mode, table, options, fitted.services)),
     )
-
-
-def _estimators(options: Options, seed: int) -> dict[str, Any]:
-    """The models to compare; none where none is asked for."""
-    if not options.compare:
-        return {}
-
-    return estimators(list(options.compare), seed)
-
-
-def _compared(table: Table, models: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
-    """Errors of the models; no rows where there are none."""
-    if not models:
-        return pl.DataFrame(schema=COMPARED)
-
-    return compare_models(table, models, rng)
 
 
 def _kept(rows: pl.DataFrame, options: Options) -> pl.DataFrame:
@@ -206,7 +181,7 @@ def _kept(rows: pl.DataFrame, options: Options) -> pl.DataFrame:
 def _remarks(mode: Mode, table: Table, options: Options, services: pl.DataFrame) -> Iterator[Fact]:
     if mode == "proxy":
         yield remark("fit_proxy")
-    if options.nonneg or options.ridge:
+    if options.nonneg:
         yield remark("fit_bounded")
     if table.left_out:
         yield remark("fit_without_rate", table.left_out, "rows")
@@ -275,123 +250,53 @@ def _last_bindings(binding: Binding) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_BINDINGS, orient="row")
 
 
-# Models side by side on the same held-out rows.
+SCHEMA = "tracekit/fit/1"
+FIT_FOLDER = ResultFolder(what="fit", schema=SCHEMA)
+FRAMES = ("coefficients", "pooled", "rows", "compared", "rejects", "bindings")
 
 
-class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Regress deviations from a service's means on deviations of its regressors.
-
-    The first column of X is the service's number, the others are the regressors. A service that
-    was not seen in training is foretold by the mean over all rows.
-
-    Parameters
-    ----------
-    estimator : scikit-learn regressor or pipeline, optional
-        Least squares if None; it is cloned, not changed.
-    per_service : bool
-        One clone for every service with ``least_rows`` rows, beside the pooled one.
-    """
-
-    def __init__(
-        self, estimator: Any = None, *, per_service: bool = False, least_rows: int = 8
-    ) -> None:
-        self.estimator = estimator
-        self.per_service = per_service
-        self.least_rows = least_rows
-
-    def fit(self, X: FloatArray, y: FloatArray) -> Self:  # noqa: N803 - scikit-learn's names
-        """Learn the means and what is beyond them."""
-        service = X[:, 0].astype(np.int64)
-        size = int(service.max()) + 1
-        self.means_ = np.full((size, X.shape[1]), np.nan)
-        self.level_ = np.append(X[:, 1:].mean(axis=0), y.mean())
-        both = np.column_stack([X[:, 1:], y])
-        many = np.bincount(service, minlength=size)
-        for at, column in enumerate(both.T):
-            total = np.bincount(service, column, size)
-            self.means_[:, at] = np.divide(total, many, out=np.full(size, np.nan), where=many > 0)
-        beyond = both - self.means_[service]
-        base = LinearRegression() if self.estimator is None else self.estimator
-        self.pooled_ = clone(base).fit(beyond[:, :-1], beyond[:, -1])
-        self.own_: dict[int, Any] = {}
-        for number in np.flatnonzero(many >= self.least_rows) if self.per_service else ():
-            rows = service == number
-            self.own_[int(number)] = clone(base).fit(beyond[rows, :-1], beyond[rows, -1])
-        return self
-
-    def predict(self, X: FloatArray) -> FloatArray:  # noqa: N803 - scikit-learn's names
-        """What the services' instances use, shape (rows,)."""
-        service = X[:, 0].astype(np.int64)
-        known = np.where(service < len(self.means_), service, 0)
-        means = np.where((service < len(self.means_))[:, None], self.means_[known], np.nan)
-        means = np.where(np.isfinite(means), means, self.level_)
-        beyond = X[:, 1:] - means[:, :-1]
-        found = self.pooled_.predict(beyond)
-        for at in np.unique(service):
-            if int(at) in self.own_:
-                rows = service == at
-                found[rows] = self.own_[int(at)].predict(beyond[rows])
-        return np.asarray(means[:, -1] + found)
-
-
-PER_SERVICE = "least_squares_per_service"
-
-
-class _Nothing(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """No deviation from the mean: the constant model."""
-
-    def fit(self, _x: Any, _y: Any) -> _Nothing:
-        self.fitted_ = True
-        return self
-
-    def predict(self, x: Any) -> Any:
-        return np.zeros(len(x))
-
-
-def estimators(names: list[str], seed: int) -> dict[str, Any]:
-    """Estimators by the names of models; raises TracekitError for an unknown one."""
-    made = {name: WithinService(get_model(name).build(seed)) for name in names}
-    return {PER_SERVICE: WithinService(per_service=True), **made}
-
-
-def compare_models(
-    table: Table, models: Mapping[str, Any], rng: np.random.Generator
-) -> pl.DataFrame:
-    """Errors of each model on rows held out, beside those of the service's mean.
-
-    Parameters
-    ----------
-    models : mapping
-        scikit-learn estimators; their X has the service's number first, then the regressors.
-
-    Returns
-    -------
-    DataFrame
-        model, cv_rmse, cv_rmse_constant, ``saved_share`` = 1 - cv_rmse / cv_rmse_constant, and its
-        lowest and highest value over the folds; best first.
-    """
-    columns = np.column_stack([table.service, table.regressors])
-    fold = folds_of(table.instance, rng)
-    missed = {
-        name: _missed(model, columns, table.target, fold)
-        for name, model in {"": WithinService(_Nothing()), **models}.items()
+def document(fit: Fit) -> dict[str, Any]:
+    """A fit in one JSON document, but for its rows."""
+    services = fit.fitted.services
+    return {
+        "schema": SCHEMA,
+        "tool_version": VERSION,
+        "mode": fit.mode,
+        "seed": fit.seed,
+        "options": dataclasses.asdict(fit.options),
+        "rows": fit.rows.height,
+        "rejected": fit.rejects.height,
+        "left_out": fit.left_out,
+        "remarks": [one.document() for one in fit.remarks],
+        "verdicts": dict(sorted(services["verdict"].value_counts().iter_rows())),
+        "bases": dict(sorted(services["basis"].value_counts().iter_rows())),
+        "pooled": fit.fitted.pooled.row(0, named=True),
+        "totals": list(fit.totals),
+        "compared": fit.compared.to_dicts(),
     }
-    constant = missed.pop("")
-    many = np.bincount(fold, minlength=FOLDS)
-    rows = []
-    for name, found in missed.items():
-        saved = 1 - np.sqrt(found[many > 0] / constant[many > 0])
-        rmse, base = (float(np.sqrt(sums.sum() / many.sum())) for sums in (found, constant))
-        rows.append((name, rmse, base, 1 - rmse / base, float(saved.min()), float(saved.max())))
-    return pl.DataFrame(rows, schema=COMPARED, orient="row").sort("cv_rmse", "model")
 
 
-def _missed(model: Any, columns: Any, target: Any, fold: Any) -> Any:
-    """Sums of squared errors, shape (folds,)."""
-    sums = np.zeros(FOLDS)
-    for held in range(FOLDS):
-        test = fold == held
-        if test.any() and not test.all():
-            found = clone(model).fit(columns[~test], target[~test]).predict(columns[test])
-            sums[held] = ((target[test] - found) ** 2).sum()
-    return sums
+def frames(fit: Fit) -> dict[str, pl.DataFrame]:
+    """The frames of a fit, by the names of their files; ``mode`` stands in every row."""
+    found = {
+        "coefficients": fit.fitted.services,
+        "pooled": fit.fitted.pooled,
+        "rows": fit.rows,
+        "compared": fit.compared,
+        "rejects": fit.rejects,
+        "bindings": fit.bindings,
+    }
+    return {
+        name: frame.with_columns(pl.lit(fit.mode).alias("mode")) for name, frame in found.items()
+    }
+
+
+def write_fit(fit: Fit, out: Path) -> None:
+    """Write a fit; the same fit gives the same bytes.
+
+    Raises
+    ------
+    TracekitError
+        When ``out`` holds anything but a fit.
+    """
+    FIT_FOLDER.write(out, document(fit), frames(fit))

@@ -5,9 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tracekit.interference.fit.binding import Binding, read_binding
-from tracekit.interference.fit.topology_file import Topologies, read_topologies
-from tracekit.interference.vcpu.topology import linux_numbering
+from tracekit.interference.binding import Binding, read_binding
+from tracekit.interference.topology import Topologies, linux_numbering, read_topologies
 
 HEADER = "instance_id,node_ip,cpu_list,cpu_util,service"
 

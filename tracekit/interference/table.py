@@ -138,7 +138,7 @@ class RecordedSizes:
     def weighed(self, neighbours: pl.DataFrame) -> pl.DataFrame:
         """Pressure by the neighbours' vCPUs instead of by their number.
 
-        As ``vcpu.pressure``: the mean of the neighbours' service profiles weighed by
+        As ``room.pressure``: the mean of the neighbours' service profiles weighed by
         their vCPUs, and how many of those are busy.
 
         Parameters

@@ -11,21 +11,22 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import FloatArray
-from tracekit.interference.fit.linear import Linear, fit_linear
-from tracekit.interference.fit.options import How
-from tracekit.interference.fit.table import COEFFICIENTS, Table, service_means
-from tracekit.interference.fit.validation import (
+from tracekit.interference.linear import (
     LEAST_ROWS,
     MOST_CONDITION,
     NOTHING_HELD,
     Held,
+    Linear,
     deviations,
+    fit_linear,
     folds_of,
     judge,
     lacking,
     validate,
     validate_pooled,
 )
+from tracekit.interference.options import How
+from tracekit.interference.table import COEFFICIENTS, Table, service_means
 
 Row = dict[str, Any]
 
@@ -62,7 +63,7 @@ class Fitted:
         One row per service. ``basis`` says whose k1 and k2 stand there: ``own``, ``pooled``, or
         ``none`` (they are 0). The verdict is about the basis named; where that is not ``own``,
         ``reason`` says why an own fit was not possible. An own ``k2`` is drawn towards the pooled
-        one (``fit.shrink``): ``k2_own`` is what the service's rows alone say, and
+        one (``shrunk``): ``k2_own`` is what the service's rows alone say, and
         ``k2_weight`` how much of that is left.
     pooled : DataFrame
         One row: the pooled model; ``service`` is NULL.
@@ -84,11 +85,11 @@ def fit_services(
     proxy : bool
         Whether neighbours are known by their node only.
     shrink : bool
-        Whether each service's k2 is drawn towards the pooled one. A bounded or penalised k2 is
-        not: it has no standard error.
+        Whether each service's k2 is drawn towards the pooled one. A bounded k2 is not: it has no
+        standard error.
     """
     found = _Fitter(table, how, rng, proxy=proxy).fit()
-    if not shrink or how.nonneg or how.ridge or "k2" not in table.coefficients:
+    if not shrink or how.nonneg or "k2" not in table.coefficients:
         return found
     drawn = drawn_together(table, found.services, found.pooled["k2"][0])
     return Fitted(services=drawn, pooled=found.pooled)
@@ -289,7 +290,7 @@ def drawn_together(table: Table, services: pl.DataFrame, towards: float | None) 
     Parameters
     ----------
     services : DataFrame
-        One row per service of the table, in its order; see ``fit.services.Fitted``.
+        One row per service of the table, in its order; see ``Fitted``.
     towards : float, optional
         The pooled k2; None leaves all as they are.
     """

@@ -7,13 +7,12 @@ import pytest
 from fit_support import planted
 from sklearn.model_selection import KFold, cross_val_score
 
-from tracekit.interference.fit.linear import solve
-from tracekit.interference.fit.models import all_models, get_model
-from tracekit.interference.fit.options import Options
-from tracekit.interference.fit.run import WithinService, fit_rows
-from tracekit.interference.fit.table import make_table
-from tracekit.interference.fit.validation import deviations
-from tracekit.interference.vcpu.pressure import service_profile
+from tracekit.interference.linear import deviations, solve
+from tracekit.interference.models import WithinService, all_models, get_model
+from tracekit.interference.options import Options
+from tracekit.interference.room import service_profile
+from tracekit.interference.run import fit_rows
+from tracekit.interference.table import make_table
 
 
 def arrays() -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +56,7 @@ def test_a_service_never_seen_gets_the_mean() -> None:
 
 OWN = """
 from sklearn.linear_model import Lasso
-from tracekit.interference.fit.models import Model
+from tracekit.interference.models import Model
 
 MODEL = Model(title="Lasso", build=lambda seed: Lasso(alpha=1e-5))
 """

@@ -13,8 +13,7 @@ import tracekit
 from tracekit.base.errors import TracekitError
 from tracekit.commands.bind import bind
 from tracekit.commands.shell import run
-from tracekit.interference.fit.folder import FRAMES, write_fit
-from tracekit.interference.fit.run import Fit
+from tracekit.interference.run import FRAMES, Fit, write_fit
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 

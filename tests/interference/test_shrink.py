@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import stats
 
-from tracekit.interference.fit.options import How
-from tracekit.interference.fit.services import Fitted, fit_services, scatter, shrunk
-from tracekit.interference.fit.table import make_table
+from tracekit.interference.options import How
+from tracekit.interference.services import Fitted, fit_services, scatter, shrunk
+from tracekit.interference.table import make_table
 
 numbers = some.lists(some.tuples(some.floats(-2, 2), some.floats(0.01, 2)), min_size=4, max_size=30)
 
@@ -86,8 +86,7 @@ def test_the_line_still_goes_through_the_means_and_k1_stays() -> None:
     assert own.services["k2_own"].null_count() == own.services.height
 
 
-def test_bounded_and_penalised_k2_stay() -> None:
-    _, _, _, rows = small(1)
-    for how in (How(nonneg=True), How(ridge=1.0)):
-        found = fit_services(make_table(rows), how, np.random.default_rng(0), proxy=False)
-        assert found.services["k2_own"].null_count() == found.services.height
+def test_a_bounded_k2_stays() -> None:
+    rows = small(1)[-1]
+    found = fit_services(make_table(rows), How(nonneg=True), np.random.default_rng(0), proxy=False)
+    assert found.services["k2_own"].null_count() == found.services.height

@@ -1,1 +1,0 @@
-"""vCPUs: how hosts are built, who is bound where, and what neighbours press."""
