@@ -147,7 +147,7 @@ def _taken(name: str, files: Sequence[Path], work: Path) -> Store:
 
 
 def _differs(known: Known, store: Store) -> bool:
-    load = source_of(store.path, None, assume=known.assume).load()
+    load = source_of(store, None, assume=known.assume).load()
     run = replay(load, [parse_policy(known.policy)], seed=0)
     placed = run.placements.filter(pl.col("policy") == known.policy)
     left = placed.filter(pl.col("outcome") == "pending").height

@@ -144,8 +144,8 @@ def test_sizes_of_containers(world: World) -> None:
 
 def test_a_replay_takes_the_sizes_that_are_told(world: World) -> None:
     """Told services have their size, others the common one; use in cores is as it was planted."""
-    assumed = source_of(world.store.path, None, assume=["requests=recorded"]).load()
-    load = source_of(world.store.path, None, assume=["requests=inferred"]).load()
+    assumed = source_of(world.store, None, assume=["requests=recorded"]).load()
+    load = source_of(world.store, None, assume=["requests=inferred"]).load()
     sizes = world.analysis.frames["service_sizes"].filter(resource="cpu", verdict="told")
     told = dict(sizes.select("service", "node_share").rows())
     common = world.analysis.frames["service_sizes_fit"].filter(resource="cpu")["node_share"][0]
@@ -170,7 +170,7 @@ def test_a_replay_takes_the_sizes_that_are_told(world: World) -> None:
 
 def test_drawn_sizes_cover_what_was_planted(world: World) -> None:
     """The planted size of nearly every service lies among the middle 95 of 100 that are drawn."""
-    load = source_of(world.store.path, None, assume=["requests=inferred"]).load()
+    load = source_of(world.store, None, assume=["requests=inferred"]).load()
     assert load.provenance.doubt is not None
     drawn = np.stack([load.provenance.doubt.drawn(stream(at, "cover"))[:, 0] for at in range(200)])
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)

@@ -112,7 +112,7 @@ def test_without_a_change_there_is_a_fact_that_says_so() -> None:
 def test_a_run_has_what_the_command_has_and_replays_the_whole_record(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = source_of(store, None).load()
+    before = source_of(open_store(store), None).load()
     study = recommended(open_store(store), tmp_path / "studies" / "requests", load=before)
     assert study is not None
     assert study.about["use_over_requested"] == use_over_requested(before)
@@ -123,7 +123,7 @@ def test_a_run_has_what_the_command_has_and_replays_the_whole_record(
     assert printed["facts"] == json.loads(json.dumps(ours))
     assert {"policy", "service", "resource", "recommended", "unit"} <= set(printed["services"][0])
     assumed = f"requests=sized:{tmp_path / 'studies' / 'requests'}"
-    after = source_of(store, None, assume=[assumed]).load()
+    after = source_of(open_store(store), None, assume=[assumed]).load()
     assert after.use.times_ms.tolist() == before.use.times_ms.tolist()
     assert after.containers.ids == before.containers.ids
     chosen = study.frames["services"].filter(policy=study.about["subject"])

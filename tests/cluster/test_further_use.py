@@ -15,6 +15,7 @@ from tracekit.base.facts import fact_of
 from tracekit.cluster.source import source_of
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
+from tracekit.store.folder import open_store
 
 STEP_MS = 30_000
 STEPS = 4
@@ -118,7 +119,9 @@ def test_containers_without_cpu_or_memory_keep_their_network(tmp_path: Path) -> 
         pl.when(~silent).then(name).alias(name) for name in ("cpu_milli", "memory_bytes")
     ).write_parquet(path / "usage.parquet")
     ingest(path, tmp_path / "store")
-    load = source_of(tmp_path / "store", None, assume=("arrival_span_ms=0",), seed=0).load()
+    load = source_of(
+        open_store(tmp_path / "store"), None, assume=("arrival_span_ms=0",), seed=0
+    ).load()
     assert load.use.further is not None
     for name in ("c1", "c2", "c7"):
         its = load.use.columns_of(np.array([load.containers.ids.index(name)]))[0]
@@ -146,14 +149,16 @@ def test_disk_io_that_is_a_share_counts_where_it_is_asked_for(tmp_path: Path) ->
     for name, rows in lines.items():
         (path / name).write_text("".join(f"{row}\n" for row in rows))
     ingest(path, tmp_path / "store")
-    load = source_of(tmp_path / "store", None, assume=("disk_io=recorded",), seed=0).load()
+    load = source_of(
+        open_store(tmp_path / "store"), None, assume=("disk_io=recorded",), seed=0
+    ).load()
     at = load.resources.index("disk_io")
     assert set(load.nodes.capacity[:, at]) == {10**6}
     asked = dict(zip(load.containers.ids, load.containers.request[:, at].tolist(), strict=True))
     assert asked == {f"c_{one}": 10_000 * (10 * one + 10) for one in containers}
     assert load.use.further_resources == (at,)
-    plain = source_of(tmp_path / "store", None, assume=(), seed=0).load()
+    plain = source_of(open_store(tmp_path / "store"), None, assume=(), seed=0).load()
     assert "disk_io" not in plain.resources
     ingest(folder(tmp_path / "cluster"), tmp_path / "bytes")
     with pytest.raises(TracekitError, match="disk IO"):
-        source_of(tmp_path / "bytes", None, assume=("disk_io=recorded",), seed=0).load()
+        source_of(open_store(tmp_path / "bytes"), None, assume=("disk_io=recorded",), seed=0).load()

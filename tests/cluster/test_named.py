@@ -22,6 +22,7 @@ from tracekit.policy.entrant import Entrants
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.nodes import linear_bound
 from tracekit.replay.runs.run import choose_policies, replay
+from tracekit.store.folder import open_store
 
 GIB = 2**30
 MIB = 2**20
@@ -57,7 +58,7 @@ def test_a_name_its_path_and_a_store_of_its_files_give_one_workload(
         ingest(tmp_path / "files", tmp_path / "store")
         assumed = [f"{key}={value}" for key, value in named.NAMED[name].assumed.items()]
         same.append(load(tmp_path / "files", seed=4))
-        same.append(source_of(tmp_path / "store", None, assume=assumed, seed=4).load())
+        same.append(source_of(open_store(tmp_path / "store"), None, assume=assumed, seed=4).load())
     for other in same:
         assert first.containers.ids == other.containers.ids
         assert first.nodes.ids == other.nodes.ids
@@ -73,7 +74,7 @@ def test_the_store_is_made_once_and_anew_where_a_file_changes(
     folder = written(tmp_path / "files", OPENB)
     first = named.ingested(str(folder)).store
     assert first.name == "openb"
-    forgotten = first.parents[1] / "forgotten"
+    forgotten = first.path.parents[1] / "forgotten"
     forgotten.mkdir()
     os.utime(forgotten, (0, 0))
     with monkeypatch.context() as patched:

@@ -24,13 +24,13 @@ def store(traces: TraceFolder, tmp_path: Path) -> str:
 
 
 def test_nothing_is_modelled_unless_asked(store: str) -> None:
-    load = source_of(store, None, assume=[]).load()
+    load = source_of(open_store(store), None, assume=[]).load()
     assert load.resources == ("cpu_milli", "memory_bytes")
 
 
 def test_network_from_call_rates_and_disk_from_a_constant(store: str) -> None:
     """Container c is called 1.5 (c + 1) times a second, by the rows of the hand-made trace."""
-    load = source_of(store, None, assume=ASKED).load()
+    load = source_of(open_store(store), None, assume=ASKED).load()
     assert load.resources == ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit")
     assert load.nodes.capacity[0, 2:].tolist() == [3600 * GIB, 10_000_000]
     for number in range(6):
@@ -42,20 +42,20 @@ def test_network_from_call_rates_and_disk_from_a_constant(store: str) -> None:
 
 
 def test_dedicated_nodes_keep_their_shape(store: str) -> None:
-    load = source_of(store, None, assume=[*ASKED, "background=none"]).load()
+    load = source_of(open_store(store), None, assume=[*ASKED, "background=none"]).load()
     share = load.nodes.capacity[0] / [104_000, 384 * GIB, 3600 * GIB, 10_000_000]
     assert share == pytest.approx([share[0]] * 4, rel=1e-4)
 
 
 def test_without_call_rates_there_is_no_network(store: str) -> None:
-    plain = source_of(store, None, assume=[]).load()
+    plain = source_of(open_store(store), None, assume=[]).load()
     load = with_network_and_disk(plain, parse_assumptions(ASKED), {})
     assert load.resources == ("cpu_milli", "memory_bytes", "disk_bytes")
     assert load.provenance.facts["containers_without_call_rate"] == 6
 
 
 def test_a_container_without_rate_asks_for_none(store: str) -> None:
-    plain = source_of(store, None, assume=[]).load()
+    plain = source_of(open_store(store), None, assume=[]).load()
     load = with_network_and_disk(plain, Assumptions(), {plain.containers.ids[0]: 2.0})
     assert load.containers.request[:, 3].tolist() == [160, 0, 0, 0, 0, 0]
 

@@ -9,6 +9,8 @@ import pytest
 
 from tracekit.base.constants import TRUTH
 from tracekit.commands._stages import BindStage
+from tracekit.store.folder import Store
+from tracekit.store.manifest import Manifest
 
 
 @pytest.mark.parametrize(
@@ -24,5 +26,6 @@ def test_containers_are_bound_only_where_seats_and_a_fit_are_known(
     fit = tmp_path / "fit"
     fit.mkdir()
     pl.DataFrame({"k1": [k1]}, schema={"k1": pl.Float64}).write_parquet(fit / "pooled.parquet")
+    store = Store(tmp_path / "store", Manifest(tool_version=""))
     pl.DataFrame({"instance": ["a"]}).write_parquet(fit / "rows.parquet")
-    assert BindStage(tmp_path / "store", tmp_path, fit, tmp_path / "bound").due() == due
+    assert BindStage(store, tmp_path, fit, tmp_path / "bound").due() == due

@@ -66,4 +66,4 @@ def rows(store: Store, sql: str) -> list[dict[str, object]]:
 
 def workload(store: Store, *assume: str, seed: int = 0) -> Workload:
     """What a replay of the store takes."""
-    return source_of(store.path, None, assume=assume, seed=seed).load()
+    return source_of(store, None, assume=assume, seed=seed).load()

@@ -19,6 +19,7 @@ from tracekit.policy.parse import parse_policy
 from tracekit.policy.view.usage import rank_of
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.sampling import add_up
+from tracekit.store.folder import open_store
 from tracekit.synth import write
 from tracekit.synth.presets import get_preset
 from tracekit.synth.room_requests import GPU, TAINTED
@@ -35,7 +36,7 @@ class Demo(NamedTuple):
 
     def load(self, *, recommended: bool = False, order: int = 0) -> Workload:
         assume = [f"requests=sized:{self.sized}"] if recommended else []
-        return source_of(self.store, None, assume=assume, seed=order).load()
+        return source_of(open_store(self.store), None, assume=assume, seed=order).load()
 
     def row(self) -> dict[str, float]:
         return self.truth["decision"].row(0, named=True)

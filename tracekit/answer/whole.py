@@ -32,7 +32,6 @@ from tracekit.policy.entrant import Entrant, Entrants, Sent, with_fit
 from tracekit.replay.runs.replayer import kept_folder
 from tracekit.replay.runs.results import Results, results
 from tracekit.sizing.requests.study import recommended
-from tracekit.store.folder import open_store
 
 #: Studies of a run, by the case that each is of.
 FOLDERS = {"recorded": "fewest", "recommended": "fewest-recommended",
@@ -124,7 +123,8 @@ def answer(asked: Question, crew: Crew, progress: Progress = SILENT) -> Answer:
         run=str(asked.studies.parent),
         in_use=asked.in_use,
     )
-    made_up = open_store(str(asked.source.store)).manifest.made_up
+    store = asked.source.store
+    made_up = store is not None and store.manifest.made_up
     facts = [Fact(kind="made_up", subject="trace")] if made_up else []
     if not _too_large(found):
         counting = _Counting(asked, found, choice, use, crew, progress)
@@ -219,8 +219,9 @@ class _Counting:
 
     def _sized(self) -> Study | None:
         """What ``requests`` recommends; None where it cannot tell."""
-        store = open_store(str(self.asked.source.store))
-        seed, called = self.asked.seed, self.asked.called
+        store, seed, called = self.asked.source.store, self.asked.seed, self.asked.called
+        if store is None:
+            return None
         return recommended(store, seed=seed, called=called, progress=self.progress)
 
     def _with_requests(self, sized: Study) -> WorkloadSource:

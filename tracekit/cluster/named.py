@@ -29,7 +29,7 @@ from tracekit.cluster.paper000 import Paper000
 from tracekit.intake.read.discover import Discovery, discover
 from tracekit.intake.sources import all_sources
 from tracekit.store.broken_rows import broken_rows
-from tracekit.store.folder import open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.manifest import is_store
 from tracekit.store.stored_rows import STATED
 
@@ -136,7 +136,7 @@ class Given:
 class Ingested:
     """The store of a workload, what its replay assumes, and what drew it if it is made up."""
 
-    store: Path
+    store: Store
     assume: tuple[str, ...]
     drawn: Paper000 | None
 
@@ -238,7 +238,7 @@ def _files(release: str, path: Path) -> Discovery:
     return found
 
 
-def _store_of_files(release: str, path: Path, progress: Progress) -> Path:
+def _store_of_files(release: str, path: Path, progress: Progress) -> Store:
     """The store of the files at a path, called after their source, or after the path."""
     told = [VERSION, release]
     for one in _files(release, path).files:
@@ -248,7 +248,7 @@ def _store_of_files(release: str, path: Path, progress: Progress) -> Path:
     return _kept("\n".join(told), name, lambda store: _ingest(path, store, release, progress))
 
 
-def store_of_drawn(drawn: Paper000) -> Path:
+def store_of_drawn(drawn: Paper000) -> Store:
     """The store of a workload that is made up."""
 
     def make(store: Path) -> None:
@@ -259,7 +259,7 @@ def store_of_drawn(drawn: Paper000) -> Path:
     return _kept(f"{VERSION} {drawn}", "paper000", make)
 
 
-def _kept(told: str, name: str, make: Callable[[Path], None]) -> Path:
+def _kept(told: str, name: str, make: Callable[[Path], None]) -> Store:
     """The store under a key; ``make`` writes it where it is not there, whole or not at all."""
     rooms = kept_folder() / "workloads"
     room = rooms / hashlib.sha256(told.encode()).hexdigest()[:24]
@@ -277,7 +277,7 @@ def _kept(told: str, name: str, make: Callable[[Path], None]) -> Path:
                 made.rename(room)
         finally:
             shutil.rmtree(made, ignore_errors=True)
-    return room / name
+    return open_store(room / name)
 
 
 def _forget(rooms: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.places import place
 from tracekit.base.parameters import names, unknown_name
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream
@@ -35,7 +34,7 @@ from tracekit.cluster.requests.given import with_requests
 from tracekit.cluster.shared import SharedWorkload
 from tracekit.cluster.trace.workload import calls_of_store, workload_from_store
 from tracekit.cluster.workload import Workload
-from tracekit.store.folder import Store, open_store
+from tracekit.store.folder import Store
 
 
 class Source(Protocol):
@@ -70,7 +69,7 @@ class WorkloadSource:
     ``mapped`` is a folder where somebody shares the workload, who read it already.
     """
 
-    store: Path | None
+    store: Store | None
     workload: str | None
     assume: tuple[str, ...] = ()
     seed: int = 0
@@ -122,20 +121,20 @@ class WorkloadSource:
         if path is not None and (path / "calls.parquet").is_file():
             return calls_of_folder(path, load.containers.services)
         store = self.store or ingested(str(self.workload), taken_apart(self.assume)[1]).store
-        return calls_of_store(open_store(str(store)), load.containers.services)
+        return calls_of_store(store, load.containers.services)
 
     def _read(self, rng: np.random.Generator) -> Workload:
         _, assume = taken_apart(self.assume)
-        if self.workload is None:
-            return _of_store(open_store(str(self.store)), assume, rng)
-        found = ingested(self.workload, assume)
-        load = _of_store(open_store(found.store), found.assume, rng)
+        if self.store is not None:
+            return _of_store(self.store, assume, rng)
+        found = ingested(str(self.workload), assume)
+        load = _of_store(found.store, found.assume, rng)
         return load if found.drawn is None else found.drawn.labelled(load)
 
 
 def drawn_workload(drawn: Paper000, rng: np.random.Generator, *assume: str) -> Workload:
     """The workload of drawn tables; they arrive in an order drawn from ``rng``."""
-    store = open_store(store_of_drawn(drawn))
+    store = store_of_drawn(drawn)
     assumed = [f"{name}={value}" for name, value in settings_of("paper000", assume).items()]
     return drawn.labelled(_of_store(store, assumed, rng))
 
@@ -176,7 +175,7 @@ def _with_counts(load: Workload) -> Workload:
 
 
 def source_of(
-    store: Path | str | None,
+    store: Store | None,
     workload: Path | str | None,
     *,
     assume: Sequence[str] = (),
@@ -190,7 +189,7 @@ def source_of(
     A workload that is new is ingested here; ``progress`` says how far that is.
     """
     source = WorkloadSource(
-        None if store is None else place(store).resolve(),
+        None if store is None else dataclasses.replace(store, path=store.path.resolve()),
         None if workload is None else resolved(str(workload)),
         absolute(assume),
         seed,

@@ -14,7 +14,6 @@ from tracekit.answer.run_facts import answer_replays
 from tracekit.base.crew.crew import Crew, Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import write_document
-from tracekit.base.files.places import place
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.cluster.changed.pinned import check_feasible
@@ -38,11 +37,12 @@ from tracekit.replay.runs.run import OBSERVED, Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
 from tracekit.report.sentences import document
+from tracekit.store.folder import Store
 
 
 def replay_by(
     crew: Crew | None,
-    store: Path | str | None,
+    store: Store | None,
     policies: Entrants,
     *,
     out: Path | str,
@@ -111,7 +111,7 @@ def replay_by(
         how = _How(seed=seed, replayer=replayer, progress=progress)
         run = _replayed(load, chosen, repeated, asked, how)
     run = dataclasses.replace(run, alone=ALIKE if alone else run.alone)
-    stored = None if store is None else place(store)
+    stored = None if store is None else store.path
     loader = None if workload is None else str(workload)
     answer = functools.partial(_answered, run, policies)
     write_run(run, Path(out), store=stored, loader=loader, gangs=gangs, beside=answer)
@@ -224,13 +224,14 @@ def _cost(policies: int, repeated: int, repeats: int) -> str:
 
 
 def _fitted(
-    chosen: Sequence[Entrant], store: Path | str | None, fit: Path | None
+    chosen: Sequence[Entrant], store: Store | None, fit: Path | None
 ) -> tuple[Entrant, ...]:
     """The policies, with the fit of this run or the one that lies beside the store."""
-    if fit is None and store is None:
+    if store is None:
         return tuple(chosen)
-    folder = fit_beside(store) if fit is None and store is not None else fit
-    return tuple(with_fit(one, Path(str(folder)), unasked=fit is not None) for one in chosen)
+    unasked = fit is not None
+    folder = fit_beside(store.path) if fit is None else fit
+    return tuple(with_fit(one, folder, unasked=unasked) for one in chosen)
 
 
 def _repeated(

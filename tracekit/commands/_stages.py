@@ -18,7 +18,7 @@ from tracekit.commands.bind import bind
 from tracekit.interference.binding import NothingToFitError
 from tracekit.interference.run import fit_store, write_fit
 from tracekit.replay.chance.student import FEWEST
-from tracekit.store.folder import open_store
+from tracekit.store.folder import Store
 
 #: More containers than this are not bound one by one unasked: about a minute.
 MOST_BOUND = 5000
@@ -28,21 +28,21 @@ MOST_BOUND = 5000
 class AnalyzeStage:
     """Every query and result, into a folder."""
 
-    store: Path
+    store: Store
     out: Path
 
     name = "analysis"
 
     def run(self, _: OnProgress) -> None:
         """Write the folder."""
-        analyze(open_store(self.store), self.out)
+        analyze(self.store, self.out)
 
 
 @dataclass(frozen=True)
 class CallStage:
     """The call graphs, into a folder; ``jobs`` is 1 where others keep the cores busy."""
 
-    store: Path
+    store: Store
     out: Path
     jobs: int | None
 
@@ -50,7 +50,7 @@ class CallStage:
 
     def run(self, _: OnProgress) -> None:
         """Write the folder."""
-        callgraph(open_store(self.store), self.out, jobs=self.jobs)
+        callgraph(self.store, self.out, jobs=self.jobs)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class FitStage:
     traces : folder of the trace; a made-up one knows who sits where
     """
 
-    store: Path
+    store: Store
     traces: Path
     out: Path
 
@@ -73,7 +73,7 @@ class FitStage:
         files = _seats(self.traces)
         binding, topology = files or (None, None)
         try:
-            found = fit_store(open_store(self.store), binding=binding, topology=topology)
+            found = fit_store(self.store, binding=binding, topology=topology)
         except NothingToFitError:
             shutil.rmtree(self.out, ignore_errors=True)  # of an earlier run
         else:
@@ -84,7 +84,7 @@ class FitStage:
 class BindStage:
     """Placement by a fit, where it is known who sits on which vCPU; into a folder."""
 
-    store: Path
+    store: Store
     traces: Path
     fit: Path
     out: Path
@@ -100,7 +100,7 @@ class BindStage:
     def run(self, _: OnProgress) -> None:
         """Write the folder."""
         truth = self.traces / TRUTH / "binding.parquet"
-        bind(self.store, fit=self.fit, truth=truth, out=self.out, repeats=FEWEST)
+        bind(self.store.path, fit=self.fit, truth=truth, out=self.out, repeats=FEWEST)
 
     def _count(self) -> int:
         return read_frame(self.fit / "rows.parquet").height

@@ -80,20 +80,19 @@ def run_all(
 ) -> RunSummary:
     """See ``tracekit.commands.run.run``."""
     out = Path(out)
-    asked = _Asked(policies, repeats, repeats_up_to, assume, seed, out)
     _check_out(out)
     with _alone_in(out):
         with _crew(jobs or os.cpu_count() or 1) as crew, contextlib.ExitStack() as opened:
             traces = _synthesize(str(source), out, seed, crew, progress)
             store = _stored(traces, out, memory_limit_bytes, crew, progress)
             lacking = _nothing_to_replay(store, assume)
-            asked = replace(asked, store=store.path)
+            asked = _Asked(store, policies, repeats, repeats_up_to, assume, seed, out)
             read = functools.cache(functools.partial(_read, asked, opened, progress))
             if not lacking and repeats != 1 and not (out / "report.html").exists():
                 _first_answer(asked, read(), crew, progress)
             stages = _stages(store, traces, out, crew, alone=bool(lacking))
             with under_way(stages, crew, progress) as begun:
-                fit = _fitted(begun, store.path, traces, out, progress)
+                fit = _fitted(begun, store, traces, out, progress)
                 from tracekit.report.render import render  # loaded while others work
 
                 answer = (
@@ -148,15 +147,15 @@ def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -
     """The stages besides replays; ``alone`` when there are no replays, and the cores are free."""
     from tracekit.commands._stages import AnalyzeStage, CallStage, FitStage  # as above
 
-    stages: list[Stage] = [AnalyzeStage(store.path, out / "analysis")]
+    stages: list[Stage] = [AnalyzeStage(store, out / "analysis")]
     if any(entry.rows for entry in store.manifest.parts("call")):
-        stages.append(CallStage(store.path, out / "calls", crew.size if alone else 1))
+        stages.append(CallStage(store, out / "calls", crew.size if alone else 1))
     if any(entry.rows for entry in store.manifest.parts("container_usage")):
-        stages.insert(0, FitStage(store.path, traces, out / "fit"))
+        stages.insert(0, FitStage(store, traces, out / "fit"))
     return stages
 
 
-def _fitted(begun: Begun, store: Path, traces: Path, out: Path, progress: Progress) -> Path | None:
+def _fitted(begun: Begun, store: Store, traces: Path, out: Path, progress: Progress) -> Path | None:
     """The fit of this run once it is there, if it told what neighbours cost.
 
     What is bound by it is begun: policy ``interference`` and ``tracekit bind`` both place by it.
@@ -178,13 +177,13 @@ def _fitted(begun: Begun, store: Path, traces: Path, out: Path, progress: Progre
 class _Asked:
     """The settings of replays, as ``tracekit.commands.run.run`` takes them."""
 
+    store: Store
     policies: Entrants
     repeats: int | None
     repeats_up_to: int | None
     assume: Sequence[str]
     seed: int
     out: Path
-    store: Path = Path()
 
 
 def _read(asked: _Asked, opened: contextlib.ExitStack, progress: Progress) -> WorkloadSource:
@@ -308,7 +307,7 @@ def _decided(
         studies=asked.out / BESIDE,
         source=source,
         policies=asked.policies,
-        called=str(asked.store),
+        called=str(asked.store.path),
         fit=fit,
         seed=asked.seed,
         repeats=1 if first else None,

@@ -96,12 +96,12 @@ def bind(
         VCPU_FOLDER.check_free(Path(out))
     ways = parse_ways(policies)
     progress.stage("read")
-    load = source_of(store, workload, assume=assume, seed=seed).load()
+    opened = None if store is None else open_store(store)
+    load = source_of(opened, workload, assume=assume, seed=seed).load()
     services = tuple(sorted(set(load.containers.services)))
     room, assumed = _room(load, sockets, threads_per_core, topology)
-    known = store if workload is None else None
-    recorded = {} if known is None else recorded_bindings(open_store(known))
-    if known is not None and not recorded:
+    recorded = {} if opened is None else recorded_bindings(opened)
+    if opened is not None and not recorded:
         recorded = bindings_of_fit(Path(fit))
     model = model_of_fit(Path(fit), services)
     run = replay_vcpus(

@@ -76,13 +76,14 @@ def _decision(replayed: str | Path, policy: str | None, container: str, seed: in
     from tracekit.cluster.source import source_of
     from tracekit.policy.entrant import parse_entrant
     from tracekit.replay.engine import explain as explaining
+    from tracekit.store.folder import open_store
 
     if policy is None:
         raise TracekitError("--container needs --policy", hint="for example --policy first_fit")
     entrant = parse_entrant(policy)
     is_store = (place(replayed) / "tables").is_dir()
     source = source_of(
-        replayed if is_store else None,
+        open_store(replayed) if is_store else None,
         None if is_store else replayed,
         seed=seed,
         calls="calls" in entrant.reads,

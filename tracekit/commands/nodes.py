@@ -105,10 +105,11 @@ def nodes(
     from tracekit.commands._study import made
     from tracekit.policy.entrant import Entrants
     from tracekit.replay.runs.thresholds import LIMIT, parse_threshold
+    from tracekit.store.folder import open_store
 
     entrants = Entrants.of(policies)
     source = source_of(
-        store,
+        None if store is None else open_store(store),
         workload,
         assume=priced(starting(assume, start), prices, price_table, currency),
         seed=seed,

@@ -129,13 +129,14 @@ def replay(
     from tracekit.base.crew.crew import Workers
     from tracekit.commands._replaying import replay_by
     from tracekit.policy.entrant import Entrants, parse_rebalancer
+    from tracekit.store.folder import open_store
     from tracekit.store.spark import crew_of
 
     crew = crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
     try:
         return replay_by(
             crew,
-            store,
+            None if store is None else open_store(store),
             Entrants.of(policies),
             out=out,
             seed=seed,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.base.files.places import place
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import (
     Assumed,
@@ -67,10 +66,11 @@ def sensitivity(
     from tracekit.answer.sensitivity.study import vary_assumptions
     from tracekit.commands._study import made
     from tracekit.policy.entrant import Entrants
+    from tracekit.store.folder import open_store
 
     return made(
         lambda crew: vary_assumptions(
-            place(store),
+            open_store(store),
             policies=Entrants.of(policies).chosen,
             assume=priced(assume, prices, price_table, currency),
             changes=changes,

@@ -29,9 +29,10 @@ from tracekit.live.use import Use
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.view.pods import Pod, PodContainer
+from tracekit.store.folder import Store, open_store
 
 
-def load_store(state: State, store: Path, samples: int) -> float:
+def load_store(state: State, store: Store, samples: int) -> float:
     """Nodes, pods and use as they are at the end of a store; the time of that in seconds."""
     load = source_of(store, None).load()
     last = len(load.use.times_ms) - 1
@@ -166,7 +167,7 @@ def made_server(
                 f"{given} is a record, which ends; a cluster goes on",
                 hint="leave the store away, or --kubectl and --prometheus",
             )
-        end_s = load_store(state, given, samples)
+        end_s = load_store(state, open_store(given), samples)
         extender.clock = lambda: end_s
     elif given is not None:
         load_objects(state, given)

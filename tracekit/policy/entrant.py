@@ -308,9 +308,9 @@ def draws(seed: int, policy: PlacementPolicy) -> np.random.Generator:
 FOLDER = "fit"
 
 
-def fit_beside(store: Path | str) -> Path:
+def fit_beside(store: Path) -> Path:
     """The folder in which the fit of a store is expected."""
-    return Path(store).resolve().parent / FOLDER
+    return store.resolve().parent / FOLDER
 
 
 def with_fit(entrant: Entrant, folder: Path, *, unasked: bool = False) -> Entrant:

@@ -1,7 +1,7 @@
 """The store folder: where things lie in it, and opening one."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.base.errors import TracekitError
@@ -19,10 +19,13 @@ _HALF_WRITTEN = frozenset(f".{name}.new" for name in _OWN)
 
 @dataclass(frozen=True)
 class Store:
-    """An opened store: its folder, or its place on an object store, and what is in it."""
+    """An opened store: its folder, or its place on an object store, and what is in it.
+
+    Stores of one path are equal.
+    """
 
     path: Path
-    manifest: Manifest
+    manifest: Manifest = field(compare=False)
 
     @property
     def name(self) -> str:

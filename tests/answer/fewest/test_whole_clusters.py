@@ -19,6 +19,7 @@ from tracekit.intake.ingest import ingest
 from tracekit.policy.entrant import Entrants
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
+from tracekit.store.folder import open_store
 
 
 @pytest.mark.slow
@@ -31,7 +32,7 @@ def test_real_pods_of_openb(tmp_path: Path) -> None:
         (tmp_path / "part" / f"{name}.csv").write_text("".join(text))
     ingest(tmp_path / "part", tmp_path / "store")
     assume = ["departures=none", "resources=cpu+memory", "selectors=none", "step_ms=10800000"]
-    source = source_of(tmp_path / "store", None, assume=assume, seed=0)
+    source = source_of(open_store(tmp_path / "store"), None, assume=assume, seed=0)
     limit = "cpu_max_fraction <= 1"
     found = shrink_cluster(
         source, policies=Entrants.of(["best_fit"]).chosen, limits=thresholds(limit), repeats=1

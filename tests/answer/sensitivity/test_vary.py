@@ -21,14 +21,15 @@ from tracekit.base.errors import TracekitError
 from tracekit.commands.replay import replay
 from tracekit.policy.entrant import Entrants
 from tracekit.replay.runs.results import results
+from tracekit.store.folder import Store
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_store(tmp_path_factory.mktemp("vary")).path
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return tiny_store(tmp_path_factory.mktemp("vary"))
 
 
-def test_ranks_and_agreement(store: Path) -> None:
+def test_ranks_and_agreement(store: Store) -> None:
     changes = ["requests=uniform", "background=none", "limit_factor=2"]
     found = vary_assumptions(
         store, policies=Entrants.of(["first_fit", "worst_fit", "cwt"]).chosen, changes=changes
@@ -51,7 +52,7 @@ def test_ranks_and_agreement(store: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_assumed_throughout_is_the_base_of_every_change(store: Path) -> None:
+def test_what_is_assumed_throughout_is_the_base_of_every_change(store: Store) -> None:
     """The base is as the same assumption by itself; a change of its name takes its place."""
     policies, given = ["first_fit", "worst_fit"], "requests=uniform"
     alone = vary_assumptions(
@@ -69,7 +70,7 @@ def test_what_is_assumed_throughout_is_the_base_of_every_change(store: Path) -> 
     assert both.about["assume"] == [given]
 
 
-def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
+def test_one_order_tells_nothing_and_says_so(store: Store) -> None:
     found = vary_assumptions(
         store,
         policies=Entrants.of(["first_fit", "worst_fit"]).chosen,
@@ -94,7 +95,7 @@ CHANGES = ("limit_factor=2", "background=none", "node_cpu_cores=30", "requests=u
     [("first_fit", "worst_fit"), pytest.param(("best_fit", "cwt"), marks=pytest.mark.slow)],
 )
 def test_the_answer_under_each_change_is_that_of_a_run_with_it(
-    store: Path, tmp_path: Path, policies: tuple[str, ...]
+    store: Store, tmp_path: Path, policies: tuple[str, ...]
 ) -> None:
     """A run under the change, made for itself and read from its folder, decides alike."""
     found = vary_assumptions(store, policies=Entrants.of(policies).chosen, changes=CHANGES)
@@ -103,7 +104,7 @@ def test_the_answer_under_each_change_is_that_of_a_run_with_it(
         if change and rows[change]["problem"]:
             continue
         out, assume = tmp_path / f"run{at}", [change] if change else []
-        replay(store, ["observed", *policies], out=out, assume=assume, repeats=6)
+        replay(store.path, ["observed", *policies], out=out, assume=assume, repeats=6)
         choice = choose(results(out), named=policies)
         load = results(out).manifest["workload"]
         assert change or found.about["workload"] == {name: load[name] for name in OF_LOAD}
@@ -148,7 +149,7 @@ def test_how_an_answer_stands(here: dict[str, Any], wanted: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
+def test_a_change_under_which_nothing_fits_is_told(store: Store) -> None:
     found = vary_assumptions(
         store,
         policies=Entrants.of(["first_fit", "worst_fit"]).chosen,
@@ -162,7 +163,7 @@ def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
 @pytest.mark.slow
 def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
     found = vary_assumptions(
-        stored(tmp_path).path, policies=Entrants.of(["first_fit", "worst_fit"]).chosen, repeats=1
+        stored(tmp_path), policies=Entrants.of(["first_fit", "worst_fit"]).chosen, repeats=1
     )
     changes = found.frames["changes"]
     assert set(changes["change"]) == set(SIZED_CHANGES)
@@ -187,7 +188,7 @@ def test_what_leaves_the_workload_as_it_is_is_not_counted(tmp_path: Path) -> Non
         )
     }  # fmt: skip
     policies = ["first_fit", "worst_fit"]
-    found = vary_assumptions(store.path, policies=Entrants.of(policies).chosen, repeats=1)
+    found = vary_assumptions(store, policies=Entrants.of(policies).chosen, repeats=1)
     same = found.frames["changes"].filter(stands="nothing changes")["change"].to_list()
     assert same
     assert not differ & set(same)
@@ -195,7 +196,7 @@ def test_what_leaves_the_workload_as_it_is_is_not_counted(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_measure_of_a_resource_that_a_change_brings_is_told(store: Path) -> None:
+def test_a_measure_of_a_resource_that_a_change_brings_is_told(store: Store) -> None:
     with pytest.raises(TracekitError, match="'gpu_max_fraction'"):
         vary_assumptions(
             store, policies=Entrants.of(["lra", "bra"]).chosen, changes=["background=none"],

@@ -47,7 +47,7 @@ def test_the_first_has_what_closes_its_node(store: Path) -> None:
 
 
 def test_who_stays_where_it_ran_is_not_meant(store: Path) -> None:
-    load = source_of(store, None, assume=("start=observed",)).load()
+    load = source_of(open_store(store), None, assume=("start=observed",)).load()
     assert "barred_now" not in causes(load.provenance.remarks)
 
 

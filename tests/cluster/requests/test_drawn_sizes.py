@@ -19,6 +19,7 @@ from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.policy.entrant import parse_entrant
+from tracekit.store.folder import open_store
 from tracekit.synth import write
 
 
@@ -68,7 +69,7 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Workload:
     folder = tmp_path_factory.mktemp("drawn")
     write(folder / "trace", preset="tiny", seed=2, tables=["node", "resource"])
     ingest(folder / "trace", folder / "store")
-    plain = source_of(folder / "store", None).load()
+    plain = source_of(open_store(folder / "store"), None).load()
     names, group = np.unique(np.array(plain.containers.services), return_inverse=True)
     return changed(
         plain,

@@ -52,7 +52,7 @@ def asked(trace: Path) -> pl.DataFrame:
 
 
 def load(store: Store, *assume: str) -> Workload:
-    return source_of(store.path, None, assume=assume).load()
+    return source_of(store, None, assume=assume).load()
 
 
 def rows(made: Workload, table: pl.DataFrame, key: str = "container") -> pl.DataFrame:
@@ -307,7 +307,9 @@ def test_what_no_node_has_is_left_out_and_told(tmp_path: Path) -> None:
     ingest(tmp_path / "own", tmp_path / "store")
     (tmp_path / "mine.csv").write_text("container,cpu_cores,disk_bytes,gpus\na,2,100,1\n")
     made = WorkloadSource(
-        store=tmp_path / "store", workload=None, assume=(f"requests={tmp_path / 'mine.csv'}",)
+        store=open_store(tmp_path / "store"),
+        workload=None,
+        assume=(f"requests={tmp_path / 'mine.csv'}",),
     ).load()
     assert made.containers.request.tolist() == [[2000, 2**30]]
     assert (

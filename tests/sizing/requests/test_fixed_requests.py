@@ -90,7 +90,9 @@ def test_what_stays_is_a_fact(sized: Study) -> None:
 
 def test_a_replay_reserves_it(store: Path, sized: Study) -> None:
     assert sized.about["subject"] == MAXIMUM
-    load = source_of(store, None, assume=(f"requests=sized:{store.parent / 'sized'}",)).load()
+    load = source_of(
+        open_store(store), None, assume=(f"requests=sized:{store.parent / 'sized'}",)
+    ).load()
     at = load.resources.index("cpu_milli")
     found = {
         name.partition("/")[2].removesuffix("-0"): amount / 1000

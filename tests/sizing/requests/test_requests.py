@@ -28,6 +28,7 @@ from tracekit.sizing.policies import parse_sizing_policy
 from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.frames import services_of
 from tracekit.sizing.requests.judge import WINDOWS, interval, judged, windows_of
+from tracekit.store.folder import open_store
 
 NAMES = ("web", "db", "job", "free", "silent")
 MAXIMUM = "percentile_request[percentile=1.0,margin=0.0]"
@@ -166,7 +167,7 @@ def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> Non
     study = read_study(sized)
     subject = study.about["subject"]
     for text, policy in ((f"sized:{sized}", subject), (f"sized:{sized}:oracle", "oracle")):
-        load = source_of(store, None, assume=[f"requests={text}"]).load()
+        load = source_of(open_store(store), None, assume=[f"requests={text}"]).load()
         rows = study.frames["services"].filter(policy=policy)
         columns = [load.resources.index(one) for one in ("cpu_milli", "memory_bytes")]
         for at, service in enumerate(load.containers.services):
@@ -178,7 +179,7 @@ def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> Non
                 pytest.approx(kept[1], abs=1.001),
             ]
     with pytest.raises(TracekitError, match="'oracel'"):
-        source_of(store, None, assume=[f"requests=sized:{sized}:oracel"]).load()
+        source_of(open_store(store), None, assume=[f"requests=sized:{sized}:oracel"]).load()
 
 
 def test_what_will_not_do_is_refused(store: Path, tmp_path: Path) -> None:

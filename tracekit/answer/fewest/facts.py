@@ -17,7 +17,6 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.one import shares, varying
 from tracekit.replay.runs.remarks import span_ms
-from tracekit.store.folder import open_store
 
 #: What a count of nodes leaves out.
 _COUNTS = (
@@ -60,11 +59,11 @@ def given_again(source: WorkloadSource, called: str | None) -> dict[str, Any]:
     """How the workload is asked for again."""
     store = source.store
     return {
-        "store": "" if store is None else called or str(store),
+        "store": "" if store is None else called or str(store.path),
         "loader": source.workload or "",
         "assume": list(source.assume),
         "gangs": source.gangs,
-        "made_up": store is not None and open_store(str(store)).manifest.made_up,
+        "made_up": store is not None and store.manifest.made_up,
     }
 
 

@@ -9,7 +9,6 @@ beside that, and decide nothing.
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -49,7 +48,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.store.folder import Store, open_store
+from tracekit.store.folder import Store
 
 NAME = "assumptions"
 #: A report compares these to know whether the study is of its run.
@@ -69,7 +68,7 @@ class _Case:
 
 
 def vary_assumptions(
-    store: Path,
+    store: Store,
     *,
     policies: Sequence[Entrant] = (),
     assume: Sequence[str] = (),
@@ -126,7 +125,7 @@ def vary_assumptions(
     names = [name for name in asked if name != OBSERVED]
     if len(names) < 2:
         raise TracekitError("one policy has no rank", hint="name two policies or more")
-    usual = _usual(open_store(store))
+    usual = _usual(store)
     cases = [
         _Case(text or BASE, source_of(store, None, assume=_with(assume, text), seed=seed))
         for text in ("", *(changes or usual))
@@ -155,7 +154,7 @@ def vary_assumptions(
             "assume": list(assume),
             "changes": list(changes),
             "seed": seed,
-            "store": str(store),
+            "store": str(store.path),
             "workload": _of_load(found[BASE]),
             "repeats": max(row.orders for row in base.rows),
             "repeats_cover": list(found[BASE].covers),

@@ -65,15 +65,18 @@ class Left:
         return dict(RUN_FOLDER.sound(self._replay()))
 
     @functools.cached_property
+    def _source(self) -> WorkloadSource:
+        return source_of_run(self.manifest, self._replay())
+
+    @functools.cached_property
     def load(self) -> Workload:
         """The workload that was replayed."""
-        return source_of_run(self.manifest, self._replay()).load()
+        return self._source.load()
 
     @property
     def store(self) -> Store | None:
         """The store that was replayed; None for another workload."""
-        found = source_of_run(self.manifest, self._replay()).store
-        return None if found is None else open_store(found)
+        return self._source.store
 
     @functools.cached_property
     def answer(self) -> Answer | None:
@@ -101,14 +104,14 @@ class Left:
     def counted(self, study: Study) -> WorkloadSource:
         """The workload whose nodes a study counted; that of a run by the run's own folder."""
         if self.replay is not None:
-            own = source_of_run(self.manifest, self.replay)
+            own = self._source
             if case_of(study) != "recommended":
                 return own
             folder = (self._whole / BESIDE / whole.REQUESTS).resolve()
             return replace(own, assume=(*own.assume, f"requests=sized:{folder}"))
         load = study.about["workload"]
         return source_of(
-            load["store"] or None,
+            open_store(load["store"]) if load["store"] else None,
             load["loader"] or None,
             assume=load["assume"],
             seed=study.about["seed"],

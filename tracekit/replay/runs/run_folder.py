@@ -35,6 +35,7 @@ from tracekit.replay.runs.placements import PLACED
 from tracekit.replay.runs.remarks import about_workload
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.waiting import MAY_WAIT, most_waiting, waiting
+from tracekit.store.folder import open_store
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
@@ -107,7 +108,7 @@ def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
     if loader is None and load.get("store") is None:
         raise TracekitError(f"{folder} does not say which store it replayed", hint="replay anew")
     return source_of(
-        None if loader is not None else found_from(folder, load["store"]),
+        None if loader is not None else open_store(found_from(folder, load["store"])),
         None if loader is None else Given.of(loader).spelled(lambda path: str(folder / path)),
         assume=assumed_of(load),
         seed=manifest["seed"],

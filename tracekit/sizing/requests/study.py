@@ -138,7 +138,7 @@ def recommended(
 def _use_over_requested(store: Store, seed: int, load: Workload | None) -> Mapping[str, float]:
     """Of what is replayed of a store; nothing of a store that cannot be replayed as it is."""
     try:
-        return use_over_requested(load or source_of(store.path, None, seed=seed).load())
+        return use_over_requested(load or source_of(store, None, seed=seed).load())
     except TracekitError:
         return {}
 
