@@ -23,7 +23,7 @@ from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement._parts.batch import Batch
+from tracekit.policy.placement import Batch
 from tracekit.policy.placement._parts.fitness import FitnessPolicy
 from tracekit.policy.placement._parts.searching import decode
 from tracekit.policy.search.problem import Problem

@@ -21,7 +21,7 @@ from tracekit.live.objects import LivePod
 from tracekit.live.state import State
 from tracekit.policy.kubernetes.extenders import host_scores
 from tracekit.policy.placement import PlacementPolicy, Reads
-from tracekit.policy.placement._parts.trimaran import fraction_after
+from tracekit.policy.placement._parts.load import fraction_after
 
 #: The row of what the cluster's own scheduler did.
 PRODUCTION = "production"

@@ -19,8 +19,7 @@ from tracekit.answer.claims.table import TRACE, Claim
 from tracekit.answer.production import facts_of_binding
 from tracekit.base.facts import Answer, Fact, Followup, answer_of, kinds
 from tracekit.base.words import RESOURCES
-from tracekit.policy.placement import all_policies
-from tracekit.policy.titles import title_of_policy
+from tracekit.policy.placement import all_policies, title_of_policy
 from tracekit.replay.measures import all_measures, resources_in
 from tracekit.replay.runs.placements import moves_by_class
 from tracekit.report import again, sentences, tables

@@ -183,7 +183,7 @@ def _names(sentence: str) -> list[str]:
 
 
 def _policy(name: str) -> str:
-    from tracekit.policy.titles import title_of_policy  # noqa: PLC0415 - loads all
+    from tracekit.policy.placement import title_of_policy  # noqa: PLC0415 - loads all
 
     return title_of_policy(name)
 

@@ -10,7 +10,7 @@ from tracekit.answer.claims.table import all_claims
 from tracekit.base.facts import Fact
 from tracekit.base.units import duration, memory, percent
 from tracekit.base.words import number, short_hash, words_of
-from tracekit.policy.titles import title_of_policy
+from tracekit.policy.placement import title_of_policy
 from tracekit.replay.measures import find_measure, title_of
 from tracekit.report import sentences
 from tracekit.store.sqlfiles import all_queries, get_query

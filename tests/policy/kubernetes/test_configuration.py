@@ -24,19 +24,14 @@ from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import rows_placer
 
 
-def test_a_profile_with_which_the_scheduler_does_not_start_is_told(tmp_path: Path) -> None:
+def test_a_profile_that_sorts_no_queue_has_one_note_more(tmp_path: Path) -> None:
     few = [{"name": "NodeResourcesFit"}, {"name": "DefaultBinder"}]
     plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": few}}
     made = profile(tmp_path, plugins)
-    told = "kube-scheduler does not start with this profile: no plugin"
-    assert [note for note in made.notes if told in note] == [
-        f"kube-scheduler.yaml: {told} sorts the queue"
-    ]
+    sorting = profile(tmp_path, {**plugins, "queueSort": {"enabled": [{"name": "QOSSort"}]}})
+    assert len(made.notes) == len(sorting.notes) + 1
     assert made.lifts == {"selector", "taints", "apart", "together", "affinity",
                           "anti-affinity", "spread", "ports"}  # fmt: skip
-    for own in ({"queueSort": {"enabled": [{"name": "Sort"}]}}, None):
-        more = {**plugins, **own} if own else None
-        assert told not in "\n".join(profile(tmp_path, more).notes)
 
 
 PLUGINS = [
@@ -134,15 +129,10 @@ def test_every_real_run_by_a_configuration(tmp_path: Path) -> None:
         assert ["" if n is None else n for n in placed["node"]] == recorded["chosen"]
 
 
-def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
+def test_what_is_not_replayed_is_named(tmp_path: Path) -> None:
+    names = ("MyPlugin", "NodeResourceFit", "Coscheduling")
     plugins = {
-        "multiPoint": {
-            "enabled": [
-                {"name": "MyPlugin", "weight": 3},
-                {"name": "NodeResourceFit"},
-                {"name": "Coscheduling"},
-            ]
-        },
+        "multiPoint": {"enabled": [{"name": name} for name in names]},
         "filter": {"disabled": [{"name": "NodeResourcesFit"}]},
     }
     args = {
@@ -151,18 +141,10 @@ def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
             {"topologyKey": "kubernetes.io/hostname", "maxSkew": 1,
              "whenUnsatisfiable": "DoNotSchedule"}]},
     }  # fmt: skip
-    told = profile(tmp_path, plugins, args).notes
-    assert all(note.startswith("kube-scheduler.yaml: ") for note in told)
-    text = "\n".join(told)
-    for expected in (
-        "plugins not known, and left out: MyPlugin, NodeResourceFit",
-        "NodeResourceFit (did you mean NodeResourcesFit?)",
-        "profiles[0].pluginConfig[0].args.ignoredResources has no effect here",
-        "requests are respected, although the filter of NodeResourcesFit is disabled",
-        "defaultConstraints[0] is a wish here",
-        "nobody is preempted",
-    ):
-        assert expected in text, text
+    text = "\n".join(profile(tmp_path, plugins, args).notes)
+    for name in ("MyPlugin", "NodeResourceFit", "NodeResourcesFit", "args.ignoredResources",
+                 "args.defaultConstraints[0]"):  # fmt: skip
+        assert name in text
     assert "Coscheduling" not in text
 
 
@@ -195,8 +177,8 @@ def test_a_misspelt_field_is_refused(
     """As kube-scheduler does it: what is left out by mistake would be another scheduler."""
     with pytest.raises(TracekitError) as said:
         parse_policy(str(written(tmp_path, {**BASE, **document})))
-    assert said.value.what.endswith(f"{wrong} is not known")
-    assert said.value.hint == f"did you mean '{meant}'?"
+    assert wrong in said.value.what
+    assert f"'{meant}'" in str(said.value.hint)
 
 
 def test_all_fields_that_are_not_known_are_in_one_error(tmp_path: Path) -> None:
@@ -208,10 +190,9 @@ def test_all_fields_that_are_not_known_are_in_one_error(tmp_path: Path) -> None:
         assert path in said.value.what
 
 
-def test_arguments_of_a_plugin_that_does_not_score_are_told(tmp_path: Path) -> None:
+def test_arguments_of_a_plugin_that_does_not_score_are_noted(tmp_path: Path) -> None:
     notes = profile(tmp_path, None, {"TargetLoadPacking": {"targetUtilization": 60}}).notes
-    where = "profiles[0].pluginConfig[0].args"
-    assert any(f"{where} has no effect" in one for one in notes)
+    assert sum("profiles[0].pluginConfig[0].args" in one for one in notes) == 1
 
 
 def test_a_profile_is_chosen_by_name(tmp_path: Path) -> None:
@@ -277,19 +258,23 @@ BOMB = "a0: &a0 [x]\n" + "".join(
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    "text",
+    ["a: [", "a: \x1b[31m", "a: 1\na: 2\n", BOMB, "a: &a [*a]\n",
+     "!!python/object/apply:os.system [ls]", "[1, 2]", "a: 1\n---\nb: 1\n"],
+    ids=["open", "escape", "twice", "bomb", "itself", "object", "list", "two"],
+)  # fmt: skip
+def test_what_is_no_yaml_mapping_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match=r"kube-scheduler\.yaml"):
+        parse_entrant(str(written(tmp_path, text)))
+
+
+@pytest.mark.parametrize(
+    ("document", "named"),
     [
-        ("a: [", "YAML: line 1"),
-        ("a: \x1b[31m", "unacceptable"),
-        ("a: 1\na: 2\n", "key 'a' is there twice"),
-        (BOMB, "100,000 values"),
-        ("a: &a [*a]\n", "more than 100,000 values"),
-        ("!!python/object/apply:os.system [ls]", "is not YAML"),
-        ("[1, 2]", "holds no mapping"),
-        ("a: 1\n---\nb: 1\n", "holds 2 documents"),
         ({"kind": "Deployment", "apiVersion": "apps/v1"}, "'Deployment'"),
-        ({"kind": "DeschedulerPolicy", "apiVersion": "descheduler/v1alpha2"}, "places nothing"),
-        ({**BASE, "apiVersion": "v1"}, "apiVersion is 'v1'"),
+        ({"kind": "DeschedulerPolicy", "apiVersion": "descheduler/v1alpha2"},
+         "'DeschedulerPolicy'"),
+        ({**BASE, "apiVersion": "v1"}, "'v1'"),
         ({**BASE, "percentageOfNodesToScore": 101}, "percentageOfNodesToScore"),
         ({**BASE, "percentageOfNodesToScore": "much"}, "percentageOfNodesToScore"),
         ({**BASE, "profiles": {"a": 1}}, "profiles"),
@@ -297,19 +282,24 @@ BOMB = "a0: &a0 [x]\n" + "".join(
             "scoringStrategy": {"type": "Odd"}}}]}]}, "'Odd'"),
         ({**BASE, "profiles": [{"pluginConfig": [{"name": FIT, "args": {
             "scoringStrategy": {"resources": [{"name": "cpu", "weight": 101}]}}}]}]},
-         r"scoringStrategy.resources\[0\].weight"),
+         "scoringStrategy.resources[0].weight"),
         ({**BASE, "extenders": [{"urlPrefix": "u", "prioritizeVerb": "v", "weight": 0}]},
-         "weight is '0', expected"),
-        ({**BASE, "profiles": [{"plugins": {"scores": {}}}]}, r"profiles\[0\].plugins"),
+         "weight"),
+        ({**BASE, "profiles": [{"plugins": {"scores": {}}}]}, "profiles[0].plugins"),
         ({**BASE, "profiles": [{"pluginConfig": [{"name": "LowRiskOverCommitment", "args": {
-            "riskLimitWeights": {"cpu": "nan"}}}]}]}, "riskLimitWeights.cpu is nan"),
+            "riskLimitWeights": {"cpu": "nan"}}}]}]}, "riskLimitWeights.cpu"),
+        ({**BASE, "profiles": [{"plugins": {"score": {"enabled": [
+            {"name": FIT, "weight": 5}, {"name": FIT, "weight": 2}]}}}]}, f"'{FIT}'"),
+        ({**BASE, "profiles": [{"pluginConfig": [{"name": FIT, "args": {}}] * 2}]}, f"'{FIT}'"),
+        ({**BASE, "profiles": [{}, {}]}, "'default-scheduler'"),
     ],
 )  # fmt: skip
-def test_a_wrong_document_is_told_in_one_line(document: Any, told: str, tmp_path: Path) -> None:
+def test_a_wrong_document_is_refused(document: Any, named: str, tmp_path: Path) -> None:
     path = written(tmp_path, document)
-    with pytest.raises(TracekitError, match=told) as found:
+    with pytest.raises(TracekitError) as found:
         parse_entrant(str(path))
     assert str(path) in found.value.what
+    assert named in found.value.what
 
 
 def test_a_run_has_the_notes_as_facts_and_writes_them_down(tmp_path: Path) -> None:
@@ -326,35 +316,3 @@ def test_a_run_has_the_notes_as_facts_and_writes_them_down(tmp_path: Path) -> No
     assert answer is not None
     assert notes
     assert {one.about["text"] for one in answer.of("note")} == notes
-
-
-FITTING = {"name": "NodeResourcesFit"}
-
-
-@pytest.mark.parametrize(
-    ("profiles", "said"),
-    [
-        (
-            [
-                {
-                    "plugins": {
-                        "score": {"enabled": [{**FITTING, "weight": 5}, {**FITTING, "weight": 2}]}
-                    }
-                }
-            ],
-            "'NodeResourcesFit' twice",
-        ),
-        (
-            [{"pluginConfig": [{**FITTING, "args": {}}, {**FITTING, "args": {}}]}],
-            "'NodeResourcesFit' twice",
-        ),
-        ([{}, {}], "'default-scheduler' twice"),
-    ],
-)
-def test_what_stands_twice_is_refused(
-    profiles: list[dict[str, Any]], said: str, tmp_path: Path
-) -> None:
-    """The scheduler refuses it; the last one counted, and nobody was told."""
-    with pytest.raises(TracekitError) as wrong:
-        parse_policy(str(written(tmp_path, {**BASE, "profiles": profiles})))
-    assert said in wrong.value.what

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from replay_support import container, snapshot, workload
 
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement._parts.batch import Batch
+from tracekit.policy.placement import Batch
 from tracekit.replay.engine.engine import Engine
 
 

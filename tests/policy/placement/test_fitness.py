@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from replay_support import waiting
 from tbesk_support import FOUR, GOLDEN, POD, cluster, fitness_policy, golden
 
-from tracekit.policy.placement._parts.batch import Batch
+from tracekit.policy.placement import Batch
 from tracekit.policy.placement._parts.searching import BatchFitness
 from tracekit.policy.placement._parts.weights import BALANCED, COMPRESSIBLE, INCOMPRESSIBLE
 from tracekit.policy.view.cluster import Cluster

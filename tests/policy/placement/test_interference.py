@@ -93,7 +93,7 @@ def test_without_a_fit_all_services_are_alike() -> None:
 def test_the_fit_beside_is_read_in_any_process_and_named_the_same_everywhere(fit: Path) -> None:
     named = parse_entrant("interference[fit=beside,agg=mean]")
     assert isinstance(named, PlacementPolicy)
-    with pytest.raises(TracekitError, match="replay"):
+    with pytest.raises(TracekitError, match="fit"):
         named.score(seen(), container(2000, 1), np.arange(NODES))
     found = with_fit(named, fit)
     assert isinstance(found, PlacementPolicy)

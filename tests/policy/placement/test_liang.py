@@ -17,7 +17,7 @@ from replay_support import waiting, workload
 from tracekit.base.arrays import FloatArray
 from tracekit.cluster.resources import DISK_IO, NET
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement._parts.load import balance_scores, variances_after
+from tracekit.policy.placement._extender import balance_scores, variances_after
 from tracekit.policy.placement.balanced_allocation import BalancedAllocation
 from tracekit.policy.placement.cmdn import faithful_scores
 from tracekit.policy.placement.least_allocated import LeastAllocated

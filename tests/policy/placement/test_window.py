@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from replay_support import workload
 
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement._parts.window import nodes_to_find, search
+from tracekit.policy.placement.default_scheduler import nodes_to_find, search
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer

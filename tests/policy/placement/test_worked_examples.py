@@ -11,7 +11,7 @@ import pytest
 from replay_support import container, snapshot
 
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement._parts.legacy import divide, half_away, to_int
+from tracekit.policy.placement._parts.requested import divide, half_away, to_int
 from tracekit.policy.placement.load_variation_risk_balancing import risk_score
 
 GIB = 2**30

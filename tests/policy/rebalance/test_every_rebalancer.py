@@ -75,21 +75,18 @@ def test_an_empty_cluster_is_left_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "named"),
     [
         ("load_spread[interval_ms=0]", "interval_ms"),
-        ("load_spread[margin=0.2]", "no parameter 'margin'"),
-        ("low_node_utilization[thresholds=none]", "must name a resource"),
-        ("low_node_utilization[thresholds=cpu:120]", "0..100 percent"),
-        ("low_node_utilization[thresholds=cpu:20]", "same resources"),
-        (
-            "low_node_utilization[thresholds=cpu:60,target_thresholds=cpu:50]",
-            "target",
-        ),
+        ("load_spread[margin=0.2]", "'margin'"),
+        ("low_node_utilization[thresholds=none]", "thresholds"),
+        ("low_node_utilization[thresholds=cpu:120]", "120"),
+        ("low_node_utilization[thresholds=cpu:20]", "target_thresholds"),
+        ("low_node_utilization[thresholds=cpu:60,target_thresholds=cpu:50]", "60"),
         ("low_node_utilization[usage_source=prometheus]", "MetricResource"),
-        ("high_node_utilization[thresholds=none]", "must name a resource"),
+        ("high_node_utilization[thresholds=none]", "thresholds"),
     ],
 )
-def test_impossible_parameters_are_refused(text: str, said: str) -> None:
-    with pytest.raises(TracekitError, match=said):
+def test_impossible_parameters_are_refused(text: str, named: str) -> None:
+    with pytest.raises(TracekitError, match=named):
         parse_rebalancer(text)

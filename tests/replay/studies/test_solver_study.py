@@ -11,7 +11,7 @@ import pytest
 from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement._parts.batch import Batch
+from tracekit.policy.placement import Batch
 from tracekit.policy.placement._parts.searching import BatchFitness
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.studies.declared import SolverStudy

@@ -9,13 +9,14 @@ import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 
 from tracekit.base import parameters, registry
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
+from tracekit.base.parameters import About
 from tracekit.cluster.constraints.constraint import CellChoice
 from tracekit.policy.placement._parts.formula import Formula as Formula
 from tracekit.policy.placement._parts.formula import quotient as quotient
@@ -78,7 +79,7 @@ class PlacementPolicy(Parametrised):
         to without writing code, the load-aware plugins beside it, and the plain baselines. The
         word ``common`` stands for them.
     batched : bool
-        Whether it decides for several containers at once, by ``select``; see ``_batch.py``.
+        Whether it decides for several containers at once, by ``select`` of ``BatchPolicy``.
     cell : {'first', 'tight'}
         Which NUMA cell of a node a container that is bound to one gets.
     wants : tuple of str
@@ -260,6 +261,44 @@ class PlacementPolicy(Parametrised):
         return f"{self.name()}[{given}]" if given else self.name()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Containers that wait for nodes, in the order of their arrival.
+
+    Parameters
+    ----------
+    open_nodes : bool, shape (containers, nodes), optional
+        What constraints leave open as the batch begins; None: all.
+    """
+
+    containers: tuple[Container, ...]
+    open_nodes: BoolArray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchPolicy(PlacementPolicy):
+    """Base of policies that decide batch by batch.
+
+    ``score`` still says how good a node is for one container: a container whose proposed node has
+    no room for it, after those of its batch that came before, goes where it scores best.
+    """
+
+    batched: ClassVar[bool] = True
+
+    batch_size: Annotated[
+        int, About("Containers decided at once; a batch ends with the sampling step.", minimum=1)
+    ] = 10
+
+    def select(self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator) -> IntArray:
+        """The node of each container of the batch, -1 for none.
+
+        Returns
+        -------
+        int64, shape (containers,)
+        """
+        raise NotImplementedError
+
+
 @functools.cache
 def all_policies() -> dict[str, type[PlacementPolicy]]:
     """Every placement policy, by name: tracekit's, and those of installed packages."""
@@ -274,3 +313,12 @@ def _is_policy(name: str, brought: object) -> bool:
         and issubclass(brought, PlacementPolicy)
         and brought.name() == name
     )
+
+
+def title_of_policy(spelled: str) -> str:
+    """The name as a stranger reads it: ``balanced resource allocation (bra)``, ``production``."""
+    name = spelled.partition("[")[0]
+    kind = all_policies().get(name)
+    if kind is None or not kind.title:
+        return spelled
+    return kind.title if name == "observed" else f"{kind.title} ({spelled})"

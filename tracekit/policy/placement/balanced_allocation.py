@@ -10,8 +10,8 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About, Pairs, ParameterError
 from tracekit.cluster.resources import full_name
 from tracekit.policy.placement import PlacementPolicy, Reads, ScoreError, Scores, UsedBy
-from tracekit.policy.placement._parts import balance as forms
-from tracekit.policy.placement._parts.legacy import legacy_fractions
+from tracekit.policy.placement._parts import requested as forms
+from tracekit.policy.placement._parts.requested import legacy_fractions
 from tracekit.policy.view.room import check_weights, shares
 from tracekit.policy.view.snapshot import Container, Snapshot
 

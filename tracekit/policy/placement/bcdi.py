@@ -8,7 +8,7 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.resources import CPU, DISK_IO
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores
-from tracekit.policy.placement._parts.trimaran import fraction_after
+from tracekit.policy.placement._parts.load import fraction_after
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 

@@ -5,8 +5,7 @@ from typing import ClassVar
 
 from tracekit.base.arrays import IntArray
 from tracekit.cluster.resources import NET
-from tracekit.policy.placement._extender import ExtenderPolicy
-from tracekit.policy.placement._parts.load import balance_resource
+from tracekit.policy.placement._extender import ExtenderPolicy, balance_resource
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 

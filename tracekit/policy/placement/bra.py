@@ -1,18 +1,13 @@
 """BRA: the node whose cpu and memory would be requested most alike, as the paper writes it."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.policy.placement import PlacementPolicy, Reads, Scores
-from tracekit.policy.placement._parts.paper import (
-    Variant,
-    integer_balance,
-    paper_balance,
-    wanted_and_total,
-)
+from tracekit.policy.placement import Formula, PlacementPolicy, Reads, Scores
+from tracekit.policy.placement._parts.requested import MAX_SCORE, Variant, balance, legacy_balance
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 
@@ -44,3 +39,37 @@ class Bra(PlacementPolicy):
         wanted, total = wanted_and_total(snapshot, container, nodes)
         cpu, memory = np.where(total > 0, wanted / np.maximum(total, 1), np.nan)
         return {"cpu": cpu, "memory": memory}
+
+
+def wanted_and_total(
+    snapshot: Snapshot, container: Container, nodes: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Requests with the container, and the nodes' totals, each of shape (2, candidates)."""
+    wanted = snapshot.requested[nodes, :2] + container.request[:2]
+    return wanted.T, snapshot.allocatable[nodes, :2].T
+
+
+def paper_balance(wanted: IntArray, total: IntArray) -> FloatArray:
+    """``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 where a node has none of either."""
+    return np.where((total > 0).all(axis=0), ALIKE.value(np.maximum(total, 1), wanted), 0.0)
+
+
+def _share(size: Any, wanted: Any) -> Any:
+    return wanted / size
+
+
+def _of_ten(apart: Any, weights: Any) -> Any:  # noqa: ARG001
+    return 10.0 - 10.0 * np.abs(apart)
+
+
+#: ``paper_balance`` of nodes that have something of both.
+ALIKE = Formula(part=_share, resources=(("cpu", 1), ("memory", -1)), total=_of_ten, better="alike")
+
+
+def integer_balance(wanted: IntArray, total: IntArray, variant: Variant) -> IntArray:
+    """The scheduler's balance of two fractions, old (0..10) or new (0..100)."""
+    fractions = wanted / np.maximum(total, 1)
+    if variant == "modern_int":
+        return balance(np.where(total > 0, np.minimum(fractions, 1.0), np.nan))
+    cpu, memory = np.where(total > 0, fractions, 1.0)
+    return legacy_balance(cpu, memory, np.full(cpu.shape, np.nan), MAX_SCORE[variant])

@@ -9,7 +9,7 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.cluster.resources import BASE, DISK_IO, NET
 from tracekit.policy.placement._extender import ExtenderPolicy
-from tracekit.policy.placement._parts.trimaran import (
+from tracekit.policy.placement._parts.load import (
     fraction_after,
     has_room,
     measured_fraction,

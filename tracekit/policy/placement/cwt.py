@@ -9,7 +9,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About, ParameterError
 from tracekit.cluster.resources import DISK, DISK_IO, NET
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores
-from tracekit.policy.placement._parts.trimaran import fraction_after, left_of
+from tracekit.policy.placement._parts.load import fraction_after, left_of
 from tracekit.policy.placement._parts.weights import (
     CONSISTENCY_LIMIT,
     CRITERIA,

@@ -8,8 +8,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
-from tracekit.policy.placement import UsedBy
-from tracekit.policy.placement._parts.batch import Batch, BatchPolicy
+from tracekit.policy.placement import Batch, BatchPolicy, UsedBy
 from tracekit.policy.placement.first_fit import FirstFit
 from tracekit.policy.view.choice import fits
 from tracekit.policy.view.snapshot import Snapshot

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.policy.placement import Formula, Reads, UsedBy
-from tracekit.policy.placement._parts.legacy import TenthsPolicy, free_share
+from tracekit.policy.placement._parts.requested import TenthsPolicy, free_share
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,8 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.policy.placement import Scores, UsedBy
 from tracekit.policy.placement._parts.formula import either
-from tracekit.policy.placement._parts.legacy import half_away
-from tracekit.policy.placement._parts.load import LoadAware
-from tracekit.policy.placement._parts.trimaran import metric_provider, mu_sigma, pod_claims
+from tracekit.policy.placement._parts.load import LoadAware, metric_provider, mu_sigma, pod_claims
+from tracekit.policy.placement._parts.requested import half_away
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 

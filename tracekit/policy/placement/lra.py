@@ -7,8 +7,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.policy.placement import Formula, PlacementPolicy, Reads
-from tracekit.policy.placement._parts.legacy import free_share, half
-from tracekit.policy.placement._parts.paper import MAX_SCORE, Variant
+from tracekit.policy.placement._parts.requested import MAX_SCORE, Variant, free_share, half_sum
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 _BOTH = (("cpu", 1), ("memory", 1))
@@ -30,7 +29,7 @@ class Lra(PlacementPolicy):
             return Formula(part=free_tenths, resources=_BOTH, total=_mean, better="emptier")
         most = MAX_SCORE[self.variant]
         return Formula(
-            part=free_share, resources=_BOTH, total=half, better="emptier", constants=(most,)
+            part=free_share, resources=_BOTH, total=half_sum, better="emptier", constants=(most,)
         )
 
     def explain(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tracekit.policy.placement import Formula, Reads, UsedBy, quotient
-from tracekit.policy.placement._parts.legacy import TenthsPolicy
+from tracekit.policy.placement._parts.requested import TenthsPolicy
 
 
 @dataclass(frozen=True, kw_only=True)

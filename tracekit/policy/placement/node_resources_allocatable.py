@@ -10,7 +10,7 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.parameters import About, Pairs, ParameterError
 from tracekit.cluster.resources import full_name
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores, UsedBy
-from tracekit.policy.placement._parts.legacy import divide
+from tracekit.policy.placement._parts.requested import divide
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.policy.placement import Scores, UsedBy
-from tracekit.policy.placement._parts.legacy import to_int
 from tracekit.policy.placement._parts.load import LoadAware, Reading, first_level
+from tracekit.policy.placement._parts.requested import to_int
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 Models = tuple[tuple[str, float, float, float], ...]

@@ -11,7 +11,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About, ParameterError
 from tracekit.policy.placement import Reads, ScoreError, Scores, UsedBy
 from tracekit.policy.placement._parts.leftover import WeightedResources
-from tracekit.policy.placement._parts.legacy import divide, half_away
+from tracekit.policy.placement._parts.requested import divide, half_away
 from tracekit.policy.view.room import Share, shares
 from tracekit.policy.view.snapshot import Container, Snapshot
 

@@ -12,7 +12,7 @@ from tracekit.base.documents.shape import Shape
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.resources import PODS, UNLIMITED, amounts, column_order
 from tracekit.policy.placement import PlacementPolicy
-from tracekit.policy.placement._parts.legacy import VOLUMES
+from tracekit.policy.placement._parts.requested import VOLUMES
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.pods import Pod
 from tracekit.policy.view.recorded import decode_pod, decode_recorded

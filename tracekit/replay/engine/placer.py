@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, IntArray
-from tracekit.policy.placement import PlacementPolicy
-from tracekit.policy.placement._parts.batch import Batch, BatchPolicy
+from tracekit.policy.placement import Batch, BatchPolicy, PlacementPolicy
 from tracekit.policy.view.choice import best, fits
 from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.engine.state import ReplayState

@@ -24,7 +24,7 @@ from tracekit.base.study import Study
 from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import get_policy, parse_policy
-from tracekit.policy.placement._parts.batch import Batch
+from tracekit.policy.placement import Batch
 from tracekit.policy.placement._parts.batch_fitness import NO_ROOM
 from tracekit.policy.placement._parts.fitness import FitnessPolicy
 from tracekit.policy.placement._parts.searching import BatchFitness, SearchingPolicy

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from tracekit.policy.titles import title_of_policy
+from tracekit.policy.placement import title_of_policy
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.drawing.plot import highest
 from tracekit.report.figures import FACTS, Axis, Figure, Layer, ceiling_of

@@ -3,7 +3,7 @@
 import polars as pl
 
 from tracekit.base.words import short_ids
-from tracekit.policy.titles import title_of_policy
+from tracekit.policy.placement import title_of_policy
 from tracekit.report.drawing.plot import evenly
 from tracekit.report.figures import Axis, Figure, Layer
 

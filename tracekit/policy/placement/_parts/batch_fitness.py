@@ -14,13 +14,13 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import B2, F1, F2, F3, I1, I2, Direct, Pointer, compiled, with_functions
 from tracekit.base.numba_alone import types
-from tracekit.policy.placement._parts.batch import within
 from tracekit.policy.placement._parts.fitness import (
     excess,
     is_enough,
     load_with,
     suits_left,
     suits_load,
+    within,
 )
 from tracekit.policy.placement._parts.formula import NUMBERS
 from tracekit.policy.search.problem import CompiledCost

@@ -65,6 +65,11 @@ def excess(load: Any, tcrit: Any) -> Any:
     return either(load > tcrit, load - tcrit, 0.0)
 
 
+def within(position: Any, nodes: int) -> Any:
+    """A position whose whole part is a node's number, for arrays and, compiled, numbers."""
+    return np.maximum(np.minimum(position, nodes - 1e-9), 0.0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ground:
     """What fitness is computed from: resources in the order of the paper, as far as there are any.

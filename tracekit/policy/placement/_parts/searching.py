@@ -14,8 +14,8 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.parameters import About
-from tracekit.policy.placement._parts.batch import Batch, BatchPolicy, within
-from tracekit.policy.placement._parts.fitness import PENALTY, FitnessPolicy, Ground
+from tracekit.policy.placement import Batch, BatchPolicy
+from tracekit.policy.placement._parts.fitness import PENALTY, FitnessPolicy, Ground, within
 from tracekit.policy.search.problem import CompiledCost, Problem
 from tracekit.policy.search.running import Search
 from tracekit.policy.view.snapshot import Snapshot

@@ -10,10 +10,9 @@ import numpy as np
 from tracekit.base.arrays import FloatArray
 from tracekit.base.documents import shape as s
 from tracekit.cluster.resources import BASE, amounts, full_name
-from tracekit.policy.placement._parts import overcommit as risks
-from tracekit.policy.placement._parts.legacy import half_away
-from tracekit.policy.placement._parts.load import TYPES, average_and_deviation
-from tracekit.policy.placement._parts.trimaran import (
+from tracekit.policy.placement._parts.load import (
+    TYPES,
+    average_and_deviation,
     cumulative,
     density,
     effective_limit,
@@ -23,12 +22,18 @@ from tracekit.policy.placement._parts.trimaran import (
     moments,
     mu_sigma,
     pods_claims,
-    surviving,
 )
+from tracekit.policy.placement._parts.requested import half_away
 from tracekit.policy.placement.load_variation_risk_balancing import risk_score
-from tracekit.policy.placement.low_risk_overcommitment import LowRiskOvercommitment
+from tracekit.policy.placement.low_risk_overcommitment import (
+    LowRiskOvercommitment,
+    Totals,
+    by_limit,
+    load_risk,
+)
 from tracekit.policy.placement.peaks import Peaks
 from tracekit.policy.placement.requested_to_capacity_ratio import broken_linear
+from tracekit.policy.placement.target_load_packing import surviving
 from tracekit.policy.view.recorded import decode_metrics, decode_pod
 from tracekit.replay.cases.case import Answer, Question, case_policy, kind
 from tracekit.replay.cases.kinds import _shapes
@@ -126,14 +131,14 @@ _TOTALS = (
 )
 
 
-def _totals(question: Question) -> risks.Totals:
+def _totals(question: Question) -> Totals:
     totals, name = question.inputs["totals"], full_name(str(question.inputs["resource"]))
 
     def amount(key: str) -> np.ndarray:
         return np.array([totals[key].get(name, 0)], dtype=np.float64)
 
     request, limit, request_before, limit_before, capacity = (amount(key) for key in _TOTALS)
-    return risks.Totals(
+    return Totals(
         request=request,
         limit=limit,
         request_before=request_before,
@@ -166,8 +171,11 @@ def compute_risk(question: Question) -> Answer:
     load = np.array([np.nan])
     if stats is not None:
         mu, sigma = mu_sigma(*stats.arrays())
-        load = risks.load_risk(totals, mu, sigma, policy.smoothing_window_size)
-    parts = {f"{resource}_by_limit": risks.limit_risk(totals), f"{resource}_by_load": load}
+        load = load_risk(totals, mu, sigma, policy.smoothing_window_size)
+    parts = {
+        f"{resource}_by_limit": by_limit(totals.request, totals.limit, totals.capacity),
+        f"{resource}_by_load": load,
+    }
     known = {name: value[0] for name, value in parts.items() if not np.isnan(value[0])}
     note = ", ".join(f"{name} {value:.6g}" for name, value in known.items())
     return Answer(values={"risk": float(policy.risk(parts, resource)[0])}, note=note)

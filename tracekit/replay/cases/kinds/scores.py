@@ -15,7 +15,7 @@ from tracekit.cluster.resources import amounts, column_order
 from tracekit.policy.kubernetes.extenders import host_scores
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy, ScoreError
-from tracekit.policy.placement._parts.window import nodes_to_find
+from tracekit.policy.placement.default_scheduler import nodes_to_find
 from tracekit.policy.view.choice import lacking
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.recorded import decode_pod

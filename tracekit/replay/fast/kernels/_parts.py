@@ -9,9 +9,9 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.jit import with_functions
 from tracekit.cluster.resources import PODS, full_name, is_scalar
-from tracekit.policy.placement._parts import legacy
+from tracekit.policy.placement._parts import requested
 from tracekit.policy.placement._parts.formula import NUMBERS, quotient
-from tracekit.policy.placement._parts.legacy import rounded
+from tracekit.policy.placement._parts.requested import rounded
 from tracekit.policy.view.room import Weights
 from tracekit.replay.fast.kernels import bound_pointer, placed_pointer
 
@@ -68,7 +68,7 @@ def _quotient(top: float, bottom: float) -> Any:
 INSTEAD: Any = {
     **NUMBERS,
     quotient: _quotient,
-    legacy.half_away: half_away,
+    requested.half_away: half_away,
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.base.arrays import IntArray
-from tracekit.policy.placement._parts.balance import of_pair
+from tracekit.policy.placement._parts.requested import of_pair
 from tracekit.policy.placement.balanced_allocation import BalancedAllocation
 from tracekit.replay.fast.kernels import Kernel
 from tracekit.replay.fast.kernels._formula import formula_kernel

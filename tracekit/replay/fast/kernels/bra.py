@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from tracekit.base.arrays import IntArray
-from tracekit.policy.placement._parts.paper import ALIKE
-from tracekit.policy.placement.bra import Bra
+from tracekit.policy.placement.bra import ALIKE, Bra
 from tracekit.replay.fast.kernels import Kernel
 from tracekit.replay.fast.kernels._formula import formula_kernel
 

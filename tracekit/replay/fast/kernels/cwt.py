@@ -14,7 +14,7 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.jit import compiled, compiled_in_any_order
 from tracekit.cluster.resources import column_of
-from tracekit.policy.placement._parts.trimaran import (
+from tracekit.policy.placement._parts.load import (
     left_of,
     measured_fraction,
     measured_or_requested,

@@ -4,8 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from tracekit.base.arrays import IntArray
-from tracekit.policy.placement._parts.window import nodes_to_find
-from tracekit.policy.placement.default_scheduler import DefaultScheduler, plugins
+from tracekit.policy.placement.default_scheduler import DefaultScheduler, nodes_to_find, plugins
 from tracekit.policy.profile import Part
 from tracekit.replay.fast.kernels import Kernel, balanced_allocation
 from tracekit.replay.fast.kernels._formula import formula_kernel

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.policy.placement._parts.trimaran import portion
+from tracekit.policy.placement._parts.load import portion
 from tracekit.policy.placement.load_variation_risk_balancing import (
     LoadVariationRiskBalancing,
     balanced,

@@ -11,7 +11,10 @@ from scipy.special import cython_special
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.jit import compiled
 from tracekit.base.numba_alone import get_cython_function_address, intrinsic, types
-from tracekit.policy.placement._parts.overcommit import (
+from tracekit.policy.placement._parts.load import mu_sigma, portion
+from tracekit.policy.placement.low_risk_overcommitment import (
+    NAMES,
+    LowRiskOvercommitment,
     as_score,
     believed,
     beyond_request,
@@ -20,8 +23,6 @@ from tracekit.policy.placement._parts.overcommit import (
     together,
     within,
 )
-from tracekit.policy.placement._parts.trimaran import mu_sigma, portion
-from tracekit.policy.placement.low_risk_overcommitment import NAMES, LowRiskOvercommitment
 from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
 from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside

@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.policy.placement._parts.trimaran import expected_milli
-from tracekit.policy.placement.target_load_packing import TargetLoadPacking, packing, then_percent
+from tracekit.policy.placement.target_load_packing import (
+    TargetLoadPacking,
+    expected_milli,
+    packing,
+    then_percent,
+)
 from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
 from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside

@@ -1,6 +1,8 @@
-"""Priorities of kubernetes before 1.22: they counted cpu and memory by non-zero requests.
+"""Scores by requests, in the forms that kubernetes has had, and the roundings of Go.
 
-Source: kubernetes v1.17 pkg/scheduler/algorithm/priorities/resource_allocation.go.
+Sources: kubernetes noderesources/balanced_allocation.go of v1.35 and, for v1_36, the text of its
+pull request 135573; of v1.17 pkg/scheduler/algorithm/priorities/resource_allocation.go and
+balanced_resource_allocation.go.
 """
 
 import dataclasses
@@ -17,6 +19,99 @@ from tracekit.cluster.resources import BASE, CPU
 from tracekit.policy.placement import Formula, PlacementPolicy
 from tracekit.policy.placement._parts.formula import either, quotient
 from tracekit.policy.view.snapshot import Container, Snapshot
+
+#: The paper's and the scheduler's forms of LRA and BRA, of requests as they are stated.
+Variant = Annotated[
+    Literal["paper", "legacy_int", "modern_int"],
+    About("paper: real numbers 0..10; legacy_int, modern_int: cut to integers, 0..10, 0..100."),
+]
+
+MAX_SCORE = {"legacy_int": 10, "modern_int": 100}
+
+
+def balance(fractions: FloatArray) -> IntArray:
+    """``trunc(100 * (1 - deviation))``, 50..100."""
+    return np.asarray(of_deviation(deviation(fractions))).astype(np.int64)
+
+
+def balance_change(fractions: FloatArray, before: FloatArray) -> IntArray:
+    """``50 + (50 + S - S0) div 2`` with the scores S with and S0 without the container."""
+    return 50 + (50 + balance(fractions) - balance(before)) // 2
+
+
+def deviation(fractions: FloatArray) -> FloatArray:
+    """Population deviation over the resources that count; half the distance where two do.
+
+    The two forms are equal in exact arithmetic; upstream takes the short one, and its last bit
+    decides where truncation falls.
+    """
+    if len(fractions) == 2:
+        apart = half(fractions[0] - fractions[1])
+        if not np.isnan(apart).any():
+            return np.asarray(apart)
+    counted = ~np.isnan(fractions)
+    number = counted.sum(axis=0)
+    values = np.where(counted, fractions, 0.0)
+    mean = np.divide(values.sum(axis=0), number, out=np.zeros(number.shape), where=number > 0)
+    squares = np.where(counted, np.square(values - mean), 0.0).sum(axis=0)
+    general = np.sqrt(squares / np.maximum(number, 1))
+    high = np.where(counted, fractions, -np.inf).max(axis=0, initial=-np.inf)
+    low = np.where(counted, fractions, np.inf).min(axis=0, initial=np.inf)
+    pair = np.where(number == 2, half(high - low), 0.0)
+    return np.where(number == 2, pair, np.where(number > 2, general, 0.0))
+
+
+def legacy_balance(
+    cpu: FloatArray, memory: FloatArray, volumes: FloatArray, max_score: int
+) -> IntArray:
+    """``trunc((1 - |cpu - memory|) * max_score)``; 0 where a fraction is 1 or more.
+
+    Where volumes count, the variance of the three stands for the distance.
+    """
+    three = ~np.isnan(volumes)
+    third = np.where(three, volumes, 0.0)
+    mean = (cpu + memory + third) / 3
+    variance = (np.square(cpu - mean) + np.square(memory - mean) + np.square(third - mean)) / 3
+    apart = np.where(three, variance, np.abs(cpu - memory))
+    full = (cpu >= 1) | (memory >= 1) | (third >= 1)
+    kept = np.where(full, 0.0, (1 - apart) * max_score)
+    return np.trunc(kept).astype(np.int64)
+
+
+# The formulas, for arrays and, compiled, for numbers: see ``placement/_parts/formula.py``.
+
+
+def of_deviation(deviation: Any) -> Any:
+    """The score, 50..100, by the deviation of the fractions."""
+    return np.trunc((1.0 - deviation) * 100.0)
+
+
+def half(apart: Any) -> Any:
+    """The deviation of two fractions by their difference."""
+    return np.abs(apart) / 2
+
+
+def pair_balance(apart: Any, weights: Any) -> Any:  # noqa: ARG001
+    """The score of two fractions by their difference."""
+    return of_deviation(half(apart))
+
+
+def requested_share(size: Any, wanted: Any) -> Any:
+    """Requested of a resource with the container, as a fraction of a size above 0; 1 at most."""
+    return np.minimum(wanted / size, 1.0)
+
+
+def of_pair(one: str, other: str) -> Formula:
+    """The balance of two resources of which each node has something, as a formula."""
+    return Formula(
+        part=requested_share,
+        resources=((one, 1), (other, -1)),
+        total=pair_balance,
+        better="alike",
+    )
+
+
+# Priorities of kubernetes before 1.22: they counted cpu and memory by non-zero requests.
 
 #: Column of attached volumes, which few workloads have.
 VOLUMES = "volumes"
@@ -38,7 +133,7 @@ def in_whole_cores(container: Container) -> Container:
     return dataclasses.replace(container, nonzero_request=incoming)
 
 
-def half(total: Any, weights: Any) -> Any:  # noqa: ARG001
+def half_sum(total: Any, weights: Any) -> Any:  # noqa: ARG001
     """Integer mean of the cpu and memory scores."""
     return quotient(total, 2)
 
@@ -85,7 +180,7 @@ class TenthsPolicy(PlacementPolicy):
         return Formula(
             part=part,
             resources=(("cpu", 1), ("memory", 1)),
-            total=half,
+            total=half_sum,
             better=better,
             nonzero=True,
             constants=(self.max_score,),
