@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tracekit.commands._options import Argument, Option, size_bytes
 from tracekit.commands.shell.asked import Asked
 from tracekit.commands.shell.command import Panel
+
+if TYPE_CHECKING:
+    from tracekit.intake.fetch.server import Server
+    from tracekit.store.folder import Store
 
 
 def serve(
@@ -99,9 +103,11 @@ def serve(
     import asyncio
 
     from tracekit.base.errors import TracekitError
+    from tracekit.intake.fetch.spans import span_s
     from tracekit.live import serve as live
     from tracekit.live.made import made_server
     from tracekit.live.web import Limits
+    from tracekit.policy.parse import parse_policy
 
     if (client_ca is not None and tls_cert is None) or (tls_cert is None) != (tls_key is None):
         raise TracekitError(
@@ -109,13 +115,12 @@ def serve(
         )
     filters = "whole" if filter_whole else "names" if filter_names else ""
     made = made_server(
-        None if store is None else Path(store),
-        policies,
+        [parse_policy(text) for text in policies],
+        None if store is None else _begin(Path(store)),
         kubectl=kubectl,
-        prometheus=prometheus,
-        headers=headers,
-        step=step,
-        max_age=max_age,
+        prometheus=_prometheus(prometheus, headers) if prometheus else None,
+        step_s=span_s(step, "--step"),
+        max_age_s=span_s(max_age, "--max-age"),
         shadow=None if shadow is None else Path(shadow),
     )
     made.filters, made.log_requests = filters, log_requests
@@ -128,6 +133,36 @@ def serve(
     return made.extender.decisions
 
 
+def _begin(given: Path) -> Store | Path:
+    """A store, or a file or folder of what kubectl printed."""
+    from tracekit.base.errors import TracekitError
+    from tracekit.store.folder import open_store
+
+    if not given.exists():
+        raise TracekitError(
+            f"'{given}' is not there",
+            hint="give a store, or what 'kubectl get nodes,pods -A -o json' prints",
+        )
+    return open_store(given) if (given / "tables").is_dir() else given
+
+
+def _prometheus(url: str, headers: Sequence[str]) -> Server:
+    import numpy as np
+
+    from tracekit.intake.fetch.retry import Retries
+    from tracekit.intake.fetch.server import Server, address, header
+
+    return Server(
+        url=address(url),
+        headers=dict(header(one) for one in headers),
+        timeout_s=_PATIENCE_S,
+        retries=Retries(),
+        rng=np.random.default_rng(0),
+    )
+
+
+#: Seconds that Prometheus may take to answer.
+_PATIENCE_S = 10.0
 PANEL = Panel.replay
 
 

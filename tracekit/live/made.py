@@ -1,4 +1,4 @@
-"""A server out of what was asked for: policies, and where nodes, pods and use come from."""
+"""Makes a server of policies, and of where nodes, pods and use come from."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -12,10 +12,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.fetch.kubernetes import unpacked
-from tracekit.intake.fetch.retry import Retries
 from tracekit.intake.fetch.server import Server as Prometheus
-from tracekit.intake.fetch.server import address, header
-from tracekit.intake.fetch.spans import span_s
 from tracekit.intake.sources import Opened
 from tracekit.intake.sources.own._json_items import Cut
 from tracekit.intake.sources.own._kubernetes.objects import Thing, things
@@ -26,10 +23,9 @@ from tracekit.live.serve import Server, log
 from tracekit.live.shadow import Shadow
 from tracekit.live.state import State
 from tracekit.live.use import Use
-from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.view.pods import Pod, PodContainer
-from tracekit.store.folder import Store, open_store
+from tracekit.store.folder import Store
 
 
 def load_store(state: State, store: Store, samples: int) -> float:
@@ -119,23 +115,28 @@ def _use(load: Workload, step: int) -> dict[str, tuple[float, float]]:
 _KINDS = ("Node", "Pod")
 #: Rates are over no shorter a span.
 _RATE_S = 120
-_PATIENCE_S = 10.0
 #: No policy learns of a sample later than this.
 _LATEST_MS = 600_000
 
 
 def made_server(
-    given: Path | None,
-    policies: Sequence[str],
+    policies: Sequence[PlacementPolicy],
+    begin: Store | Path | None,
     *,
     kubectl: str | None,
-    prometheus: str | None,
-    headers: Sequence[str],
-    step: str,
-    max_age: str,
+    prometheus: Prometheus | None,
+    step_s: int,
+    max_age_s: int,
     shadow: Path | None,
 ) -> Server:
     """The server, with what is known at its start.
+
+    Parameters
+    ----------
+    policies : sequence of PlacementPolicy
+        The one that answers; a shadow records the others beside it.
+    begin : Store or path, optional
+        A record, or what kubectl printed.
 
     Raises
     ------
@@ -149,29 +150,22 @@ def made_server(
             f"{len(policies)} policies are given, and one answers",
             hint="record the others beside it: --shadow FOLDER",
         )
-    first, *others = [parse_policy(text) for text in policies]
-    for policy in (first, *others):
+    for policy in policies:
         check_served(policy)
-    step_s = span_s(step, "--step")
-    samples = max(_samples(policy, step_s) for policy in (first, *others))
-    state = State(Use(most_age_ms=1000 * span_s(max_age, "--max-age"), samples=samples))
+    first, *others = policies
+    samples = max(_samples(policy, step_s) for policy in policies)
+    state = State(Use(most_age_ms=1000 * max_age_s, samples=samples))
     extender = Extender(state=state, policy=first)
-    if given is not None and not given.exists():
-        raise TracekitError(
-            f"'{given}' is not there",
-            hint="give a store, or what 'kubectl get nodes,pods -A -o json' prints",
-        )
-    if given is not None and (given / "tables").is_dir():
+    if isinstance(begin, Store):
         if kubectl or prometheus:
             raise TracekitError(
-                f"{given} is a record, which ends; a cluster goes on",
+                f"{begin.path} is a record, which ends; a cluster goes on",
                 hint="leave the store away, or --kubectl and --prometheus",
             )
-        end_s = load_store(state, open_store(given), samples)
+        end_s = load_store(state, begin, samples)
         extender.clock = lambda: end_s
-    elif given is not None:
-        load_objects(state, given)
-    reads_use = any("usage" in policy.reads for policy in (first, *others))
+    elif begin is not None:
+        load_objects(state, begin)
     kinds = _KINDS if kubectl else ()
     watches = [Watch(kind=one, kubectl=kubectl or "", state=state, log=log) for one in kinds]
     return Server(
@@ -180,8 +174,17 @@ def made_server(
         if shadow is None
         else Shadow(folder=shadow, state=state, policy=first, others=others),
         watches=watches,
-        poll=_poll(prometheus, headers, step_s, samples, state) if prometheus else None,
-        needs_use=reads_use and bool(prometheus),
+        poll=None
+        if prometheus is None
+        else Poll(
+            server=prometheus,
+            step_s=step_s,
+            rate_s=max(_RATE_S, step_s),
+            samples=samples,
+            state=state,
+            log=log,
+        ),
+        needs_use=prometheus is not None and any("usage" in one.reads for one in policies),
     )
 
 
@@ -189,15 +192,3 @@ def _samples(policy: PlacementPolicy, step_s: int) -> int:
     """How many samples reach as far back as the policy looks from its newest one."""
     late_ms = max(now - policy.metric_time_ms(now) for now in range(0, _LATEST_MS, 1000))
     return policy.metric_samples() + late_ms // (1000 * step_s) + 1
-
-
-def _poll(url: str, headers: Sequence[str], step_s: int, samples: int, state: State) -> Poll:
-    server = Prometheus(
-        url=address(url),
-        headers=dict(header(one) for one in headers),
-        timeout_s=_PATIENCE_S,
-        retries=Retries(),
-        rng=np.random.default_rng(0),
-    )
-    rate_s = max(_RATE_S, step_s)
-    return Poll(server=server, step_s=step_s, rate_s=rate_s, samples=samples, state=state, log=log)

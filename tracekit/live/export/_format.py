@@ -19,11 +19,10 @@ from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, parse_entrant
 from tracekit.policy.kubernetes.scorers import SCORERS
-from tracekit.policy.own_files import FILES, as_given, by_name
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.rebalance._descheduler_plugins import PLUGINS
-from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within, source_of_run
+from tracekit.replay.runs.run_folder import RUN_FOLDER, entrant_of_run, run_within, source_of_run
 from tracekit.store.folder import Store, open_store
 
 FEWEST, REQUESTS = "fewest_nodes", "requests_to_change"
@@ -121,13 +120,9 @@ class Left:
     def entrant(self, policy: str = "") -> Entrant:
         """The policy of this spelling; '' for the one that is asked for, or else won."""
         text = policy or self.policy or self._won()
-        rows = () if self.replay is None else self.manifest["policies"]
-        files = {
-            name: str(self._replay() / path)
-            for row in rows
-            for name, path in by_name(row.get(FILES, ())).items()
-        }
-        return parse_entrant(as_given(text, files))
+        if self.replay is None:
+            return parse_entrant(text)
+        return entrant_of_run(self.manifest, self.replay, text)
 
     def _won(self) -> str:
         """The policy that won; raises TracekitError where nothing is recommended."""

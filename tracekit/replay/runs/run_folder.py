@@ -26,7 +26,8 @@ from tracekit.cluster.resources import lacking
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, halves, spelled
+from tracekit.policy.entrant import Entrant, halves, parse_entrant, spelled
+from tracekit.policy.own_files import FILES, as_given, by_name
 from tracekit.policy.own_files import noted as files_noted
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.requests import placeable
@@ -114,6 +115,15 @@ def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
         seed=manifest["seed"],
         gangs=load.get("admitted") == "gangs",
     )
+
+
+def entrant_of_run(manifest: Mapping[str, Any], folder: Path, text: str) -> Entrant:
+    """The entrant that a run names so, its own files found from the run's folder.
+
+    Any other spelling is read as a command reads it.
+    """
+    files = [file for row in manifest["policies"] for file in row.get(FILES, ())]
+    return parse_entrant(as_given(text, by_name(files, lambda path: str(folder / path))))
 
 
 def assumed_of(load: Mapping[str, Any]) -> list[str]:
