@@ -1,7 +1,8 @@
 """Models that can stand in place of the line: scikit-learn estimators.
 
 A model sees deviations from the service's means, so that any regressor of scikit-learn fits:
-``NAME = Model(title=..., build=lambda seed: make_pipeline(...))``; ``MODEL`` in a user's own file.
+``"NAME": Model(title=..., build=lambda seed: make_pipeline(...))`` here, ``MODEL`` in a
+user's own file.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tracekit.interference.table import Table
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A model; its name is that of the object.
+    """A model to compare with the line.
 
     Parameters
     ----------
@@ -43,8 +44,8 @@ class Model:
 
 
 def all_models() -> dict[str, Model]:
-    """Every model of this file, by name."""
-    return {name: one for name, one in sorted(globals().items()) if isinstance(one, Model)}
+    """Every model, by name."""
+    return dict(sorted(_MODELS.items()))
 
 
 def get_model(name: str) -> Model:
@@ -82,29 +83,36 @@ def load_own_model(path: Path) -> Model:
     return found
 
 
-#: The line of the patent: least squares.
-least_squares = Model(title="Least squares", build=lambda _: LinearRegression())
-#: Least squares with coefficients that may not be negative: neighbours never help.
-nonnegative = Model(
-    title="Least squares, no negative coefficient", build=lambda _: LinearRegression(positive=True)
-)
-#: Huber's regression: rows far off the line pull less.
-huber = Model(
-    title="Huber",
-    build=lambda _: make_pipeline(StandardScaler(), HuberRegressor(max_iter=1000)),
-)
-#: Ridge regression on regressors of unit variance, the penalty chosen by cross-validation.
-ridge = Model(
-    title="Ridge",
-    build=lambda _: make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-3, 3, 7))),
-)
-#: Gradient boosting: shallow trees and small steps, since regressors are few and noise is much.
-gradient_boosting = Model(
-    title="Gradient boosting",
-    build=lambda seed: HistGradientBoostingRegressor(
-        max_iter=150, learning_rate=0.08, max_leaf_nodes=8, min_samples_leaf=20, random_state=seed
+_MODELS = {
+    # the line of the patent
+    "least_squares": Model(title="Least squares", build=lambda _: LinearRegression()),
+    # neighbours never help
+    "nonnegative": Model(
+        title="Least squares, no negative coefficient",
+        build=lambda _: LinearRegression(positive=True),
     ),
-)
+    # rows far off the line pull less
+    "huber": Model(
+        title="Huber",
+        build=lambda _: make_pipeline(StandardScaler(), HuberRegressor(max_iter=1000)),
+    ),
+    # on regressors of unit variance, the penalty chosen by cross-validation
+    "ridge": Model(
+        title="Ridge",
+        build=lambda _: make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-3, 3, 7))),
+    ),
+    # shallow trees and small steps, since regressors are few and noise is much
+    "gradient_boosting": Model(
+        title="Gradient boosting",
+        build=lambda seed: HistGradientBoostingRegressor(
+            max_iter=150,
+            learning_rate=0.08,
+            max_leaf_nodes=8,
+            min_samples_leaf=20,
+            random_state=seed,
+        ),
+    ),
+}
 
 
 # Models side by side on the same held-out rows.

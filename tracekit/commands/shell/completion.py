@@ -25,8 +25,9 @@ _KEYS = {
     "workloads": ("cluster/named.py", "NAMED"),
     "functions": ("policy/search/problem.py", "_FUNCTIONS"),
     "searches": ("policy/search/searches.py", "_SEARCHES"),
+    "models": ("interference/models.py", "_MODELS"),
 }
-_OBJECTS = {"measures": "replay/measures", "models": "interference/fit/models"}
+_OBJECTS = {"measures": "replay/measures"}
 #: What a word that names a folder may be, as ``shell.following.kind_of`` calls it.
 _FOLDER_KINDS = {
     "stores": frozenset({"store"}),
