@@ -207,7 +207,7 @@ class RulesKeeper:
         inside = _grouped((of, at) for (_, some), at in things.items() for of in some)
         self._inside = {of: (start[at], where[at]) for of, at in inside.items()}
         #: Nodes that are in no domain of some row.
-        self._outside: list[bool] = np.less(rules.domain, 0).any(axis=0).tolist()
+        self._outside: list[bool] = np.asarray((rules.domain < 0).any(axis=0)).tolist()
 
     def _counters(
         self, pairs: IntArray | None, things: dict[tuple[int, tuple[int, ...]], int]
