@@ -6,7 +6,7 @@ from functools import partial
 
 import polars as pl
 
-from tracekit.analysis.quick.forms import quick_form, quick_rows
+from tracekit.analysis.edges import QUERY, is_large, service_edges
 from tracekit.analysis.results import Inputs, all_results
 from tracekit.base.shown import Shown
 from tracekit.store.folder import Store
@@ -74,10 +74,9 @@ class Work:
 
     def _rows(self, query: SqlFile) -> pl.DataFrame:
         read_again = any(query.view_name in other.reads for other in all_queries().values())
-        if isinstance(self._database, Database) and (form := quick_form(query, self._store)):
-            rows = quick_rows(form, self._store, self._database, self._analysis.frames)
-            if read_again:
-                self._database.put(query, rows)
+        if query.name == QUERY and isinstance(self._database, Database) and is_large(self._store):
+            rows = service_edges(self._store, self._database)
+            self._database.put(query, rows)
             return rows
         return self._database.keep(query) if read_again else self._database.frame(query.text)
 

@@ -60,10 +60,10 @@ def query(
     """The rows of one query on a store, or of a SELECT statement; see ``tracekit.store.query.run``.
 
     A statement reads the tables of the store and those of ``read``, and no other file; it changes
-    nothing. Here, queries on large tables of calls and usage are answered by their quick forms; see
-    ``tracekit.analysis.quick.run``.
+    nothing. Edges of a large table of calls are counted in little memory; see
+    ``tracekit.analysis.edges``.
     """
-    from tracekit.analysis.quick.run import run_quick
+    from tracekit.analysis.edges import run_query
     from tracekit.store.folder import open_store
     from tracekit.store.query import run
     from tracekit.store.query.reads import check_only_reads, read_own_tables
@@ -75,7 +75,7 @@ def query(
     opened, own = open_store(store), read_own_tables(read or {})
     if engine:
         return run(opened, name, params, engine=engine, own=own)
-    return run_quick(opened, name, params, own=own)
+    return run_query(opened, name, params, own=own)
 
 
 PANEL = Panel.look

@@ -1,17 +1,24 @@
-"""``calls/service_edges``, some hundred thousand records at a time.
+"""The query ``calls/service_edges`` on a large table of calls, some hundred thousand at a time.
 
 The SQL holds every rpc id of the trace at once: gigabytes for each ten million records. A trace is
 never divided, so what ranges of traces give can be added up, and quantiles are read off how many
-calls took each time.
+calls took each time. The SQL stays the definition, but for the twelfth decimal.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
 from tracekit.analysis.callgraph.parts import chunks, open_parts
-from tracekit.analysis.quick.forms import Quick, Sorted
-from tracekit.analysis.quick.forms._named import ids_of
+from tracekit.store.folder import Store
+from tracekit.store.query.database import Database
+from tracekit.store.query.run import bind, run
+from tracekit.store.sqlfiles import SqlFile, all_queries, get_query
+
+QUERY = "calls/service_edges"
+#: Fewer calls are answered at once either way; so small a table is left to the SQL.
+FROM_ROWS = 1_000_000
 
 _EDGE = ("upstream_key", "downstream_key", "rpc_type")
 _REMOTE = ("rpc", "http", "mq")
@@ -21,11 +28,60 @@ _QUANTILES = {"response_time_p50_ms": 0.5, "response_time_p95_ms": 0.95}
 _TIMES_AT_ONCE = 2_000_000
 
 
-def service_edges(given: Sorted) -> pl.DataFrame:
-    """The columns of ``queries/calls/service_edges.sql``."""
+def run_query(
+    store: Store,
+    name: str,
+    params: Mapping[str, str | float | bool] | None = None,
+    *,
+    own: Mapping[str, pl.DataFrame] | None = None,
+) -> pl.DataFrame:
+    """The rows of a query, as ``tracekit.store.query.run`` gives them.
+
+    One that builds on the edges of a large table of calls gets them in little memory.
+
+    Raises TracekitError for an unknown query or parameter, or a value of the wrong type.
+    """
+    query, edges = get_query(name), all_queries()[QUERY]
+    if not (is_large(store) and _builds_on(query, edges)):
+        return run(store, name, params, own=own)
+    variables = bind(query, params or {})
+    with Database(store) as database:
+        for table, rows in (own or {}).items():
+            database.add(table, rows)
+        found = service_edges(store, database)
+        if query.name == QUERY:
+            return found
+        database.put(edges, found)
+        return database.frame(query.text, variables)
+
+
+def is_large(store: Store) -> bool:
+    """Whether the store has so many calls that their edges are counted in pieces."""
+    return sum(part.rows for part in store.manifest.parts("call")) >= FROM_ROWS
+
+
+def _builds_on(query: SqlFile, edges: SqlFile) -> bool:
+    """Whether a query is, or reads, directly or through others, the one of the edges."""
+    views = {other.view_name: other for other in all_queries().values()}
+    seen, left = {query.name}, [query]
+    while left:
+        one = left.pop()
+        others = [views[view] for view in _views_read(one) if view in views]
+        left += [other for other in others if other.name not in seen]
+        seen |= {other.name for other in others}
+    return edges.name in seen
+
+
+def _views_read(query: SqlFile) -> Collection[str]:
+    """The views of the header, or every word of a file without a header."""
+    return query.reads or set(re.findall(r"\w+", query.text))
+
+
+def service_edges(store: Store, database: Database) -> pl.DataFrame:
+    """The rows of ``queries/calls/service_edges.sql``; ``database`` has the ids of services."""
     edges: list[pl.DataFrame] = []
     times: list[pl.DataFrame] = []
-    for rows in chunks(open_parts(given.store)):
+    for rows in chunks(open_parts(store)):
         calls = _calls(rows)
         edges.append(
             calls.group_by(_EDGE).agg(
@@ -43,7 +99,7 @@ def service_edges(given: Sorted) -> pl.DataFrame:
         .agg(_CALLS.sum(), pl.col("traces").sum(), pl.col("response_time_max_ms").max())
     )
     timed = whole.join(_quantiles(_added(times)), on=_EDGE, how="left", nulls_equal=True)
-    return _named(timed, given)
+    return _named(timed, database)
 
 
 def _calls(rows: pl.DataFrame) -> pl.DataFrame:
@@ -87,14 +143,11 @@ def _quantiles(times: pl.DataFrame) -> pl.DataFrame:
     return ordered.group_by(_EDGE).agg(quantiles)
 
 
-def _named(edges: pl.DataFrame, given: Sorted) -> pl.DataFrame:
-    services = ids_of("service", given)
+def _named(edges: pl.DataFrame, database: Database) -> pl.DataFrame:
+    services = database.frame("SELECT service_key, service FROM service_id")
     for end in ("upstream", "downstream"):
         ids = services.rename({"service_key": f"{end}_key", "service": end})
         edges = edges.join(ids, on=f"{end}_key", how="left")
     order = ["upstream", "downstream", "rpc_type"]
     columns = [*order, "calls", "traces", *_QUANTILES, "response_time_max_ms"]
     return edges.select(columns).sort(order, nulls_last=True)
-
-
-QUICK = Quick(query="calls/service_edges", table="call", joins_parts=True, function=service_edges)
