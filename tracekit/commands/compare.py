@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tracekit.base.facts import Answer, Fact
     from tracekit.base.study import Study
+    from tracekit.replay.runs.thresholds import Threshold
 
 
 def compare(
@@ -57,18 +58,21 @@ def compare(
     """
     from tracekit.answer.comparison.run_compare import compare_runs
     from tracekit.commands._study import made
+    from tracekit.replay.runs.thresholds import parse_threshold
+
+    thresholds = [parse_threshold(text) for text in fail_if]
 
     def compared(_: object) -> Study:
         if new is None:
-            return _shadow(Path(base), fail_if)
-        study = compare_runs(Path(base), Path(new), fail_if=fail_if)
-        _check_same_workload(study, fail_if)
+            return _shadow(Path(base), thresholds)
+        study = compare_runs(Path(base), Path(new), fail_if=thresholds)
+        _check_same_workload(study, thresholds)
         return study
 
     return made(compared, out)
 
 
-def _shadow(folder: Path, fail_if: Sequence[str]) -> Study:
+def _shadow(folder: Path, fail_if: Sequence[Threshold]) -> Study:
     from tracekit.answer.comparison.shadow import compare_shadow
     from tracekit.base.errors import TracekitError
     from tracekit.store.folder import open_store
@@ -83,12 +87,11 @@ def _shadow(folder: Path, fail_if: Sequence[str]) -> Study:
     return compare_shadow(open_store(folder))
 
 
-def _check_same_workload(study: Study, fail_if: Sequence[str]) -> None:
+def _check_same_workload(study: Study, fail_if: Sequence[Threshold]) -> None:
     """A threshold beside another workload's base tells of the workload, not of the change."""
     from tracekit.base.errors import TracekitError
-    from tracekit.replay.runs.thresholds import parse_threshold
 
-    against = next((text for text in fail_if if parse_threshold(text).speaks_of("base")), None)
+    against = next((one.text for one in fail_if if one.speaks_of("base")), None)
     if study.about["other_workload"] and against is not None:
         raise TracekitError(
             f"--fail-if '{against}' compares runs of different workloads",

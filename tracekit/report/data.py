@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -182,45 +183,58 @@ class Data:
         return self._run_frames.get(name, pl.DataFrame())
 
 
-def open_source(source: Path) -> tuple[Path | None, Path | None]:
-    """The store and the run that a path means; raises TracekitError when it is neither.
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What the source of a report means.
 
-    The folder of ``tracekit run --out`` means the run in it. A run's own store is used when it is
-    still there. A sizing run may name a store, a study folder
-    has neither.
+    Parameters
+    ----------
+    store : Store, optional
+        The store itself, or the one that a run or a sizing run names, where it is still there.
+    run : path, optional
+        The run folder; ``document`` is its manifest.
+    """
+
+    store: Store | None = None
+    run: Path | None = None
+    document: Mapping[str, Any] = field(default_factory=dict)
+
+
+def open_source(source: Path) -> Shown:
+    """What a path means; the folder of ``tracekit run --out`` means the run in it.
+
+    Raises TracekitError for a path that is no store and no folder of results.
     """
     if STUDY_FOLDER.holds(source):
-        return None, None
+        return Shown()
     if SIZING_FOLDER.holds(source):
-        return _named_store(source, SIZING_FOLDER.read(source)), None
-    if not RUN_FOLDER.holds(source):
-        nested = run_within(source)
-        return (_store_of(source), None) if nested is None else open_source(nested)
+        return Shown(store=_named_store(source, SIZING_FOLDER.read(source)))
+    run = source if RUN_FOLDER.holds(source) else run_within(source)
+    if run is None:
+        return Shown(store=_store_of(source))
     for name in (RUN_FOLDER.document, *(f"{frame}.parquet" for frame in RUN_FRAMES)):
-        if not (source / name).is_file():
+        if not (run / name).is_file():
             raise TracekitError(
-                f"the run folder {source} has no {name}", hint="replay anew: tracekit replay STORE"
+                f"the run folder {run} has no {name}", hint="replay anew: tracekit replay STORE"
             )
-    return _named_store(source, RUN_FOLDER.read(source)), source
+    document = RUN_FOLDER.sound(run)
+    return Shown(store=_named_store(run, document), run=run, document=document)
 
 
-def _store_of(source: Path) -> Path:
+def _store_of(source: Path) -> Store:
     source = place(source)
     try:
-        open_store(source)
+        return open_store(source)
     except TracekitError as error:
-        if (source / "manifest.json").exists():
-            raise
-        if not source.exists():
+        if (source / "manifest.json").exists() or not source.exists():
             raise
         raise TracekitError(
             f"{source} is {'a file, ' * source.is_file()}neither a store nor a run folder",
             hint=error.hint or "make a store: tracekit ingest SRC STORE",
         ) from error
-    return source
 
 
-def _named_store(run: Path, document: Mapping[str, Any]) -> Path | None:
+def _named_store(run: Path, document: Mapping[str, Any]) -> Store | None:
     """The store the manifest names, else the one beside the run with the workload's name."""
     load = document.get("workload") or document.get("set") or {}
     named, name = load.get("store"), str(load.get("name", ""))
@@ -229,8 +243,7 @@ def _named_store(run: Path, document: Mapping[str, Any]) -> Path | None:
         if folder is None:
             continue
         with contextlib.suppress(TracekitError):
-            open_store(folder)
-            return folder
+            return open_store(folder)
     return None
 
 
@@ -250,34 +263,34 @@ def opened(source: Path, studies: Sequence[Path] = ()) -> Iterator[Data]:
     TracekitError
         When ``source`` is none of these, or a study given is none.
     """
-    folder, run = open_source(source)
-    document = RUN_FOLDER.read(run) if run else {}
+    meant = open_source(source)
+    store, document = meant.store, meant.document
+    folder = None if store is None else store.path
     folders = folders_of_studies(source, studies)
     shown = read_studies(folders, studies, document.get("workload"))
-    store = open_store(folder) if folder else None
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database(store)) if store else None
         named = paths(
             source,
             folder,
-            run,
+            meant.run,
             loader=str(document.get("workload", {}).get("loader") or ""),
             files=[one for policy in document.get("policies", ()) for one in policy.get(FILES, ())],
             results=folders_of(folder) | {name: folders[name] for name in shown},
         )
-        yield _loaded(source, store, database, run, studies=shown, named=named)
+        yield _loaded(source, meant, database, studies=shown, named=named)
 
 
 def _loaded(
     source: Path,
-    store: Store | None,
+    meant: Shown,
     database: Database | None,
-    run: Path | None,
     *,
     studies: Mapping[str, Study],
     named: Paths,
 ) -> Data:
     """The data of an opened store, a run, studies and a sizing run; each of them may be absent."""
+    store, run = meant.store, meant.run
     computed = Computed(store) if store else None
     sizes = _sizes(source, store)
 
@@ -295,7 +308,7 @@ def _loaded(
     return Data(
         fetch=fetch if database else None,
         info=describe(store) if store else None,
-        run=RUN_FOLDER.sound(run) if run else None,
+        run=meant.document if run else None,
         run_frames=_of_run(run) if run else {},
         results=results,
         studies=studies,

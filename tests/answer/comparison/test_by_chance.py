@@ -12,6 +12,7 @@ from answer_support import resealed
 from tracekit.answer.comparison.run_compare import compare_runs
 from tracekit.commands.replay import replay
 from tracekit.commands.shell import run
+from tracekit.replay.runs.thresholds import parse_threshold
 
 SMALL = "paper000[containers=60,nodes=4]"
 #: Imbalance of the new run by order, where that of the base is 0.10 to 0.15.
@@ -50,7 +51,7 @@ def test_what_chance_may_explain_fails_nothing_beside_the_base(
     """Two runs that differ by seed alone failed a pipeline."""
     base = made(tmp_path / "base", [0.10, 0.11, 0.15, 0.12, 0.13, 0.14][:orders], 0)
     later = made(tmp_path / "new", new[:orders], 50)
-    found = compare_runs(base, later, fail_if=[threshold])
+    found = compare_runs(base, later, fail_if=[parse_threshold(threshold)])
     assert found.frames["thresholds"]["outcome"].to_list() == [outcome]
     junit = tmp_path / "out.xml"
     asked = ["compare", str(base), str(later), "--fail-if", threshold, "--junit", str(junit)]

@@ -14,6 +14,7 @@ from tracekit.answer.comparison.facts import facts_of_comparison
 from tracekit.answer.comparison.run_compare import compare_runs
 from tracekit.commands.replay import replay
 from tracekit.commands.shell import run
+from tracekit.replay.runs.thresholds import parse_threshold
 
 SMALL = "paper000[containers=60,nodes=4]"
 GATE = "lra: cpu_max_fraction > 9 * base"
@@ -52,7 +53,7 @@ def test_who_placed_fewer_is_judged_as_pending_is(
     outcome: str,
 ) -> None:
     runs = made(tmp_path / "base", base, 0), made(tmp_path / "new", new, 50)
-    found = compare_runs(*runs, fail_if=[GATE])
+    found = compare_runs(*runs, fail_if=[parse_threshold(GATE)])
     changes = found.frames["changes"].filter(policy="lra")
     assert changes.filter(measure="pending")["verdict"].to_list() == [verdict]
     assert set(changes["placed_change"]) == {placed}

@@ -132,7 +132,11 @@ def test_with_one_order_on_a_side_nothing_is_better_or_worse(
     assert changes.filter(verdict="cannot be told").height > 5
     # and it is no bar to a threshold: that compares values
     gate = "lra: cpu_mean_fraction > 1.05 * base"
-    assert compare_runs(runs[base], runs[new], fail_if=[gate]).frames["thresholds"]["failed"].all()
+    assert (
+        compare_runs(runs[base], runs[new], fail_if=[parse_threshold(gate)])
+        .frames["thresholds"]["failed"]
+        .all()
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,7 +194,7 @@ def test_what_production_came_to_is_no_matter_of_chance(tmp_path: Path) -> None:
     ],
 )
 def test_thresholds(runs: dict[str, Path], text: str, outcome: str) -> None:
-    found = compare_runs(runs["base"], runs["fuller"], fail_if=[text])
+    found = compare_runs(runs["base"], runs["fuller"], fail_if=[parse_threshold(text)])
     outcomes = found.frames["thresholds"]
     assert set(outcomes["outcome"]) == {outcome}
     assert outcomes["failed"].to_list() == [outcome != "ok"] * outcomes.height
@@ -233,7 +237,8 @@ def test_a_threshold_of_the_worst_order_fails_where_the_mean_holds(runs: dict[st
     mean, most = (float(getattr(values["imbalance_mean"], of)()) for of in ("mean", "max"))
     assert mean < most
     between = (mean + most) / 2
-    asked = [f"lra: {text} > {between!r}" for text in ("imbalance_mean", "worst(imbalance_mean)")]
+    texts = ("imbalance_mean", "worst(imbalance_mean)")
+    asked = [parse_threshold(f"lra: {text} > {between!r}") for text in texts]
     found = compare_runs(runs["often"], runs["often"], fail_if=asked)
     rows = found.frames["thresholds"].to_dicts()
     assert [(row["outcome"], row["judged"]) for row in rows] == [
@@ -254,9 +259,13 @@ def test_the_base_shown_is_what_the_new_run_is_held_against(
     runs: dict[str, Path], text: str
 ) -> None:
     """The base's own highest CPU use stood there, which the expression does not use."""
-    found = compare_runs(runs["often"], runs["often"], fail_if=[f"lra: cpu_max_fraction > {text}"])
+    found = compare_runs(
+        runs["often"], runs["often"], fail_if=[parse_threshold(f"lra: cpu_max_fraction > {text}")]
+    )
     plain = compare_runs(
-        runs["often"], runs["often"], fail_if=["lra: cpu_stranded_share > worst(base)"]
+        runs["often"],
+        runs["often"],
+        fail_if=[parse_threshold("lra: cpu_stranded_share > worst(base)")],
     )
     (row,), (same,) = (one.frames["thresholds"].to_dicts() for one in (found, plain))
     assert row["base_measure"] == "cpu_stranded_share"
@@ -266,7 +275,7 @@ def test_the_base_shown_is_what_the_new_run_is_held_against(
 @pytest.mark.parametrize("base", ["base", "worst(base)"])
 def test_a_run_holds_its_own_worst_order(runs: dict[str, Path], base: str) -> None:
     """It failed beside itself: 70.0 % in the worst order, beside the base's mean of 59.2 %."""
-    asked = [f"lra: worst(imbalance_mean) > 1.0001 * {base}"]
+    asked = [*map(parse_threshold, [f"lra: worst(imbalance_mean) > 1.0001 * {base}"])]
     found = compare_runs(runs["often"], runs["often"], fail_if=asked)
     (row,) = found.frames["thresholds"].to_dicts()
     assert row["outcome"] == "ok"
@@ -284,9 +293,13 @@ def test_a_threshold_that_is_held_to_nothing_is_an_error(tmp_path: Path) -> None
     found = compare_runs(tmp_path / "one", tmp_path / "other")
     assert found.about["policies"] == ["observed"]
     with pytest.raises(TracekitError, match="compared") as wrong:
-        compare_runs(tmp_path / "one", tmp_path / "other", fail_if=["pending > base"])
+        compare_runs(
+            tmp_path / "one", tmp_path / "other", fail_if=[parse_threshold("pending > base")]
+        )
     assert "first_fit against worst_fit" in wrong.value.what
-    asked = compare_runs(tmp_path / "one", tmp_path / "other", fail_if=["observed: pending > base"])
+    asked = compare_runs(
+        tmp_path / "one", tmp_path / "other", fail_if=[parse_threshold("observed: pending > base")]
+    )
     assert asked.frames["thresholds"]["failed"].to_list() == [False]
 
 
@@ -344,7 +357,7 @@ def test_facts_of_swapped_runs_are_turned_around(runs: dict[str, Path]) -> None:
 
 def test_a_summary_holds_each_fact_of_rank_one(runs: dict[str, Path], tmp_path: Path) -> None:
     larger = made(tmp_path / "larger", SMALL.replace("nodes=", "nodes=1"))
-    asked = ["pending > 0", "worst(imbalance_mean) > 99"]
+    asked = [*map(parse_threshold, ["pending > 0", "worst(imbalance_mean) > 99"])]
     for base, new in ((runs["often"], runs["often fuller"]), (runs["base"], larger)):
         answer = answer_of(facts_of_comparison(compare_runs(base, new, fail_if=asked)))
         lines = summary(answer)

@@ -38,7 +38,7 @@ from tracekit.replay.chance.student import paired as pairwise
 from tracekit.replay.measures import Measure, compared, find_measure
 from tracekit.replay.runs.results import looks_of
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.thresholds import parse_threshold
+from tracekit.replay.runs.thresholds import Threshold
 
 NAME = "comparison"
 #: Values that differ by a smaller part of themselves are alike.
@@ -61,13 +61,13 @@ CHANGES_SCHEMA = {
 SETTINGS_SCHEMA = {"setting": pl.String, "base": pl.String, "new": pl.String}
 
 
-def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study:
+def compare_runs(base: Path, new: Path, *, fail_if: Sequence[Threshold] = ()) -> Study:
     """The changes from one run to another.
 
     Parameters
     ----------
-    fail_if : sequence of str
-        Thresholds: see ``tracekit.replay.runs.thresholds``.
+    fail_if : sequence of Threshold
+        Conditions under which the comparison fails.
 
     Returns
     -------
@@ -90,7 +90,6 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         For a folder that is no run, a run without rows, no policy in common, or a threshold that
         makes no sense or would be held to nothing: production is the same in both runs.
     """
-    thresholds = [parse_threshold(text) for text in fail_if]
     before, after = compared_run(base), compared_run(new)
     common = [name for name in before.rows() if name in after.rows()]
     if not common:
@@ -99,7 +98,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
             f" {', '.join(after.rows())}",
             hint=SAME_POLICIES,
         )
-    for one in thresholds:
+    for one in fail_if:
         check(one, before, after, common)
     differs = what_differs(before.manifest, after.manifest)
     changes = _changes(before, after, common)
@@ -116,7 +115,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         },
         frames={
             "changes": changes,
-            "thresholds": outcomes(thresholds, before, after, changes, common),
+            "thresholds": outcomes(fail_if, before, after, changes, common),
             "settings": pl.DataFrame(
                 [{name: str(value) for name, value in one.items()} for one in differs],
                 schema=SETTINGS_SCHEMA,
