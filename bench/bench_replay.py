@@ -34,7 +34,7 @@ from replay_whole import STEPS, whole_rows
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy
-from tracekit.policy.view.choice import fits
+from tracekit.policy.view.snapshot import fits
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import Clock, MakePlacer, WindowStart, decide, scored_nodes
 from tracekit.replay.engine.state import ReplayState

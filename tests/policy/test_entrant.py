@@ -81,3 +81,40 @@ def test_fast_and_plain_engines_move_the_same(placement: str, name: str) -> None
         outcome = Engine(LOAD, policy, rng, rebalance=rebalance, placer=placer).run()
         found.append((outcome.node.tolist(), outcome.time_ms.tolist(), outcome.steps.to_dicts()))
     assert found[0] == found[1] == found[2]
+
+
+# Two spellings of one policy are two rows, each with a random stream of its own.
+
+FEW = workload([(100, 100)] * 4, [(at * 10, 9000, 3, 3, at % 4) for at in range(30)])
+
+
+@pytest.mark.parametrize(
+    "text", ["random", "random[tie=reservoir]", "first_fit[tie=first]", "random+load_spread"]
+)
+def test_a_spelling_is_kept(text: str) -> None:
+    one = parse_entrant(text)
+    assert str(one) == text
+    assert str(parse_entrant(one.address())) == text
+    assert one == parse_entrant(text)
+
+
+def test_spellings_draw_apart() -> None:
+    policies = choose_policies(Entrants.of(["random", "random[tie=reservoir]"]), FEW)
+    run = replay(FEW, policies, seed=0)
+    assert run.summary["policy"].to_list() == [
+        "observed",
+        "random",
+        "random[tie=reservoir]",
+        "bound",
+    ]
+    placed = [run.placements.filter(policy=str(one))["node"].to_list() for one in policies[1:]]
+    assert placed[0] != placed[1]
+    assert len(set(run.digests.values())) == 3
+
+
+def test_placing_alike_is_one_digest() -> None:
+    run = replay(
+        FEW, choose_policies(Entrants.of(["first_fit", "first_fit[tie=first]"]), FEW), seed=0
+    )
+    assert run.digests["first_fit"] == run.digests["first_fit[tie=first]"]
+    assert np.unique(list(run.digests.values())).size == 2

@@ -16,7 +16,7 @@ from tracekit.live.objects import LivePod, node_of, pod_of
 from tracekit.live.state import State
 from tracekit.policy.kubernetes.extenders import host_scores
 from tracekit.policy.placement import PlacementPolicy
-from tracekit.policy.view.choice import lacking
+from tracekit.policy.view.snapshot import lacking
 
 #: So much of decisions is remembered for ``/explain``.
 _REMEMBERED_BYTES = 128 << 20

@@ -19,12 +19,11 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import About
 from tracekit.base.seeds import stream
 from tracekit.policy.parse import cut, parse_policy, policies_of
-from tracekit.policy.placement import PlacementPolicy, Reads, UsedBy
+from tracekit.policy.placement import Parametrised, PlacementPolicy, Reads, UsedBy
 from tracekit.policy.placement.interference import Interference
 from tracekit.policy.profile import Profile, weighted
 from tracekit.policy.rebalance import RebalancePolicy, build_rebalancer, get_rebalancer
 from tracekit.policy.rebalance._descheduler_file import descheduler
-from tracekit.policy.view.recorded import Parametrised
 
 #: What clusters run already: to keep it costs nobody anything.
 USUAL = "default_scheduler"

@@ -28,7 +28,7 @@ from tracekit.policy.placement import PlacementPolicy, all_policies, called
 from tracekit.policy.placement.default_scheduler import nodes_to_find, search
 from tracekit.policy.profile import EXAMPLE, Part, Profile, profile, weighted
 from tracekit.policy.promises import check_promises, check_result
-from tracekit.policy.view.choice import Tie
+from tracekit.policy.view.snapshot import Tie
 
 
 def policies_of(word: str) -> list[str]:
@@ -115,7 +115,7 @@ def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> Place
     if not isinstance(made, PlacementPolicy):
         raise TypeError(kind)
     # a fact of this one, no parameter: the class is frozen
-    object.__setattr__(made, "told", frozenset(given))
+    object.__setattr__(made, "stated", frozenset(given))
     return made
 
 

@@ -19,8 +19,7 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.policy.nearness import to_hundred
 from tracekit.policy.placement import PlacementPolicy, Scores, UsedBy
-from tracekit.policy.view.choice import Tie
-from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.snapshot import Container, Snapshot, Tie
 
 #: The best that a part can give a candidate.
 FULL = 100
@@ -66,7 +65,7 @@ class Part:
         """Whether its 0..100 of a node hang on the other candidates."""
         policy = self.policy
         own = type(policy).normalize is not PlacementPolicy.normalize
-        return policy.joint or own or policy.best_score() is None
+        return policy.joint or own or policy.best_score is None
 
     def scores(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The scores that the weight multiplies."""
@@ -89,7 +88,7 @@ class Part:
         if policy.skips(snapshot, container):
             return self._none(nodes)
         scores = self._normalized(snapshot, container, nodes)
-        best = policy.best_score()
+        best = policy.best_score
         if best is None:
             return to_hundred(scores)
         return scores if best == FULL else np.asarray(scores * (FULL / best))

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import container, snapshot
+from replay_support import container, snapshot, workload
 
 from tracekit.policy.parse import get_policy
-from tracekit.policy.placement import all_policies
-from tracekit.policy.view.choice import fits
-from tracekit.policy.view.snapshot import Snapshot
-from tracekit.replay.engine.placer import decide
+from tracekit.policy.placement import ScoreError, all_policies
+from tracekit.policy.placement.least_allocated import LeastAllocated
+from tracekit.policy.placement.random import Random
+from tracekit.policy.view.snapshot import Snapshot, fits
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import MakePlacer, PlainPlacer, decide
+from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.testing import PolicyContract
 
 POLICIES = all_policies()
@@ -49,3 +52,22 @@ def test_chooses_a_node_with_room(
         assert chosen is None or fits(seen, waiting)[chosen]
     else:
         assert chosen == waiting.recorded_node
+
+
+# A policy whose parameter leaves it no resource is an error; one that counts none is not.
+
+THREE = workload([(100, 100)] * 3, [(0, 9000, 10, 10)] * 6)
+PLACERS = pytest.mark.parametrize("placer", [PlainPlacer, rows_placer, fast_placer])
+
+
+@PLACERS
+def test_a_policy_without_a_resource_of_its_own_says_so(placer: MakePlacer) -> None:
+    engine = Engine(THREE, LeastAllocated(resources=()), np.random.default_rng(1), placer=placer)
+    with pytest.raises(ScoreError, match="resources"):
+        engine.run()
+
+
+@PLACERS
+def test_a_formula_over_no_resource_scores_every_node_alike(placer: MakePlacer) -> None:
+    engine = Engine(THREE, Random(tie="first"), np.random.default_rng(1), placer=placer)
+    assert engine.run().node.tolist() == [0] * 6

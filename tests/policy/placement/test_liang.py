@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 from replay_support import waiting, workload
 
 from tracekit.base.arrays import FloatArray
-from tracekit.cluster.resources import DISK_IO, NET
+from tracekit.cluster.resources import DISK_IO, NET, column_of, lacking
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._extender import balance_scores, variances_after
 from tracekit.policy.placement.balanced_allocation import BalancedAllocation
@@ -252,3 +252,10 @@ def test_bcdi_levels_cpu_and_disk() -> None:
     assert found.tolist() == [50, 75]
     bare = seen([SAME[:2]] * 2, [(0.1, 0.1)] * 2, RESOURCES[:2])
     assert parse_policy("bcdi").score(bare, waiting(1, 1), np.arange(2)).tolist() == [0, 0]
+
+
+def test_a_resource_goes_by_several_names() -> None:
+    assert column_of(("cpu_milli", "net"), "net_kbit") == 1
+    assert column_of(("net", "net_kbit"), "net_kbit") == 1
+    assert column_of(("cpu_milli",), "net_kbit") is None
+    assert lacking(("net_kbit", "disk_io_bytes"), ("disk_io",)) == ["net_kbit"]

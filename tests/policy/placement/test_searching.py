@@ -159,26 +159,6 @@ def test_a_search_of_one_container_with_time_finds_the_exact_node() -> None:
     assert policy.select(seen, Batch(containers=(pod,)), rng).tolist() == [0]
 
 
-def test_the_exact_policy_is_no_worse_than_the_search_per_container() -> None:
-    load = small("arrival_span_ms=0")
-    exact = parse_policy("tbesk_exact[basis=requests]")
-    search = parse_policy("tbesk[basis=requests,batch_size=1,iterations=3]")
-
-    def first_scores(policy: Any) -> float:
-        state_nodes = Engine(load, policy, np.random.default_rng(3)).run().node
-        empty = cluster(
-            load.nodes.capacity, np.zeros_like(load.nodes.capacity), resources=load.resources
-        )
-        first = Container(
-            id="c", service="s", request=load.containers.request[0],
-            nonzero_request=load.containers.request[0], limit=load.containers.request[0],
-        )  # fmt: skip
-        scores = fitness_policy().score(empty, first, np.arange(load.nodes.count))
-        return float(scores[state_nodes[0]])
-
-    assert first_scores(exact) >= first_scores(search)
-
-
 def test_node_order_changes_the_search_and_not_what_is_possible() -> None:
     load = small()
     nodes = [

@@ -212,7 +212,6 @@ USUAL = {"plain", "twin", "claim", "high", "young", "marked", "keeper", "other"}
         ({"ignorePvcPods": True}, set(), {"claim"}),
         ({"podProtections": {"extraEnabled": ["PodsWithPVC"]}}, set(), {"claim"}),
         ({"podProtections": {"defaultDisabled": ["PodsWithLocalStorage"]}}, {"empty"}, set()),
-        ({"priorityThreshold": {"value": 100}}, set(), {"high"}),
         ({"minReplicas": 2}, set(), {"twin", "other"}),
         ({"minPodAge": "1h"}, set(), {"young"}),
         ({"noEvictionPolicy": "Mandatory"}, set(), {"keeper"}),
@@ -233,16 +232,11 @@ def test_whom_the_evictor_lets_go(
 @pytest.mark.parametrize(
     ("asked", "left"),
     [
-        ({"namespaces": {"include": ["kube-system"]}}, {"other"}),
-        ({"namespaces": {"exclude": ["kube-system"]}}, USUAL - {"other"}),
         (
             {"labelSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}},
             {"plain"},
         ),
         ({"ownerKinds": {"exclude": ["ReplicaSet"]}}, {"marked"}),
-        ({"maxPodLifeTimeSeconds": 3600}, USUAL - {"young"}),
-        ({"states": ["Running"]}, USUAL),
-        ({"states": ["Pending"]}, set()),
     ],
 )
 def test_whom_a_plugin_is_about(asked: dict[str, Any], left: set[str], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import About
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores
-from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.snapshot import Container, Snapshot, best
 from tracekit.replay.engine.engine import Engine
 
 SEEN: list[tuple[int, int | None, list[list[float]]]] = []
@@ -126,3 +126,30 @@ def test_what_is_not_declared_is_not_handed_over() -> None:
         _ = seen.usage
     with pytest.raises(TracekitError, match="'placed'"):
         _ = seen.placed
+
+
+# How ties are broken.
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        (np.array([1, 3, 3]), 1),
+        (np.array([-5]), 0),
+        (np.array([0.1 + 0.2, 0.3]), 0),  # equal after rounding, though 0.1 + 0.2 > 0.3
+        (np.array([0.3, 0.1 + 0.2]), 0),
+        (np.array([0.3, 0.3 + 1e-9]), 1),
+    ],
+)
+def test_first_of_the_highest(scores: np.ndarray, expected: int) -> None:
+    assert best(scores, "first", np.random.default_rng(0)) == expected
+
+
+def test_reservoir_is_even_over_the_highest_only() -> None:
+    rng = np.random.default_rng(1)
+    scores = np.array([7, 1, 7, 7, 0, 7])
+    chosen = [best(scores, "reservoir", rng) for _ in range(4000)]
+    counts = np.bincount(chosen, minlength=6)
+    assert counts[[1, 4]].tolist() == [0, 0]
+    # 1000 each, standard deviation 27
+    assert np.abs(counts[[0, 2, 3, 5]] - 1000).max() < 5 * 27

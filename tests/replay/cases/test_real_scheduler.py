@@ -15,8 +15,7 @@ from real_scheduler import as_workload, recorded_cases, recorded_runs
 from tracekit.base import parameters
 from tracekit.commands.shell import run
 from tracekit.policy.parse import get_policy
-from tracekit.policy.view.choice import lacking
-from tracekit.policy.view.snapshot import Snapshot
+from tracekit.policy.view.snapshot import Snapshot, lacking
 from tracekit.replay.cases.case import Question, case_policy, situation
 from tracekit.replay.cases.scoring import Scored, score_file
 

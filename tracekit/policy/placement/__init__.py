@@ -17,12 +17,11 @@ from tracekit.base import parameters, registry
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import About
+from tracekit.base.values import spell
 from tracekit.cluster.constraints.constraint import CellChoice
 from tracekit.policy.placement._parts.formula import Formula as Formula
 from tracekit.policy.placement._parts.formula import quotient as quotient
-from tracekit.policy.view.choice import Tie
-from tracekit.policy.view.recorded import Parametrised
-from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.snapshot import Container, Snapshot, Tie
 
 Scores = IntArray | FloatArray
 Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls", "cells", "peers"]
@@ -57,6 +56,54 @@ class ScoreError(TracekitError):
     """A policy cannot score at all with its parameters; the scheduler's status is Error."""
 
 
+class Parametrised:
+    """Base of whatever takes part in a replay: a dataclass of parameters in a file of its name.
+
+    Attributes
+    ----------
+    stated : frozenset of str
+        The parameters that its spelling states, though with their defaults.
+    file : str, optional
+        Where a user's own policy is written; None for those of tracekit.
+    """
+
+    stated: ClassVar[frozenset[str]] = frozenset()
+    file: ClassVar[str | None] = None
+
+    def metric_time_ms(self, now_ms: int) -> int:
+        """Newest time whose measurements the policy may have at ``now_ms``; no later than it."""
+        return now_ms
+
+    def metric_samples(self) -> int:
+        """How many of the newest samples of node usage the policy looks back on."""
+        return 1
+
+    @classmethod
+    def name(cls) -> str:
+        """The policy's public name: its file's."""
+        return cls.__module__.rpartition(".")[2]
+
+    def spelled(self) -> Mapping[str, str]:
+        """Every parameter with its value as text."""
+        return {name: spell(getattr(self, name)) for name in parameters.names(type(self))}
+
+    def spelled_out(self) -> str:
+        """Name and all parameters in one text."""
+        return f"{self.name()}[{parameters.spell_all(self, defaults=True)}]"
+
+    def written_in(self) -> tuple[str, ...]:
+        """The files that say what it does, where these are a user's own."""
+        return (self.file,) if self.file else ()
+
+    def address(self) -> str:
+        """As ``parse_entrant`` reads it in any process."""
+        return str(self)
+
+    def __str__(self) -> str:
+        given = parameters.spell_all(self, defaults=False, also=self.stated)
+        return f"{self.name()}[{given}]" if given else self.name()
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlacementPolicy(Parametrised):
     """Base of every placement policy.
@@ -85,8 +132,6 @@ class PlacementPolicy(Parametrised):
     wants : tuple of str
         Resources beyond cpu and memory that the policy looks at. Where the cluster has none of one
         the policy leaves it out, and a report must say so.
-    file : str, optional
-        Where a user's own policy is written; None for those of tracekit.
     limit_s : float
         How long a user's own policy may be at one decision; asked of no other.
     lifts : frozenset of str
@@ -113,8 +158,6 @@ class PlacementPolicy(Parametrised):
     batched: ClassVar[bool] = False
     cell: ClassVar[CellChoice] = "first"
     wants: ClassVar[tuple[str, ...]] = ()
-    file: ClassVar[str | None] = None
-    told: ClassVar[frozenset[str]] = frozenset()
     limit_s: ClassVar[float] = 10.0
     lifts: ClassVar[frozenset[str]] = frozenset()
     notes: ClassVar[tuple[str, ...]] = ()
@@ -235,6 +278,7 @@ class PlacementPolicy(Parametrised):
         """A score as a table shows it: with its unit, if it has one."""
         return score
 
+    @property
     def best_score(self) -> float | None:
         """The score, after ``normalize``, of a node that could not be better; the worst is 0.
 
@@ -247,18 +291,10 @@ class PlacementPolicy(Parametrised):
         """All parameters in one text."""
         return parameters.spell_all(self, defaults=True)
 
-    def written_in(self) -> tuple[str, ...]:
-        """The files that say what it does, where these are a user's own."""
-        return (self.file,) if self.file else ()
-
     def address(self) -> str:
         """The policy as ``parse_policy`` reads it in any process: by its file if it has one."""
-        given = parameters.spell_all(self, defaults=False, also=self.told)
+        given = parameters.spell_all(self, defaults=False, also=self.stated)
         return f"{self.file or self.name()}[{given}]"
-
-    def __str__(self) -> str:
-        given = parameters.spell_all(self, defaults=False, also=self.told)
-        return f"{self.name()}[{given}]" if given else self.name()
 
 
 @dataclass(frozen=True, kw_only=True)

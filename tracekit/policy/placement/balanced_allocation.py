@@ -66,6 +66,7 @@ class BalancedAllocation(PlacementPolicy):
             raise ParameterError("max_score", f"max_score must be 10 or 100, got {form[7:]}")
         return {**kept, "form": form}
 
+    @property
     def best_score(self) -> float | None:
         """100, and 10 of the oldest form."""
         return _LEGACY.get(self.form, 100)

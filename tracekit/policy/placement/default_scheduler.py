@@ -11,8 +11,7 @@ from tracekit.base.parameters import About
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores, UsedBy
 from tracekit.policy.placement.balanced_allocation import BalancedAllocation, Form
 from tracekit.policy.placement.least_allocated import LeastAllocated
-from tracekit.policy.view.choice import Tie
-from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.snapshot import Container, Snapshot, Tie
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +46,7 @@ class DefaultScheduler(PlacementPolicy):
         ),
     ] = 0
 
+    @property
     def best_score(self) -> float | None:
         """100 of each plugin; where none has a weight, all nodes score alike."""
         return 100 * (self.least_allocated_weight + self.balanced_allocation_weight) or None

@@ -10,8 +10,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.policy.placement import Batch, BatchPolicy, UsedBy
 from tracekit.policy.placement.first_fit import FirstFit
-from tracekit.policy.view.choice import fits
-from tracekit.policy.view.snapshot import Snapshot
+from tracekit.policy.view.snapshot import Snapshot, fits
 
 
 @dataclass(frozen=True, kw_only=True)

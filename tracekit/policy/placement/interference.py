@@ -221,13 +221,13 @@ class Interference(PlacementPolicy):
         if not asks and not (unasked and str(self) == self.name()):
             return self
         made = replace(self, fit=f"{BESIDE}:{folder}")
-        object.__setattr__(made, "told", self.told | {"fit"})
+        object.__setattr__(made, "stated", self.stated | {"fit"})
         return made
 
     def address(self) -> str:
         """The spelling with the folder beside the store, which the name leaves out."""
         own = {"fit": f"{BESIDE}:{self.fit.folder}"} if isinstance(self.fit, _Beside) else {}
-        given = parameters.spell_all(self, defaults=False, also=self.told, instead=own)
+        given = parameters.spell_all(self, defaults=False, also=self.stated, instead=own)
         return f"{self.name()}[{given}]"
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:

@@ -26,6 +26,7 @@ class LoadVariationRiskBalancing(LoadAware):
         " (LoadVariationRiskBalancing)"
     )
     used_by: ClassVar[UsedBy] = "scheduler"
+    best_score = 100
 
     safe_variance_margin: Annotated[float, About("Multiplier of the deviation.", minimum=0)] = 1.0
     safe_variance_sensitivity: Annotated[
@@ -49,10 +50,6 @@ class LoadVariationRiskBalancing(LoadAware):
             },
             "metric_provider": metric_provider(arguments),
         }
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return 100
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The lower of the measured resources' scores, rounded, 0..100; 0 without metrics."""

@@ -49,6 +49,7 @@ class LowRiskOvercommitment(LoadAware):
         "scheduler-plugins 903da7df pkg/trimaran/lowriskovercommitment (LowRiskOverCommitment)"
     )
     used_by: ClassVar[UsedBy] = "scheduler"
+    best_score = 100
 
     smoothing_window_size: Annotated[
         int, About("Samples averaged in each measurement; deviation grows by its root.", minimum=1)
@@ -77,10 +78,6 @@ class LowRiskOvercommitment(LoadAware):
             },
             "metric_provider": metric_provider(arguments),
         }
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return 100
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """``100 * (1 - the larger risk)``, rounded; 0 without metrics, and for best effort."""

@@ -23,6 +23,7 @@ class NodeResourcesAllocatable(PlacementPolicy):
         "scheduler-plugins 903da7df pkg/noderesources/allocatable.go (NodeResourcesAllocatable)"
     )
     used_by: ClassVar[UsedBy] = "scheduler"
+    best_score = 100
 
     mode: Annotated[
         Literal["Least", "Most"], About("Least: prefer small nodes; Most: prefer large ones.")
@@ -50,10 +51,6 @@ class NodeResourcesAllocatable(PlacementPolicy):
             "mode": arguments.get("mode") or cls.mode,
             "resources": arguments.get("resources") or dict(cls.resources),
         }
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return 100
 
     def score(
         self,

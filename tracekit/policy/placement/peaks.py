@@ -25,6 +25,7 @@ class Peaks(LoadAware):
 
     source: ClassVar[str] = "scheduler-plugins 903da7df pkg/trimaran/peaks (Peaks)"
     used_by: ClassVar[UsedBy] = "scheduler"
+    best_score = 100
     reading: ClassVar[Reading] = staticmethod(first_level)
 
     k0: Annotated[float, About("Power model of every other node; cancels out.")] = 471.7412504314313
@@ -50,10 +51,6 @@ class Peaks(LoadAware):
         """k0, k1, k2 of a node."""
         own = {name: (k0, k1, k2) for name, k0, k1, k2 in self.node_power_model}
         return own.get(node, (self.k0, self.k1, self.k2))
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return 100
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The rise in power, a cost; 0 without CPU metrics and where CPU would exceed capacity."""

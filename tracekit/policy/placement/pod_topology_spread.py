@@ -30,6 +30,7 @@ class PodTopologySpread(PlacementPolicy):
         "kubernetes v1.34 podtopologyspread/scoring.go (PodTopologySpread, ScheduleAnyway)"
     )
     used_by: ClassVar[UsedBy] = "scheduler"
+    best_score = 100
     joint: ClassVar[bool] = True
 
     constraints: Annotated[
@@ -48,10 +49,6 @@ class PodTopologySpread(PlacementPolicy):
                     f"constraint {name}:{skew} must be one of {', '.join((NODE, *KINDS))} with a"
                     " skew of at least 1",
                 )
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return _FULL
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
         """Containers of no known service have no peers."""

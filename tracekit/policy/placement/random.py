@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from tracekit.base.parameters import About
 from tracekit.policy.placement import Formula, PlacementPolicy, Reads, UsedBy, quotient
-from tracekit.policy.view.choice import Tie
+from tracekit.policy.view.snapshot import Tie
 
 
 @dataclass(frozen=True, kw_only=True)

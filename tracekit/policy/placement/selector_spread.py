@@ -26,11 +26,8 @@ class SelectorSpread(PlacementPolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"peers"})
     source: ClassVar[str] = "kubernetes v1.20 selectorspread/selector_spread.go (NormalizeScore)"
     used_by: ClassVar[UsedBy] = "scheduler"
+    best_score = 100
     joint: ClassVar[bool] = True
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return _FULL
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
         """Containers of no known service have no peers."""

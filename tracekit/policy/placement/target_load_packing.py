@@ -29,6 +29,7 @@ class TargetLoadPacking(LoadAware):
         "scheduler-plugins 903da7df pkg/trimaran/targetloadpacking (TargetLoadPacking)"
     )
     used_by: ClassVar[UsedBy] = "scheduler"
+    best_score = 100
     reading: ClassVar[Reading] = staticmethod(last_level)
 
     target_utilization: Annotated[
@@ -55,10 +56,6 @@ class TargetLoadPacking(LoadAware):
             "requests_multiplier": float(multiplier),
             "metric_provider": metric_provider(arguments),
         }
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return 100
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """``T..100`` rising to the target T, then ``T..0``; 0 without CPU metrics."""

@@ -15,8 +15,7 @@ from tracekit.base import parameters, registry
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import unknown_name
 from tracekit.base.parameters import About
-from tracekit.policy.placement import Reads, called
-from tracekit.policy.view.recorded import Parametrised
+from tracekit.policy.placement import Parametrised, Reads, called
 from tracekit.policy.view.snapshot import Snapshot
 
 

@@ -11,8 +11,7 @@ from tracekit.base.arrays import BoolArray
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, draws, halves, schedulers_of
-from tracekit.policy.view.choice import lacking
-from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.snapshot import Container, Snapshot, lacking
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import (
     Clock,

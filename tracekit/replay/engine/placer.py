@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.policy.placement import Batch, BatchPolicy, PlacementPolicy
-from tracekit.policy.view.choice import best, fits
-from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.snapshot import Container, Snapshot, best, fits
 from tracekit.replay.engine.state import ReplayState
 
 Clock = Callable[[], float]

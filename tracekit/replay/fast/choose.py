@@ -12,8 +12,7 @@ from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import PlacementPolicy, Scores
 from tracekit.policy.placement._extender import SplitPolicy
-from tracekit.policy.view.choice import best, fits
-from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.snapshot import Container, Snapshot, best, fits
 from tracekit.policy.view.usage import NodeUsage
 from tracekit.replay.engine.placer import (
     Clock,

@@ -17,7 +17,7 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import compiled
-from tracekit.policy.view.choice import DECIMALS
+from tracekit.policy.view.snapshot import DECIMALS
 
 _SCALE = 10.0**DECIMALS
 

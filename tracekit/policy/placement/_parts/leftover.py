@@ -69,6 +69,8 @@ def formula_of(leftover: str, better: Literal["emptier", "fuller"]) -> Formula:
 class WeightedResources(PlacementPolicy):
     """Base of the strategies that score each resource and take the weighted mean."""
 
+    best_score = 100
+
     resources: Annotated[Pairs, About("Resources to look at with their weights, 1..100.")] = (
         ("cpu", 1),
         ("memory", 1),
@@ -77,10 +79,6 @@ class WeightedResources(PlacementPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_weights(self.resources, "scoringStrategy.resources", 1, 100)
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return 100
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray

@@ -171,6 +171,7 @@ class TenthsPolicy(PlacementPolicy):
 
     max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
 
+    @property
     def best_score(self) -> float | None:
         """The configured maximum."""
         return self.max_score

@@ -16,10 +16,9 @@ from tracekit.policy.kubernetes.extenders import host_scores
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy, ScoreError
 from tracekit.policy.placement.default_scheduler import nodes_to_find
-from tracekit.policy.view.choice import lacking
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.recorded import decode_pod
-from tracekit.policy.view.snapshot import Container, Peers, Placed, Snapshot
+from tracekit.policy.view.snapshot import Container, Peers, Placed, Snapshot, lacking
 from tracekit.policy.view.usage import SeriesUsage
 from tracekit.replay.cases.case import (
     Answer,

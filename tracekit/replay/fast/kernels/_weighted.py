@@ -114,7 +114,7 @@ def _says_when_silent(policy: PlacementPolicy, kernel: Kernel) -> bool:
 
 def _added(before: Kernel, part: Part, kernel: Kernel) -> Kernel:
     """The kernel of the parts before and of the next one."""
-    best = part.policy.best_score() or FULL
+    best = part.policy.best_score or FULL
     terms = _terms(before.terms, kernel.terms)
     follows = [one.recounts for one in (before, kernel) if one.placed is not None]
     head = [part.weight, FULL / best, len(before.parameters), terms is not None]

@@ -1,4 +1,4 @@
-"""Pod topology spread beside a loop over nodes, and what it is for: zones with as many each."""
+"""Pod topology spread and selector spread beside loops over nodes, as the Go files go."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def load(services: tuple[str, ...]) -> Workload:
     )
 
 
-def plainly(services: tuple[str, ...], constraints: dict[str, int]) -> list[int]:
+def of_constraints(services: tuple[str, ...], constraints: dict[str, int]) -> list[int]:
     """As scoring.go goes: pod by pod, node by node, topology by topology."""
     placed: list[int] = []
     for service in services:
@@ -52,11 +52,46 @@ def plainly(services: tuple[str, ...], constraints: dict[str, int]) -> list[int]
 
 
 @pytest.mark.parametrize("constraints", [{"node": 3, "zone": 5}, {"zone": 1}, {"node": 1}])
-def test_every_pod_goes_where_a_loop_puts_it(constraints: dict[str, int]) -> None:
+def test_constraints_spread_as_a_loop_does(constraints: dict[str, int]) -> None:
     services = tuple(np.random.default_rng(2).choice(["x", "y", "z"], 40).tolist())
     text = "+".join(f"{by}:{skew}" for by, skew in constraints.items())
     policy = parse_policy(f"pod_topology_spread[constraints={text}]")
-    wanted = plainly(services, constraints)
+    wanted = of_constraints(services, constraints)
     for placer in (PlainPlacer, rows_placer):
         outcome = Engine(load(services), policy, np.random.default_rng(0), placer=placer).run()
         assert outcome.node.tolist() == wanted
+
+
+def of_selectors(services: tuple[str, ...], zones: list[str | None]) -> list[int]:
+    placed: list[int] = []
+    for service in services:
+        counts = [
+            sum(one == node for one, who in zip(placed, services, strict=False) if who == service)
+            for node in range(len(zones))
+        ]
+        by_zone: dict[str, int] = {}
+        for node, zone in enumerate(zones):
+            if zone is not None:
+                by_zone[zone] = by_zone.get(zone, 0) + counts[node]
+        scores = []
+        for node, zone in enumerate(zones):
+            score = 100.0
+            if max(counts) > 0:
+                score = 100.0 * ((max(counts) - counts[node]) / max(counts))
+            if zone is not None:
+                most = max(by_zone.values())
+                of_zone = 100.0 * ((most - by_zone[zone]) / most) if most else 100.0
+                score = score * (1.0 - 2.0 / 3.0) + 2.0 / 3.0 * of_zone
+            scores.append(int(score))
+        placed.append(scores.index(max(scores)))
+    return placed
+
+
+@pytest.mark.parametrize("zones", [ZONES, [None] * 7, list("abcabca")])
+def test_selectors_spread_as_a_loop_does(zones: list[str | None]) -> None:
+    services = tuple(np.random.default_rng(3).choice(["x", "y", "z"], 40).tolist())
+    load = workload([(5000, 5000)] * 7, [(at, 90_000, 10, 10) for at in range(40)])
+    known = domains_of({"zone": zones}) if any(zones) else None
+    load = changed(load, containers={"services": services}, nodes={"domains": known})
+    outcome = Engine(load, parse_policy("selector_spread"), np.random.default_rng(0)).run()
+    assert outcome.node.tolist() == of_selectors(services, zones)
