@@ -10,8 +10,8 @@ from callgraph_support import records_of
 from plain_callgraph import Call, Rebuilt, rebuild_plainly
 
 from tracekit.analysis.callgraph.declared import Mode
-from tracekit.analysis.callgraph.frames import calls_frame, ledger_frame
 from tracekit.analysis.callgraph.graph import rebuild
+from tracekit.analysis.callgraph.run import calls_frame, ledger_frame
 
 NAMES = ("upstream_key", "rpc_type", "downstream_key", "interface_key")
 
@@ -43,18 +43,15 @@ class Told(NamedTuple):
     calls: Counter[tuple[Any, ...] | None]
 
 
-def both_ways(
-    rows: pl.DataFrame, mode: Mode, *, move: bool = True
-) -> tuple[dict[int, Told], dict[int, Told]]:
+def both_ways(rows: pl.DataFrame, mode: Mode) -> tuple[dict[int, Told], dict[int, Told]]:
     """Every trace of the rows, as the arrays and as the plain way tell it."""
-    graph = rebuild(rows, mode=mode, move=move)
+    graph = rebuild(rows, mode=mode)
     calls = calls_frame(graph).partition_by("trace_key", as_dict=True)
     ledgers = ledger_frame(graph).partition_by("trace_key", as_dict=True)
     traces = records_of(rows)
     found = {trace: told(calls.get((trace,)), ledgers.get((trace,))) for trace in traces}
     plain = {
-        trace: told_plainly(rebuild_plainly(records, mode, move=move))
-        for trace, records in traces.items()
+        trace: told_plainly(rebuild_plainly(records, mode)) for trace, records in traces.items()
     }
     return found, plain
 

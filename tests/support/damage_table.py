@@ -13,8 +13,8 @@ from callgraph_support import rows_of
 from damaged_calls import DAMAGES, TrueCall, by_majority, made_up
 from damaged_paths import FURTHER
 
-from tracekit.analysis.callgraph.frames import calls_frame
 from tracekit.analysis.callgraph.graph import Graph, rebuild
+from tracekit.analysis.callgraph.run import calls_frame
 
 Found = dict[int, set[TrueCall]]
 #: Recall and precision.
@@ -41,26 +41,25 @@ def recall_and_precision(found: Found) -> Share:
     return right / sum(map(len, TRUTH.values())), right / sum(map(len, found.values()))
 
 
-def measured(name: str, seed: int) -> tuple[Graph, dict[str, Share]]:
-    """The graph that repair makes of the damaged records, and how good each way is."""
+def measured(name: str, seed: int) -> dict[str, Share]:
+    """How good each way is on records that are damaged."""
     rng = np.random.Generator(np.random.PCG64(seed))
     records = {number: ROWS[name](rng, trace.records) for number, trace in TRACES.items()}
     rows = rows_of(records)
-    repair = rebuild(rows)
     majority = {number: by_majority(damaged) for number, damaged in records.items()}
     found = {
         "naive": told(rebuild(rows, mode="naive")),
-        "repair": told(repair),
+        "repair": told(rebuild(rows)),
         "majority": majority,
     }
-    return repair, {way: recall_and_precision(calls) for way, calls in found.items()}
+    return {way: recall_and_precision(calls) for way, calls in found.items()}
 
 
 def main() -> None:
     ways = ("naive", "repair", "majority")
     sys.stdout.write(f"{'damage':<28}" + "".join(f"{way:<19}" for way in ways).rstrip() + "\n")
     for name in ROWS:
-        shares = [measured(name, seed)[1] for seed in SEEDS]
+        shares = [measured(name, seed) for seed in SEEDS]
         means = [np.mean([share[way] for share in shares], axis=0) for way in ways]
         row = "    ".join(f"{recall:.4f} / {precision:.4f}" for recall, precision in means)
         sys.stdout.write(f"{name:<28}{row}\n")

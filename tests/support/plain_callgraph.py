@@ -51,17 +51,16 @@ class Rebuilt:
     ledger: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
-def rebuild_plainly(records: Sequence[Record], mode: str, *, move: bool = True) -> Rebuilt:
+def rebuild_plainly(records: Sequence[Record], mode: str) -> Rebuilt:
     """The call graph of one trace."""
-    return _Plain(records, mode, move=move).rebuild()
+    return _Plain(records, mode).rebuild()
 
 
 class _Plain(Mending):
-    def __init__(self, records: Sequence[Record], mode: str, *, move: bool) -> None:
+    def __init__(self, records: Sequence[Record], mode: str) -> None:
         super().__init__(records, put_back=mode == "repair")
-        self.mode, self.move = mode, move
+        self.mode = mode
         self.result = Rebuilt()
-        self.made = 0
 
     def rebuild(self) -> Rebuilt:
         repair = self.mode == "repair"
@@ -82,7 +81,7 @@ class _Plain(Mending):
         else:
             self.note_missing(as_recorded)
             self.naive(as_recorded)
-        if len(self.result.calls) < self.made or self.ledger["rpc_id_not_a_path", "left out"]:
+        if self.ledger["rpc_id_not_a_path", "left out"]:
             self.ledger["incomplete_graph", "left out"] += 1
         self.result.ledger = Counter({key: n for key, n in self.ledger.items() if n})
         return self.result
@@ -153,7 +152,6 @@ class _Plain(Mending):
         for gap in self.gaps:
             calls[gap] = [self.insert(gap)]
         self.kept: dict[str, dict[int, Call]] = {path: {} for path in calls}
-        self.made = sum(len(some) for some in calls.values())
         for depth in range(101):
             level = [path for path in sorted(calls) if path.count(".") == depth]
             self.grow_level(
@@ -170,14 +168,9 @@ class _Plain(Mending):
                 self.kept[path][number] = replace(call, parent=parent)
             else:
                 lost.append((path, number, call))
-        if self.move:
-            for path, number, call in self.beside(lost):
-                parent, stays = self.further_up(call)
-                self.kept[path][number] = replace(call, parent=parent, contradicts=stays)
-            return
-        for path, _, _ in lost:
-            there = self.kept[above(path) or ""]
-            self.ledger["contradicts_parent" if there else "orphan", "left out"] += 1
+        for path, number, call in self.beside(lost):
+            parent, stays = self.further_up(call)
+            self.kept[path][number] = replace(call, parent=parent, contradicts=stays)
 
     def beside(self, lost: list[tuple[str, int, Call]]) -> list[tuple[str, int, Call]]:
         """Hang what a call with the same rpc id can have made, again and again."""

@@ -25,10 +25,6 @@ def callgraph(
     out: Annotated[str | Path | None, Option("Write calls, traces, ledger there.")] = None,
     *,
     mode: Mode = MODE,
-    move: Annotated[
-        bool,
-        Option("Leave out every call that contradicts its parent.", names="--no-move", off=True),
-    ] = True,
     jobs: Annotated[int | None, Option("Processes; one per core.", minimum=1)] = None,
     engine: Engine = None,
     progress: Progress = SILENT,
@@ -42,7 +38,6 @@ def callgraph(
         open_store(store),
         None if out is None else Path(out),
         mode=mode,
-        move=move,
         jobs=jobs,
         crew=crew_of(engine),
         progress=progress,
@@ -82,7 +77,7 @@ def command(
 
 
 def _document(store: Path, result: CallGraphs) -> dict[str, Any]:
-    from tracekit.analysis.callgraph.totals import summary
+    from tracekit.analysis.callgraph.ledger import summary
     from tracekit.answer.caveats import answer_of_call_graphs
 
     return {
@@ -100,7 +95,7 @@ def _document(store: Path, result: CallGraphs) -> dict[str, Any]:
 
 
 def _show(store: Path, out: Path | None, result: CallGraphs) -> None:
-    from tracekit.analysis.callgraph.totals import summary
+    from tracekit.analysis.callgraph.ledger import summary
 
     _show_counts(store, result)
     columns = ["defect", "what was done", "count", "of", "traces"]
@@ -137,7 +132,6 @@ def _show_counts(store: Path, result: CallGraphs) -> None:
         ["records", counts["records"], ""],
         ["calls in the graphs", counts["calls"], ""],
         ["calls inserted where none was recorded", counts["inserted"], ""],
-        ["calls left out", counts["left_out"], ""],
         ["calls kept that contradict their parent", counts["contradicting"], ""],
         ["traces", counts["traces"], ""],
         *(
@@ -146,7 +140,6 @@ def _show_counts(store: Path, result: CallGraphs) -> None:
                 ("connected", "that are one whole tree"),
                 ("with_missing_calls", "with calls that left no record"),
                 ("with_reused_rpc_ids", "with several calls under one rpc id"),
-                ("with_left_out_calls", "with calls that were left out"),
                 ("with_contradicting_calls", "with calls that contradict their parent"),
                 ("unaffected", "with none of these"),
                 ("split", "split over source files"),

@@ -9,8 +9,8 @@ import pytest
 from callgraph_support import Record, rows_of
 
 from tracekit.analysis.callgraph.declared import MODES, Mode
-from tracekit.analysis.callgraph.frames import calls_frame, ledger_frame, traces_frame
 from tracekit.analysis.callgraph.graph import rebuild
+from tracekit.analysis.callgraph.run import calls_frame, ledger_frame, traces_frame
 
 A, B, C, D, PROXY, CACHE = range(6)
 
@@ -31,9 +31,9 @@ ENTRY = twice("0", D, A)
 Edge = tuple[str, int | None, int | None, str | None]
 
 
-def edges(records: list[Record], mode: Mode = "repair", *, move: bool = True) -> list[Edge]:
+def edges(records: list[Record], mode: Mode = "repair") -> list[Edge]:
     """rpc_id, upstream, downstream, rpc_id of the parent."""
-    calls = calls_frame(rebuild(rows_of({0: records}), mode=mode, move=move))
+    calls = calls_frame(rebuild(rows_of({0: records}), mode=mode))
     paths = calls["rpc_id"].to_list()
     columns = calls.select("rpc_id", "upstream_key", "downstream_key", "parent").rows()
     return [(*names, None if up is None else paths[up]) for *names, up in columns]
@@ -312,11 +312,6 @@ def test_naive(name: str) -> None:
     assert ledger(records, "naive") == noted
     paths = [path for path, *_ in edges(records, "naive")]
     assert len(paths) == len(set(paths))
-
-
-def test_without_moving_a_contradiction_and_all_below_it_are_left_out() -> None:
-    records = CASES["numbered below its sibling"][0]
-    assert edges(records, move=False) == [("0", D, A, None), ("0.1", A, CACHE, "0")]
 
 
 def test_the_call_that_reached_the_first_known_service_is_put_back() -> None:

@@ -13,8 +13,8 @@ from store_support import tiny_store
 
 from tracekit.analysis.callgraph.chains import ANSWERED, Chain, ChainCounter, choose
 from tracekit.analysis.callgraph.export import export
-from tracekit.analysis.callgraph.frames import calls_frame
 from tracekit.analysis.callgraph.graph import rebuild
+from tracekit.analysis.callgraph.run import calls_frame
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store

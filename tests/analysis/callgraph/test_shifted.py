@@ -10,8 +10,8 @@ from callgraph_support import Record, rows_of
 from damaged_calls import made_up
 from damaged_paths import ANY_SHIFT, shifted
 
-from tracekit.analysis.callgraph.frames import calls_frame
 from tracekit.analysis.callgraph.graph import rebuild
+from tracekit.analysis.callgraph.run import calls_frame
 
 ENTRY = Record(0, "0", None, "http", 1, 0, -90.0)
 

@@ -9,9 +9,9 @@ from callgraph_support import Record, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.analysis.callgraph.frames import calls_frame, ledger_frame, traces_frame
 from tracekit.analysis.callgraph.graph import rebuild
-from tracekit.analysis.callgraph.totals import Totals, summary
+from tracekit.analysis.callgraph.ledger import Totals, summary
+from tracekit.analysis.callgraph.run import calls_frame, ledger_frame, traces_frame
 
 durations = st.lists(st.one_of(st.none(), st.integers(0, 9)), min_size=1, max_size=12)
 

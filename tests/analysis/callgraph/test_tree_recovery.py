@@ -10,8 +10,8 @@ from callgraph_support import Record, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.analysis.callgraph.frames import calls_frame, ledger_frame
 from tracekit.analysis.callgraph.graph import rebuild
+from tracekit.analysis.callgraph.run import calls_frame, ledger_frame
 
 #: (rpc_id, upstream, downstream, rpc_type, rpc_id of the parent)
 Row = tuple[str, int | None, int | None, str | None, str | None]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.callgraph.totals import Tally
+from tracekit.analysis.callgraph.ledger import Tally
 from tracekit.base.arrays import IntArray
 from tracekit.base.files.places import scan_parquet
 from tracekit.base.units import MS_PER_MINUTE, MS_PER_S
@@ -51,7 +51,7 @@ class ChainCounter:
         self._tally = Tally(["edges", "calls"], smallest=("member",))
 
     def add(self, calls: pl.DataFrame) -> None:
-        """Add the calls of whole traces (``frames.calls_frame``)."""
+        """Add the calls of whole traces (``run.calls_frame``)."""
         counted = signatures(calls, self._services).group_by("edges", "calls")
         first = pl.col("trace_key").min().alias("member")
         self._tally.add(counted.agg(pl.len().cast(pl.Int64).alias("traces"), first))

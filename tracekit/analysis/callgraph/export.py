@@ -20,11 +20,11 @@ from tracekit.analysis.callgraph.chains import (
     signatures,
 )
 from tracekit.analysis.callgraph.declared import CHAINS
-from tracekit.analysis.callgraph.frames import calls_frame
 from tracekit.analysis.callgraph.graph import rebuild
+from tracekit.analysis.callgraph.ledger import Tally
 from tracekit.analysis.callgraph.parts import Part, chunks, open_parts
 from tracekit.analysis.callgraph.places import StoreNames
-from tracekit.analysis.callgraph.totals import Tally
+from tracekit.analysis.callgraph.run import calls_frame
 from tracekit.base.constants import STEP_MS
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import scan_parquet

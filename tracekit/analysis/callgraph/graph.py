@@ -26,8 +26,6 @@ class Tree:
     ----------
     parent : int64
         The call it was made by, as a place in the calls; -1 for one without.
-    kept : bool
-        Whether the call is part of the rebuilt graph.
     depth : int32
         Calls between it and the top of its tree.
     contradicts : bool
@@ -35,7 +33,6 @@ class Tree:
     """
 
     parent: IntArray
-    kept: BoolArray
     depth: Int32Array
     contradicts: BoolArray
 
@@ -48,10 +45,9 @@ def by_path(calls: Calls, places: Places, ledger: Ledger) -> Tree:
     above = places.parent[calls.place]
     parent = np.where(above >= 0, find(calls.place, above), -1)
     trace = places.trace[calls.place]
-    kept = np.ones(len(calls), dtype=np.bool_)
     callee = at_or(calls.downstream, parent, UNKNOWN)
     contradicts = (calls.upstream >= 0) & (callee >= 0) & (calls.upstream != callee)
-    tree = Tree(parent=parent, kept=kept, depth=_depth(parent), contradicts=contradicts)
+    tree = Tree(parent=parent, depth=_depth(parent), contradicts=contradicts)
     ledger.note("contradicts_parent", "kept", trace[contradicts])
     ledger.note("orphan", "kept", trace[~_below_first(tree, calls, places)])
     return tree
@@ -81,9 +77,7 @@ def _depth(parent: IntArray) -> Int32Array:
     return depth
 
 
-def by_name(
-    calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger, *, move: bool = True
-) -> Tree:
+def by_name(calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger) -> Tree:
     """Each call below one that its path and its upstream both point to.
 
     From the entries downwards, a call is made by the first kept call at the place above whose
@@ -94,19 +88,15 @@ def by_name(
     says, and is marked. So does one whose upstream is missing, below the nearest call that can make
     others. Nothing is left out.
 
-    Without ``move`` what contradicts the place above is left out, and all that is below it.
-
     Parameters
     ----------
     calls_on : bool, shape (calls,)
         Whether a call can make others; one to a data store cannot.
     """
-    grower = _Grower(calls, calls_on, places, ledger, move=move)
+    grower = _Grower(calls, calls_on, places, ledger)
     for level in range(int(places.depth.max(initial=-1)) + 1):
         grower.grow(level)
-    return Tree(
-        parent=grower.parent, kept=grower.kept, depth=grower.depth, contradicts=grower.contradicts
-    )
+    return Tree(parent=grower.parent, depth=grower.depth, contradicts=grower.contradicts)
 
 
 @dataclass(frozen=True)
@@ -115,8 +105,6 @@ class _Level:
 
     Parameters
     ----------
-    held : int64
-        Places with a kept call, whether it can make others or not; sorted.
     places, first : int64
         The places of calls that can make others, sorted, and the first such call at each.
     differ : bool
@@ -125,7 +113,6 @@ class _Level:
         The calls in the order of their keys, which are made of place and downstream.
     """
 
-    held: IntArray
     places: IntArray
     first: IntArray
     differ: BoolArray
@@ -134,11 +121,9 @@ class _Level:
 
 
 class _Grower:
-    def __init__(
-        self, calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger, *, move: bool
-    ) -> None:
+    def __init__(self, calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger) -> None:
         self._calls, self._places, self._ledger = calls, places, ledger
-        self._calls_on, self._moves = calls_on, move
+        self._calls_on = calls_on
         self._trace = places.trace[calls.place]
         self._level = places.depth[calls.place]
         self._names = int(max(calls.downstream.max(initial=0), calls.upstream.max(initial=0))) + 2
@@ -167,7 +152,6 @@ class _Grower:
         lasts = np.append(starts, len(place))[1:] - 1
         sorted_keys = keys[order]
         return _Level(
-            held=self._calls.place[kept],
             places=place[starts],
             first=makers[starts],
             differ=sorted_keys[starts] != sorted_keys[lasts],
@@ -181,11 +165,6 @@ class _Grower:
         self._ledger.note("ambiguous_parent", "first taken", self._trace[which[several]])
         self._attach(which[found >= 0], found[found >= 0])
         lost, above = which[found < 0], above[found < 0]
-        if not self._moves:
-            caller_above = find(level.held, above) >= 0
-            self._ledger.note("orphan", "left out", self._trace[lost[~caller_above]])
-            self._ledger.note("contradicts_parent", "left out", self._trace[lost[caller_above]])
-            return
         lost, above = self._beside(lost, above, here)
         lost, above = self._up(lost, above)
         self._stay(lost, above)
@@ -293,7 +272,7 @@ class Graph:
         return self.places.trace[self.calls.place]
 
 
-def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE, move: bool = True) -> Graph:
+def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE) -> Graph:
     """Rebuild the call graphs of whole traces.
 
     Parameters
@@ -301,7 +280,6 @@ def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE, move: bool = True) -> Grap
     rows : the columns of ``call_keyed`` and ``part``, in any order
     mode : ``naive`` takes rpc ids by their word: one call each, below the one its path names.
         ``repair`` mends names and parents by what the records tell about each other.
-    move : see ``tree.by_name``
     """
     records = arrange(rows)
     places = locate(records)
@@ -315,9 +293,9 @@ def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE, move: bool = True) -> Grap
     calls = as_named(records, places, names)
     _note_calls(calls, places, ledger, mode)
     calls = together(calls, inserted(records, places, names))
-    tree = by_name(calls, ~records.store[calls.kind], places, ledger, move=move)
-    _note_settled(records, places, ledger, calls, tree)
-    _note_incomplete(records, calls, places, tree, ledger)
+    tree = by_name(calls, ~records.store[calls.kind], places, ledger)
+    _note_settled(records, places, ledger, calls)
+    _note_incomplete(records, ledger)
     return Graph(mode=mode, records=records, places=places, calls=calls, tree=tree, ledger=ledger)
 
 
@@ -332,7 +310,7 @@ def _naive(records: Records, places: Places, ledger: Ledger) -> Graph:
         ledger.note(defect, "first taken", places.trace[several])
     calls = as_documented(records, places, names)
     tree = by_path(calls, places, ledger)
-    _note_incomplete(records, calls, places, tree, ledger)
+    _note_incomplete(records, ledger)
     return Graph(
         mode="naive", records=records, places=places, calls=calls, tree=tree, ledger=ledger
     )
@@ -365,27 +343,16 @@ def _names_of_records(records: Records) -> tuple[tuple[Defect, Int32Array], ...]
     )
 
 
-def _note_settled(
-    records: Records, places: Places, ledger: Ledger, calls: Calls, tree: Tree
-) -> None:
+def _note_settled(records: Records, places: Places, ledger: Ledger, calls: Calls) -> None:
     """Whether one name is left where the records of one rpc id gave several."""
     ends = (calls.upstream, calls.downstream)
     for (defect, recorded), left in zip(_names_of_records(records), ends, strict=True):
         several = agreed(recorded, places.of_record, len(places)) == SEVERAL
-        still = _still_several(left, calls, tree, len(places))
+        still = agreed(left, calls.place, len(places)) == SEVERAL
         ledger.note(defect, "kept apart", places.trace[several & still])
         ledger.note(defect, "settled", places.trace[several & ~still])
 
 
-def _note_incomplete(
-    records: Records, calls: Calls, places: Places, tree: Tree, ledger: Ledger
-) -> None:
-    """The traces of whose calls or records some are in no graph."""
-    lacks = records.not_a_path > 0
-    lacks[places.trace[calls.place[~tree.kept]]] = True
-    ledger.note("incomplete_graph", "left out", np.flatnonzero(lacks))
-
-
-def _still_several(names: Int32Array, calls: Calls, tree: Tree, places: int) -> BoolArray:
-    several: BoolArray = agreed(names, np.where(tree.kept, calls.place, -1), places) == SEVERAL
-    return several
+def _note_incomplete(records: Records, ledger: Ledger) -> None:
+    """The traces of whose records some are in no graph."""
+    ledger.note("incomplete_graph", "left out", np.flatnonzero(records.not_a_path))

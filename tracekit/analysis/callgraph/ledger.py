@@ -1,4 +1,4 @@
-"""The ledger: what contradicts or lacks in the records of traces, and what was done about it."""
+"""The ledger: what records contradict or lack, and what was done; and totals over all graphs."""
 
 from typing import Literal, get_args
 
@@ -119,3 +119,194 @@ class Ledger:
             for (defect, action), counts in self._counts.items()
         ]
         return pl.concat([pl.DataFrame(schema=SCHEMA), *frames]).sort("trace", "defect", "action")
+
+
+_EDGE = ["upstream_key", "downstream_key", "rpc_type"]
+#: Numbers of calls of a trace that are not as they should be.
+_AMISS = ("missing_calls", "extra_calls", "left_out", "contradicting")
+_COMPACT_ROWS = 500_000
+_COMPACT_FRAMES = 50
+
+
+class Tally:
+    """Counts by key, kept small by adding up now and then.
+
+    Adding up waits until as many rows have come as are kept, so that its cost does not grow with
+    the number of pieces; or until there are many frames, each of which costs memory however small.
+
+    Parameters
+    ----------
+    smallest : columns of which the smallest value is kept; all others are summed.
+    """
+
+    def __init__(self, keys: list[str], *, smallest: tuple[str, ...] = ()) -> None:
+        self._keys = keys
+        self._sums = [pl.exclude(smallest).sum(), *(pl.col(name).min() for name in smallest)]
+        self._frames: list[pl.DataFrame] = []
+        self._fresh = 0
+
+    def add(self, counts: pl.DataFrame) -> None:
+        """Add rows of the keys and any columns of numbers."""
+        self._frames.append(counts)
+        self._fresh += counts.height
+        many = self._fresh > max(_COMPACT_ROWS, self._frames[0].height)
+        if many or len(self._frames) > _COMPACT_FRAMES:
+            self._frames = [self.frame()]
+            self._fresh = 0
+
+    def frame(self) -> pl.DataFrame:
+        """The sums, one row per key, in no order."""
+        every = pl.concat(self._frames)
+        if not self._keys:
+            return every.sum()
+        return every.group_by(self._keys).agg(self._sums)
+
+
+class Totals:
+    """Totals over the graphs of many traces.
+
+    Response times are counted as they are printed, in whole ms, so their quantiles are exact.
+    """
+
+    def __init__(self) -> None:
+        self._durations = Tally([*_EDGE, "response_time_ms"])
+        self._called = Tally(["service_key"])
+        self._calling = Tally(["service_key"])
+        self._shapes = Tally(["measure", "value"])
+        self._ledger = Tally(["defect", "action"])
+        self._traces = Tally([])
+
+    def add(self, calls: pl.DataFrame, traces: pl.DataFrame, ledger: pl.DataFrame) -> None:
+        """Add whole traces: the frames of a graph that ``run`` makes."""
+        recorded = calls.filter(pl.col("by_caller") | pl.col("by_callee"))
+        count = pl.col("repeats").sum().alias("calls")
+        self._durations.add(recorded.group_by(*_EDGE, "response_time_ms").agg(count))
+        self._called.add(
+            recorded.group_by(pl.col("downstream_key").alias("service_key")).agg(
+                count, pl.col("trace_key").n_unique().cast(pl.Int64).alias("traces")
+            )
+        )
+        self._calling.add(
+            recorded.group_by(pl.col("upstream_key").alias("service_key")).agg(
+                count.alias("calls_made")
+            )
+        )
+        self._add_shapes(calls, traces)
+        self._add_ledger(ledger)
+        self._traces.add(_sums(traces))
+
+    def _add_shapes(self, calls: pl.DataFrame, traces: pl.DataFrame) -> None:
+        for measure, values in (
+            ("calls", traces["calls"]),
+            ("depth", traces["depth"]),
+            ("services", traces["services"]),
+            ("fan_out", calls["fan_out"].filter(calls["fan_out"] > 0)),
+        ):
+            counted = values.cast(pl.Int64).alias("value").value_counts(name="count")
+            self._shapes.add(
+                counted.select(
+                    pl.lit(measure).alias("measure"), "value", pl.col("count").cast(pl.Int64)
+                )
+            )
+
+    def _add_ledger(self, ledger: pl.DataFrame) -> None:
+        self._ledger.add(
+            ledger.group_by("defect", "action").agg(
+                pl.col("count").sum(), pl.len().cast(pl.Int64).alias("traces")
+            )
+        )
+
+    def traces(self) -> dict[str, int]:
+        """Sums over traces: traces, records, calls, ... and how many traces are of each kind."""
+        return {name: int(value) for name, value in self._traces.frame().row(0, named=True).items()}
+
+    def ledger(self) -> pl.DataFrame:
+        """How often what was met: defect, action, count, traces; sorted."""
+        return self._ledger.frame().sort("defect", "action")
+
+    def shapes(self) -> pl.DataFrame:
+        """How often each value of a measure occurs: measure, value, count; sorted.
+
+        Measures: calls, depth and services of a trace; fan_out of a call that made any.
+        """
+        return self._shapes.frame().sort("measure", "value")
+
+    def edges(self) -> pl.DataFrame:
+        """One row per upstream_key, downstream_key and rpc_type.
+
+        Columns: calls, response_time_p50_ms, response_time_p95_ms, response_time_max_ms, weight
+        (calls of the edge / calls of known upstreams to the downstream: theta of the sizing model).
+        """
+        counted = self._durations.frame().sort(*_EDGE, "response_time_ms")
+        known = pl.col("response_time_ms").is_not_null()
+        edges = counted.group_by(_EDGE, maintain_order=True).agg(
+            pl.col("calls").sum(),
+            *(
+                _quantile(share).alias(f"response_time_p{100 * share:.0f}_ms")
+                for share in (0.5, 0.95)
+            ),
+            pl.col("response_time_ms").filter(known).max().alias("response_time_max_ms"),
+        )
+        named = pl.when(pl.col("upstream_key").is_not_null()).then("calls")
+        weight = named / named.sum().over("downstream_key")
+        return edges.with_columns(weight=weight.round(12))
+
+    def services(self) -> pl.DataFrame:
+        """How busy services are, the busiest first.
+
+        Columns: service_key, calls (to it), traces (that call it), calls_made (by it).
+        """
+        both = self._called.frame().join(
+            self._calling.frame(), on="service_key", how="full", coalesce=True, nulls_equal=True
+        )
+        counts = pl.exclude("service_key").fill_null(0)
+        return both.with_columns(counts).sort(
+            "calls", "service_key", descending=[True, False], nulls_last=True
+        )
+
+
+def _sums(traces: pl.DataFrame) -> pl.DataFrame:
+    """Sums over traces, as a frame of one row."""
+    counted = {
+        "traces": pl.len(),
+        **{
+            name: pl.col(name).sum()
+            for name in ("records", "calls", "inserted", "left_out", "contradicting")
+        },
+        "connected": pl.col("connected").sum(),
+        "with_missing_calls": (pl.col("missing_calls") > 0).sum(),
+        "with_reused_rpc_ids": (pl.col("extra_calls") > 0).sum(),
+        "with_left_out_calls": (pl.col("left_out") > 0).sum(),
+        "with_contradicting_calls": (pl.col("contradicting") > 0).sum(),
+        "unaffected": (pl.sum_horizontal(_AMISS) == 0).sum(),
+        "split": (pl.col("files") > 1).sum(),
+    }
+    return traces.select(expr.cast(pl.Int64).alias(name) for name, expr in counted.items())
+
+
+def _quantile(share: float) -> pl.Expr:
+    """The quantile of response times that are counted by value, between neighbours as in SQL.
+
+    Within a group, rows are sorted by response time and ``calls`` says how often each occurs.
+    """
+    value = pl.col("response_time_ms").drop_nulls()
+    reached = pl.col("calls").filter(pl.col("response_time_ms").is_not_null()).cum_sum()
+    position = (reached.last() - 1) * share
+    low = value.filter(reached > position.floor()).first()
+    high = value.filter(reached > position.ceil()).first()
+    return low + (high - low) * (position - position.floor())
+
+
+def summary(shapes: pl.DataFrame) -> pl.DataFrame:
+    """Statistics of the shapes: measure, count, mean, p50, p95, p99, max (``Totals.shapes``)."""
+    reached = pl.col("count").cum_sum()
+    shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+    return shapes.group_by("measure", maintain_order=True).agg(
+        pl.col("count").sum().alias("total"),
+        ((pl.col("value") * pl.col("count")).sum() / pl.col("count").sum()).alias("mean"),
+        *(
+            pl.col("value").filter(reached >= reached.last() * share).first().alias(name)
+            for name, share in shares.items()
+        ),
+        pl.col("value").max().alias("max"),
+    )

@@ -1,4 +1,4 @@
-"""Rebuilds all call graphs of a store, a few hundred thousand rows at a time."""
+"""Rebuilds all call graphs of a store, a few hundred thousand rows at a time, into frames."""
 
 import contextlib
 import dataclasses
@@ -12,24 +12,154 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit._version import VERSION
-from tracekit.analysis.callgraph import frames
 from tracekit.analysis.callgraph.declared import MODE, MODES, Mode
-from tracekit.analysis.callgraph.graph import rebuild
-from tracekit.analysis.callgraph.ledger import UNITS
-from tracekit.analysis.callgraph.parts import ROWS_AT_ONCE, Part, open_parts, ranges, read
+from tracekit.analysis.callgraph.graph import Graph, rebuild
+from tracekit.analysis.callgraph.ledger import UNITS, Totals
+from tracekit.analysis.callgraph.parts import ROWS_AT_ONCE, Part, distinct, open_parts, ranges, read
 from tracekit.analysis.callgraph.places import StoreNames
-from tracekit.analysis.callgraph.totals import Totals
+from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.crew.crew import Alone, Crew, OnProgress, Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
 from tracekit.store.folder import Store
+
+
+def calls_frame(graph: Graph) -> pl.DataFrame:
+    """The calls, sorted by trace and path.
+
+    Columns: trace_key, call (number within the trace), parent (call that made it, NULL at the top
+    of a tree), rpc_id, depth, upstream_key, downstream_key, rpc_type, interface_key, time_ms,
+    response_time_ms, repeats, fan_out (calls it made), by_caller, by_callee, contradicts (whether
+    it stays where its rpc id puts it, although it names another upstream than its parent reaches).
+    An inserted call has no rpc_type and no response time.
+    """
+    calls, tree, records = graph.calls, graph.tree, graph.records
+    number = _numbers_within_trace(graph)
+    path = graph.places.path[calls.place]
+    types = pl.Series([*records.types, None], dtype=pl.String)
+    frame = pl.DataFrame(
+        {
+            "trace_key": records.traces[graph.trace].astype(np.int32),
+            "call": number,
+            "parent": np.where(tree.parent >= 0, number[np.maximum(tree.parent, 0)], -1),
+            "rpc_id": records.paths.text.gather(path),
+            "depth": tree.depth,
+            "upstream_key": calls.upstream,
+            "downstream_key": calls.downstream,
+            "rpc_type": types.gather(calls.kind),
+            "interface_key": calls.interface,
+            "time_ms": calls.time_ms,
+            "response_time_ms": calls.duration_ms,
+            "repeats": calls.repeats,
+            "fan_out": fan_out(graph),
+            "by_caller": calls.by_caller,
+            "by_callee": calls.by_callee,
+            "contradicts": tree.contradicts,
+        },
+        nan_to_null=True,
+    )
+    absent = ("parent", "upstream_key", "downstream_key", "interface_key")
+    return frame.with_columns(pl.when(pl.col(name) >= 0).then(name).alias(name) for name in absent)
+
+
+def fan_out(graph: Graph) -> IntArray:
+    """Calls that each call made, repeats counted; int64 of shape (calls,)."""
+    made = np.flatnonzero(graph.tree.parent >= 0)
+    counted = np.bincount(
+        graph.tree.parent[made], weights=graph.calls.repeats[made], minlength=len(graph.calls)
+    )
+    return counted.astype(np.int64)
+
+
+def _numbers_within_trace(graph: Graph) -> IntArray:
+    """Calls counted from 0 in each trace."""
+    first = np.searchsorted(graph.trace, np.arange(len(graph.records.traces)))
+    numbers: IntArray = np.arange(len(graph.calls)) - first[graph.trace]
+    return numbers
+
+
+def traces_frame(graph: Graph, rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per trace, sorted by trace_key.
+
+    Columns: trace_key, start_ms, end_ms (first and last record), records, calls (repeats counted,
+    without inserted ones), inserted, left_out (0: every call stays), contradicting (calls),
+    missing_calls (rpc ids), extra_calls (calls beyond one per rpc id), depth, services, trees,
+    connected (one tree, nothing that contradicts), files, first_part, last_part (numbers of the
+    store's files it is in).
+    """
+    seen = rows.group_by("trace_key").agg(
+        pl.col("time_ms").min().alias("start_ms"),
+        pl.col("time_ms").max().alias("end_ms"),
+        pl.len().cast(pl.Int64).alias("records"),
+        pl.col("part").n_unique().cast(pl.Int64).alias("files"),
+        pl.col("part").min().alias("first_part"),
+        pl.col("part").max().alias("last_part"),
+    )
+    counts = pl.DataFrame(_counts(graph)).with_columns(
+        connected=(pl.col("trees") == 1) & (pl.col("contradicting") == 0)
+    )
+    files = ("files", "first_part", "last_part")
+    joined = seen.join(counts, on="trace_key", how="inner", validate="1:1").sort("trace_key")
+    return joined.select(pl.exclude(*counts.columns[1:], *files), *counts.columns[1:], *files)
+
+
+def _counts(graph: Graph) -> dict[str, IntArray]:
+    calls = graph.calls
+    real = calls.by_caller | calls.by_callee
+    tops = distinct(calls.place[graph.tree.parent < 0])
+    traces = len(graph.records.traces)
+    depth = np.zeros(traces, dtype=np.int64)
+    np.maximum.at(depth, graph.trace, graph.tree.depth)
+    return {
+        "trace_key": graph.records.traces.astype(np.int32),
+        "calls": _sum(graph, real),
+        "inserted": _sum(graph, ~real),
+        "left_out": np.zeros(traces, dtype=np.int64),
+        "contradicting": _sum(graph, real & graph.tree.contradicts),
+        "missing_calls": graph.ledger.of("missing_call"),
+        "extra_calls": graph.ledger.of("reused_rpc_id"),
+        "depth": depth,
+        "services": _services(graph),
+        "trees": np.bincount(graph.places.trace[tops], minlength=traces),
+    }
+
+
+def _sum(graph: Graph, chosen: BoolArray) -> IntArray:
+    """Chosen calls of each trace, repeats counted."""
+    counted = np.bincount(
+        graph.trace[chosen],
+        weights=graph.calls.repeats[chosen],
+        minlength=len(graph.records.traces),
+    )
+    return counted.astype(np.int64)
+
+
+def _services(graph: Graph) -> IntArray:
+    """Distinct services that each trace's calls name."""
+    names = np.concatenate([graph.calls.upstream, graph.calls.downstream])
+    size = int(names.max(initial=0)) + 1
+    keys = np.tile(graph.trace, 2) * size + names
+    named = distinct(keys[names >= 0])
+    return np.bincount(named // size, minlength=len(graph.records.traces))
+
+
+def ledger_frame(graph: Graph) -> pl.DataFrame:
+    """The ledger of each trace: trace_key, defect, action, count; sorted.
+
+    Defects and actions are enumerations: texts would hold on to the memory they were cut from.
+    """
+    ledger = graph.ledger.frame()
+    keys = pl.Series("trace_key", graph.records.traces.astype(np.int32))
+    return ledger.select(keys.gather(ledger["trace"]), "defect", "action", "count")
+
 
 #: calls, traces and ledger of a piece.
 Piece = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
@@ -43,7 +173,6 @@ class PieceTask:
     first: int
     last: int
     mode: Mode
-    move: bool
 
     def run(self, on_progress: OnProgress) -> Piece | None:
         """The frames of the piece; None where no call has such a key."""
@@ -51,11 +180,11 @@ class PieceTask:
         rows = read(self.parts, self.first, self.last)
         if not rows.height:
             return None
-        graph = rebuild(rows, mode=self.mode, move=self.move)
+        graph = rebuild(rows, mode=self.mode)
         return (
-            frames.calls_frame(graph),
-            frames.traces_frame(graph, rows),
-            frames.ledger_frame(graph),
+            calls_frame(graph),
+            traces_frame(graph, rows),
+            ledger_frame(graph),
         )
 
 
@@ -153,7 +282,6 @@ def callgraph(
     out: Path | None = None,
     *,
     mode: str = MODE,
-    move: bool = True,
     rows_at_once: int = ROWS_AT_ONCE,
     jobs: int | None = None,
     crew: Crew | None = None,
@@ -165,7 +293,6 @@ def callgraph(
     ----------
     out : folder for calls, traces, ledger, edges, services and shapes as Parquet
     mode : ``naive`` or ``repair``, see ``tracekit.analysis.callgraph.graph.rebuild``
-    move : see ``tracekit.analysis.callgraph.graph.by_name``
     rows_at_once : rows in memory; the results do not depend on it
     jobs : processes; as many as there are cores if not given, one for a small store
     crew : who rebuilds the pieces, instead of this process; closed at the end
@@ -178,9 +305,7 @@ def callgraph(
     pieces = ranges(parts, rows_at_once)
     with _folder(out, store, chosen) as path, Folder(path, names) as folder:
         with progress.task("callgraph", len(pieces), "pieces") as task:
-            for piece in _rebuilt(
-                parts, pieces, chosen, crew or _crew(jobs, len(pieces)), move=move
-            ):
+            for piece in _rebuilt(parts, pieces, chosen, crew or _crew(jobs, len(pieces))):
                 if piece is not None:
                     _take(piece, totals, folder)
                 task.advance(1)
@@ -221,8 +346,6 @@ def _rebuilt(
     pieces: Sequence[tuple[int, int]],
     mode: Mode,
     crew: Crew,
-    *,
-    move: bool,
 ) -> Iterator[Piece | None]:
     """The pieces in their order; a crew is a few of them ahead, so that memory stays small."""
     waiting = iter(pieces)
@@ -230,7 +353,7 @@ def _rebuilt(
 
     def start(count: int) -> None:
         for first, last in itertools.islice(waiting, count):
-            task = PieceTask(parts, first, last, mode, move)
+            task = PieceTask(parts, first, last, mode)
             under_way.append(crew.submit(task, lambda *_: None))
 
     try:
