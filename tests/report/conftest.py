@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from browser_support import BROWSER, Windows
 from report_answers_support import widest_answer
-from report_queries_support import STEP_MS
-from report_runs_support import HOSTILE
-from report_support import made_up
+from report_support import HOSTILE, STEP_MS, made_up
 from tests_support import NODE_HEADER, TraceFolder
 
 from tracekit.commands.replay import replay

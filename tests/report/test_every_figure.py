@@ -21,7 +21,7 @@ from tracekit.report.drawn import drawn
 from tracekit.report.figures import FACTS, Figure, all_figures
 from tracekit.store.sqlfiles import all_queries
 
-SIZES = {"few rows": (3, 3, 3), "many rows": (3000, 5000, 5000)}
+SIZES = {"few rows": (3, 3), "many rows": (3000, 5000)}
 FIGURES = sorted(all_figures())
 _UNIT = re.compile(r"\[[^\]]+\]$")
 

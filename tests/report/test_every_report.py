@@ -14,10 +14,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report_queries_support import queries
-from report_runs_support import HOSTILE
 from report_studies_support import comparison, fewest, requested
-from report_support import made_up
+from report_support import HOSTILE, made_up, queries
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import Study
@@ -166,7 +164,7 @@ def test_it_is_small_enough_to_send(html: str) -> None:
 
 @pytest.mark.slow
 def test_a_large_trace_does_not_break_the_budget() -> None:
-    text = render_data(made_up(nodes=13_000, samples=1440, steps=1440, more=30))
+    text = render_data(made_up(nodes=13_000, steps=1440, more=30))
     assert len(text.encode()) < BUDGET_BYTES
 
 
@@ -215,7 +213,7 @@ def test_a_run_without_its_store_is_shown_alone(run_folder: Path, tmp_path: Path
 
 
 def test_an_empty_store_has_no_page_about_rows() -> None:
-    frames = {name: frame.clear() for name, frame in queries(4, 5).items()}
+    frames = {name: frame.clear() for name, frame in queries(4).items()}
     data = Data(fetch=lambda name, _: frames[name], info={"tables": {}, "sources": []})
     parsed = Parsed(render_data(data))
     pages = [attrs["id"] for attrs, _ in parsed.all("section")]

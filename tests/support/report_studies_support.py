@@ -39,33 +39,14 @@ def extender() -> Study:
     return Study(name="extender", about={}, frames={"curves": pl.DataFrame(rows)})
 
 
-#: Why a policy is barred under a changed assumption.
-_OVERLOADED = "nodes needed more than they have in 70 node-steps, production 1"
-
-
 def varied() -> Study:
-    """Policies under two changed assumptions, as ``tracekit sensitivity`` leaves them."""
-    ranks = pl.DataFrame(
-        {
-            "change": ["as assumed"] * 2 + ["node_cpu_cores=52"] * 2 + ["arrival=trace"] * 2,
-            "policy": ["lra", "bra"] * 3,
-            "value": [0.1, 0.2, 0.3, 0.1, 0.1, 0.2],
-            "low": [0.09, 0.19, 0.29, 0.09, 0.09, 0.19],
-            "high": [0.11, 0.21, 0.31, 0.11, 0.11, 0.21],
-            "rank": [1.0, 2.0, 2.0, 1.0, 1.0, 2.0],
-            "best": [True, False, False, True, True, False],
-            "overloaded_node_steps": [0.0, 0.0, 70.5, 0.0, 0.0, 0.0],
-            "pending": [0] * 6,
-            "waited": [False] * 6,
-            "barred": [None, None, _OVERLOADED, None, None, None],
-        }
-    )
+    """The decision under three changed assumptions, as ``tracekit sensitivity`` leaves them."""
     changes = pl.DataFrame(
         {
             "change": ["node_cpu_cores=52", "arrival=trace", "limit_factor=0"],
             "stands": ["barred", "same", None],
-            "answer": ["bra", "lra", None],
-            "why": [_OVERLOADED, None, None],
+            "policy": ["bra", "lra", None],
+            "because": ["overloads", None, None],
             "decided_by": ["nodes_used_mean", "nodes_used_mean", None],
             "agreement": [-1.0, 1.0, None],
             "most_moved": ["lra", "lra", None],
@@ -74,22 +55,7 @@ def varied() -> Study:
             "problem": [None, None, "nothing fits"],
         }
     )
-    about = {
-        "measure": "imbalance_mean",
-        "policies": ["lra", "bra"],
-        "beside_production": True,
-        "changes": [],
-        "seed": 0,
-        "store": "a store",
-        "repeats": 6,
-        "repeats_cover": ["order of arrival"],
-        "answer": ["lra"],
-        "answer_said": "lra: nodes used is the lowest of 2 policies.",
-        "subject": "lra",
-        "best": ["lra"],
-        "why_not": "",
-    }
-    return Study(name="assumptions", about=about, frames={"ranks": ranks, "changes": changes})
+    return Study(name="assumptions", about={}, frames={"changes": changes})
 
 
 def fewest() -> Study:
