@@ -13,19 +13,15 @@ import importlib
 from collections.abc import Callable
 from pathlib import Path
 
-import left_out
 import pytest
-import skips
-import together
+import sessions
 from hypothesis import settings
 from tests_support import TraceFolder, shared_data
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Skips and what is left out are told at the end, in the process that prints."""
-    config.pluginmanager.register(skips, "tracekit-skips")
-    config.pluginmanager.register(left_out, "tracekit-left-out")
-    config.pluginmanager.register(together, "tracekit-together")
+    """What a session does besides its tests is in a plugin."""
+    config.pluginmanager.register(sessions, "tracekit-sessions")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from given_source import given_source
 from replay_support import Row, changed, workload
 
 from tracekit.answer.fewest.limits import Limits, limits_at
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.base.study import Study
+from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrants
 from tracekit.replay.runs.thresholds import LIMIT, Threshold, parse_threshold
 
 #: Eight nodes of 100, sixteen containers of 25 that use what they ask for: the requests fill four.
 EVEN = workload([(100, 1000)] * 8, [(0, 9000, 25, 10)] * 16, used_share=1.0)
+
+
+_LOADS: dict[str, Workload] = {}
+
+
+@dataclass(frozen=True)
+class _Given(WorkloadSource):
+    """A workload that is there already."""
+
+    key: str = ""
+
+    def load(self) -> Workload:
+        return _LOADS[self.key]
+
+
+def given_source(load: Workload) -> WorkloadSource:
+    """A workload that is there already, as a source of one."""
+    key = str(len(_LOADS))
+    _LOADS[key] = load
+    return _Given(None, "given", key=key)
 
 
 def thresholds(*texts: str) -> list[Threshold]:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from given_source import given_source
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import changed, workload
-from shrink_support import EVEN, limits, row, shrunk, thresholds
+from shrink_support import EVEN, given_source, limits, row, shrunk, thresholds
 
 from tracekit.answer.fewest.bound import least_nodes
 from tracekit.answer.fewest.limits import limits_at

@@ -1,7 +1,6 @@
 """Rivals of a policy are searched for only where they may need fewer nodes than it does."""
 
-from given_source import given_source
-from shrink_support import varying
+from shrink_support import given_source, varying
 
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.policy.entrant import Entrants
