@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from facts_support import causes
+from tests_support import causes
 
 from tracekit.analysis.summary import summary
 from tracekit.analysis.work import Analysis

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from facts_support import the
+from tests_support import the
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import fact_of

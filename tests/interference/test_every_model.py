@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fit_support import planted
 from sklearn.model_selection import KFold, cross_val_score
+from vcpu_support import planted
 
 from tracekit.interference.linear import deviations, solve
 from tracekit.interference.models import WithinService, all_models, get_model

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from facts_support import causes
-from fit_support import planted
 from scipy import stats
+from tests_support import causes
+from vcpu_support import planted
 
 from tracekit.interference.options import How, Options
 from tracekit.interference.run import fit_rows

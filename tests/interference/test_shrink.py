@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from fit_support import planted
 from hypothesis import given
 from hypothesis import strategies as some
 from scipy import stats
+from vcpu_support import planted
 
 from tracekit.interference.options import How
 from tracekit.interference.services import Fitted, fit_services, scatter, shrunk

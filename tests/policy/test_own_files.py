@@ -11,8 +11,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from own_policy_support import OWN
-from tests_support import TraceFolder
+from tests_support import OWN, TraceFolder
 
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cluster_support import workload
-from facts_support import the
 from kubernetes_support import listed, node, pod, written
+from tests_support import the
 
 from tracekit.intake.ingest import ingest
 from tracekit.store.broken_rows import broken_rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from facts_support import causes, the
 from kubernetes_support import (
     CREATED,
     Object,
@@ -17,6 +16,7 @@ from kubernetes_support import (
     series,
     written,
 )
+from tests_support import causes, the
 
 from tracekit.intake.ingest import ingest
 from tracekit.sizing.requests.read_use import read_use

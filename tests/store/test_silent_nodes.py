@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from facts_support import the
 from kubernetes_support import listed, node, pod, written
 from series_support import as_range, at_times
+from tests_support import the
 
 import tracekit
 from tracekit.intake.ingest import ingest

@@ -16,8 +16,8 @@ from typing import Any
 from docs_support import DOCS
 from genson import SchemaBuilder
 from kubernetes_support import listed, node, pod, written
-from own_policy_support import OWN
 from plain_requests import made_cluster
+from tests_support import OWN
 
 from tracekit.commands.shell import run
 

@@ -1,12 +1,19 @@
-"""Series as Prometheus hands them out, in every form."""
+"""Series as Prometheus hands them out, in every form; files read without a store."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+import polars as pl
 from kubernetes_support import answer, series
-from reading_support import Reading
+
+from tracekit.intake.read.by_reader import opened as opened_as
+from tracekit.intake.read.discover import head_of, identify
+from tracekit.intake.sources import Broken, ClusterMatch, ClusterSource, Opened, all_sources
+from tracekit.store.tables import all_tables
 
 NAME = "kubernetes"
 START = 1_767_225_600
@@ -91,3 +98,51 @@ def of_pod(name: str = "web-1", container: str | None = "main", **more: str) -> 
 def amounts_of(found: Reading, table: str = "container") -> list[tuple[object, ...]]:
     columns = ("time_ms", table, "resource", "amount", "unit")
     return found.rows(f"{table}_amount", *columns)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader yielded: the rows of each table, and the broken rows."""
+
+    tables: dict[str, pl.DataFrame]
+    broken: list[Broken]
+
+    def rows(self, table: str, *columns: str) -> list[tuple[object, ...]]:
+        """The rows of a table in these columns."""
+        return self.tables[table].select(columns).rows()
+
+
+def recognised(path: Path) -> list[tuple[str, str]]:
+    """The sources that think a file is theirs, with the kind of file: one where all is well."""
+    head = head_of(path, path.name)
+    return [
+        (name, file.word)
+        for name, source in all_sources().items()
+        if isinstance(source, ClusterSource)
+        for file in source.files
+        if file.recognises(head)
+    ]
+
+
+def opened(path: Path) -> Opened:
+    """A file as readers get it."""
+    return opened_as(path, path.name)
+
+
+def read(source: str, path: Path) -> Reading:
+    """Everything that the source's reader makes of a file, checked against the tables' columns."""
+    match = identify(path, path.name, "auto").match
+    assert isinstance(match, ClusterMatch)
+    assert match.source.name == source
+    frames: dict[str, list[pl.DataFrame]] = {}
+    broken: list[Broken] = []
+    for one in match.file.read(opened(path)):
+        assert one.table in match.file.tables
+        if isinstance(one, Broken):
+            broken.append(one)
+            continue
+        known = {column.name for column in all_tables()[one.table].columns}
+        assert {"line"} <= set(one.rows.columns) <= {*known, "line"}
+        frames.setdefault(one.table, []).append(one.rows)
+    joined = {table: pl.concat(some, how="diagonal_relaxed") for table, some in frames.items()}
+    return Reading(joined, broken)

@@ -1,4 +1,4 @@
-"""Hand-made trace files for the tests, small enough to read."""
+"""What many tests take: hand-made trace files, real rows where they are at hand, facts by cause."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import hashlib
 import io
 import os
 import tarfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from tracekit.base.facts import Fact
 
 #: Where specifications, golden vectors and real rows may lie; absent on a user's machine.
 SHARED = Path(
@@ -122,3 +126,49 @@ class TraceFolder:
         path = self.path / name
         path.write_text(csv_text(header, lines))
         return path
+
+
+def causes(facts: Iterable[Fact]) -> list[str]:
+    """The causes of facts, in their order."""
+    return [one.because for one in facts]
+
+
+def the(facts: Iterable[Fact], because: str) -> Fact:
+    """The only fact of a cause."""
+    (found,) = (one for one in facts if one.because == because)
+    return found
+
+
+"""The text of a file with a policy of one's own."""
+
+OWN = '''"""The emptiest node."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from tracekit.base.parameters import About
+from tracekit.policy.placement import PlacementPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(PlacementPolicy):
+    """Prefer the node with the most left."""
+
+    reads: ClassVar = frozenset({"requests"})
+    source: ClassVar = "our own"
+    weight: Annotated[float, About("Weight of memory.", minimum=0)] = 1.0
+
+    def score(self, snapshot, container, nodes):
+        left = snapshot.allocatable[nodes] - snapshot.requested[nodes]
+        return left[:, 0] + self.weight * left[:, 1] / 2**20
+'''
+
+
+def random_node_text(rows: int, seed: int = 0) -> str:
+    """A Node table whose values do not compress, so that its archive is long."""
+    values = np.random.default_rng(seed).random((rows, 2)).tolist()
+    lines = [
+        f"{at // 10 * 30000},{hex_id('node', at % 10)},{cpu!r},{memory!r}"
+        for at, (cpu, memory) in enumerate(values)
+    ]
+    return csv_text(NODE_HEADER, lines)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from both_ways import both_ways
 from callgraph_support import Record, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_callgraph import both_ways
 from store_support import tiny_store
 
 from tracekit.analysis.callgraph.declared import MODES, Mode

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from both_ways import both_ways
 from callgraph_support import Record, rows_of
 from damaged_calls import made_up
 from damaged_paths import ANY_SHIFT, shifted
+from plain_callgraph import both_ways
 
 from tracekit.analysis.callgraph.graph import rebuild
 from tracekit.analysis.callgraph.run import calls_frame

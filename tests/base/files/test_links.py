@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_prometheus_support import Made, fetched, serving, some
+from prometheus_support import Made, fetched, serving, some
 from store_support import tiny_store
 
 from tracekit.base.errors import TracekitError

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from facts_support import causes, the
 from kubernetes_support import CREATED_MS, Object, container, listed, node, owned, pod, written
+from tests_support import causes, the
 
 from tracekit.base.seeds import stream
 from tracekit.cluster.assembly.sizes import is_sized

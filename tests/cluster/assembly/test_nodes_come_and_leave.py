@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from facts_support import the
 from kubernetes_support import CREATED_MS, Object, container, listed, node, pod, written
+from tests_support import the
 
 from tracekit.base.seeds import stream
 from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_sizes

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 from cluster_support import workload
-from facts_support import causes, the
 from kubernetes_support import CREATED_MS, answer, container, listed, node, pod, series, written
+from tests_support import causes, the
 
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest

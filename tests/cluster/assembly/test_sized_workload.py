@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from cluster_support import CLUSTER, stored, workload
-from facts_support import the
+from tests_support import the
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.assembly import sizes as tables

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from constraint_support import constrained
-from facts_support import the
 from hypothesis import given, reject
 from hypothesis import strategies as some
 from replay_support import changed, workload
+from tests_support import the
 
 from tracekit.base.seeds import stream
 from tracekit.cluster.changed.multiplied import multiplied, scale_of

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cluster_support import workload
-from facts_support import causes, the
 from kubernetes_support import container, listed, node, pod, written
+from tests_support import causes, the
 
 from tracekit.cluster.assembly.set_aside import barred_now
 from tracekit.cluster.constraints.allowed import Allowed

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from facts_support import the
 from replay_support import fields_of
+from tests_support import the
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.source import WorkloadSource, source_of

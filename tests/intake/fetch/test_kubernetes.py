@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from kubernetes_support import listed, node, pod
-from reading_support import read
+from series_support import read
 
 from tracekit.base.errors import TracekitError
 from tracekit.commands.fetch_kubernetes import fetch_kubernetes

@@ -9,10 +9,20 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from made_prometheus_support import END_S, SAMPLES, fetched
 from polars.testing import assert_frame_equal
-from prometheus_support import START_S, STEP_S, cluster, described, instant, prometheus, recorded
-from reading_support import read
+from prometheus_support import (
+    END_S,
+    SAMPLES,
+    START_S,
+    STEP_S,
+    cluster,
+    described,
+    fetched,
+    instant,
+    prometheus,
+    recorded,
+)
+from series_support import read
 
 import tracekit
 from tracekit.base.errors import TracekitError

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_prometheus_support import END_S, Made, Reply, fetched, serving, some
-from prometheus_support import START_S, STEP_S
+from prometheus_support import END_S, START_S, STEP_S, Made, Reply, fetched, serving, some
 
 from tracekit.base.errors import TracekitError
 from tracekit.commands.shell import run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import subprocess
@@ -10,13 +11,35 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fault_support import random_node_text, tracekit_command
 from store_support import tree_but_lock
-from tests_support import TraceFolder, tar_gz
+from tests_support import TraceFolder, random_node_text, tar_gz
 
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
+
+#: Takes root's privileges away: to root nothing is read-only.
+_UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+
+
+def tracekit_command(
+    *arguments: object, privileged: bool = True, before: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run tracekit in its own process, after the Python statements ``before``."""
+    code = f"{before}\nimport sys; from tracekit.commands.shell import main; main()"
+    first: tuple[str, ...] = ()
+    if not privileged and os.geteuid() == 0:
+        if shutil.which(_UNPRIVILEGED[0]) is None:
+            pytest.skip("root may write anywhere, and setpriv is not at hand")
+        first = _UNPRIVILEGED
+    return subprocess.run(
+        [*first, sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "80", "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+
 
 #: Ingests again and again in forked children, each killed after its own delay.
 KILLED_AT_RANDOM = """

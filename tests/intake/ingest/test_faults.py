@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from fault_support import random_node_text
 from store_support import tree
 from tests_support import (
     NODE_HEADER,
@@ -17,6 +16,7 @@ from tests_support import (
     csv_text,
     hex_id,
     node_lines,
+    random_node_text,
     resource_lines,
     tar_gz,
 )

@@ -9,8 +9,8 @@ from statistics import median
 import numpy as np
 import polars as pl
 import pytest
-from facts_support import causes, the
 from kubernetes_support import Object, answer, container, listed, node, pod, series, written
+from tests_support import causes, the
 
 from tracekit.intake.ingest import ingest
 from tracekit.store.doubts import ONE_OF_TWO, doubts

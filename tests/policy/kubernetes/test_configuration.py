@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from configuration_support import BASE, DEFAULT, profile, weights, written
-from real_scheduler import as_workload, recorded_runs
 from replay_support import changed, workload
+from scheduler_documents import BASE, DEFAULT, as_workload, profile, recorded_runs, weights, written
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import read_answer

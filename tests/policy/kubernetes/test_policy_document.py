@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from configuration_support import written
 from replay_support import workload
+from scheduler_documents import written
 
 from tracekit.base.errors import TracekitError
 from tracekit.policy.parse import parse_policy

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from real_scheduler import as_workload, recorded_cases, recorded_runs
+from scheduler_documents import as_workload, recorded_cases, recorded_runs
 
 from tracekit.base import parameters
 from tracekit.commands.shell import run

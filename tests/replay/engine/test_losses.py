@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-from facts_support import causes
 from replay_support import Row, changed, workload
+from tests_support import causes
 from workload_support import parquet_folder
 
 from tracekit.answer.caveats import counted

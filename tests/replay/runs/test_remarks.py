@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from facts_support import causes
 from replay_support import STEP_MS, changed, workload
+from tests_support import causes
 
 from tracekit.cluster.workload import Workload
 from tracekit.replay.runs.remarks import peaks, unjudged, use_assumed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reading_support import recognised
+from series_support import recognised
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest

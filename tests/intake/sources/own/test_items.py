@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from reading_support import opened, read
+from series_support import opened, read
 from tests_support import shared_data
 
 from tracekit.base.errors import TracekitError

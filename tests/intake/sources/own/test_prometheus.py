@@ -14,7 +14,6 @@ from docs_support import DOCS
 from hypothesis import given
 from hypothesis import strategies as st
 from kubernetes_support import written
-from reading_support import read
 from series_support import (
     CPU,
     FORMS,
@@ -27,6 +26,7 @@ from series_support import (
     as_dump,
     at_times,
     of_pod,
+    read,
 )
 from tests_support import shared_data
 
