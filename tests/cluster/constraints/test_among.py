@@ -7,7 +7,7 @@ and nodeports: pod by pod, node by node.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
 
-Thing = Mapping[str, Any]
+Thing = dict[str, Any]
 Running = Sequence[tuple[Thing, Thing]]
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -143,7 +143,6 @@ def _ports_clash(pod: Thing, node: Thing, running: Running) -> bool:
     )
 
 
-Thing = dict[str, Any]
 KEYS = ("zone", "kubernetes.io/hostname", "rack")
 NAMES = some.sampled_from("ab")
 worn = some.dictionaries(some.sampled_from(["app", "tier"]), NAMES)
