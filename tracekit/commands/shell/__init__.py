@@ -177,12 +177,13 @@ def _take_settings(context: typer.Context, name: str, given: Path | None) -> Non
 
 def _say_what_is_next() -> None:
     from tracekit.commands.shell.following import advice, look_around
+    from tracekit.report.sentences import command, short
 
     print("tracekit: ingest, analyse, replay and report cluster traces.\n")
-    for sentence, command in advice(look_around(Path.cwd())):
-        print(f"{sentence}{':' if command else ''}")
-        if command:
-            print(f"    {command}")
+    for fact, followup in advice(look_around(Path.cwd())):
+        print(f"{short(fact)}{':' if followup else ''}")
+        if followup:
+            print(f"    {command(followup)}")
     print("\nAll commands: tracekit --help. What there is: tracekit list.")
 
 

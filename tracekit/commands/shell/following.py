@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.base.facts import Fact, Followup, Scalar
 from tracekit.base.files import result_folder
-from tracekit.base.words import agreeing
 from tracekit.store.manifest import is_store
 
 #: Endings of what ingest takes; a file is not opened to be told apart here.
@@ -19,7 +19,7 @@ _SHOWN = 3
 class Found:
     """What lies in a folder: names as a user would type them.
 
-    ``others`` are further results, each with its kind, a key of ``_OTHERS``.
+    ``others`` are further results, each with its kind, one of ``_OTHERS``.
     """
 
     traces: tuple[str, ...]
@@ -29,19 +29,10 @@ class Found:
     others: tuple[tuple[str, str], ...] = ()
 
 
-#: Results besides stores and runs: what they are, and what goes on from them. FREE is a name that
-#: is not taken, STORE the store beside them.
-_OTHERS = {
-    "study": ("is a study", "tracekit report {0} --out {page}"),
-    "fit": ("is a fit of what neighbours cost", "tracekit bind {store} --fit {0} --out {bound}"),
-    "analysis": ("holds the analytics of a store; a report shows them", ""),
-    "calls": ("holds call graphs; a report shows them", ""),
-    "size": ("is a sizing run", "tracekit report {0} --out {page}"),
-    "bind": (
-        "is a replay down to the vCPU; the report of its store shows it",
-        "tracekit report {store} --out {page}",
-    ),
-}
+#: Results besides stores and runs.
+_OTHERS = ("study", "fit", "analysis", "calls", "size", "bind")
+#: What lies in a folder, and how to go on from it.
+Advice = tuple[Fact, Followup | None]
 
 
 def look_around(folder: Path) -> Found:
@@ -72,67 +63,76 @@ def kind_of(folder: Path) -> str | None:
     return {"replay": "run", "": None}.get(made_by, made_by)
 
 
-def advice(found: Found) -> list[tuple[str, str]]:
-    """Sentences with the command that goes on from there, the most finished thing first.
+def advice(found: Found) -> list[Advice]:
+    """What lies here, the most finished thing first, each with the command that goes on from it.
 
-    No two of them write to the same place, and none writes over what is there.
+    No two commands write to the same place, and none writes over what is there.
     """
     taken = {*found.pages, *found.runs, *(name for name, _ in found.others)}
-    lines = [(f"{page} is a page: open it in a browser", "") for page in found.pages[:_SHOWN]]
+    return list(_results(found, taken)) or [
+        (_lies("", "nothing"), _next("run", SRC="synth:small", out="demo")),
+        (
+            _lies("", "or_real"),
+            _next("fetch", SOURCE="ctm21", OUT="traces", tables="node", parts="0"),
+        ),
+        (_lies("", "or_own"), _next("fetch kubernetes", OUT="mycluster")),
+    ]
+
+
+def _results(found: Found, taken: set[str]) -> Iterator[Advice]:
+    for page in found.pages[:_SHOWN]:
+        yield _lies(page, "page"), None
     if len(found.pages) > _SHOWN:
-        lines.append((agreeing(len(found.pages) - _SHOWN, "more [page is|pages are] here"), ""))
+        yield _lies("", "pages", len(found.pages) - _SHOWN), None
     for run in found.runs[:_SHOWN]:
-        page = _reported_in(run, found.pages)
-        tail = f"; its report is {page}" if page else ""
-        command = "" if page else f"tracekit report {run} --out {_free(run, '.html', taken)}"
-        lines.append((f"{_here(run)} is a replay{tail}", command))
+        page_of_run = _reported_in(run, found.pages)
+        if page_of_run:
+            yield _lies(run, "run_shown", page=page_of_run), None
+        else:
+            yield _lies(run, "run"), _next("report", RUN=run, out=_free(run, ".html", taken))
     if len(found.runs) > 1:
-        lines.append(("what changed between two of them", f"tracekit compare {_two(found.runs)}"))
+        base, new, *_ = found.runs
+        yield _lies("", "runs"), _next("compare", BASE=base, NEW=new)
     for name, kind in found.others[: 2 * _SHOWN]:
-        tail, command = _OTHERS[kind]
-        if "{store}" in command and not found.stores:
-            command = ""
-        lines.append((f"{_here(name)} {tail}", _filled(command, name, found, taken)))
+        yield _lies(name, kind), _from_other(name, kind, found, taken)
     for store in found.stores[:_SHOWN]:
         whole = str(Path(store).parent / "replay") in found.runs
-        command = f"tracekit nodes {store}"
-        if not whole:
-            command = f"tracekit run {store} --out {_free(store, '-run', taken)}"
-        lines.append((f"{_here(store)} is a store", command))
-    if not found.stores:
-        lines += [
-            (f"{_here(traces)} holds trace files", f"tracekit run {traces} --out out")
-            for traces in found.traces[:_SHOWN]
-        ]
-    return lines or [
-        (
-            "Nothing of tracekit here yet: start without any data",
-            "tracekit run synth:small --out demo",
-        ),
-        ("or take some of the real trace", "tracekit fetch ctm21 traces --tables node --parts 0"),
-        ("or your own cluster", "tracekit fetch kubernetes mycluster"),
-    ]
+        yield (
+            _lies(store, "store"),
+            _next("nodes", STORE=store)
+            if whole
+            else _next("run", SRC=store, out=_free(store, "-run", taken)),
+        )
+    for traces in () if found.stores else found.traces[:_SHOWN]:
+        yield _lies(traces, "traces"), _next("run", SRC=traces, out="out")
+
+
+def _lies(name: str, what: str, many: int | None = None, **about: Scalar) -> Fact:
+    subject = "this folder" if name == "." else name
+    return Fact(kind="lies_here", subject=subject, because=what, value=many, about=about)
+
+
+def _next(command: str, **arguments: str) -> Followup:
+    return Followup(question="", command=command, arguments=arguments)
+
+
+def _from_other(name: str, kind: str, found: Found, taken: set[str]) -> Followup | None:
+    """What goes on from a result that is neither a store nor a run."""
+    mine = [store for store in found.stores if Path(store).parent == Path(name).parent]
+    store = next(iter([*mine, *found.stores]), "")
+    if kind in {"study", "size"}:
+        return _next("report", STUDY=name, out=_free(name, ".html", taken))
+    if kind == "bind" and store:
+        return _next("report", STORE=store, out=_free(name, ".html", taken))
+    if kind == "fit" and store:
+        return _next("bind", STORE=store, fit=name, out=_free(name, "-bound", taken))
+    return None
 
 
 def _reported_in(run: str, pages: Sequence[str]) -> str | None:
     """The page that ``tracekit run`` or the advice above made of a run."""
     beside = Path(run).parent / "report.html"
     return next((page for page in (str(beside), f"{_plain(run)}.html") if page in pages), None)
-
-
-def _two(runs: Sequence[str]) -> str:
-    return " ".join(runs[:2])
-
-
-def _filled(command: str, name: str, found: Found, taken: set[str]) -> str:
-    """A command of ``_OTHERS`` with its names; only those it has are taken."""
-    mine = [store for store in found.stores if Path(store).parent == Path(name).parent]
-    names = {"store": next(iter([*mine, *found.stores]), "")}
-    if "{page}" in command:
-        names["page"] = _free(name, ".html", taken)
-    if "{bound}" in command:
-        names["bound"] = _free(name, "-bound", taken)
-    return command.format(name, **names)
 
 
 def _free(name: str, ending: str, taken: set[str]) -> str:
@@ -149,10 +149,6 @@ def _free(name: str, ending: str, taken: set[str]) -> str:
 def _plain(name: str) -> str:
     """The name of a result as one word."""
     return name.replace("/", "-")
-
-
-def _here(name: str) -> str:
-    return "this folder" if name == "." else name
 
 
 def _inside(entries: Sequence[Path]) -> Iterator[Path]:
