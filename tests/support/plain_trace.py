@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tracekit.base.arrays import BoolArray, Float32Array, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE
-from tracekit.cluster.arrivals import Life, Timing, lives, order_of_arrival
+from tracekit.cluster.assembly.lives import Lives, Seen, lives_of_samples, seen_of
 from tracekit.cluster.assumptions import Assumptions, as_values
 from tracekit.cluster.parts import Containers, Nodes, Provenance, Use
 from tracekit.cluster.resources import BASE
@@ -117,7 +117,7 @@ class Trace:
     axis: Axis
     node_ids: tuple[str, ...]
     table: pl.DataFrame
-    lives: Life
+    seen: Seen
     container_fraction: Float32Array
     node_fraction: Float32Array
     facts: Mapping[str, int]
@@ -131,14 +131,14 @@ def trace_of(tables: TraceTables, axis: Axis, assumptions: Assumptions) -> Trace
     used = _matrix(rows, axis, rows["container"], table["container"].to_numpy())
     measured = _matrix(node_rows, axis, node_rows["node"], nodes)
     first, last = (table[name].to_numpy().astype(np.int64) for name in ("first_step", "last_step"))
-    life = lives(first, last, axis, assumptions)
+    seen = seen_of(first, last, axis, assumptions)
     facts = {
         "rows_incomplete": tables.incomplete,
         "rows_stray": axis.stray_rows,
         "nodes_without_usage": int(np.isnan(measured[0]).all(axis=0).sum()),
         "containers_on_several_nodes": int((table["node_count"] > 1).sum()),
         "container_steps_held": int(
-            (_at_steps(life, len(axis.times_ms)) & np.isnan(used[0])).sum()
+            (_at_steps(seen, len(axis.times_ms)) & np.isnan(used[0])).sum()
         ),
     }
     hold(used)
@@ -147,7 +147,7 @@ def trace_of(tables: TraceTables, axis: Axis, assumptions: Assumptions) -> Trace
         axis=axis,
         node_ids=tuple(tables.ids["node"].gather(nodes)),
         table=table.with_columns(at=pl.Series(np.searchsorted(nodes, table["node"].to_numpy()))),
-        lives=life,
+        seen=seen,
         container_fraction=used,
         node_fraction=measured,
         facts=facts,
@@ -250,7 +250,7 @@ def _assemble(
     usage *= request.astype(np.float32)[:, None, None]
     capacity = _capacity(trace, assumptions, requests)
     background = _background(trace, assumptions, capacity, usage)
-    timing = order_of_arrival(trace.lives, trace.axis, assumptions, rng)
+    timing = lives_of_samples(trace.seen, trace.axis, assumptions, rng)
     usage = usage[:, :, timing.order]
     usage[:, _absent(timing, trace.axis)] = np.nan
     table = trace.table[timing.order]
@@ -299,7 +299,7 @@ def _reserved(
     background: Float32Array,
     capacity: IntArray,
     requests: IntArray,
-    timing: Timing,
+    timing: Lives,
 ) -> IntArray | None:
     """The mean memory of the background, at most what production's requests leave."""
     kept = np.zeros_like(capacity)
@@ -326,7 +326,7 @@ def _background(
     if assumptions.background == "none":
         return result
     nodes = trace.table["at"].to_numpy()
-    there = _at_steps(trace.lives, len(trace.axis.times_ms))
+    there = _at_steps(trace.seen, len(trace.axis.times_ms))
     for step in range(len(there)):
         at = there[step]
         for resource in range(len(BASE)):
@@ -341,12 +341,12 @@ def _counts(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by("time_ms").agg(rows=pl.len())
 
 
-def _at_steps(life: Life, steps: int) -> BoolArray:
+def _at_steps(seen: Seen, steps: int) -> BoolArray:
     every = np.arange(steps)[:, None]
-    return np.asarray((life.start <= every) & (every <= life.end))
+    return np.asarray((seen.start <= every) & (every <= seen.end))
 
 
-def _absent(timing: Timing, axis: Axis) -> BoolArray:
+def _absent(timing: Lives, axis: Axis) -> BoolArray:
     times = axis.times_ms[:, None]
     early = (times < timing.arrival_ms) & ~timing.exchangeable
     return np.asarray(early | (times >= timing.departure_ms))

@@ -1,16 +1,12 @@
-"""When containers come and go: life spans in the trace, arrivals in the replay, other orders."""
+"""Other orders of arrival, and other sizes where these were inferred."""
 
 import dataclasses
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from tracekit.cluster.assumptions import Assumptions
+from tracekit.base.arrays import Float32Array, FloatArray, IntArray
 from tracekit.cluster.gangs import redrawn
 from tracekit.cluster.provenance import SizeDoubt
-from tracekit.cluster.series import Axis, over_span
 from tracekit.cluster.workload import Workload
 
 
@@ -77,95 +73,6 @@ def _rest(load: Workload, usage: Float32Array, doubt: SizeDoubt) -> Float32Array
             own = np.bincount(node, used, load.nodes.count)
             rest[resource, step] = np.fmax(doubt.node_use[resource, step] - own, 0.0)
     return rest
-
-
-@dataclass(frozen=True, kw_only=True)
-class Life:
-    """When each container is there in the trace, in steps; shape (containers,) each.
-
-    ``start`` and ``end`` (inclusive) reach the edge of the trace for containers first or last
-    seen close to it; ``first`` is the step of the first sample itself.
-    """
-
-    first: IntArray
-    start: IntArray
-    end: IntArray
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timing:
-    """Containers in the order they arrive.
-
-    Parameters
-    ----------
-    order : int64, shape (containers,)
-        Position in the trace's table of the container that arrives first, second, ...
-    arrival_ms, departure_ms : int64, shape (containers,), in that order
-    exchangeable : bool, shape (containers,), in that order
-        Containers whose time of arrival is a slot of the span, and could be another.
-    stays : bool, shape (containers,), in that order
-        Containers that were there at the beginning and stay on their nodes.
-    settled_ms : int
-        When the containers that were there from the start have all arrived.
-    resolved : mapping
-        What the assumptions came to for this trace.
-    """
-
-    order: IntArray
-    arrival_ms: IntArray
-    departure_ms: IntArray
-    exchangeable: BoolArray
-    stays: BoolArray
-    settled_ms: int
-    resolved: Mapping[str, object]
-
-    def due(self, axis: Axis) -> tuple[IntArray, IntArray]:
-        """The steps at which usage is due in this order or any other: from one, and below one."""
-        start = np.searchsorted(axis.times_ms, self.arrival_ms)
-        end = np.searchsorted(axis.times_ms, self.departure_ms)
-        return np.where(self.exchangeable, 0, start), end
-
-
-def lives(first: IntArray, last: IntArray, axis: Axis, assumptions: Assumptions) -> Life:
-    """Life spans of containers seen first and last at these steps."""
-    final = len(axis.times_ms) - 1
-    return Life(
-        first=first,
-        start=np.where(first <= assumptions.edge_steps, 0, first),
-        end=np.where(final - last <= assumptions.edge_steps, final, last),
-    )
-
-
-def order_of_arrival(
-    life: Life, axis: Axis, assumptions: Assumptions, rng: np.random.Generator
-) -> Timing:
-    """Arrival and departure times; arrivals at one time come in an order drawn from ``rng``.
-
-    With ``arrival='spread'`` the containers there from the start share the span evenly; one that
-    would arrive after its own departure arrives at its first sample instead.
-    """
-    shuffle = rng.permutation(len(life.first))
-    arrival = axis.times_ms[life.first].copy()
-    departure = axis.times_ms[life.end] + axis.step_ms
-    start, settled = int(axis.times_ms[0]), int(axis.times_ms[0])
-    span = min(assumptions.arrival_span_ms, (axis.end_ms - start) // 2)
-    exchangeable = np.zeros(len(arrival), dtype=np.bool_)
-    stays = (life.start == 0) & (assumptions.start == "observed")
-    arrival[stays] = start
-    if assumptions.arrival == "spread" and assumptions.start == "empty":
-        waiting = shuffle[life.start[shuffle] == 0]
-        arrival, exchangeable = over_span(arrival, departure, waiting, start_ms=start, span_ms=span)
-        settled = int(arrival[waiting].max(initial=start))
-    order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
-    return Timing(
-        order=order,
-        arrival_ms=arrival[order],
-        departure_ms=departure[order],
-        exchangeable=exchangeable[order],
-        stays=stays[order],
-        settled_ms=settled,
-        resolved={"arrival_span_used_ms": span} if assumptions.arrival == "spread" else {},
-    )
 
 
 def rearranged(load: Workload, rng: np.random.Generator) -> Workload:

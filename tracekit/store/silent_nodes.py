@@ -39,6 +39,8 @@ def facts(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
 
 def without_use(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
     """The nodes that no sample of a node is of, where samples are of others."""
+    if not nodes.height:
+        return nodes
     used = pl.Series([], dtype=pl.String) if is_moment(store.manifest) else _named(store, _OWN)
     found = nodes.filter(~pl.col("node").is_in(used.implode()))
     return found if found.height < nodes.height else nodes.clear()

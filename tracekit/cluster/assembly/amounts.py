@@ -56,7 +56,7 @@ class Amounts:
     cells : DataFrame
         node, cell, column, amount: what single NUMA cells have.
     assumed : tuple of str
-        What is not recorded and was taken from the assumptions.
+        Columns in which the amount of some node is not recorded, but assumed.
     """
 
     resources: tuple[str, ...]
@@ -197,11 +197,11 @@ def _assume(
         CPU: round(assumptions.node_cpu_cores * MILLI_PER_CORE),
         MEMORY: assumptions.node_memory_bytes,
     }
-    told = []
+    assumed = []
     for name in BASE:
         at = resources.index(name)
         missing = ~known[:, at]
         room[missing, at] = sizes[name]
         if missing.any():
-            told.append(f"{name} of {int(missing.sum()):,} nodes")
-    return told
+            assumed.append(name)
+    return assumed

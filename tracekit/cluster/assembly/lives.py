@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,8 @@ from tracekit.base.constants import STEP_MS
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
 from tracekit.cluster.assembly.assumptions import SizedAssumptions
-from tracekit.cluster.series import over_span, steps_between
+from tracekit.cluster.assumptions import Assumptions
+from tracekit.cluster.series import Axis, over_span, steps_between
 
 #: Steps of a replay without recorded use, and as many more where jobs are short: of the time that
 #: containers are there, at most so many percent may fall between two.
@@ -24,7 +25,6 @@ _STEPS, _UNSEEN_PERCENT = 288, 10
 _MOST_STEPS = 2_880
 #: Steps that are replayed after the last arrival, where nothing else tells the end.
 _STEPS_AFTER = 10
-#: What is told where arrivals are not taken as they were recorded.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +60,8 @@ class Lives:
         Whether nothing but a list of what runs at one moment tells when the replay begins.
     remarks : tuple of Fact
         What was assumed of them by default.
+    resolved : mapping
+        What the assumptions came to.
     """
 
     times_ms: IntArray
@@ -74,11 +76,18 @@ class Lives:
     assumed: bool = False
     moment: bool = False
     remarks: tuple[Fact, ...] = ()
+    resolved: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def begins_listed_ms(self) -> int | None:
         """When the replay begins, where that stands for the moment of the list; else None."""
         return int(self.times_ms[0]) if self.moment else None
+
+    def due(self) -> tuple[IntArray, IntArray]:
+        """The steps at which use is due in this order or any other: from one, and below one."""
+        start = np.searchsorted(self.times_ms, self.arrival_ms)
+        end = np.searchsorted(self.times_ms, self.departure_ms)
+        return np.where(self.exchangeable, 0, start), end
 
     def taken(self, some: IntArray) -> Lives:
         """The lives at these positions alone."""
@@ -284,3 +293,61 @@ def between_samples(
     unseen = after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms
     there = (departure_ms - arrival_ms).astype(np.float64)
     return int(unseen.sum()), round(100 * there[unseen].sum() / max(there.sum(), 1.0))
+
+
+class Seen(NamedTuple):
+    """When the samples of use show each container, in steps; shape (containers,) each.
+
+    ``start`` and ``end`` (inclusive) reach the edge of the record for containers first or last
+    seen close to it; ``first`` is the step of the first sample itself.
+    """
+
+    first: IntArray
+    start: IntArray
+    end: IntArray
+
+
+def seen_of(first: IntArray, last: IntArray, axis: Axis, assumptions: Assumptions) -> Seen:
+    """When containers with their first and last sample at these steps are there."""
+    final = len(axis.times_ms) - 1
+    return Seen(
+        first=first,
+        start=np.where(first <= assumptions.edge_steps, 0, first),
+        end=np.where(final - last <= assumptions.edge_steps, final, last),
+    )
+
+
+def lives_of_samples(
+    seen: Seen, axis: Axis, assumptions: Assumptions, rng: np.random.Generator
+) -> Lives:
+    """Lives of containers that samples show; those that arrive at one time come in drawn order.
+
+    With ``arrival='spread'`` the containers there from the start share the span evenly; one that
+    would arrive after its own departure arrives at its first sample instead.
+    """
+    shuffle = rng.permutation(len(seen.first))
+    arrival = axis.times_ms[seen.first].copy()
+    departure = axis.times_ms[seen.end] + axis.step_ms
+    start, settled = int(axis.times_ms[0]), int(axis.times_ms[0])
+    span = min(assumptions.arrival_span_ms, (axis.end_ms - start) // 2)
+    exchangeable = np.zeros(len(arrival), dtype=np.bool_)
+    there = seen.start == 0
+    if assumptions.start == "observed":
+        arrival[there] = start
+    elif assumptions.arrival == "spread":
+        waiting = shuffle[there[shuffle]]
+        arrival, exchangeable = over_span(arrival, departure, waiting, start_ms=start, span_ms=span)
+        settled = int(arrival[waiting].max(initial=start))
+    order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
+    return Lives(
+        times_ms=axis.times_ms,
+        step_ms=axis.step_ms,
+        order=order,
+        arrival_ms=arrival[order],
+        departure_ms=departure[order],
+        there=there[order],
+        exchangeable=exchangeable[order],
+        settled_ms=settled,
+        over=0,
+        resolved={"arrival_span_used_ms": span} if assumptions.arrival == "spread" else {},
+    )

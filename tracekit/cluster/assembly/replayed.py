@@ -69,12 +69,12 @@ class Replayed:
     where: IntArray
     recorded: IntArray
     request: IntArray
-    gated: int
-    waiting: tuple[Fact, ...]
-    places_waiting: bool
-    waiting_too_large: int
-    too_large: tuple[int, ...]
-    lacking: tuple[tuple[int, str], ...]
+    gated: int = 0
+    waiting: tuple[Fact, ...] = ()
+    places_waiting: bool = False
+    waiting_too_large: int = 0
+    too_large: tuple[int, ...] = ()
+    lacking: tuple[tuple[int, str], ...] = ()
 
 
 def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Generator) -> Replayed:

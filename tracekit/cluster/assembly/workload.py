@@ -39,6 +39,7 @@ from tracekit.cluster.constraints.allowed import nowhere
 from tracekit.cluster.constraints.build import not_held
 from tracekit.cluster.constraints.reasons import shut_out_remark
 from tracekit.cluster.constraints.written import written_of
+from tracekit.cluster.declared import Start
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.parts import Containers, Nodes, Provenance, Rules, Use
 from tracekit.cluster.provenance import (
@@ -72,7 +73,7 @@ def workload_from_sizes(
     """
     who = replayed_of(store, assumptions, rng)
     used = used_of(store, who, assumptions)
-    rules = _rules(who, assumptions)
+    rules = rules_of_tables(who, assumptions, assumptions.start)
     shut_out = _shut_out(who, rules)
     provenance = Provenance(
         quantities=_quantities(store, who, used, assumptions),
@@ -84,21 +85,46 @@ def workload_from_sizes(
         ),
         facts=_facts(who, used, assumptions, shut_out),
     )
-    load = Workload(
-        name=store.name,
-        nodes=_nodes(store, who, used),
-        containers=_containers(who),
+    load = assembled(
+        store,
+        who,
         use=_use(who.life, used),
+        reserved=used.reserved,
         rules=rules,
         provenance=provenance,
-        resources=who.amounts.resources,
     )
     return _without(with_node_lives(load, store, who.found.nodes, who.life), shut_out)
 
 
-def _nodes(store: Store, who: Replayed, used: Used) -> Nodes:
+def assembled(
+    store: Store,
+    who: Replayed,
+    *,
+    use: Use,
+    reserved: IntArray | None,
+    rules: Rules,
+    provenance: Provenance,
+) -> Workload:
+    """The five parts together; of a store that lists containers, and of one of usage alone.
+
+    Parameters
+    ----------
+    reserved : int64, shape (nodes, resources), optional
+    """
+    return Workload(
+        name=store.name,
+        nodes=_nodes(store, who, reserved),
+        containers=_containers(who),
+        use=use,
+        rules=rules,
+        provenance=provenance,
+        resources=who.amounts.resources,
+    )
+
+
+def _nodes(store: Store, who: Replayed, reserved: IntArray | None) -> Nodes:
     listed = who.found.nodes
-    nodes = nodes_of(tuple(who.nodes), who.amounts.capacity, used.reserved, listed)
+    nodes = nodes_of(tuple(who.nodes), who.amounts.capacity, reserved, listed)
     return dataclasses.replace(
         nodes, stays=control_plane_of(listed), cordoned=cordoned_of(listed, read(store, "node"))
     )
@@ -141,7 +167,8 @@ def _without(load: Workload, shut_out: list[tuple[int, str]]) -> Workload:
     return in_order_of(load, kept, load.containers.arrival_ms)
 
 
-def _rules(who: Replayed, assumptions: SizedAssumptions) -> Rules:
+def rules_of_tables(who: Replayed, assumptions: SizedAssumptions, start: Start) -> Rules:
+    """The rules that the rows of nodes and containers state, and who stays where it ran."""
     listed, rows = who.found.nodes, who.rows
     rules = rules_of(
         who.found,
@@ -154,7 +181,7 @@ def _rules(who: Replayed, assumptions: SizedAssumptions) -> Rules:
     )
     return dataclasses.replace(
         rules,
-        pinned=_pinned(who, rules.daemon, assumptions),
+        pinned=_pinned(who, rules.daemon, start),
         evicts_nobody=evicts_nobody_of(rows["rules"]),
         never_evicted=never_evicted_of(rows["rules"]),
         budgets=_budgets(who),
@@ -292,12 +319,10 @@ def _facts(
     }
 
 
-def _pinned(
-    who: Replayed, daemon: BoolArray | None, assumptions: SizedAssumptions
-) -> IntArray | None:
+def _pinned(who: Replayed, daemon: BoolArray | None, start: Start) -> IntArray | None:
     """The node of each container that no policy places, -1 for others; None where there is none."""
-    stays = who.life.there & (who.where >= 0) & (assumptions.start == "observed")
-    if assumptions.start == "observed" and not stays.any():
+    stays = who.life.there & (who.where >= 0) & (start == "observed")
+    if start == "observed" and not stays.any():
         raise nothing_observed()
     return pinned_of(daemon, who.where, stays)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import Float32Array, FloatArray, IntArray
 from tracekit.base.units import MILLI_PER_CORE
-from tracekit.cluster.arrivals import Life, Timing
+from tracekit.cluster.assembly.lives import Lives, Seen
 from tracekit.cluster.assumptions import Assumptions
 from tracekit.cluster.resources import DISK, NET
 from tracekit.cluster.trace.tables import Trace
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from tracekit.store.folder import Store
 
 
-class Amounts:
-    """Turns the fractions of a trace into amounts; ``settle`` may be called once.
+class Settled:
+    """Turns the fractions of a trace into amounts; ``background`` may be called once.
 
     Parameters
     ----------
@@ -39,17 +39,17 @@ class Amounts:
         Steps at which some container was there and not measured.
     """
 
-    def __init__(self, trace: Trace, life: Life, timing: Timing, full: FloatArray) -> None:
+    def __init__(self, trace: Trace, seen: Seen, life: Lives, full: FloatArray) -> None:
         self._trace = trace
-        self._life = life
-        self._source = trace.column[timing.order]
-        self._due_from, self._due_until = timing.due(trace.axis)
+        self._seen = seen
+        self._source = trace.column[life.order]
+        self._due_from, self._due_until = life.due()
         # by column of the matrix
         self._full = np.ones((2, trace.fraction.shape[2]), dtype=np.float32)
         self._full[:, trace.column] = full.T
         self.held = 0
 
-    def settle(self, capacity: IntArray | None) -> Float32Array:
+    def background(self, capacity: IntArray | None) -> Float32Array:
         """Turn the trace's fractions into amounts in order of arrival, NaN where none are due.
 
         Parameters
@@ -66,7 +66,7 @@ class Amounts:
         background = np.zeros(trace.node_fraction.shape, dtype=np.float32)
         last = [_first_known(fraction, trace) for fraction in trace.fraction]
         for step in range(len(trace.axis.times_ms)):
-            there = np.flatnonzero((self._life.start <= step) & (step <= self._life.end))
+            there = np.flatnonzero((self._seen.start <= step) & (step <= self._seen.end))
             columns, nodes = trace.column[there], trace.at[there]
             gap = np.isnan(trace.fraction[0, step])
             self.held += int(gap[columns].sum()) if gap.any() else 0

@@ -1,23 +1,26 @@
-"""A workload from a trace: usage tables and named assumptions."""
+"""A workload from a store of usage: sizes that nothing records are assumed, as further rows.
+
+The rows go the way of recorded ones: amounts, then the five parts.
+"""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from tracekit.base.arrays import IntArray
+from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.base.units import MILLI_PER_CORE
-from tracekit.cluster.arrivals import Timing, lives, order_of_arrival
+from tracekit.cluster.assembly.amounts import Amounts, amounts_of
 from tracekit.cluster.assembly.assumptions import SizedAssumptions
-from tracekit.cluster.assembly.nodes import nodes_of
-from tracekit.cluster.assembly.rules import pinned_of, rules_of
-from tracekit.cluster.assembly.sizes import is_sized, records_nodes
+from tracekit.cluster.assembly.lives import Lives, lives_of_samples, seen_of
+from tracekit.cluster.assembly.replayed import Replayed
+from tracekit.cluster.assembly.sizes import Sizes, is_sized, records_nodes, sizes_of
+from tracekit.cluster.assembly.workload import assembled, rules_of_tables
 from tracekit.cluster.assumptions import Assumptions, as_values
 from tracekit.cluster.calls import CallWeights, call_weights
-from tracekit.cluster.parts import Containers, Provenance, Rules, Use
+from tracekit.cluster.parts import Provenance, Use
 from tracekit.cluster.provenance import (
     SizeDoubt,
     nodes_rest_on,
@@ -25,38 +28,34 @@ from tracekit.cluster.provenance import (
     reserved_rests_on,
     rests_on,
 )
-from tracekit.cluster.request_choice import Choice, choice_of
-from tracekit.cluster.requests.asked import Asked, Recorded, recorded_sizes, uniform
+from tracekit.cluster.request_choice import choice_of
+from tracekit.cluster.requests.asked import Asked, of_nodes, raised
 from tracekit.cluster.requests.given import laid_over, request_of
 from tracekit.cluster.reserved import held_at_most, reserved_of
 from tracekit.cluster.resources import BASE
-from tracekit.cluster.trace.amounts import Amounts, call_rates, with_network_and_disk
+from tracekit.cluster.trace.amounts import Settled, call_rates, with_network_and_disk
 from tracekit.cluster.trace.tables import Trace, trace_of
-from tracekit.cluster.workload import Workload, nonzero
+from tracekit.cluster.workload import Workload
 from tracekit.store.folder import Store
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sizing:
-    """Capacities of a trace's nodes and requests of its containers, in the order of the trace.
+    """Sizes of a trace's nodes and containers, in the order of the trace.
 
     Parameters
     ----------
-    capacity : int64, shape (nodes, resources)
-    node_rests : mapping
-        What each resource's capacities rest on.
-    choice : Choice
-        Where requests come from.
-    recorded : Recorded, optional
-        The tables, where the store has any.
+    found : Sizes
+        The rows: a node each, a container each, and what they have and request.
+    amounts : Amounts
+        The same by column, with the requests that the assumptions choose.
+    asked : Asked
+        These requests, and where they come from.
     """
 
-    resources: tuple[str, ...]
-    capacity: IntArray
+    found: Sizes
+    amounts: Amounts
     asked: Asked
-    node_rests: Mapping[str, str]
-    choice: Choice
-    recorded: Recorded | None
 
 
 def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
@@ -68,83 +67,111 @@ def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
         For a choice that is none, and tables, folders or files that say nothing or nonsense.
     """
     choice = choice_of(assumptions.requests, recorded=is_sized(store))
-    with_nodes = records_nodes(store) and assumptions.node_sizes == "auto"
-    plain = uniform(len(trace.container_ids), request_of(assumptions), assumptions.limit_factor)
     # what is chosen for some containers leaves the others what they had
     keeps = is_sized(store) and choice.kind in ("recorded", "sized", "file")
-    there = is_sized(store) or records_nodes(store)
-    recorded = _recorded(store, trace, assumptions) if there else None
-    asked = plain
-    if recorded is not None and keeps:
-        asked = recorded.asked(trace.container_ids, plain)
-    capacity, rests = _capacity(trace, assumptions, asked, recorded if with_nodes else None)
+    found, assumed = _rows(store, trace, assumptions, keeps=keeps)
+    sized = SizedAssumptions(
+        resources=assumptions.resources,
+        node_cpu_cores=assumptions.node_cpu_cores,
+        node_memory_bytes=assumptions.node_memory_bytes,
+    )
+    amounts = amounts_of(found, trace.node_ids, sized)
+    asked = _asked(amounts, assumed, assumptions)
+    if keeps:
+        counted = {"containers_with_assumed_request": int(assumed.any(axis=1).sum())}
+        asked = dataclasses.replace(asked, facts=counted)
     asked = laid_over(
         choice,
         asked,
         store,
         container_ids=trace.container_ids,
         services=trace.service_ids,
-        capacity=capacity,
+        capacity=amounts.capacity,
         limit_factor=assumptions.limit_factor,
         # a file tells what use is a fraction of, unless the store records it
         of_use=not keeps,
     )
-    asked, capacity = _fitting(asked, capacity)
+    asked, capacity = of_nodes(asked, amounts.resources), amounts.capacity
     if assumptions.background == "none":
         capacity = _filled(capacity, asked.request, assumptions.target_alloc_fraction)
-    return Sizing(
-        resources=asked.resources,
+    amounts = dataclasses.replace(
+        amounts,
         capacity=capacity,
-        asked=asked,
-        node_rests=rests,
-        choice=choice,
-        recorded=recorded,
+        request=asked.request,
+        limit=asked.limit,
+        stated=asked.stated,
     )
+    return Sizing(found=found, amounts=amounts, asked=asked)
 
 
-def _recorded(store: Store, trace: Trace, assumptions: Assumptions) -> Recorded:
-    sized = SizedAssumptions(
-        resources=assumptions.resources,
-        node_cpu_cores=assumptions.node_cpu_cores,
-        node_memory_bytes=assumptions.node_memory_bytes,
+def _rows(
+    store: Store, trace: Trace, assumptions: Assumptions, *, keeps: bool
+) -> tuple[Sizes, BoolArray]:
+    """A row of each node and container and its sizes, and which requests are assumed.
+
+    Parameters
+    ----------
+    keeps : bool
+        Whether recorded requests count.
+
+    Returns
+    -------
+    Sizes, bool of shape (containers, 2)
+    """
+    found = sizes_of(store)
+    containers = pl.DataFrame({"container": trace.container_ids})
+    requests = found.requests if keeps else found.requests.clear()
+    requests = requests.join(containers, on="container", how="semi", maintain_order="left")
+    stated = pl.col("request").is_not_null() | (pl.col("limit") > 0)
+    known = requests.filter(stated).select("container", "resource", known=True)
+    assumed, rows = np.zeros((containers.height, len(BASE)), dtype=np.bool_), []
+    for at, (name, resource, amount) in enumerate(
+        zip(BASE, ("cpu", "memory"), request_of(assumptions).tolist(), strict=True)
+    ):
+        each = containers.with_columns(resource=pl.lit(resource))
+        each = each.join(
+            known, on=["container", "resource"], how="left", maintain_order="left"
+        ).with_columns(lacks=pl.col("known").is_null())
+        assumed[:, at] = each["lacks"].to_numpy()
+        made = each.filter("lacks").select(
+            "container", resource=pl.lit(name), request=pl.lit(float(amount))
+        )
+        rows.append(made)
+    auto = records_nodes(store) and assumptions.node_sizes == "auto"
+    every = dataclasses.replace(
+        found,
+        nodes=_beside(found.nodes, "node", trace.node_ids),
+        capacity=found.capacity if auto else found.capacity.clear(),
+        containers=_beside(found.containers, "container", trace.container_ids).with_columns(
+            service=pl.Series(trace.service_ids)
+        ),
+        requests=pl.concat([requests, *rows], how="diagonal_relaxed"),
     )
-    return recorded_sizes(store, trace.node_ids, sized)
+    return every, assumed
 
 
-def _capacity(
-    trace: Trace, assumptions: Assumptions, asked: Asked, recorded: Recorded | None
-) -> tuple[IntArray, dict[str, str]]:
-    """Capacities by the columns of ``asked``, and what they rest on."""
-    nodes = len(trace.node_ids)
-    node = np.array([assumptions.node_cpu_cores * MILLI_PER_CORE, assumptions.node_memory_bytes])
-    if recorded is None:
-        plain = np.tile(np.ceil(node).astype(np.int64), (nodes, 1))
-        wide = np.zeros((nodes, len(asked.resources)), dtype=np.int64)
-        wide[:, : len(BASE)] = plain
-        return wide, dict.fromkeys(BASE, "assumed")
-    at = [recorded.amounts.resources.index(name) for name in asked.resources]
-    rests = dict.fromkeys(asked.resources, "recorded")
-    for text in recorded.amounts.assumed:
-        rests[text.split(" ")[0]] = "assumed"
-    return recorded.amounts.capacity[:, at], rests
+def _beside(rows: pl.DataFrame, entity: str, ids: Sequence[str]) -> pl.DataFrame:
+    """A row for each of these ids in their order, with what is recorded of it."""
+    return pl.DataFrame({entity: ids}).join(rows, on=entity, how="left", maintain_order="left")
 
 
-def _fitting(asked: Asked, capacity: IntArray) -> tuple[Asked, IntArray]:
-    """Both with the same resources: those that nodes have."""
-    more = len(asked.resources) - capacity.shape[1]
-    if more:
-        capacity = np.hstack([capacity, np.zeros((len(capacity), more), dtype=np.int64)])
-    kept = [at for at, name in enumerate(asked.resources) if name in BASE or capacity[:, at].any()]
-    if len(kept) == len(asked.resources):
-        return asked, capacity
-    some = dataclasses.replace(
-        asked,
-        resources=tuple(asked.resources[at] for at in kept),
-        request=asked.request[:, kept],
-        limit=asked.limit[:, kept],
-        stated=asked.stated[:, kept],
+def _asked(amounts: Amounts, assumed: BoolArray, assumptions: Assumptions) -> Asked:
+    """Requests and limits, and what a fraction of use is of: the limit, else the request."""
+    base = slice(0, len(BASE))
+    request, limit = amounts.request[:, base], amounts.limit.copy()
+    full = np.where(limit[:, base] > 0, limit[:, base], request)
+    full = np.where(full > 0, full, request_of(assumptions)).astype(np.float64)
+    limit[:, base][assumed] = raised(request, assumptions.limit_factor)[assumed]
+    rests = dict.fromkeys(amounts.resources, "recorded")
+    rests |= {BASE[at]: "assumed" for at in np.flatnonzero(assumed.all(axis=0))}
+    return Asked(
+        resources=amounts.resources,
+        request=amounts.request,
+        limit=limit,
+        stated=amounts.stated,
+        full=full,
+        rests=rests,
     )
-    return some, capacity[:, kept]
 
 
 def _filled(capacity: IntArray, request: IntArray, target: float) -> IntArray:
@@ -170,95 +197,69 @@ def workload_from_store(
     TracekitError
         When no container is left to replay.
     """
-    load = _assembled(store, trace_of(store, assumptions), assumptions, rng)
+    trace = trace_of(store, assumptions)
+    sizing = sizing_of(store, trace, assumptions)
+    asked, amounts = sizing.asked, sizing.amounts
+    seen = seen_of(trace.first_step, trace.last_step, trace.axis, assumptions)
+    life = lives_of_samples(seen, trace.axis, assumptions, rng)
+    who = _replayed(trace, sizing, life)
+    settled = Settled(trace, seen, life, asked.full)
+    background = settled.background(amounts.capacity if assumptions.background == "keep" else None)
+    times_ms = life.arrival_ms, life.departure_ms
+    reserved = reserved_of(
+        assumptions.reserved,
+        background=background,
+        capacity=amounts.capacity,
+        held=held_at_most(who.where, who.request, *times_ms, nodes=len(amounts.capacity)),
+    )
+    load = assembled(
+        store,
+        who,
+        use=Use(
+            step_ms=life.step_ms,
+            times_ms=life.times_ms,
+            settled_ms=life.settled_ms,
+            values=trace.fraction,
+            background=background,
+        ),
+        reserved=reserved,
+        rules=rules_of_tables(who, SizedAssumptions(), assumptions.start),
+        provenance=Provenance(
+            quantities=_quantities(store, sizing, reserved),
+            assumptions={**as_values(assumptions), **life.resolved},
+            doubt=_doubt(asked.doubt, trace, life, amounts.capacity, assumptions),
+            facts={**trace.facts, "container_steps_held": settled.held, **asked.facts},
+            remarks=asked.remarks,
+        ),
+    )
     if assumptions.network_and_disk == "none":
         return load
     return with_network_and_disk(load, assumptions, call_rates(store))
 
 
-def _assembled(
-    store: Store, trace: Trace, assumptions: Assumptions, rng: np.random.Generator
-) -> Workload:
-    sizing = sizing_of(store, trace, assumptions)
-    asked, capacity = sizing.asked, sizing.capacity
-    life = lives(trace.first_step, trace.last_step, trace.axis, assumptions)
-    timing = order_of_arrival(life, trace.axis, assumptions, rng)
-    amounts = Amounts(trace, life, timing, asked.full)
-    background = amounts.settle(capacity if assumptions.background == "keep" else None)
-    request = asked.request[timing.order]
-    recorded = trace.at[timing.order].astype(np.int64)
-    times_ms = timing.arrival_ms, timing.departure_ms
-    placed = held_at_most(recorded, request, *times_ms, nodes=len(capacity))
-    reserved = reserved_of(
-        assumptions.reserved, background=background, capacity=capacity, held=placed
+def _replayed(trace: Trace, sizing: Sizing, life: Lives) -> Replayed:
+    where = trace.at[life.order].astype(np.int64)
+    return Replayed(
+        found=sizing.found,
+        nodes=list(trace.node_ids),
+        life=life,
+        amounts=sizing.amounts,
+        rows=sizing.found.containers[life.order],
+        where=where,
+        recorded=where,
+        request=sizing.amounts.request[life.order],
     )
-    rules = _rules_of(sizing.recorded, trace, timing.order, request, capacity)
-    return Workload(
-        name=store.name,
-        nodes=nodes_of(trace.node_ids, capacity, reserved, _listed(sizing.recorded, trace)),
-        containers=Containers(
-            ids=tuple(trace.container_ids[at] for at in timing.order),
-            services=tuple(trace.service_ids[at] for at in timing.order),
-            recorded_node=recorded,
-            arrival_ms=timing.arrival_ms,
-            departure_ms=timing.departure_ms,
-            request=request,
-            nonzero_request=nonzero(request, asked.stated[timing.order], sizing.resources),
-            limit=asked.limit[timing.order],
-            exchangeable=timing.exchangeable,
-        ),
-        use=Use(
-            step_ms=trace.axis.step_ms,
-            times_ms=trace.axis.times_ms,
-            settled_ms=timing.settled_ms,
-            values=trace.fraction,
-            background=background,
-        ),
-        rules=dataclasses.replace(rules, pinned=pinned_of(rules.daemon, recorded, timing.stays)),
-        provenance=Provenance(
-            quantities=_quantities(store, sizing, reserved),
-            assumptions={**as_values(assumptions), **timing.resolved},
-            doubt=_doubt(asked.doubt, trace, timing, capacity, assumptions),
-            facts={**trace.facts, "container_steps_held": amounts.held, **asked.facts},
-            remarks=asked.remarks,
-        ),
-        resources=sizing.resources,
-    )
-
-
-def _listed(recorded: Recorded | None, trace: Trace) -> pl.DataFrame:
-    """The row of each node in the table ``node``; none without tables."""
-    if recorded is None:
-        return pl.DataFrame()
-    return pl.DataFrame({"node": list(trace.node_ids)}).join(
-        recorded.found.nodes, on="node", how="left", maintain_order="left"
-    )
-
-
-def _rules_of(
-    recorded: Recorded | None, trace: Trace, order: IntArray, request: IntArray, capacity: IntArray
-) -> Rules:
-    """The rules recorded beside the sizes; none without tables.
-
-    Parameters
-    ----------
-    order : int64, shape (containers,)
-        Containers of the trace in order of arrival, which ``request`` is in too.
-    """
-    if recorded is None:
-        return Rules()
-    found = recorded.found
-    ids = pl.DataFrame({"container": [trace.container_ids[at] for at in order]})
-    rows = ids.join(found.containers, on="container", how="left", maintain_order="left")
-    nodes = _listed(recorded, trace)
-    return rules_of(found, nodes, rows, SizedAssumptions(), request=request, capacity=capacity)
 
 
 def _quantities(store: Store, sizing: Sizing, reserved: IntArray | None) -> dict[str, str]:
     """The origin of each number of the replay."""
+    amounts = sizing.amounts
+    nodes = {
+        name: "assumed" if name in amounts.assumed else "recorded" for name in amounts.resources
+    }
     return {
         **rests_on(store, "limits", "arrivals"),
-        **nodes_rest_on(sizing.node_rests),
+        **nodes_rest_on(nodes),
         **requests_rest_on(sizing.asked.rests),
         **reserved_rests_on(reserved),
     }
@@ -267,7 +268,7 @@ def _quantities(store: Store, sizing: Sizing, reserved: IntArray | None) -> dict
 def _doubt(
     doubt: SizeDoubt | None,
     trace: Trace,
-    timing: Timing,
+    life: Lives,
     capacity: IntArray,
     assumptions: Assumptions,
 ) -> SizeDoubt | None:
@@ -278,7 +279,7 @@ def _doubt(
     if assumptions.background == "keep":
         room = capacity[:, : len(BASE)].T.astype(np.float32)[:, None, :]
         whole = np.nan_to_num(trace.node_fraction * room)
-    return dataclasses.replace(doubt, group=doubt.group[timing.order], node_use=whole)
+    return dataclasses.replace(doubt, group=doubt.group[life.order], node_use=whole)
 
 
 def calls_of_store(store: Store, services: tuple[str, ...]) -> CallWeights:
