@@ -7,10 +7,16 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.assembly.assumptions import SizedAssumptions
-from tracekit.cluster.assembly.sizes import Sizes
+from tracekit.cluster.assembly.replayed import (
+    Replayed,
+)
+from tracekit.cluster.budgets import budgets_of
+from tracekit.cluster.checks import nothing_observed
 from tracekit.cluster.constraints.among import NEVER_EVICTED, NEVER_PREEMPTS
 from tracekit.cluster.constraints.build import constraints_of
 from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.written import written_of
+from tracekit.cluster.declared import Start
 from tracekit.cluster.parts import Rules
 
 #: The columns of the table ``container`` that say whom a container may be beside.
@@ -25,53 +31,31 @@ _GROUPS = (
 )
 
 
-def rules_of(
-    found: Sizes,
-    nodes: pl.DataFrame,
-    rows: pl.DataFrame,
-    assumptions: SizedAssumptions,
-    *,
-    request: IntArray,
-    capacity: IntArray,
-    ran: BoolArray | None = None,
-) -> Rules:
+def rules_of(who: Replayed, assumptions: SizedAssumptions, start: Start) -> Rules:
     """The rules in the tables, less those that the assumptions leave out.
 
-    Parameters
-    ----------
-    nodes, rows : DataFrame
-        Rows of ``node`` and of ``container`` in the order of the workload.
-    request, capacity : int64, shape (containers, resources) and (nodes, resources), likewise
-    ran : bool, shape (containers,), optional
-        Who may be a daemon: where given, only who is known to have run on a node.
+    Containers that were there at the beginning stay where they ran if ``start`` is ``observed``;
+    daemons do always, where it is known.
     """
+    rows = who.rows
     gang, minimum = gangs_of(rows)
-    daemon = np.asarray(rows["daemon"].fill_null(0).to_numpy() > 0)
-    if ran is not None:
-        daemon &= ran
+    daemon = np.asarray(rows["daemon"].fill_null(0).to_numpy() > 0) & (who.where >= 0)
+    stays = who.life.there & (who.where >= 0) & (start == "observed")
+    if start == "observed" and not stays.any():
+        raise nothing_observed()
+    put = stays | daemon
     return Rules(
-        constraints=_held_rules(
-            found, nodes, rows, assumptions, request=request, capacity=capacity
-        ),
+        constraints=_constraints(who, assumptions),
+        pinned=np.where(put, who.where, -1) if put.any() else None,
+        daemon=daemon if daemon.any() else None,
+        priority=priority_of(rows["priority"]),
+        evicts_nobody=_stating(rows["rules"], NEVER_PREEMPTS, "Never"),
+        never_evicted=_stating(rows["rules"], NEVER_EVICTED, "false"),
         gang=gang,
         gang_minimum=minimum,
-        priority=priority_of(rows["priority"]),
-        daemon=daemon if daemon.any() else None,
+        budgets=budgets_of(rows["rules"], who.left_waiting["rules"]),
+        written=written_of(rows, who.found.nodes, who.life.begins_listed_ms),
     )
-
-
-def pinned_of(daemon: BoolArray | None, where: IntArray, stays: BoolArray) -> IntArray | None:
-    """The nodes of containers that no policy places, -1 for others; None if there are none.
-
-    Parameters
-    ----------
-    where : int64, shape (containers,)
-        The node that each ran on.
-    stays : bool, shape (containers,)
-        Containers that are put there besides daemons.
-    """
-    put = stays if daemon is None else stays | daemon
-    return np.where(put, where, -1) if put.any() else None
 
 
 def priority_of(recorded: pl.Series) -> IntArray | None:
@@ -79,16 +63,6 @@ def priority_of(recorded: pl.Series) -> IntArray | None:
     if recorded.null_count() == len(recorded):
         return None
     return np.asarray(recorded.fill_null(0).to_numpy().astype(np.int64))
-
-
-def evicts_nobody_of(stated: pl.Series) -> BoolArray | None:
-    """Containers that never evict others, by the column ``rules``; None where all may."""
-    return _stating(stated, NEVER_PREEMPTS, "Never")
-
-
-def never_evicted_of(stated: pl.Series) -> BoolArray | None:
-    """Containers that may not be evicted, by the column ``rules``; None where all may."""
-    return _stating(stated, NEVER_EVICTED, "false")
 
 
 def _stating(stated: pl.Series, kind: str, value: str) -> BoolArray | None:
@@ -102,17 +76,10 @@ def _stating(stated: pl.Series, kind: str, value: str) -> BoolArray | None:
     return np.asarray(stated.is_in(said).fill_null(value=False).to_numpy()) if said else None
 
 
-def _held_rules(
-    found: Sizes,
-    nodes: pl.DataFrame,
-    rows: pl.DataFrame,
-    assumptions: SizedAssumptions,
-    *,
-    request: IntArray,
-    capacity: IntArray,
-) -> Constraints | None:
+def _constraints(who: Replayed, assumptions: SizedAssumptions) -> Constraints | None:
     """The constraints in the tables, less those that the assumptions leave out."""
-    if not found.nodes.height:
+    found, nodes = who.found, who.found.nodes
+    if not nodes.height:
         return None
     left_out = [
         *(_GROUPS if assumptions.groups == "none" else ()),
@@ -124,10 +91,10 @@ def _held_rules(
     return constraints_of(
         nodes,
         found.capacity if assumptions.cells == "keep" else None,
-        rows.drop(left_out),
+        who.rows.drop(left_out),
         found.rules if assumptions.groups == "keep" else None,
-        request=request,
-        capacity=capacity,
+        request=who.request,
+        capacity=who.amounts.capacity,
         whole={
             "cpu": assumptions.full_cpu_cores,
             "memory": float(assumptions.full_memory_bytes),

@@ -16,8 +16,9 @@ from tracekit.cluster.assembly.amounts import Amounts, amounts_of
 from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.assembly.lives import Lives, lives_of_samples, seen_of
 from tracekit.cluster.assembly.replayed import Replayed
+from tracekit.cluster.assembly.rules import rules_of
 from tracekit.cluster.assembly.sizes import Sizes, is_sized, records_nodes, sizes_of
-from tracekit.cluster.assembly.workload import assembled, rules_of_tables
+from tracekit.cluster.assembly.workload import assembled
 from tracekit.cluster.assumptions import Assumptions, as_values
 from tracekit.cluster.calls import CallWeights, call_weights
 from tracekit.cluster.parts import Provenance, Use
@@ -223,7 +224,7 @@ def workload_from_store(
             background=background,
         ),
         reserved=reserved,
-        rules=rules_of_tables(who, SizedAssumptions(), assumptions.start),
+        rules=rules_of(who, SizedAssumptions(), assumptions.start),
         provenance=Provenance(
             quantities=_quantities(store, sizing, reserved),
             assumptions={**as_values(assumptions), **life.resolved},
