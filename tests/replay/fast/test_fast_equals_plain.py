@@ -65,7 +65,7 @@ def workloads(draw: some.DrawFn) -> Workload:
 
 #: What each bound reads: rounding, cut-offs, roots and weights of the load-aware policies.
 INDEXED = (
-    *sorted(set(KERNELS) - {"cwt", "default_scheduler"}),
+    *sorted({*KERNELS, "balanced_allocation", "bra"} - {"cwt"}),
     *sorted(name for name, kind in all_policies().items() if kind().score_formula()),
     "best_fit[leftover=fraction]",
     "least_allocated[resources=cpu:1+memory:3]",
@@ -186,7 +186,7 @@ def test_criteria_are_found_by_their_other_names() -> None:
     check_same(wide, "cwt")
 
 
-@pytest.mark.parametrize("policy", sorted({*KERNELS, *INDEXED}))
+@pytest.mark.parametrize("policy", sorted({*KERNELS, *INDEXED, "default_scheduler"}))
 def test_node_tables_column_by_column_are_compiled_too(policy: str) -> None:
     """A workload read from a store has them so; the compiled forms ask for row by row."""
     rng = np.random.default_rng(5)

@@ -66,16 +66,27 @@ class CaseKind:
         What the kind reads of a case's ``inputs``; checked before ``answer`` is asked.
     """
 
-    title: str
     answer: Callable[[Question], Answer]
     inputs: Mapping[str, Shape]
 
 
-def kind(
-    title: str, inputs: Mapping[str, Shape]
-) -> Callable[[Callable[[Question], Answer]], CaseKind]:
-    """The kind of case that the decorated function answers."""
-    return lambda answer: CaseKind(title=title, answer=answer, inputs=inputs)
+def kind(inputs: Mapping[str, Shape]) -> Callable[[Callable[[Question], Answer]], CaseKind]:
+    """The kind of case that the decorated function answers, of such inputs."""
+    return lambda answer: CaseKind(answer=answer, inputs=inputs)
+
+
+def of_inputs(
+    inputs: Mapping[str, Shape],
+) -> Callable[[Callable[..., Mapping[str, Any]]], CaseKind]:
+    """The kind whose values the decorated function gives of the inputs, its parameters, alone."""
+
+    def made(values: Callable[..., Mapping[str, Any]]) -> CaseKind:
+        def answer(question: Question) -> Answer:
+            return Answer(values=values(**{name: question.inputs.get(name) for name in inputs}))
+
+        return CaseKind(answer=answer, inputs=inputs)
+
+    return made
 
 
 Document = Mapping[str, Any]

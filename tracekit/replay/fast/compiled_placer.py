@@ -2,7 +2,7 @@
 
 import importlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -11,14 +11,17 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import Direct
 from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.placement.balanced_allocation import BalancedAllocation
+from tracekit.policy.placement.bra import Bra
+from tracekit.policy.placement.default_scheduler import DefaultScheduler
 from tracekit.policy.profile import Profile
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast import kernels, shapes_of
 from tracekit.replay.fast.kernels import REQUESTED, Kernel
-from tracekit.replay.fast.kernels._formula import formula_kernel
+from tracekit.replay.fast.kernels._formula import balance_kernel, bra_kernel, formula_kernel
 from tracekit.replay.fast.kernels._parts import NO_BOUND, NO_PLACED
-from tracekit.replay.fast.kernels._weighted import weighted_kernel
+from tracekit.replay.fast.kernels._weighted import default_kernel, weighted_kernel
 from tracekit.replay.fast.placement_loop import place_all, update_nodes, update_terms
 from tracekit.replay.fast.scanning import (
     Choice,
@@ -216,6 +219,14 @@ def _stretches_of_equal(fixed: IntArray) -> list[tuple[int, int]]:
     return list(itertools.pairwise([0, *cuts.tolist(), len(fixed)]))
 
 
+#: Policies that state no formula, and whose kernels are made of formulas.
+_OF_FORMULAS: Mapping[type[PlacementPolicy], Callable[..., Kernel | None]] = {
+    Bra: bra_kernel,
+    BalancedAllocation: balance_kernel,
+    DefaultScheduler: default_kernel,
+}
+
+
 def find_kernel(
     policy: PlacementPolicy, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
@@ -232,8 +243,8 @@ def find_kernel(
         if policy.lacks_resources(formula) or not policy.scores_by_formula():
             return None
         return formula_kernel(policy, formula, resources, allocatable)
-    if policy.name() not in registry.module_names(kernels):
-        return None
-    module = importlib.import_module(f"{kernels.__name__}.{policy.name()}")
-    found: Kernel | None = module.make(policy, resources, allocatable)
+    make = _OF_FORMULAS.get(type(policy))
+    if make is None and policy.name() in registry.module_names(kernels):
+        make = importlib.import_module(f"{kernels.__name__}.{policy.name()}").make
+    found: Kernel | None = None if make is None else make(policy, resources, allocatable)
     return found

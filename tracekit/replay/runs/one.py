@@ -33,8 +33,7 @@ from tracekit.policy.view.usage import OverTime
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer
 from tracekit.replay.engine.queueing import StalePlacer
-from tracekit.replay.engine.steps import SCHEMA as MOVES
-from tracekit.replay.engine.steps import STAYS, Outcome, step_schema, summarize, summed
+from tracekit.replay.engine.steps import Outcome, summarize
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, of_workload
 from tracekit.replay.runs.placements import by_number
@@ -214,23 +213,6 @@ def _of_run(run: Finished) -> dict[str, Any]:
     """The measures that are not of steps, as far as the workload knows what they need."""
     known = of_workload(run.load, *([] if run.conflicts is None else ["schedulers"]))
     return {name: one.of_run(run) for name, one in known.items() if one.of_run}
-
-
-def layout() -> dict[str, Any]:
-    """Columns with their types, and measures, of what a replay gives here: plain JSON.
-
-    What another version of the code gave may differ, and is not to be mixed with it.
-    """
-    none = np.empty(0, dtype=np.int64)
-    steps, placements = labelled(pl.DataFrame(schema=step_schema()), ""), by_number(none, none)
-    return {
-        "steps": [[name, str(dtype)] for name, dtype in steps.schema.items()],
-        "placements": [[name, str(dtype)] for name, dtype in placements.schema.items()],
-        "moves": [[name, str(dtype())] for name, dtype in MOVES.items()],
-        "stays": [[name, str(dtype())] for name, dtype in STAYS.items()],
-        "measures": list(summed(step_schema())),
-        "fields": [one.name for one in dataclasses.fields(Replayed)],
-    }
 
 
 def labelled(frame: pl.DataFrame, policy: str) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,20 +26,19 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, Sent, halves
-from tracekit.replay.runs.one import Replayed, ReplayTask, in_order, layout, replay_one
+from tracekit.replay.engine.steps import SCHEMA as MOVES
+from tracekit.replay.engine.steps import STAYS, step_schema, summed
+from tracekit.replay.runs.one import Replayed, ReplayTask, in_order, replay_one
 
 # Replays that are done, kept aside until the whole run is: what makes a run resumable.
 #
 # They lie in a hidden folder beside the run folder, under a key of all that shapes them: the
-# workload's arrays, seed, version. Another workload or seed finds nothing there. They are data,
-# JSON and Parquet, so that reading one runs nothing; a hash of its place and its bytes tells one
-# that is damaged or was put in another's place, and its head the layout it was written in.
+# workload's arrays, seed, version, layout. Another workload or seed finds nothing there. They are
+# data, JSON and Parquet, so that reading one runs nothing; a hash of its place and its bytes tells
+# one that is damaged or was put in another's place.
 
 _FRAMES = ("steps", "placements", "moves", "stays")
 _DIGEST_BYTES = 16
-#: What a row and a timing say in words; all else in them is numbers.
-_TEXTS = ("policy", "parameters")
-_NUMBERS = {"Int64", "Float64"}
 
 
 #: What is written as it is, alone and in a list.
@@ -48,10 +47,6 @@ _WRITTEN = (str, bytes, int, float, type(None))
 
 class DamagedReplayError(ValueError):
     """A kept replay is damaged."""
-
-
-class OtherLayoutError(ValueError):
-    """A kept replay has other columns, types or measures than a replay gives now."""
 
 
 class Kept:
@@ -64,13 +59,14 @@ class Kept:
 
     def __init__(self, out: Path, load: Workload) -> None:
         self._folder = kept_folder(out) / fingerprint(load)
+        self._layout = repr(_layout()).encode()
 
     def get(self, policy: Entrant, seed: int, repeat: int) -> Replayed | None:
         """A finished replay, None where there is none.
 
         Raises
         ------
-        DamagedReplayError, OtherLayoutError
+        DamagedReplayError
             When it is there and of no use.
         """
         path = self._path(policy, seed, repeat)
@@ -88,11 +84,10 @@ class Kept:
             made.write_bytes(_encoded(replayed, _place(path)))
 
     def _path(self, policy: Entrant, seed: int, repeat: int) -> Path:
-        told = f"{policy}\n{seed}\n{repeat}\n".encode()
         # a user's own policy is what its file says
         own = b"".join(read_bytes(Path(file)) for file in policy.written_in())
-        name = hashlib.sha256(told + own).hexdigest()[:24]
-        return self._folder / f"{name}.replay"
+        shaped_by = f"{policy}\n{seed}\n{repeat}\n".encode() + own + self._layout
+        return self._folder / f"{hashlib.sha256(shaped_by).hexdigest()[:24]}.replay"
 
 
 def kept_folder(out: Path) -> Path:
@@ -116,10 +111,9 @@ def _place(path: Path) -> str:
 
 
 def _encoded(replayed: Replayed, place: str) -> bytes:
-    """A hash; a line of JSON with layout and sizes of what follows; the frames as Parquet."""
+    """A hash; a line of JSON with the sizes of what follows; the frames as Parquet."""
     frames = [_parquet(getattr(replayed, name)) for name in _FRAMES]
     head = {
-        "layout": layout(),
         "row": replayed.row,
         "timing": replayed.timing,
         "digest": replayed.digest,
@@ -134,65 +128,19 @@ def _decoded(data: bytes, place: str) -> Replayed:
     if _digest(place, body) != data[:_DIGEST_BYTES]:
         raise DamagedReplayError("its hash is another")
     line, _, frames = body.partition(b"\n")
-    try:
-        head = json.loads(line)
-        written_in = head.get("layout")
-    except (ValueError, AttributeError, RecursionError) as error:
-        raise DamagedReplayError(f"{type(error).__name__}: {error}") from error
-    if written_in != layout():
-        raise OtherLayoutError
-    return _read(head, frames)
+    head = json.loads(line)
+    sizes = head.pop("bytes")
+    read: dict[str, Any] = {
+        name: pl.read_parquet(io.BytesIO(frames[end - size : end]))
+        for name, size, end in zip(_FRAMES, sizes, np.cumsum(sizes), strict=True)
+    }
+    return Replayed(**head, **read)
 
 
-def _read(head: dict[str, Any], frames: bytes) -> Replayed:
-    try:
-        sizes = head["bytes"]
-        read = {
-            name: pl.read_parquet(io.BytesIO(frames[end - size : end]))
-            for name, size, end in zip(_FRAMES, sizes, np.cumsum(sizes), strict=True)
-        }
-        _check_kinds(head, read)
-        return Replayed(
-            row=head["row"],
-            timing=head["timing"],
-            digest=head["digest"],
-            **read,
-        )
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-        pl.exceptions.PolarsError,
-    ) as error:
-        raise DamagedReplayError(f"{type(error).__name__}: {error}") from error
-
-
-def _check_kinds(head: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
-    """Raise TypeError where values are of other kinds than a replay gives.
-
-    Anybody can work out the hash: it tells accidents, not somebody who writes other numbers here.
-    """
-    known = layout()
-    for name, frame in frames.items():
-        kinds = {column: str(kind) for column, kind in frame.schema.items()}
-        more = {column: kinds[column] for column in kinds.keys() - dict(known[name]).keys()}
-        # a workload with more resources has more columns
-        if {**kinds, **dict(known[name])} != kinds or not set(more.values()) <= _NUMBERS:
-            raise TypeError(f"its {name} have other columns")
-    row, timing = head["row"], head["timing"]
-    if missing := {"placed", "pending", *known["measures"]} - row.keys():
-        raise TypeError(f"its row lacks {min(missing)}")
-    if timing["policy"] != row["policy"]:
-        raise TypeError("its row and its timing are of two policies")
-    for one in (row, timing):
-        for name, value in one.items():
-            kind = str if name in _TEXTS else (int, float, type(None))
-            if not isinstance(value, kind) or isinstance(value, bool):
-                raise TypeError(f"its {name} is {value!r:.40}")
-    if not isinstance(head["digest"], str):
-        raise TypeError("its digest is no text")
+def _layout() -> tuple[object, ...]:
+    """Columns and measures that a replay gives here; other code of this version may give others."""
+    schema = step_schema()
+    return schema, list(summed(schema)), MOVES, STAYS, [one.name for one in fields(Replayed)]
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -304,7 +252,6 @@ class Replayer:
     def _known(self, planned: Sequence[Planned], progress: Progress) -> dict[int, Replayed | None]:
         """The kept replay of each plan; one that cannot be used is reported, and replayed again."""
         done: dict[int, Replayed | None] = dict.fromkeys(range(len(planned)))
-        other = 0
         for at, plan in enumerate(planned if self._kept else ()):
             assert self._kept is not None  # noqa: S101 - as the line above saw
             try:
@@ -313,12 +260,6 @@ class Replayer:
                 progress.stage(
                     f"{plan.policy} is replayed anew, what was kept of it is damaged: {error}"
                 )
-            except OtherLayoutError:
-                other += 1
-        if other:
-            progress.stage(
-                f"replays kept by another version of tracekit are done anew: {other:,} of them"
-            )
         return done
 
     def _keep(self, plan: Planned, one: Replayed) -> Replayed:

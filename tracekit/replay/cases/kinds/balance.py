@@ -218,7 +218,6 @@ _ASIDE = ("evictable_namespaces_exclude", "eviction_modes")
 
 
 @kind(
-    "what a descheduler plugin evicts",
     {
         **_shapes.ASKED,
         "nodes": _shapes.NODES_TO_BALANCE,

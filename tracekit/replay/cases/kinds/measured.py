@@ -9,6 +9,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.documents import shape as s
+from tracekit.base.documents.shape import Shape
 from tracekit.cluster.resources import BASE, amounts, full_name
 from tracekit.policy.placement._parts.load import (
     TYPES,
@@ -35,63 +36,53 @@ from tracekit.policy.placement.peaks import Peaks
 from tracekit.policy.placement.requested_to_capacity_ratio import broken_linear
 from tracekit.policy.placement.target_load_packing import surviving
 from tracekit.policy.view.recorded import decode_metrics, decode_pod
-from tracekit.replay.cases.case import Answer, Question, case_policy, kind
+from tracekit.replay.cases.case import Answer, Question, case_policy, kind, of_inputs
 from tracekit.replay.cases.kinds import _shapes
 
+Document = Mapping[str, Any]
+Values = dict[str, Any]
 
-@kind(
-    "use of a resource from metrics",
+
+@of_inputs(
     {
         "node": _shapes.MEASURED_NODE,
         "metrics": _shapes.METRICS,
         "resource": _shapes.RESOURCE,
         "pod_request": s.optional(_shapes.AMOUNTS),
-    },
+    }
 )
-def create_resource_stats(question: Question) -> Answer:
+def create_resource_stats(
+    node: Document, metrics: list[Document], resource: str, pod_request: Document | None
+) -> Values:
     """Use of a resource from a node's metrics.
 
     ``{"valid": bool}``, with ``stats`` where the metrics hold the resource.
     """
-    given = question.inputs
-    request = given.get("pod_request") or {}
-    stats = measured_stats(given["node"], given["metrics"], request, given["resource"])
-    if stats is None:
-        return Answer(values={"valid": False})
-    return Answer(values={"valid": True, "stats": dataclasses.asdict(stats)})
+    stats = measured_stats(node, metrics, pod_request or {}, resource)
+    return {"valid": stats is not None, **({"stats": dataclasses.asdict(stats)} if stats else {})}
 
 
 _RULES = {"requests": effective_request, "limits": effective_limit}
 
 
-@kind("what a pod requests or is limited to", {"pod": _shapes.POD, "which": s.one_of(*_RULES)})
-def pod_effective_resource(question: Question) -> Answer:
-    """A pod's requests, or its limits, as Trimaran counts them.
-
-    ``{"cpu_milli", "memory_bytes"}``.
-    """
-    found = _RULES[question.inputs["which"]](decode_pod(question.inputs["pod"]))
-    return Answer(values={name: found.get(name, 0) for name in BASE})
+@of_inputs({"pod": _shapes.POD, "which": s.one_of(*_RULES)})
+def pod_effective_resource(pod: Document, which: str) -> Values:
+    """A pod's requests or limits as Trimaran counts them: ``{"cpu_milli", "memory_bytes"}``."""
+    found = _RULES[which](decode_pod(pod))
+    return {name: found.get(name, 0) for name in BASE}
 
 
-@kind(
-    "requests and limits on a node",
-    {
-        "node": _shapes.MEASURED_NODE,
-        "pod": _shapes.POD,
-        "existing_pods": _shapes.PODS,
-    },
-)
-def node_requests_and_limits(question: Question) -> Answer:
+@of_inputs({"node": _shapes.MEASURED_NODE, "pod": _shapes.POD, "existing_pods": _shapes.PODS})
+def node_requests_and_limits(
+    node: Document, pod: Document, existing_pods: list[Document] | None
+) -> Values:
     """A node's totals with and without the pod.
 
     Requests cut at capacity and limits, as ``node_request``, ``node_request_minus_pod``, ...
     """
-    given = question.inputs
-    existing = tuple(decode_pod(pod) for pod in given.get("existing_pods") or [])
-    capacity = amounts(BASE, given["node"]["allocatable"])
-    without = pods_claims(existing)
-    together = pods_claims((*existing, decode_pod(given["pod"])))
+    existing = tuple(map(decode_pod, existing_pods or []))
+    capacity = amounts(BASE, node["allocatable"])
+    without, together = pods_claims(existing), pods_claims((*existing, decode_pod(pod)))
     found = {
         "node_request": np.minimum(together.request, capacity),
         "node_limit": together.limit,
@@ -99,27 +90,16 @@ def node_requests_and_limits(question: Question) -> Answer:
         "node_limit_minus_pod": without.limit,
         "node_capacity": capacity,
     }
-    return Answer(
-        values={name: dict(zip(BASE, row.tolist(), strict=True)) for name, row in found.items()}
-    )
+    return {name: dict(zip(BASE, row.tolist(), strict=True)) for name, row in found.items()}
 
 
-@kind(
-    "the load variation score of one resource",
-    {"stats": _shapes.STATS, "margin": _shapes.NUMBER, "sensitivity": _shapes.NUMBER},
-)
-def compute_score(question: Question) -> Answer:
-    """LoadVariationRiskBalancing's score of one resource.
-
-    ``{"score_rounded": int}``.
-    """
-    given = question.inputs
+@of_inputs({"stats": _shapes.STATS, "margin": _shapes.NUMBER, "sensitivity": _shapes.NUMBER})
+def compute_score(stats: Document, margin: float, sensitivity: float) -> Values:
+    """LoadVariationRiskBalancing's score of one resource: ``{"score_rounded": int}``."""
     score = risk_score(
-        *decode_stats(given["stats"]).arrays(),
-        margin=float(given["margin"]),
-        sensitivity=float(given["sensitivity"]),
+        *decode_stats(stats).arrays(), margin=float(margin), sensitivity=float(sensitivity)
     )
-    return Answer(values={"score_rounded": int(half_away(score)[0])})
+    return {"score_rounded": int(half_away(score)[0])}
 
 
 _TOTALS = (
@@ -148,7 +128,6 @@ def _totals(question: Question) -> Totals:
 
 
 @kind(
-    "the overcommitment risk of one resource",
     {
         **_shapes.ASKED,
         "node": _shapes.MEASURED_NODE,
@@ -181,7 +160,7 @@ def compute_risk(question: Question) -> Answer:
     return Answer(values={"risk": float(policy.risk(parts, resource)[0])}, note=note)
 
 
-@kind("the power model of a node", {**_shapes.ASKED, "node": s.text})
+@kind({**_shapes.ASKED, "node": s.text})
 def power_model_lookup(question: Question) -> Answer:
     """The power model that Peaks uses for a node.
 
@@ -194,28 +173,22 @@ def power_model_lookup(question: Question) -> Answer:
     return Answer(values=dict(zip(("k0", "k1", "k2"), model, strict=True)))
 
 
-@kind(
-    "recent pods that a clean-up leaves",
+@of_inputs(
     {
         "cache": s.list_of(s.record({"pod": s.text, "age_s": s.optional(_shapes.NUMBER)})),
         "bind_now": s.optional(s.text),
-    },
+    }
 )
-def recent_pod_cache_cleanup(question: Question) -> Answer:
+def recent_pod_cache_cleanup(cache: list[Document], bind_now: str | None) -> Values:
     """Which recent pods of a node a clean-up leaves.
 
     ``{"cache": [pod, ...]}``, oldest first; a pod bound now joins before the clean-up.
     """
-    cache = [(one["pod"], one["age_s"]) for one in question.inputs["cache"]]
-    bound = question.inputs.get("bind_now")
-    pods = cache + ([(bound, 0)] if bound else [])
-    kept = surviving([age for _, age in pods])
-    return Answer(values={"cache": [pods[at][0] for at in kept]})
+    pods = [(one["pod"], one["age_s"]) for one in cache] + ([(bind_now, 0)] if bind_now else [])
+    return {"cache": [pods[at][0] for at in surviving([age for _, age in pods])]}
 
 
 # Cases about Beta distributions, moments and broken lines, as the load-aware plugins use them.
-
-Document = Mapping[str, Any]
 
 
 #: Amounts of cpu and memory per unit of the statistics.
@@ -262,97 +235,69 @@ def measured_stats(
     )
 
 
-@kind("a Beta distribution's raw moments", dict.fromkeys(("alpha", "beta"), _shapes.NUMBER))
-def beta_new(question: Question) -> Answer:
+def _numbers(*names: str) -> Mapping[str, Shape]:
+    return dict.fromkeys(names, _shapes.NUMBER)
+
+
+@of_inputs(_numbers("alpha", "beta"))
+def beta_new(alpha: float, beta: float) -> Values:
     """Whether a Beta distribution exists, and its raw moments.
 
     ``{"valid": bool}``, with ``m1``, ``m2``, ``m3`` where it is.
     """
-    alpha, beta = float(question.inputs["alpha"]), float(question.inputs["beta"])
     if alpha <= 0 or beta <= 0:
-        return Answer(values={"valid": False})
-    found = dict(zip(("m1", "m2", "m3"), moments(alpha, beta), strict=True))
-    return Answer(values={"valid": True, **found})
+        return {"valid": False}
+    found = moments(float(alpha), float(beta))
+    return {"valid": True, **dict(zip(("m1", "m2", "m3"), found, strict=True))}
 
 
-@kind(
-    "a Beta distribution's density at a place",
-    dict.fromkeys(("alpha", "beta", "x"), _shapes.NUMBER),
-)
-def beta_pdf(question: Question) -> Answer:
-    """The density of a Beta distribution at a place.
-
-    ``{"value": float}``.
-    """
-    alpha, beta, at = (float(question.inputs[name]) for name in ("alpha", "beta", "x"))
-    return Answer(values={"value": float(density(alpha, beta, at))})
+@of_inputs(_numbers("alpha", "beta", "x"))
+def beta_pdf(alpha: float, beta: float, x: float) -> Values:
+    """The density of a Beta distribution at a place: ``{"value": float}``."""
+    return {"value": float(density(float(alpha), float(beta), float(x)))}
 
 
-@kind(
-    "a Beta distribution's probability up to a place",
-    dict.fromkeys(("alpha", "beta", "x"), _shapes.NUMBER),
-)
-def beta_cdf(question: Question) -> Answer:
-    """A Beta distribution's probability up to a place.
-
-    ``{"value": float}``.
-    """
-    alpha, beta, at = (float(question.inputs[name]) for name in ("alpha", "beta", "x"))
-    return Answer(values={"value": float(cumulative(alpha, beta, at))})
+@of_inputs(_numbers("alpha", "beta", "x"))
+def beta_cdf(alpha: float, beta: float, x: float) -> Values:
+    """A Beta distribution's probability up to a place: ``{"value": float}``."""
+    return {"value": float(cumulative(float(alpha), float(beta), float(x)))}
 
 
-@kind("a Beta distribution's mean and variance", dict.fromkeys(("alpha", "beta"), _shapes.NUMBER))
-def beta_summary(question: Question) -> Answer:
-    """Mean, variance and raw moments of a Beta distribution.
-
-    ``{"mean", "variance", "m1", "m2", "m3"}``.
-    """
-    m1, m2, m3 = moments(float(question.inputs["alpha"]), float(question.inputs["beta"]))
-    return Answer(values={"mean": m1, "variance": m2 - m1 * m1, "m1": m1, "m2": m2, "m3": m3})
+@of_inputs(_numbers("alpha", "beta"))
+def beta_summary(alpha: float, beta: float) -> Values:
+    """A Beta distribution's ``mean``, ``variance`` and raw moments ``m1``, ``m2``, ``m3``."""
+    m1, m2, m3 = moments(float(alpha), float(beta))
+    return {"mean": m1, "variance": m2 - m1 * m1, "m1": m1, "m2": m2, "m3": m3}
 
 
-@kind("a Beta distribution from its moments", dict.fromkeys(("m1", "m2"), _shapes.NUMBER))
-def beta_match_moments(question: Question) -> Answer:
+@of_inputs(_numbers("m1", "m2"))
+def beta_match_moments(m1: float, m2: float) -> Values:
     """The Beta distribution with two given raw moments.
 
     ``{"ok": bool}``, with ``alpha`` and ``beta`` where there is one.
     """
-    alpha, beta = fit(float(question.inputs["m1"]), float(question.inputs["m2"]))
-    if np.isnan(alpha):
-        return Answer(values={"ok": False})
-    return Answer(values={"ok": True, "alpha": float(alpha), "beta": float(beta)})
+    alpha, beta = fit(float(m1), float(m2))
+    exists = not np.isnan(alpha)
+    return {"ok": exists, **({"alpha": float(alpha), "beta": float(beta)} if exists else {})}
 
 
-@kind("the largest variance for a mean", {"m1": _shapes.NUMBER})
-def max_variance_(question: Question) -> Answer:
-    """The largest variance in 0..1 for a mean.
+@of_inputs(_numbers("m1"))
+def max_variance_(m1: float) -> Values:
+    """The largest variance in 0..1 for a mean: ``{"value": float}``."""
+    return {"value": float(max_variance(float(m1)))}
 
-    ``{"value": float}``.
+
+@of_inputs({"stats": _shapes.STATS})
+def mu_sigma_(stats: Document) -> Values:
+    """Mean and deviation of use as fractions of capacity: ``{"mu", "sigma"}``, both in 0..1."""
+    mu, sigma = mu_sigma(*decode_stats(stats).arrays())
+    return {"mu": float(mu[0]), "sigma": float(sigma[0])}
+
+
+@of_inputs({"p": s.list_of(_shapes.WHOLE), "points": _shapes.POINTS})
+def broken_linear_(p: list[int], points: list[list[int]]) -> Values:
+    """The integer interpolation between points of a shape, at the places ``p``.
+
+    ``{"values": [int, ...]}``.
     """
-    return Answer(values={"value": float(max_variance(float(question.inputs["m1"])))})
-
-
-@kind("mean and deviation as fractions", {"stats": _shapes.STATS})
-def mu_sigma_(question: Question) -> Answer:
-    """Mean and deviation of use as fractions of capacity.
-
-    ``{"mu", "sigma"}``, both in 0..1.
-    """
-    mu, sigma = mu_sigma(*decode_stats(question.inputs["stats"]).arrays())
-    return Answer(values={"mu": float(mu[0]), "sigma": float(sigma[0])})
-
-
-@kind(
-    "a broken line at given places",
-    {
-        "p": s.list_of(_shapes.WHOLE),
-        "points": _shapes.POINTS,
-    },
-)
-def broken_linear_(question: Question) -> Answer:
-    """The integer interpolation between points of a shape.
-
-    ``{"values": [int, ...]}`` at the places ``p``.
-    """
-    at = np.array(question.inputs["p"], dtype=np.int64)
-    return Answer(values={"values": broken_linear(question.inputs["points"], at).tolist()})
+    return {"values": broken_linear(points, np.array(p, dtype=np.int64)).tolist()}

@@ -26,6 +26,7 @@ from tracekit.replay.cases.case import (
     case_policy,
     container_of,
     kind,
+    of_inputs,
     rows_of,
     situation,
 )
@@ -82,19 +83,19 @@ def _table(
     return [*scores, *parts, "filter"], rows
 
 
-@kind("the score of every node", _shapes.CLUSTER)
+@kind(_shapes.CLUSTER)
 def score(question: Question) -> Answer:
     """The score of each node for a pod, as Score() would return it."""
     return answer_scores(question)
 
 
-@kind("the score of every node before it is normalised", _shapes.CLUSTER)
+@kind(_shapes.CLUSTER)
 def raw_score(question: Question) -> Answer:
     """The score of each node before NormalizeScore, often a cost."""
     return answer_scores(question)
 
 
-@kind("the score of every node, normalised", _shapes.CLUSTER)
+@kind(_shapes.CLUSTER)
 def normalized_score(question: Question) -> Answer:
     """Score() of every node, brought to 0..100 over all of them.
 
@@ -106,7 +107,7 @@ def normalized_score(question: Question) -> Answer:
         return Answer(values={"error": True}, note=error.what)
 
 
-@kind("scores brought to 0..100", {**_shapes.ASKED, "scores": s.map_of(_shapes.WHOLE)})
+@kind({**_shapes.ASKED, "scores": s.map_of(_shapes.WHOLE)})
 def normalize(question: Question) -> Answer:
     """Given scores of the nodes as NormalizeScore leaves them.
 
@@ -118,7 +119,7 @@ def normalize(question: Question) -> Answer:
     return Answer(values={"scores": dict(zip(given, scores.tolist(), strict=True))})
 
 
-@kind("arguments after defaulting", _shapes.ASKED)
+@kind(_shapes.ASKED)
 def defaults(question: Question) -> Answer:
     """The arguments of a plugin after the scheduler's defaulting.
 
@@ -128,7 +129,7 @@ def defaults(question: Question) -> Answer:
     return Answer(values={"args": dict(question.policy().upstream_arguments(given))})
 
 
-@kind("arguments that are refused", _shapes.ASKED)
+@kind(_shapes.ASKED)
 def args_error(question: Question) -> Answer:
     """Arguments that the plugin must refuse, and the field it names.
 
@@ -141,34 +142,26 @@ def args_error(question: Question) -> Answer:
     return Answer(values={"error": None}, note="the arguments are accepted")
 
 
-@kind(
-    "how many feasible nodes are looked for",
-    {
-        "num_all_nodes": _shapes.COUNT,
-        "percentage_of_nodes_to_score": s.optional(_shapes.WHOLE),
-    },
+@of_inputs(
+    {"num_all_nodes": _shapes.COUNT, "percentage_of_nodes_to_score": s.optional(_shapes.WHOLE)}
 )
-def num_feasible_nodes(question: Question) -> Answer:
-    """After how many feasible nodes the search stops.
-
-    ``{"num_nodes": int}``.
-    """
-    nodes = int(question.inputs["num_all_nodes"])
-    percentage = int(question.inputs.get("percentage_of_nodes_to_score") or 0)
-    return Answer(values={"num_nodes": nodes_to_find(nodes, percentage)})
+def num_feasible_nodes(
+    num_all_nodes: int, percentage_of_nodes_to_score: int | None
+) -> dict[str, int]:
+    """After how many feasible nodes the search stops: ``{"num_nodes": int}``."""
+    return {"num_nodes": nodes_to_find(int(num_all_nodes), int(percentage_of_nodes_to_score or 0))}
 
 
-@kind("hosts that may be selected", {"scores": s.list_of(s.row(s.text, _shapes.NUMBER))})
-def select_host(question: Question) -> Answer:
+@of_inputs({"scores": s.list_of(s.row(s.text, _shapes.NUMBER))})
+def select_host(scores: list[tuple[str, float]]) -> dict[str, Any]:
     """The hosts that a tie-break may pick.
 
     ``{"possible": [host, ...]}`` with the highest score; ``{"error": true}`` of no hosts.
     """
-    scores = [(str(host), score) for host, score in question.inputs["scores"]]
     if not scores:
-        return Answer(values={"error": True}, note="there is no host to choose from")
+        return {"error": True}
     highest = max(score for _, score in scores)
-    return Answer(values={"possible": [host for host, score in scores if score == highest]})
+    return {"possible": [host for host, score in scores if score == highest]}
 
 
 Document = Mapping[str, Any]
@@ -187,7 +180,6 @@ def _placed(inputs: Document, name: str, pod: Document) -> Document:
 
 
 @kind(
-    "the nodes of pods placed one by one",
     {
         **_shapes.CLUSTER,
         "pods": s.list_of(_shapes.POD),
@@ -222,7 +214,6 @@ _USE = s.record({"times_ms": s.list_of(_shapes.WHOLE), "fractions": s.map_of(s.l
 
 
 @kind(
-    "the answer of an extender to prioritize",
     {
         **_shapes.ASKED,
         "time_ms": _shapes.WHOLE,

@@ -9,7 +9,6 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.documents import shape as s
-from tracekit.base.errors import TracekitError
 from tracekit.policy.rebalance._thresholds import (
     by_usage,
     clamped,
@@ -17,10 +16,11 @@ from tracekit.policy.rebalance._thresholds import (
     percent_of,
     shifted,
 )
-from tracekit.replay.cases.case import Answer, Question, kind
+from tracekit.replay.cases.case import of_inputs
 from tracekit.replay.cases.kinds import _shapes
 
 ResourceMap = Mapping[str, Any]
+Values = dict[str, Any]
 
 
 def names_of(maps: Iterable[ResourceMap]) -> list[str]:
@@ -59,9 +59,8 @@ class NodePercent:
         }
 
 
-def node_percent(inputs: Mapping[str, Any]) -> NodePercent:
-    """From ``usage`` and ``totals``, each a resource map per node."""
-    usage, totals = inputs["usage"], inputs["totals"]
+def node_percent(usage: Mapping[str, ResourceMap], totals: Mapping[str, Any]) -> NodePercent:
+    """From the resource maps of each node."""
     nodes = list(usage)
     resources = names_of([*usage.values(), *totals.values()])
     used = rows_of(usage.values(), resources)
@@ -79,136 +78,108 @@ def strictly_below(value: FloatArray, limit: FloatArray) -> BoolArray:
     return np.asarray(((whole < 0) | np.isnan(whole)).all(axis=-1))
 
 
-@kind("usage in percent of capacity", {"usage": _shapes.NUMBERS, "capacity": _shapes.NUMBERS})
-def usage_to_percent(question: Question) -> Answer:
+@of_inputs({"usage": _shapes.NUMBERS, "capacity": _shapes.NUMBERS})
+def usage_to_percent(usage: ResourceMap, capacity: ResourceMap) -> Values:
     """Usage of a node in percent of its capacity.
 
     ``{"percent": {resource: percent}}`` of what is known on both sides.
     """
-    usage, capacity = question.inputs["usage"], question.inputs["capacity"]
     names = names_of([usage])
     percent = percent_of(rows_of([usage], names), rows_of([capacity], names))
-    return Answer(values={"percent": map_of(percent[0], names)})
+    return {"percent": map_of(percent[0], names)}
 
 
-@kind("usage in percent, clamped", _shapes.USAGE_OF_NODES)
-def normalize_clamped(question: Question) -> Answer:
-    """Usage in percent, kept within 0..100.
-
-    ``{"percent": {node: {resource: percent}}}``.
-    """
-    found = node_percent(question.inputs)
+@of_inputs(_shapes.USAGE_OF_NODES)
+def normalize_clamped(**inputs: Any) -> Values:
+    """Usage in percent, within 0..100: ``{"percent": {node: {resource: percent}}}``."""
+    found = node_percent(**inputs)
     within = dataclasses.replace(found, percent=clamped(found.percent))
-    return Answer(values={"percent": within.documents(np.ones(len(found.nodes), dtype=np.bool_))})
+    return {"percent": within.documents(np.ones(len(found.nodes), dtype=np.bool_))}
 
 
-@kind("mean usage of nodes, clamped", _shapes.USAGE_OF_NODES)
-def average_clamped(question: Question) -> Answer:
+@of_inputs(_shapes.USAGE_OF_NODES)
+def average_clamped(**inputs: Any) -> Values:
     """The mean usage over the nodes that report it.
 
     ``{"average": {resource: percent}}``, each node's percent clamped to 0..100 before.
     """
-    found = node_percent(question.inputs)
-    mean = mean_percent(clamped(found.percent))
-    return Answer(values={"average": map_of(mean, found.resources)})
+    found = node_percent(**inputs)
+    return {"average": map_of(mean_percent(clamped(found.percent)), found.resources)}
 
 
-@kind(
-    "values kept within a range",
-    {
-        "data": s.list_of(_shapes.NUMBERS),
-        "minimum": _shapes.NUMBER,
-        "maximum": _shapes.NUMBER,
-    },
+@of_inputs(
+    {"data": s.list_of(_shapes.NUMBERS), "minimum": _shapes.NUMBER, "maximum": _shapes.NUMBER}
 )
-def clamp(question: Question) -> Answer:
-    """Resource maps kept within a range.
-
-    ``{"results": [{resource: value}, ...]}``.
-    """
-    inputs = question.inputs
-    names = names_of(inputs["data"])
-    rows = clamped(rows_of(inputs["data"], names), inputs["minimum"], inputs["maximum"])
-    return Answer(values={"results": [map_of(row, names) for row in rows]})
+def clamp(data: list[ResourceMap], minimum: float, maximum: float) -> Values:
+    """Resource maps cut to a range: ``{"results": [{resource: value}, ...]}``."""
+    names = names_of(data)
+    rows = clamped(rows_of(data, names), minimum, maximum)
+    return {"results": [map_of(row, names) for row in rows]}
 
 
-@kind(
-    "values with deviations added",
-    {"data": _shapes.NUMBERS, "deviations": s.list_of(_shapes.NUMBERS)},
-)
-def sum_(question: Question) -> Answer:
+@of_inputs({"data": _shapes.NUMBERS, "deviations": s.list_of(_shapes.NUMBERS)})
+def sum_(data: ResourceMap, deviations: list[ResourceMap]) -> Values:
     """A resource map with each of several deviations added.
 
     ``{"results": [{resource: value}, ...]}`` with the resources of the first operand.
     """
-    data, deviations = question.inputs["data"], question.inputs["deviations"]
     names = names_of([data])
     start = rows_of([data], names)[0]
     added = [shifted(start, row) for row in rows_of(deviations, names)]
-    return Answer(values={"results": [map_of(row, names) for row in added]})
+    return {"results": [map_of(row, names) for row in added]}
 
 
-@kind(
-    "nodes in order of usage",
+@of_inputs(
     {
         "nodes": s.list_of(s.record({"name": s.text, "usage": _shapes.NUMBERS})),
         "ascending": s.optional(s.flag),
-    },
+    }
 )
-def sort_nodes(question: Question) -> Answer:
+def sort_nodes(nodes: list[Mapping[str, Any]], ascending: bool | None) -> Values:
     """Nodes in order of their raw usage.
 
     ``{"order": [node, ...]}``, the most used first unless ``ascending``.
     """
-    nodes = question.inputs["nodes"]
     usage = [node["usage"] for node in nodes]
     used = np.nan_to_num(rows_of(usage, names_of(usage)), nan=0.0)
-    order = by_usage(used, ascending=bool(question.inputs.get("ascending")))
-    return Answer(values={"order": [nodes[at]["name"] for at in order]})
+    return {"order": [nodes[at]["name"] for at in by_usage(used, ascending=bool(ascending))]}
 
 
-@kind(
-    "nodes off the mean",
-    {**_shapes.USAGE_OF_NODES, "low": _shapes.NUMBERS, "high": _shapes.NUMBERS},
-)
-def deviation_classify(question: Question) -> Answer:
+@of_inputs({**_shapes.USAGE_OF_NODES, "low": _shapes.NUMBERS, "high": _shapes.NUMBERS})
+def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Values:
     """Nodes well below or well above the mean of all.
 
     ``{"under": {node: percent}, "over": {node: percent}}``, under first where both hold.
     """
-    found = node_percent(question.inputs)
+    found = node_percent(**inputs)
     mean = mean_percent(found.percent)
-    low, high = (rows_of([question.inputs[key]], found.resources)[0] for key in ("low", "high"))
-    under = strictly_below(found.percent, shifted(mean, -low))
-    over = strictly_below(shifted(mean, high), found.percent) & ~under
-    return Answer(values={"under": found.documents(under), "over": found.documents(over)})
+    below, above = rows_of([low, high], found.resources)
+    under = strictly_below(found.percent, shifted(mean, -below))
+    over = strictly_below(shifted(mean, above), found.percent) & ~under
+    return {"under": found.documents(under), "over": found.documents(over)}
 
 
-@kind(
-    "nodes by limits",
+@of_inputs(
     {
         **_shapes.USAGE_OF_NODES,
         "classifiers": s.list_of(s.one_of("below", "above")),
         "limits": s.map_of(s.list_of(_shapes.NUMBERS)),
-    },
+    }
 )
-def normalize_classify(question: Question) -> Answer:
+def normalize_classify(
+    classifiers: list[str], limits: Mapping[str, list[ResourceMap]], **inputs: Any
+) -> Values:
     """Nodes by the first of several limits they meet.
 
     ``{"groups": [{node: percent}, ...]}``, one group per classifier, each node once at most.
     """
-    found = node_percent(question.inputs)
-    limits = question.inputs["limits"]
+    found = node_percent(**inputs)
     left = np.ones(len(found.nodes), dtype=np.bool_)
     groups = []
-    for at, classifier in enumerate(question.inputs["classifiers"]):
+    for at, classifier in enumerate(classifiers):
         bound = rows_of([limits[node][at] for node in found.nodes], found.resources)
-        if classifier == "below":
-            meets = strictly_below(found.percent, bound)
-        elif classifier == "above":
-            meets = strictly_below(bound, found.percent)
-        else:
-            raise TracekitError(f"classifier '{classifier}' must be 'below' or 'above'")
+        sides = (found.percent, bound) if classifier == "below" else (bound, found.percent)
+        meets = strictly_below(*sides)
         groups.append(found.documents(meets & left))
         left &= ~meets
-    return Answer(values={"groups": groups})
+    return {"groups": groups}

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ARG001 - kernels share one signature
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,9 @@ from tracekit.base.jit import BOUND, SCORE, NotCompiledError, Pointer, inlined
 from tracekit.base.units import EXACT_TO
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement._parts.formula import Formula, least_apart
+from tracekit.policy.placement._parts.requested import of_pair
+from tracekit.policy.placement.balanced_allocation import BalancedAllocation
+from tracekit.policy.placement.bra import ALIKE, Bra
 from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
 from tracekit.replay.fast.kernels._parts import inside, weight_table
 
@@ -166,3 +170,27 @@ def _made(part: Any, total: Any, constants: bool, kernel: Any, signature: Any) -
 
 def _without_constants(size: int, wanted: int, constants: FloatArray) -> Any:
     return _part(size, wanted)
+
+
+# Policies that score by a formula only in one of their forms.
+
+
+def bra_kernel(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+    """The kernel of BRA as the paper has it; the forms in integers have none."""
+    if policy.variant != "paper":
+        return None
+    return formula_kernel(policy, ALIKE, resources, allocatable)
+
+
+def balance_kernel(
+    policy: BalancedAllocation, resources: Sequence[str], allocatable: IntArray
+) -> Kernel | None:
+    """The kernel of the balance of 1.22 to 1.35, where two resources count for every container."""
+    table = weight_table(policy.resources, resources, allocatable)
+    if policy.form != "v1_22" or table is None or len(table) != 6 or table[2::3].any():
+        return None
+    columns = tuple(table[::3].astype(np.int64).tolist())
+    formula = of_pair(*(resources[at] for at in columns))
+    made = formula_kernel(policy, formula, resources, allocatable)
+    # the scores are whole numbers, and nothing asked of either is nothing to say
+    return made and dataclasses.replace(made, floats=False, silent=columns)

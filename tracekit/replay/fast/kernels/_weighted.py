@@ -6,6 +6,7 @@ the parts before and that of the next one become the kernel of both.
 
 # ruff: noqa: ARG001 - kernels share one signature
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,9 +16,11 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.jit import PLACED, SCORE, Pointer
 from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.placement.default_scheduler import DefaultScheduler, nodes_to_find, plugins
 from tracekit.policy.profile import FULL, Part, Profile
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import Kernel, score_pointer
+from tracekit.replay.fast.kernels._formula import balance_kernel, formula_kernel
 from tracekit.replay.fast.kernels._parts import NO_PLACED, inside
 
 Terms = Callable[[Snapshot], FloatArray]
@@ -157,3 +160,22 @@ def _terms(before: Terms | None, following: Terms | None) -> Terms | None:
         return np.concatenate([np.full((1, nodes), float(len(parts[0]))), *parts])
 
     return both
+
+
+def default_kernel(
+    policy: DefaultScheduler, resources: Sequence[str], allocatable: IntArray
+) -> Kernel | None:
+    """The kernel of the default scheduler over a window of nodes; None where a plugin has none."""
+    least, balanced = plugins(policy.balanced_allocation_form)
+    one = formula_kernel(least, least.score_formula(), resources, allocatable)
+    other = balance_kernel(balanced, resources, allocatable)
+    if one is None or other is None:
+        return None
+    weighed = (
+        (policy.least_allocated_weight, least, one),
+        (policy.balanced_allocation_weight, balanced, other),
+    )
+    return dataclasses.replace(
+        weighted_sum([(Part(weight, plugin), made) for weight, plugin, made in weighed if weight]),
+        window=nodes_to_find(len(allocatable), policy.percentage_of_nodes_to_score),
+    )
