@@ -161,8 +161,8 @@ def from_json(kind: type[Any], name: str, value: Any) -> Any:
     wanted = _types(kind)[name]
     if typing.get_origin(wanted) is tuple:
         rows = list(value.items()) if isinstance(value, Mapping) else value
-        _of_shape(name, rows, shape.list_of(_row_of(wanted)))
-        return tuple(tuple(row) for row in rows)
+        _of_shape(name, rows, shape.list_of(_row_of(typing.get_args(wanted)[0])))
+        return tuple(row if isinstance(row, str) else tuple(row) for row in rows)
     if wanted in _SHAPES:
         _of_shape(name, value, _SHAPES[wanted])
     return wanted(value) if wanted in (int, float) else value
@@ -176,10 +176,11 @@ _SHAPES = {
 }
 
 
-def _row_of(rows: Any) -> shape.Shape:
-    """The shape of one row of a tuple of tuples."""
-    kinds = typing.get_args(typing.get_args(rows)[0])
-    return shape.row(*(_SHAPES.get(kind, shape.anything) for kind in kinds))
+def _row_of(row: Any) -> shape.Shape:
+    """The shape of one part of a tuple: a word, or a tuple itself."""
+    if row is str:
+        return shape.text
+    return shape.row(*(_SHAPES.get(kind, shape.anything) for kind in typing.get_args(row)))
 
 
 def _of_shape(name: str, value: Any, wanted: shape.Shape) -> None:

@@ -18,7 +18,8 @@ def spell(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return "+".join(":".join(spell(part) for part in pair) for pair in value) or "none"
+        each = (pair if isinstance(pair, str) else ":".join(map(spell, pair)) for pair in value)
+        return "+".join(each) or "none"
     return repr(value) if isinstance(value, int | float) else str(value)
 
 
@@ -27,7 +28,8 @@ def describe(kind: Any) -> str:
     if typing.get_origin(kind) is Literal:
         return " or ".join(f"'{choice}'" for choice in typing.get_args(kind))
     if typing.get_origin(kind) is tuple:
-        return "pairs such as cpu:1+memory:1"
+        alone = typing.get_args(kind)[0] is str
+        return "words such as one+other" if alone else "pairs such as cpu:1+memory:1"
     if isinstance(kind, types.UnionType):
         return " or ".join(describe(part) for part in typing.get_args(kind))
     return {
@@ -46,12 +48,12 @@ def read(kind: Any, text: str) -> Any:
     if origin is Literal:
         return _one_of(typing.get_args(kind), text)
     if origin is tuple:
-        return _read_pairs(typing.get_args(typing.get_args(kind)[0]), text)
+        each = typing.get_args(kind)[0]
+        parts = [] if text == "none" else text.split("+")
+        if each is str:
+            return tuple(parts)
+        return tuple(_read_pair(typing.get_args(each), part) for part in parts)
     return _SCALARS[kind](text)
-
-
-def _read_pairs(kinds: Sequence[Any], text: str) -> tuple[Any, ...]:
-    return () if text == "none" else tuple(_read_pair(kinds, pair) for pair in text.split("+"))
 
 
 def _read_union(kinds: Sequence[Any], text: str) -> Any:

@@ -26,7 +26,6 @@ from tracekit.policy.entrant import (
     Schedulers,
     fit_beside,
     parse_entrant,
-    with_fit,
 )
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.replay.chance.student import FEWEST
@@ -77,6 +76,10 @@ def replay_by(
     source : WorkloadSource, optional
         The workload, where it is shared already.
     """
+    if store is not None:
+        folder, unasked = fit or fit_beside(store.path), fit is not None
+        policies = policies.placing_by(folder, unasked=unasked)
+        repeat_policies = repeat_policies.placing_by(folder, unasked=unasked)
     asked = _asked(policies, repeats, repeat_policies, follow=follow, up_to=repeats_up_to)
     RUN_FOLDER.check_free(Path(out))
     source = source or source_of(
@@ -99,7 +102,7 @@ def replay_by(
             f" {counted(load.nodes.count, 'node')}, {counted(len(load.use.times_ms), 'step')}"
         )
         check_feasible(load)
-        chosen = _fitted(choose_policies(policies, load, rebalance, schedulers), store, fit)
+        chosen = choose_policies(policies, load, rebalance, schedulers)
         repeated = _repeated(asked.policies, chosen, load, rebalance, schedulers)
         alone = asked.default and not varying(load)
         if alone:
@@ -221,17 +224,6 @@ def _cost(policies: int, repeated: int, repeats: int) -> str:
         f"{whole:,} replays: {repeated:,} of {counted(policies, 'policy')} meet"
         f" {counted(repeats, 'order')} of arrival, {what_for}"
     )
-
-
-def _fitted(
-    chosen: Sequence[Entrant], store: Store | None, fit: Path | None
-) -> tuple[Entrant, ...]:
-    """The policies, with the fit of this run or the one that lies beside the store."""
-    if store is None:
-        return tuple(chosen)
-    unasked = fit is not None
-    folder = fit_beside(store.path) if fit is None else fit
-    return tuple(with_fit(one, folder, unasked=unasked) for one in chosen)
 
 
 def _repeated(

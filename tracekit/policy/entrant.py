@@ -215,6 +215,14 @@ class Entrants:
         """Whether an entrant needs the calls between services."""
         return any("calls" in one.reads for one in self.chosen)
 
+    def placing_by(self, fit: Path, *, unasked: bool) -> Entrants:
+        """The same entrants; those that ask for a fit place by this one, see ``with_fit``."""
+        chosen, named, files = (
+            tuple(with_fit(one, fit, unasked=unasked) for one in some)
+            for some in (self.chosen, self.named, self.files)
+        )
+        return replace(self, chosen=chosen, named=named, files=files)
+
     def also(self, *others: Entrant) -> Entrants:
         """These entrants and others, which count as named."""
         chosen = {str(one): one for one in (*self.chosen, *others)}

@@ -15,7 +15,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_S
 from tracekit.policy.rebalance import get_rebalancer
 from tracekit.policy.rebalance._evictor import Names, Scoped, Texts
-from tracekit.policy.rebalance._turn import Plugin, Words, words
+from tracekit.policy.rebalance._turn import Plugin
 
 
 class _Metrics(Fields, frozen=True):
@@ -50,25 +50,26 @@ def _life(
 ) -> Plugin:
     if not (states or phases or values or narrowed):
         raise TracekitError("PodLifeTime limits nothing, expected maxPodLifeTimeSeconds or states")
-    include, exclude = words(kinds.include), words(kinds.exclude)
     return _made(
         "pod_life_time",
-        states=words([*states, *phases]),
-        owner_kinds=include,
-        not_owner_kinds=exclude,
+        states=(*states, *phases),
+        owner_kinds=kinds.include,
+        not_owner_kinds=kinds.exclude,
         **values,
     )
 
 
 def _life_written(policy: Any) -> dict[str, Any]:
     limit = None if policy.longest_ms is None else _seconds(policy.longest_ms)
-    include, exclude = _unworded(policy.owner_kinds), _unworded(policy.not_owner_kinds)
     return {
         **({} if limit is None else {"maxPodLifeTimeSeconds": limit}),
-        "states": _unworded(policy.states),
+        "states": list(policy.states),
         "includingInitContainers": policy.init_containers,
         "includingEphemeralContainers": policy.ephemeral_containers,
-        "ownerKinds": {"include": include, "exclude": exclude},
+        "ownerKinds": {
+            "include": list(policy.owner_kinds),
+            "exclude": list(policy.not_owner_kinds),
+        },
     }
 
 
@@ -125,16 +126,12 @@ def _seconds(ms: int) -> int:
     return ms // MS_PER_S
 
 
-def _unworded(some: Words) -> list[str]:
-    return [word for (word,) in some]
-
-
 def _percent(name: str) -> To:
     return To(dict[str, float], name, lambda given: tuple(given.items()), dict, {})
 
 
 def _words(name: str) -> To:
-    return To(Texts, name, words, _unworded)
+    return To(Texts, name, write=list)
 
 
 def _arguments(

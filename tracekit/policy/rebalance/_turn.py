@@ -21,7 +21,7 @@ from tracekit.base.parameters import About
 from tracekit.cluster.constraints.labels import Requirement
 from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance import Decision, RebalancePolicy
-from tracekit.policy.rebalance._evictor import Evictor, Scope
+from tracekit.policy.rebalance._evictor import Evictor, Scope, Texts
 from tracekit.policy.view.pods import Pods, PodText, plain_pods
 from tracekit.policy.view.snapshot import Snapshot
 
@@ -307,18 +307,9 @@ def by_rank(rank: FloatArray | IntArray, some: IntArray) -> list[int]:
     return found
 
 
-#: Words joined by '+'.
-Words = tuple[tuple[str], ...]
-
-
-def words(some: Iterable[str]) -> Words:
-    """Words as such a parameter has them."""
-    return tuple((one,) for one in some)
-
-
-def owned_by(pod: PodText, kinds: Words) -> bool:
+def owned_by(pod: PodText, kinds: Texts) -> bool:
     """Whether a pod has an owner of one of these kinds."""
-    return any((kind,) in kinds for kind, _ in pod.owners)
+    return any(kind in kinds for kind, _ in pod.owners)
 
 
 def states_of(

@@ -8,14 +8,21 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance import _thresholds
-from tracekit.policy.rebalance._thresholds import UNDERUSED, FewNodes, Underused
 from tracekit.policy.rebalance._turn import NodeFit, Plugin, Turn
 from tracekit.policy.rebalance._utilization import (
+    UNDERUSED,
+    FewNodes,
     NodeLimit,
     Plan,
+    Underused,
     View,
+    below,
+    by_usage,
+    check,
     evictions,
+    named,
+    percent_of,
+    row,
     target_amounts,
     view_of,
 )
@@ -45,11 +52,11 @@ class HighNodeUtilization(Plugin):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _thresholds.check("thresholds", self.thresholds)
+        check("thresholds", self.thresholds)
 
     def run(self, turn: Turn) -> None:
         """Evict from the nodes used least first."""
-        names, snapshot = _thresholds.named(self.thresholds), turn.cycle.snapshot
+        names, snapshot = named(self.thresholds), turn.cycle.snapshot
         columns = [snapshot.column(name) for name in names]
         asked = [snapshot.placed.request[:, at] > 0 for at in columns if at is not None]
         requests_one = np.any(asked, axis=0) if asked else np.zeros(len(turn.node), bool)
@@ -63,12 +70,12 @@ class HighNodeUtilization(Plugin):
         requests_one : bool, shape (containers,)
             Whether each requests a resource with a threshold.
         """
-        low = _thresholds.row(_thresholds.named(self.thresholds), view.resources)
-        under = _thresholds.below(_thresholds.percent_of(view.used, view.capacity), low)
+        low = row(named(self.thresholds), view.resources)
+        under = below(percent_of(view.used, view.capacity), low)
         takers = np.flatnonzero(~under & view.schedulable)
         if int(under.sum()) <= self.number_of_nodes or under.all() or not len(takers):
             return np.empty(0, dtype=np.int64)
-        order = _thresholds.by_usage(view.used, ascending=True)
+        order = by_usage(view.used, ascending=True)
         full = np.where(np.isnan(low), np.nan, _FULL)
         plan = Plan(
             sources=order[under[order]],

@@ -9,16 +9,28 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.parameters import About, ParameterError
 from tracekit.cluster.resources import BASE, PODS
 from tracekit.policy.placement import Reads
-from tracekit.policy.rebalance import _thresholds
-from tracekit.policy.rebalance._thresholds import UNDERUSED, FewNodes, Thresholds, Underused
 from tracekit.policy.rebalance._turn import NodeFit, Plugin, Turn
 from tracekit.policy.rebalance._utilization import (
     METRIC,
+    UNDERUSED,
+    FewNodes,
     NodeLimit,
     Plan,
+    Thresholds,
+    Underused,
     UsageSource,
     View,
+    above,
+    below,
+    by_usage,
+    check,
+    check_pair,
     evictions,
+    mean_percent,
+    named,
+    percent_of,
+    row,
+    shifted,
     target_amounts,
     view_of,
 )
@@ -59,10 +71,10 @@ class LowNodeUtilization(Plugin):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _thresholds.check("thresholds", self.thresholds)
-        _thresholds.check("target_thresholds", self.target_thresholds)
+        check("thresholds", self.thresholds)
+        check("target_thresholds", self.target_thresholds)
         relative = self.use_deviation_thresholds
-        _thresholds.check_pair(self.thresholds, self.target_thresholds, relative=relative)
+        check_pair(self.thresholds, self.target_thresholds, relative=relative)
         if self.usage_source == "prometheus" and {n for n, _ in self.thresholds} != {METRIC}:
             raise ParameterError(
                 "thresholds",
@@ -73,7 +85,7 @@ class LowNodeUtilization(Plugin):
 
     def run(self, turn: Turn) -> None:
         """Evict from the nodes used most first."""
-        names = _thresholds.named(self.thresholds)
+        names = named(self.thresholds)
         self.evict_from(view_of(turn, names, source=self.usage_source))
 
     def evict_from(self, view: View) -> IntArray:
@@ -84,13 +96,13 @@ class LowNodeUtilization(Plugin):
         """
         if self.usage_source == "metrics_server" and self._unmeasured():
             return np.empty(0, dtype=np.int64)
-        percent = _thresholds.percent_of(view.used, view.capacity)
+        percent = percent_of(view.used, view.capacity)
         low, high = self._limits(view, percent)
-        under = view.schedulable & _thresholds.below(percent, low)
-        over = _thresholds.above(percent, high) & ~under
+        under = view.schedulable & below(percent, low)
+        over = above(percent, high) & ~under
         if not self._worthwhile(under, over):
             return np.empty(0, dtype=np.int64)
-        order = _thresholds.by_usage(view.used, ascending=False)
+        order = by_usage(view.used, ascending=False)
         plan = Plan(
             sources=order[over[order]],
             destinations=np.flatnonzero(under),
@@ -103,17 +115,17 @@ class LowNodeUtilization(Plugin):
 
     def _unmeasured(self) -> set[str]:
         """Resources with a threshold that the metrics server does not report."""
-        return set(_thresholds.named(self.thresholds)) - {*BASE, PODS}
+        return set(named(self.thresholds)) - {*BASE, PODS}
 
     def _limits(self, view: View, percent: FloatArray) -> tuple[FloatArray, FloatArray]:
-        low = _thresholds.row(_thresholds.named(self.thresholds), view.resources)
-        high = _thresholds.row(_thresholds.named(self.target_thresholds), view.resources)
+        low = row(named(self.thresholds), view.resources)
+        high = row(named(self.target_thresholds), view.resources)
         if not self.use_deviation_thresholds:
             return low, high
-        mean = np.where(np.isnan(low), np.nan, _thresholds.mean_percent(percent))
+        mean = np.where(np.isnan(low), np.nan, mean_percent(percent))
         return (
-            _thresholds.clamped(_thresholds.shifted(mean, -low)),
-            _thresholds.clamped(_thresholds.shifted(mean, high)),
+            np.clip(shifted(mean, -low), 0.0, 100.0),
+            np.clip(shifted(mean, high), 0.0, 100.0),
         )
 
     def _worthwhile(self, under: BoolArray, over: BoolArray) -> bool:

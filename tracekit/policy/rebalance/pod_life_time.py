@@ -7,7 +7,8 @@ import numpy as np
 
 from tracekit.base.parameters import About
 from tracekit.base.units import MS_PER_S
-from tracekit.policy.rebalance._turn import Plugin, Turn, Words, by_rank, owned_by, states_of
+from tracekit.policy.rebalance._evictor import Texts
+from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank, owned_by, states_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +24,12 @@ class PodLifeTime(Plugin):
         int | None, About("How long ago a container may be asked for; none: ever.", minimum=0)
     ] = 86_400_000
     states: Annotated[
-        Words, About("Phases, or reasons why containers wait or ended; none: any.")
+        Texts, About("Phases, or reasons why containers wait or ended; none: any.")
     ] = ()
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
     ephemeral_containers: Annotated[bool, About("Whether ephemeral ones do.")] = False
-    owner_kinds: Annotated[Words, About("Kinds of owners; none: any.")] = ()
-    not_owner_kinds: Annotated[Words, About("Kinds of owners whose containers stay.")] = ()
+    owner_kinds: Annotated[Texts, About("Kinds of owners; none: any.")] = ()
+    not_owner_kinds: Annotated[Texts, About("Kinds of owners whose containers stay.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
         """The oldest first."""
@@ -40,7 +41,7 @@ class PodLifeTime(Plugin):
             seconds = cycle.age_ms() // MS_PER_S
             old = old & (seconds > self.longest_ms // MS_PER_S)
         if self.states:
-            wanted = {word for (word,) in self.states}
+            wanted = set(self.states)
             old = old & cycle.each(lambda pod: bool(wanted & states_of(pod, parts)))
         if self.owner_kinds:
             old = old & cycle.each(lambda pod: owned_by(pod, self.owner_kinds))

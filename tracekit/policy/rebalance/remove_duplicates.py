@@ -9,7 +9,8 @@ import numpy as np
 from tracekit.base.parameters import About
 from tracekit.cluster.constraints.labels import CLOSING
 from tracekit.cluster.workload import UNKNOWN
-from tracekit.policy.rebalance._turn import Plugin, Turn, Words, by_rank, owned_by
+from tracekit.policy.rebalance._evictor import Texts
+from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank, owned_by
 from tracekit.policy.view.pods import PodText
 
 
@@ -24,7 +25,7 @@ class RemoveDuplicates(Plugin):
 
     source: ClassVar[str] = "descheduler @7d2b28bf removeduplicates (RemoveDuplicates)"
 
-    not_owner_kinds: Annotated[Words, About("Kinds of owners whose containers stay.")] = ()
+    not_owner_kinds: Annotated[Texts, About("Kinds of owners whose containers stay.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
         """Owner by owner, node by node."""

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.base.parameters import About
-from tracekit.policy.rebalance._turn import Plugin, Turn, Words, by_rank, owned_by, states_of
+from tracekit.policy.rebalance._evictor import Texts
+from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank, owned_by, states_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,15 +21,15 @@ class RemoveFailedPods(Plugin):
     source: ClassVar[str] = "descheduler @7d2b28bf removefailedpods (RemoveFailedPods)"
 
     least_age_ms: Annotated[int, About("How old a pod must be.", minimum=0)] = 3_600_000
-    reasons: Annotated[Words, About("Why it, or a container of it, failed; none: any.")] = ()
+    reasons: Annotated[Texts, About("Why it, or a container of it, failed; none: any.")] = ()
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
-    not_owner_kinds: Annotated[Words, About("Kinds of owners whose pods stay.")] = ()
+    not_owner_kinds: Annotated[Texts, About("Kinds of owners whose pods stay.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
         """Node by node."""
         cycle = turn.cycle
         parts = ["containers", *(["init"] if self.init_containers else [])]
-        wanted = {word for (word,) in self.reasons}
+        wanted = set(self.reasons)
         failed = cycle.each(
             lambda pod: (
                 pod.phase == "Failed"

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.base.parameters import About
-from tracekit.policy.rebalance._turn import Plugin, Turn, Words, states_of
+from tracekit.policy.rebalance._evictor import Texts
+from tracekit.policy.rebalance._turn import Plugin, Turn, states_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,13 +23,13 @@ class RemovePodsHavingTooManyRestarts(Plugin):
 
     restarts: Annotated[int, About("So many restarts are too many.", minimum=1)] = 100
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
-    states: Annotated[Words, About("Running, or why a container waits; none: any.")] = ()
+    states: Annotated[Texts, About("Running, or why a container waits; none: any.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
         """Node by node, the most restarts first; who was evicted has none."""
         cycle = turn.cycle
         parts = ["containers", *(["init"] if self.init_containers else [])]
-        wanted = {word for (word,) in self.states}
+        wanted = set(self.states)
         count = cycle.each(
             lambda pod: sum(pod.states.get("restarts", {}).get(part, 0) for part in parts), np.int64
         )

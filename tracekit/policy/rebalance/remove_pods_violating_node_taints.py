@@ -7,7 +7,8 @@ import numpy as np
 
 from tracekit.base.parameters import About
 from tracekit.cluster.constraints.labels import Taint
-from tracekit.policy.rebalance._turn import Plugin, Turn, Words, by_rank
+from tracekit.policy.rebalance._evictor import Texts
+from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +20,8 @@ class RemovePodsViolatingNodeTaints(Plugin):
     )
 
     soft: Annotated[bool, About("Mind taints PreferNoSchedule, too.")] = False
-    taints: Annotated[Words, About("Taints that are minded, key or key=value; none: all.")] = ()
-    not_taints: Annotated[Words, About("Taints that are not minded, likewise.")] = ()
+    taints: Annotated[Texts, About("Taints that are minded, key or key=value; none: all.")] = ()
+    not_taints: Annotated[Texts, About("Taints that are not minded, likewise.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
         """Node by node."""
@@ -34,6 +35,6 @@ class RemovePodsViolatingNodeTaints(Plugin):
 
     def _minds(self, taint: Taint) -> bool:
         effects = ("NoSchedule", "PreferNoSchedule") if self.soft else ("NoSchedule",)
-        names = {(taint.key,), (f"{taint.key}={taint.value}",)} if taint.value else {(taint.key,)}
+        names = {taint.key, f"{taint.key}={taint.value}"} if taint.value else {taint.key}
         wanted = not self.taints or bool(names & set(self.taints))
         return taint.effect in effects and wanted and not names & set(self.not_taints)

@@ -16,13 +16,13 @@ from tracekit.cluster.constraints.labels import Requirement, requirement, tolera
 from tracekit.cluster.resources import BASE, PODS, full_name
 from tracekit.policy.rebalance import RebalancePolicy, get_rebalancer
 from tracekit.policy.rebalance._evictor import Evictor, Scope
-from tracekit.policy.rebalance._thresholds import named
 from tracekit.policy.rebalance._turn import Cycle, Limits, Turn
 from tracekit.policy.rebalance._utilization import (
     METRIC,
     Candidates,
     View,
     acceptance,
+    named,
     turns_of,
 )
 from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization

@@ -9,9 +9,8 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.documents import shape as s
-from tracekit.policy.rebalance._thresholds import (
+from tracekit.policy.rebalance._utilization import (
     by_usage,
-    clamped,
     mean_percent,
     percent_of,
     shifted,
@@ -93,7 +92,7 @@ def usage_to_percent(usage: ResourceMap, capacity: ResourceMap) -> Values:
 def normalize_clamped(**inputs: Any) -> Values:
     """Usage in percent, within 0..100: ``{"percent": {node: {resource: percent}}}``."""
     found = node_percent(**inputs)
-    within = dataclasses.replace(found, percent=clamped(found.percent))
+    within = dataclasses.replace(found, percent=np.clip(found.percent, 0.0, 100.0))
     return {"percent": within.documents(np.ones(len(found.nodes), dtype=np.bool_))}
 
 
@@ -104,7 +103,7 @@ def average_clamped(**inputs: Any) -> Values:
     ``{"average": {resource: percent}}``, each node's percent clamped to 0..100 before.
     """
     found = node_percent(**inputs)
-    return {"average": map_of(mean_percent(clamped(found.percent)), found.resources)}
+    return {"average": map_of(mean_percent(np.clip(found.percent, 0.0, 100.0)), found.resources)}
 
 
 @of_inputs(
@@ -113,7 +112,7 @@ def average_clamped(**inputs: Any) -> Values:
 def clamp(data: list[ResourceMap], minimum: float, maximum: float) -> Values:
     """Resource maps cut to a range: ``{"results": [{resource: value}, ...]}``."""
     names = names_of(data)
-    rows = clamped(rows_of(data, names), minimum, maximum)
+    rows = np.clip(rows_of(data, names), minimum, maximum)
     return {"results": [map_of(row, names) for row in rows]}
 
 
