@@ -20,12 +20,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench_store import write_store
-
 from tracekit.analysis.quick.forms import all_quick, quick_form
 from tracekit.analysis.quick.run import run_quick
+
 from tracekit.analysis.results import all_results
-from tracekit.analysis.run import analyze
-from tracekit.analysis.work import Analysis, Work
+from tracekit.analysis.run import Analysis, Work, analyze
 from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database, run
 from tracekit.store.sqlfiles import all_queries, get_query

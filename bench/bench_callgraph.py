@@ -20,8 +20,7 @@ import polars as pl
 from tracekit.analysis.callgraph.run import callgraph
 from tracekit.intake.ingest import ingest
 from tracekit.intake.ingest.dimensions import hashed, write_part
-from tracekit.store.folder import Store, open_store
-from tracekit.store.manifest import write_manifest
+from tracekit.store.folder import Store, open_store, write_manifest
 from tracekit.synth import write
 
 ROW_GROUP_ROWS = 122_880

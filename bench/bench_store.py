@@ -17,8 +17,14 @@ from tracekit.intake.ingest.dimensions import hashed, write_part
 from tracekit.intake.ingest.sort import parquet_schema
 from tracekit.store.broken_rows import ROW_GROUP_ROWS
 from tracekit.store.catalog import write_catalog
-from tracekit.store.folder import dimension_path, open_store, part_path
-from tracekit.store.manifest import Manifest, SourceEntry, write_manifest
+from tracekit.store.folder import (
+    Manifest,
+    SourceEntry,
+    dimension_path,
+    open_store,
+    part_path,
+    write_manifest,
+)
 from tracekit.store.tables import all_tables
 
 STEPS, STEP_MS = 1_440, 30_000

@@ -38,7 +38,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return found
 
     monkeypatch.setattr(edges, "FROM_ROWS", 1)
-    for module in ("tracekit.analysis.edges", "tracekit.analysis.work"):
+    for module in ("tracekit.analysis.edges", "tracekit.analysis.run"):
         monkeypatch.setattr(f"{module}.service_edges", noted)
     return heights
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from tests_support import causes
 
+from tracekit.analysis.run import Analysis
 from tracekit.analysis.summary import summary
-from tracekit.analysis.work import Analysis
 from tracekit.answer.analysis import facts_of_analysis
 from tracekit.base.units import MS_PER_DAY
 

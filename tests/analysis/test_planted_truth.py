@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.analysis.run import analyze
-from tracekit.analysis.work import Analysis
+from tracekit.analysis.run import Analysis, analyze
 from tracekit.base.seeds import stream
 from tracekit.cluster.source import source_of
 from tracekit.intake.ingest import ingest

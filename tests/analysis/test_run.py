@@ -11,9 +11,8 @@ import pytest
 from usage_support import random_usage, usage_store
 
 from tracekit.analysis.results import all_results
-from tracekit.analysis.run import analyze
+from tracekit.analysis.run import Analysis, analyze, needs_a_choice
 from tracekit.analysis.summary import summary
-from tracekit.analysis.work import Analysis, needs_a_choice
 from tracekit.answer.analysis import facts_of_analysis
 from tracekit.report.sentences import long
 from tracekit.store.folder import Store

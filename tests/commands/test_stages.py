@@ -9,8 +9,7 @@ import pytest
 
 from tracekit.base.constants import TRUTH
 from tracekit.commands._stages import BindStage
-from tracekit.store.folder import Store
-from tracekit.store.manifest import Manifest
+from tracekit.store.folder import Manifest, Store
 
 
 @pytest.mark.parametrize(

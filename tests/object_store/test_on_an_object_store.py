@@ -22,7 +22,7 @@ import polars as pl
 import pytest
 
 import tracekit
-from tracekit.analysis.work import needs_a_choice
+from tracekit.analysis.run import needs_a_choice
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import LOCK
 from tracekit.base.files.places import PIECE_BYTES, filesystem, place, within
@@ -36,8 +36,7 @@ from tracekit.intake.ingest.workbench import (
     put_file,
     put_over,
 )
-from tracekit.store.folder import CATALOG, open_store
-from tracekit.store.manifest import NAME
+from tracekit.store.folder import CATALOG, NAME, open_store
 from tracekit.store.query import Database
 from tracekit.store.sqlfiles import all_queries
 

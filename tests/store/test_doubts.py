@@ -12,8 +12,7 @@ from tests_support import the
 from tracekit.intake.ingest import ingest
 from tracekit.store.broken_rows import broken_rows
 from tracekit.store.doubts import doubts
-from tracekit.store.folder import open_store
-from tracekit.store.manifest import REJECTED, Defect, SourceEntry
+from tracekit.store.folder import REJECTED, Defect, SourceEntry, open_store
 
 
 def test_who_is_cordoned_at_the_end_is_told(tmp_path: Path) -> None:

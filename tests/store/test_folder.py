@@ -11,8 +11,7 @@ from tests_support import NODE_HEADER, TraceFolder, node_lines
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store.folder import open_store
-from tracekit.store.manifest import FORMAT_VERSION
+from tracekit.store.folder import FORMAT_VERSION, open_store
 from tracekit.store.query import Database
 from tracekit.store.query.plan import plan
 

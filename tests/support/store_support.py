@@ -10,8 +10,7 @@ from tests_support import csv_text
 
 from tracekit.base.files.lock import LOCK
 from tracekit.intake.ingest import ingest
-from tracekit.store.folder import CATALOG, Store, open_store
-from tracekit.store.manifest import SourceEntry
+from tracekit.store.folder import CATALOG, SourceEntry, Store, open_store
 from tracekit.synth import write
 
 

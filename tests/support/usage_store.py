@@ -10,8 +10,15 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.intake.ingest.dimensions import hashed, write_part
-from tracekit.store.folder import Store, dimension_path, open_store, part_path
-from tracekit.store.manifest import Manifest, SourceEntry, write_manifest
+from tracekit.store.folder import (
+    Manifest,
+    SourceEntry,
+    Store,
+    dimension_path,
+    open_store,
+    part_path,
+    write_manifest,
+)
 
 _ENTITIES = ("node", "service", "container")
 _VALUES = ("cpu_fraction", "memory_fraction")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from tracekit.analysis.work import Analysis
+from tracekit.analysis.run import Analysis
 from tracekit.base.units import percent
 from tracekit.base.words import counted, words_of
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from tracekit.analysis.metrics.load import LEAST_DAYS, WEEK, growth
+from tracekit.analysis.run import Analysis
 from tracekit.analysis.summary import requests_recorded
-from tracekit.analysis.work import Analysis
 from tracekit.answer.production import facts_of_use
 from tracekit.base.facts import Fact, remark
 from tracekit.base.units import MS_PER_DAY

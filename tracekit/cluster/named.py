@@ -29,8 +29,7 @@ from tracekit.cluster.paper000 import Paper000
 from tracekit.intake.read.discover import Discovery, discover
 from tracekit.intake.sources import all_sources
 from tracekit.store.broken_rows import broken_rows
-from tracekit.store.folder import Store, open_store
-from tracekit.store.manifest import is_store
+from tracekit.store.folder import Store, is_store, open_store
 from tracekit.store.stored_rows import STATED
 
 #: The name of files of more than one source.

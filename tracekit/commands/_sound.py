@@ -18,8 +18,7 @@ from tracekit.base.files.places import here, store_error
 from tracekit.base.files.result_folder import AGAIN, damaged_results
 from tracekit.base.opened import open_file, read_text
 from tracekit.base.study import STUDY_FOLDER
-from tracekit.store.folder import Store, open_store
-from tracekit.store.manifest import ANEW, NAME
+from tracekit.store.folder import ANEW, NAME, Store, open_store
 from tracekit.store.tables import all_tables
 
 P = ParamSpec("P")

@@ -352,8 +352,10 @@ def _stored(
 ) -> Store:
     """The trace as a store: the one that was given, or one made of its files under ``out``."""
     from tracekit.intake.ingest import ingest  # the crew is not kept waiting
-    from tracekit.store.folder import open_store  # the same
-    from tracekit.store.manifest import is_store  # the same
+    from tracekit.store.folder import (
+        is_store,  # the same
+        open_store,  # the same
+    )
 
     if is_store(traces):
         progress.stage(f"read {traces}", then=_AFTER_INGEST)

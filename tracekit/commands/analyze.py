@@ -13,7 +13,7 @@ from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, print_table, right
 
 if TYPE_CHECKING:
-    from tracekit.analysis.work import Analysis
+    from tracekit.analysis.run import Analysis
 
 
 def analyze(

@@ -160,7 +160,7 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
 
 def _first_of(ledger: Sequence[Mapping[str, Any]]) -> None:
     """The place of the first row of each kind that was not merely dropped, and what is wrong."""
-    from tracekit.store.manifest import REJECTED
+    from tracekit.store.folder import REJECTED
 
     for row in ledger:
         if row["action"] == REJECTED or row["defect"] == "missing_name":

@@ -66,7 +66,7 @@ def query(
     from tracekit.analysis.edges import run_query
     from tracekit.store.folder import open_store
     from tracekit.store.query import run
-    from tracekit.store.query.reads import check_only_reads, read_own_tables
+    from tracekit.store.query.run import check_only_reads, read_own_tables
     from tracekit.store.spark import is_spark
     from tracekit.store.sqlfiles import all_queries, get_query
 
@@ -159,7 +159,7 @@ def _document(name: str, frame: Any) -> dict[str, Any]:
 
 def _missing(store: Path, name: str) -> tuple[str, ...]:
     """The base tables without rows that the query cannot do without."""
-    from tracekit.analysis.work import tables_missing, tables_needed
+    from tracekit.analysis.run import tables_missing, tables_needed
     from tracekit.store.folder import open_store
     from tracekit.store.sqlfiles import all_queries
 

@@ -23,8 +23,8 @@ from tracekit.interference.run import FRAMES as FIT_FRAMES
 from tracekit.interference.run import fit_store
 from tracekit.interference.run import frames as fit_frames
 from tracekit.report.sentences import against, change, change_interval, value
+from tracekit.store.folder import NAME as MANIFEST
 from tracekit.store.folder import Store
-from tracekit.store.manifest import NAME as MANIFEST
 
 ANALYSIS, CALLGRAPH, FIT, BIND = "analysis", "callgraph", "fit", "bind"
 #: The queries of this subject are about calls.

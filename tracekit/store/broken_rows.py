@@ -1,18 +1,50 @@
-"""The broken rows of files, a fact for each file, table and kind; the rows are in ``reject``."""
+"""The broken rows of files, a fact for each file, table and kind; the rows are in ``reject``.
+
+The quality tables hold the defects that ingest met, and the files that it took in.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
+from tracekit.base.files.durable import put
 from tracekit.base.words import counted
-from tracekit.store.manifest import REJECTED, Defect, Manifest, SourceEntry
-from tracekit.store.unreadable import PARTIAL_DEFECT, UNREAD_DEFECT, WATCH_DEFECT
+from tracekit.store.folder import REJECTED, Defect, Manifest, SourceEntry, Store
+
+# How reasons begin for documents of a cluster that are rejected before their kind is known. Readers
+# write them; the count of rejects by kind recognises by them the rejects of no kind.
+
+NO_JSON = "is no JSON"
+VALUE_CUT_OFF = "is cut off: the file ends before the value does"
+LIST_CUT_OFF = "is cut off: the file ends before the list does"
+NESTED = "is nested too deeply"
+TOO_LONG = "holds a number of too many digits"
+TOO_LARGE = "is longer than the 16 MiB that are read of one object"
+NO_OBJECT = "is no object of Kubernetes"
+#: It is whole and of no object: the log lacks what changed until its next event.
+WATCH_ENDED = "is an error of the watch"
+
+#: It is read, and a store behind the server may have had more of it.
+PARTIAL_ANSWER = "is of an answer that came with a warning"
+
+#: It is of no row: the file has what a table holds by other metrics alone.
+UNREAD = "is of metrics that are not read"
+
+UNREADABLE = (NO_JSON, VALUE_CUT_OFF, LIST_CUT_OFF, NESTED, TOO_LONG, TOO_LARGE, NO_OBJECT)
+
+#: The defects that such rejects are counted as.
+UNREADABLE_DEFECT, WATCH_DEFECT = "unreadable_document", "watch_error"
+PARTIAL_DEFECT = "partial_answer"
+UNREAD_DEFECT = "metric_not_read"
+
 
 #: So many kinds of broken rows are facts of their own, the others one together.
 _KINDS = 5
@@ -153,3 +185,74 @@ def in_groups(pieces: Iterator[pa.Table], group_rows: int) -> Iterator[pa.Table]
             rows += rest.num_rows
     if pending:
         yield pa.concat_tables(pending).combine_chunks()
+
+
+DEFECTS = "quality/defects.parquet"
+SOURCES = "quality/sources.parquet"
+QUALITY = (DEFECTS, SOURCES)
+
+_DEFECTS_SCHEMA = pa.schema(
+    [
+        ("source_file", pa.string()),
+        ("table", pa.string()),
+        ("defect", pa.string()),
+        ("column", pa.string()),
+        ("rows", pa.int64()),
+        ("action", pa.string()),
+        ("example", pa.string()),
+    ]
+)
+_SOURCES_SCHEMA = pa.schema(
+    [
+        ("source_file", pa.string()),
+        ("table", pa.string()),
+        ("release", pa.string()),
+        ("size_bytes", pa.int64()),
+        ("sha256", pa.string()),
+        ("rows_read", pa.int64()),
+        ("rows", pa.int64()),
+        ("rejected", pa.int64()),
+        ("duplicates_dropped", pa.int64()),
+    ]
+)
+#: A column of the files that is there where it is known of some.
+_LINES = pa.field("lines_read", pa.int64())
+
+
+def write_quality(store: Store) -> None:
+    """Write what ingest met, and the files it took in, as Parquet."""
+    moves = {}
+    for path, table in quality_tables(store.manifest.sources):
+        target = store.path / path
+        target.parent.mkdir(exist_ok=True)
+        aside = target.with_name(f".{target.name}.new")
+        write_quality_table(table, aside)
+        moves[aside] = target
+    put(moves, store.path)
+
+
+def write_quality_table(table: pa.Table, target: Any) -> None:
+    """Write a quality table to a file, or into a buffer."""
+    pq.write_table(table, target, compression="zstd")
+
+
+def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Table]]:
+    """The quality tables, each with its path in the store."""
+    defects = [
+        {"source_file": entry.file, "table": entry.table, **vars(defect)}
+        for entry in sources
+        for defect in entry.defects
+    ]
+    yield DEFECTS, arrow_table(defects, _DEFECTS_SCHEMA)
+    schema = _SOURCES_SCHEMA.append(_LINES) if has_lines(sources) else _SOURCES_SCHEMA
+    yield SOURCES, arrow_table([_source_row(entry, schema) for entry in sources], schema)
+
+
+def has_lines(sources: Sequence[SourceEntry]) -> bool:
+    """Whether the table of files has the column of lines; what was written earlier stays valid."""
+    return any(entry.lines_read is not None for entry in sources)
+
+
+def _source_row(entry: SourceEntry, schema: pa.Schema) -> dict[str, object]:
+    row = {name: getattr(entry, name) for name in schema.names if name != "source_file"}
+    return {"source_file": entry.file, **row}

@@ -23,8 +23,8 @@ from tracekit.base.files.durable import put
 from tracekit.base.files.lock import LOCK, held
 from tracekit.base.files.places import check_no_link, is_remote
 from tracekit.base.kept import kept_folder
+from tracekit.store.broken_rows import SOURCES, write_quality
 from tracekit.store.folder import CATALOG, Store, written_of_store
-from tracekit.store.quality import SOURCES, write_quality
 from tracekit.store.views import base_views, query_views, quoted, quoted_plain
 
 if TYPE_CHECKING:

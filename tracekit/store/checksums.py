@@ -11,10 +11,9 @@ import pyarrow.parquet as pq
 from tracekit.base.files.checksums import Damage, as_damage, damaged
 from tracekit.base.files.places import parquet_file
 from tracekit.base.opened import read_bytes
+from tracekit.store.broken_rows import SOURCES, quality_tables, write_quality_table
 from tracekit.store.catalog import write_catalog_to
-from tracekit.store.folder import CATALOG, Store
-from tracekit.store.manifest import SourceEntry
-from tracekit.store.quality import SOURCES, quality_tables, write_quality_table
+from tracekit.store.folder import CATALOG, SourceEntry, Store
 
 
 def damaged_parts(folder: Path, entries: Iterable[SourceEntry]) -> Iterator[Damage]:

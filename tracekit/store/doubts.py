@@ -11,9 +11,13 @@ from dataclasses import replace
 import polars as pl
 
 from tracekit.base.facts import Fact, Scalar, remark
-from tracekit.store import never_ran, silent_nodes
-from tracekit.store.folder import Store
-from tracekit.store.manifest import SourceEntry
+from tracekit.store import never_ran
+from tracekit.store.broken_rows import (
+    PARTIAL_DEFECT,
+    UNREADABLE_DEFECT,
+    WATCH_DEFECT,
+)
+from tracekit.store.folder import SourceEntry, Store
 from tracekit.store.node_states import (
     absences,
     begins_ms,
@@ -29,11 +33,6 @@ from tracekit.store.node_states import (
 )
 from tracekit.store.quantities import absent_use
 from tracekit.store.tables.objects import PREFERRED
-from tracekit.store.unreadable import (
-    PARTIAL_DEFECT,
-    UNREADABLE_DEFECT,
-    WATCH_DEFECT,
-)
 from tracekit.store.views import read
 
 #: The source whose lists are of kubectl; its scheduler lets no node take more than it has.
@@ -103,7 +102,7 @@ def _doubts(store: Store, defects: AbstractSet[str]) -> Iterator[Fact]:
         for one in entry.defects:
             if one.defect in defects:
                 yield _doubt(one.defect, one.rows, "rows", file=entry.file, example=one.example)
-    yield from silent_nodes.moment(store.manifest)
+    yield from never_ran.moment(store.manifest)
     if NEVER_RAN in defects:
         yield from never_ran.facts(store)
     yield from _unlisted(store)
@@ -113,7 +112,7 @@ def _doubts(store: Store, defects: AbstractSet[str]) -> Iterator[Fact]:
         return
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
     yield from _without_size(nodes, capacity)
-    yield from silent_nodes.facts(store, nodes)
+    yield from never_ran.silent_facts(store, nodes)
     yield from _changes(store, nodes)
     yield from _left_out(store)
     yield from _preferences(store)

@@ -6,7 +6,7 @@ import polars as pl
 
 from tracekit.base.units import EPOCH_FROM_MS
 from tracekit.store.folder import Store
-from tracekit.store.node_fields import PRICE, followed, held
+from tracekit.store.stored_rows import PRICE, followed, held
 from tracekit.store.tables.objects import UNREADY_TAINTS
 
 #: Where use is recorded: of containers, of nodes.

@@ -6,9 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.base.files.places import parquet_metadata, scan_parquet
-from tracekit.store.folder import Store
-from tracekit.store.manifest import DERIVED
-from tracekit.store.silent_nodes import is_moment
+from tracekit.store.folder import DERIVED, Store
+from tracekit.store.never_ran import is_moment
 
 RECORDED, INFERRED, ABSENT = "recorded", "inferred", "absent"
 _BASE = ("cpu", "memory")

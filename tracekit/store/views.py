@@ -13,8 +13,8 @@ import polars as pl
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import parquet_file, scan_parquet
 from tracekit.base.opened import check_file
+from tracekit.store.broken_rows import DEFECTS, SOURCES, has_lines
 from tracekit.store.folder import Store
-from tracekit.store.quality import DEFECTS, SOURCES, has_lines
 from tracekit.store.sqlfiles import all_queries, in_reading_order
 from tracekit.store.tables import Column, Table, all_entities, all_tables
 

@@ -17,7 +17,7 @@ from tracekit.base.files.replacing import replaced_file
 from tracekit.commands.shell import run
 from tracekit.intake.fetch.kubernetes import packing
 from tracekit.intake.fetch.slices import NAME
-from tracekit.store.manifest import _sealed, read_manifest
+from tracekit.store.folder import _sealed, read_manifest
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from tests_support import NODE_HEADER, TraceFolder
 from tracekit.base.constants import SYNTH_SCHEMA
 from tracekit.intake.ingest import ingest
 from tracekit.intake.ingest.made_up import is_made_up
-from tracekit.store.folder import open_store
-from tracekit.store.manifest import read_manifest
+from tracekit.store.folder import open_store, read_manifest
 
 
 def _truth(folder: Path, document: str) -> None:

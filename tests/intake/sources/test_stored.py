@@ -22,8 +22,7 @@ from tracekit.base.facts import Fact
 from tracekit.intake.ingest import ingest, written_folder
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import doubts
-from tracekit.store.folder import Store, open_store
-from tracekit.store.manifest import DERIVED
+from tracekit.store.folder import DERIVED, Store, open_store
 from tracekit.store.query import Database
 from tracekit.store.tables import all_tables
 from tracekit.store.views import read

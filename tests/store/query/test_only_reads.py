@@ -15,7 +15,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.commands.shell import run
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
-from tracekit.store.query.reads import check_only_reads
+from tracekit.store.query.run import check_only_reads
 
 _CONTENT = "4f1c9be7"
 #: In a CTE, in an explanation and in front of a PIVOT: the body runs in all of them.

@@ -1,19 +1,61 @@
-"""Changes of use from sample to sample, of nodes and of the containers on them."""
+"""Changes of use from sample to sample, of nodes and of their containers, and sums of products.
+
+The sums are all that the regression needs of the data.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.inference.capacities import capacities
 from tracekit.base.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from tracekit.store.query.run import AnyDatabase
+
+_ROWS = """
+SELECT node_key, resource, unit, time_ms, amount
+FROM node_resource_keyed
+WHERE cell IS NULL AND amount > 0
+"""
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """Recorded capacities of one resource.
+
+    Parameters
+    ----------
+    commonest : float
+        The capacity that most nodes have, the smaller of equally many, in ``unit``.
+    relative : dict of int to float
+        Capacity over the commonest, by key of the node.
+    """
+
+    commonest: float
+    unit: str
+    relative: dict[int, float] = field(default_factory=dict)
+
+
+def capacities(database: AnyDatabase) -> dict[str, Capacities]:
+    """Capacities of the resources of which they are recorded in one unit, the last of each node."""
+    rows = database.frame(_ROWS).sort("time_ms", "amount")
+    rows = rows.unique(["node_key", "resource"], keep="last", maintain_order=True)
+    found = {}
+    for (name,), part in rows.group_by("resource", maintain_order=True):
+        if part["unit"].n_unique() != 1:
+            continue
+        counts = part.group_by("amount").len().sort("len", "amount", descending=[True, False])
+        commonest = float(counts["amount"][0])
+        relative = part.select("node_key", pl.col("amount") / commonest)
+        found[str(name)] = Capacities(commonest, part["unit"][0], dict(relative.rows()))
+    return found
+
 
 RESOURCES = ("cpu", "memory")
 #: Values of one resource held at a time: 64 MB.
@@ -131,3 +173,79 @@ def _dense(
         values[where] = rows[name].to_numpy()
         found[name] = np.diff(values, axis=1)
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSums:
+    """One node and one resource: containers' changes against each other and against the node's.
+
+    Parameters
+    ----------
+    services : int64, shape (containers,)
+        Service of each container, as a column of the regression.
+    gram : float64, shape (containers, containers)
+    cross : float64, shape (containers,)
+    square : float
+        Sum of the squared changes of the node.
+    steps : int
+        Changes of the node that are known.
+    """
+
+    services: IntArray
+    gram: FloatArray
+    cross: FloatArray
+    square: float
+    steps: int
+
+
+@dataclass
+class Sums:
+    """All nodes of one resource.
+
+    ``services`` are the keys of the regression's columns, ``containers`` and ``nodes`` how many
+    there are of each.
+    """
+
+    services: IntArray
+    containers: IntArray
+    nodes: list[NodeSums] = field(default_factory=list)
+
+    def normal_equations(self) -> tuple[FloatArray, FloatArray]:
+        """Gram matrix, (services, services), and cross products, (services,), over all nodes."""
+        count = len(self.services)
+        gram, cross = np.zeros((count, count)), np.zeros(count)
+        for node in self.nodes:
+            np.add.at(gram, (node.services[:, None], node.services[None, :]), node.gram)
+            np.add.at(cross, node.services, node.cross)
+        return gram, cross
+
+    def hosts(self) -> IntArray:
+        """Nodes that each service has containers on, shape (services,)."""
+        each = [np.unique(node.services) for node in self.nodes]
+        flat = np.concatenate(each) if each else np.zeros(0, dtype=np.int64)
+        return np.bincount(flat, minlength=len(self.services))
+
+
+def sums_of(nodes: Iterable[NodeChanges], resources: Iterable[str]) -> dict[str, Sums]:
+    """The sums of each resource, from one pass over the nodes."""
+    names = list(resources)
+    kept = [(node.services, {name: _node_sums(node, name) for name in names}) for node in nodes]
+    keys = np.concatenate([services for services, _ in kept]) if kept else np.zeros(0, np.int64)
+    services, containers = np.unique(keys, return_counts=True)
+    found = {name: Sums(services=services, containers=containers) for name in names}
+    for _, by_resource in kept:
+        for name, sums in by_resource.items():
+            columns = np.searchsorted(services, sums.services)
+            found[name].nodes.append(dataclasses.replace(sums, services=columns))
+    return found
+
+
+def _node_sums(node: NodeChanges, resource: str) -> NodeSums:
+    theirs, own = node.containers[resource], node.node[resource]
+    return NodeSums(
+        services=node.services,
+        gram=theirs @ theirs.T,
+        cross=theirs @ own,
+        square=float(own @ own),
+        steps=node.steps[resource],
+    )

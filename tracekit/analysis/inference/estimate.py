@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracekit.analysis.inference.changes import RESOURCES, changes
-from tracekit.analysis.inference.sums import NodeSums, Sums, sums_of
+from tracekit.analysis.inference.changes import RESOURCES, NodeSums, Sums, changes, sums_of
 from tracekit.analysis.metrics import NORMAL_95
 from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base.arrays import BoolArray, FloatArray

@@ -1,10 +1,13 @@
-"""Results that SQL alone does not give: a few in a file, computed from the rows of queries."""
+"""Results that SQL alone does not give: a few in a file, computed from the rows of queries.
+
+Intervals are bootstrapped over nodes; ``Blocks`` are the rows of ``usage/node_blocks`` as arrays.
+"""
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, TypeVar
@@ -12,8 +15,11 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base import registry
+from tracekit.base.arrays import FloatArray
 from tracekit.base.seeds import labelled
+from tracekit.base.units import MS_PER_HOUR
 from tracekit.store.query.run import AnyDatabase
 
 T = TypeVar("T")
@@ -71,3 +77,107 @@ class Result:
 def all_results() -> dict[str, Result]:
     """Every computed result, by name."""
     return registry.named(sys.modules[__name__], Result)
+
+
+_VALUES = ("samples", "cpu_mean", "memory_mean", "cpu_var", "memory_var", "cpu_memory_cov")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """Moments of each node in each block of time; arrays of shape (nodes, blocks).
+
+    Without samples in a block, ``samples`` is 0 and the moments are NaN. Nodes are in the order
+    of ``node``; ``time_h`` is when each block starts, in hours, shape (blocks,).
+    """
+
+    node: pl.Series
+    time_h: FloatArray
+    samples: FloatArray
+    cpu_mean: FloatArray
+    memory_mean: FloatArray
+    cpu_var: FloatArray
+    memory_var: FloatArray
+    cpu_memory_cov: FloatArray
+
+
+def blocks(inputs: Inputs) -> Blocks:
+    """The blocks of all nodes."""
+    frame = inputs.frames["usage/node_blocks"]
+    row = frame["node"].rle_id().to_numpy() if frame.height else np.zeros(0, dtype=np.int64)
+    starts, column = np.unique(frame["block_start_ms"].to_numpy(), return_inverse=True)
+    nodes = frame["node"].unique(maintain_order=True)
+    arrays = {}
+    for name in _VALUES:
+        array = np.full((len(nodes), len(starts)), np.nan)
+        array[row, column] = frame[name].to_numpy()
+        arrays[name] = array
+    arrays["samples"] = np.nan_to_num(arrays["samples"])
+    return Blocks(node=nodes, time_h=starts / MS_PER_HOUR, **arrays)
+
+
+REPLICATES = 1000
+
+
+def means_with_intervals(inputs: Inputs, parts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """One row per mean: what it is, its value, a 95 % interval and a standard error.
+
+    Parameters
+    ----------
+    parts : DataFrame
+        What each node contributes: ``keys``, ``measure``, ``node``, ``total`` and ``weight``; the
+        mean is the sum of totals / the sum of weights.
+    keys : sequence of str
+        Columns that name the group a mean is of.
+
+    Returns
+    -------
+    DataFrame
+        ``keys``, measure, mean, low, high, standard_error, nodes.
+    """
+    names = [*keys, "measure"]
+    means = (
+        parts.group_by(names)
+        .agg(
+            (pl.col("total").sum() / pl.col("weight").sum()).alias("mean"),
+            (pl.col("weight") > 0).sum().cast(pl.Int64).alias("nodes"),
+        )
+        .sort(names)
+    )
+    low, high, error = bootstrap_interval(
+        *_by_node(inputs, parts, means, names), inputs.once(_drawn)
+    )
+    limits = (pl.Series("low", low), pl.Series("high", high), pl.Series("standard_error", error))
+    found = means.with_columns(limits)
+    return found.select(*names, "mean", "low", "high", "standard_error", "nodes").with_columns(
+        pl.selectors.float().fill_nan(None).round(9)
+    )
+
+
+def _by_node(
+    inputs: Inputs, parts: pl.DataFrame, means: pl.DataFrame, names: list[str]
+) -> tuple[FloatArray, FloatArray]:
+    """Totals and weights, shape (nodes, means)."""
+    nodes = inputs.once(_nodes)
+    placed = parts.join(nodes.with_row_index("row"), on="node").join(
+        means.select(names).with_row_index("column"), on=names
+    )
+    at = placed["row"].to_numpy(), placed["column"].to_numpy()
+    arrays = np.zeros((2, nodes.height, means.height))
+    arrays[0][at] = placed["total"].fill_null(0).to_numpy()
+    arrays[1][at] = placed["weight"].fill_null(0).to_numpy()
+    return arrays[0], arrays[1]
+
+
+def _nodes(inputs: Inputs) -> pl.DataFrame:
+    """Every node that usage or containers are known of."""
+    known = [
+        inputs.frames[name].select("node")
+        for name in ("usage/node_profile", "usage/node_containers")
+        if name in inputs.frames
+    ]
+    return pl.concat(known).unique().sort("node")
+
+
+def _drawn(inputs: Inputs) -> FloatArray:
+    """One resampling matrix for every table."""
+    return resampling_matrix(inputs.rng("nodes"), inputs.once(_nodes).height, REPLICATES)

@@ -22,7 +22,7 @@ from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.replay.runs.threshold_values import WORST, measure_of_base, worst_key
 from tracekit.replay.runs.thresholds import Threshold
-from tracekit.store.manifest import is_store
+from tracekit.store.folder import is_store
 
 #: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
 #: that placed more: the containers that are missing may explain it.

@@ -6,7 +6,7 @@ import polars as pl
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.words import counted
-from tracekit.store import silent_nodes
+from tracekit.store import never_ran
 from tracekit.store.broken_rows import broken_rows
 from tracekit.store.folder import Store
 from tracekit.store.node_states import begins_ms, nodes_of, without_size
@@ -95,7 +95,7 @@ def sizes_of(store: Store) -> Sizes:
     unlisted = _unlisted(store, requests, containers)
     requests = requests.join(containers, on="container", how="semi", maintain_order="left")
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
-    bare, silent = without_size(nodes, capacity), silent_nodes.silent(store, nodes)
+    bare, silent = without_size(nodes, capacity), never_ran.silent(store, nodes)
     set_aside = pl.concat([bare["node"], silent["node"]]).unique(maintain_order=True)
     nodes = nodes.filter(~pl.col("node").is_in(set_aside.implode()))
     if set_aside.len() and not nodes.height:
@@ -110,7 +110,7 @@ def sizes_of(store: Store) -> Sizes:
         requests=requests,
         rules=read(store, "sharing_rule").sort("holder", "guest", _MS),
         set_aside=set_aside,
-        unmeasured=silent_nodes.without_use(store, nodes).height,
+        unmeasured=never_ran.without_use(store, nodes).height,
         unlisted=unlisted,
     )
 

@@ -15,7 +15,7 @@ from tracekit.cluster.assembly.lives import Measured
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.series import hold, infer_step_ms
 from tracekit.store.folder import Store
-from tracekit.store.silent_nodes import is_moment
+from tracekit.store.never_ran import is_moment
 from tracekit.store.views import ids_of
 
 _FRACTIONS = ("cpu_fraction", "memory_fraction")

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.inference.capacities import Capacities, capacities
+from tracekit.analysis.inference.changes import Capacities, Sums, capacities
 from tracekit.analysis.inference.estimate import Estimate, inferred_sizes
-from tracekit.analysis.inference.sums import Sums
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import labelled

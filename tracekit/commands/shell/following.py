@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracekit.base.facts import Fact, Followup, Scalar
 from tracekit.base.files import result_folder
-from tracekit.store.manifest import is_store
+from tracekit.store.folder import is_store
 
 #: Endings of what ingest takes; a file is not opened to be told apart here.
 TRACE_ENDINGS = (".tar.gz", ".csv.gz", ".csv", ".parquet")

@@ -19,7 +19,7 @@ from tracekit.intake.fetch.spans import spelled_span
 from tracekit.intake.sources.own._json_items import Cut, pieces
 from tracekit.intake.sources.own._prometheus.metrics import Query
 from tracekit.intake.sources.own._prometheus.warnings import warnings_of
-from tracekit.store.unreadable import LIST_CUT_OFF, VALUE_CUT_OFF
+from tracekit.store.broken_rows import LIST_CUT_OFF, VALUE_CUT_OFF
 
 #: Prometheus refuses more points of a series in one answer than 11,000.
 _MOST_POINTS = 10_000

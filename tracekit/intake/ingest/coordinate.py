@@ -27,8 +27,17 @@ from tracekit.intake.ingest.sort import Written
 from tracekit.intake.ingest.stage import SortTask, StageTask
 from tracekit.intake.ingest.staged import Staged
 from tracekit.intake.read.discover import TraceFile
-from tracekit.store.folder import STAGING, Store, dimension_path, part_path, rejects_path
-from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
+from tracekit.store.folder import (
+    DERIVED,
+    STAGING,
+    Defect,
+    Manifest,
+    SourceEntry,
+    Store,
+    dimension_path,
+    part_path,
+    rejects_path,
+)
 from tracekit.store.stored_rows import OWN, STATED
 from tracekit.store.tables import all_tables
 

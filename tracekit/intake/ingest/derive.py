@@ -26,9 +26,17 @@ from tracekit.intake.ingest.repeated.once import LEFT_OUT, TWICE, Written, count
 from tracekit.intake.ingest.stage import derived_file
 from tracekit.intake.ingest.use_gaps import one_of_two, silent_use, strangers
 from tracekit.store.doubts import ONE_OF_TWO, SUM_OF_SOME, WITHOUT_USE
-from tracekit.store.folder import STAGING, Store, part_path, rejects_path
-from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
-from tracekit.store.silent_nodes import is_moment
+from tracekit.store.folder import (
+    DERIVED,
+    STAGING,
+    Defect,
+    Manifest,
+    SourceEntry,
+    Store,
+    part_path,
+    rejects_path,
+)
+from tracekit.store.never_ran import is_moment
 from tracekit.store.stored_rows import LISTS
 from tracekit.store.views import base_views, quoted
 

@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 
 from tracekit.base.arrays import Int32Array, UInt64Array
 from tracekit.store.broken_rows import ROW_GROUP_ROWS, arrow_array, arrow_strings
-from tracekit.store.folder import dimension_paths
-from tracekit.store.manifest import Manifest
+from tracekit.store.folder import Manifest, dimension_paths
 
 SCHEMA = pa.schema([("key", pa.int32()), ("id", pa.string()), ("hash", pa.uint64())])
 #: So many leading bits of a hash say whether to look closer: a table of 4 MiB.

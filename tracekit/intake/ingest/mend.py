@@ -24,8 +24,18 @@ from tracekit.intake.ingest.sort import part_writer
 from tracekit.intake.read.discover import TraceFile
 from tracekit.intake.sources import ClusterMatch
 from tracekit.store.checksums import damaged_parts
-from tracekit.store.folder import DIMENSIONS, STAGING, Store, others, part_path, rejects_path
-from tracekit.store.manifest import DERIVED, Manifest, SourceEntry, write_manifest
+from tracekit.store.folder import (
+    DERIVED,
+    DIMENSIONS,
+    STAGING,
+    Manifest,
+    SourceEntry,
+    Store,
+    others,
+    part_path,
+    rejects_path,
+    write_manifest,
+)
 from tracekit.store.stored_rows import OWN, TAKEN, set_down, stored_rows
 from tracekit.store.tables import all_tables
 

@@ -10,9 +10,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray
-from tracekit.store.broken_rows import place_in
-from tracekit.store.manifest import REJECTED, UNKNOWN_NAME, Defect
-from tracekit.store.unreadable import (
+from tracekit.store.broken_rows import (
     PARTIAL_ANSWER,
     PARTIAL_DEFECT,
     UNREAD,
@@ -21,7 +19,9 @@ from tracekit.store.unreadable import (
     UNREADABLE_DEFECT,
     WATCH_DEFECT,
     WATCH_ENDED,
+    place_in,
 )
+from tracekit.store.folder import REJECTED, UNKNOWN_NAME, Defect
 
 SCHEMA = pa.schema(
     [

@@ -29,7 +29,7 @@ from tracekit.intake.read.members import HashingReader
 from tracekit.intake.read.plan import key_kinds
 from tracekit.intake.read.table_file import CodedFile, Reading, open_coded
 from tracekit.intake.sources import ClusterMatch, Match, Source, TableFormat
-from tracekit.store.manifest import DERIVED
+from tracekit.store.folder import DERIVED
 from tracekit.store.stored_rows import OWN
 from tracekit.store.tables import all_tables
 

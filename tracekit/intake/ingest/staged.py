@@ -11,7 +11,7 @@ import pyarrow.ipc
 from tracekit.intake.read.coded import Keys
 from tracekit.intake.read.plan import key_kinds
 from tracekit.intake.read.table_file import Reading
-from tracekit.store.manifest import Defect
+from tracekit.store.folder import Defect
 from tracekit.store.tables import Table
 
 

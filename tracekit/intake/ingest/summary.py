@@ -9,7 +9,7 @@ from tracekit.base.facts import Fact
 from tracekit.base.shown import Shown
 from tracekit.base.words import counted
 from tracekit.intake.read.discover import Discovery
-from tracekit.store.manifest import Manifest, SourceEntry
+from tracekit.store.folder import Manifest, SourceEntry
 
 
 @dataclass(repr=False)

@@ -10,7 +10,7 @@ from tracekit.base.words import counted, percent
 from tracekit.intake.ingest import shares
 from tracekit.store.broken_rows import place_in
 from tracekit.store.doubts import ONE_OF_TWO
-from tracekit.store.manifest import Defect
+from tracekit.store.folder import Defect
 from tracekit.store.stored_rows import LISTS
 
 if TYPE_CHECKING:

@@ -22,9 +22,16 @@ from tracekit.base.constants import GO_ON
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import LOCK
 from tracekit.base.files.places import filesystem, telling, within
-from tracekit.store.folder import Store, dimension_paths, part_path
-from tracekit.store.manifest import NAME, Manifest, read_manifest, write_manifest
-from tracekit.store.quality import write_quality
+from tracekit.store.broken_rows import write_quality
+from tracekit.store.folder import (
+    NAME,
+    Manifest,
+    Store,
+    dimension_paths,
+    part_path,
+    read_manifest,
+    write_manifest,
+)
 from tracekit.store.quantities import quantities, together
 
 # Putting objects: a put is seen whole or not at all, and can be made to hang on what is there.

@@ -42,8 +42,7 @@ from tracekit.intake.sources import ClusterMatch
 from tracekit.store.broken_rows import all_rejected
 from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import base_sizes, doubts
-from tracekit.store.folder import Store
-from tracekit.store.manifest import Manifest, SourceEntry, is_store
+from tracekit.store.folder import Manifest, SourceEntry, Store, is_store
 from tracekit.store.never_ran import now_listed
 from tracekit.store.quantities import absent_use
 from tracekit.store.stored_rows import LISTS, OWN, STATED

@@ -12,10 +12,19 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import LOCK, held
 from tracekit.base.files.places import check_no_link, is_remote
 from tracekit.intake.ingest.workbench import workbench
+from tracekit.store.broken_rows import QUALITY, write_quality
 from tracekit.store.catalog import write_catalog
-from tracekit.store.folder import CATALOG, STAGING, Store, open_store, written_of_store
-from tracekit.store.manifest import NAME, Manifest, read_manifest, write_manifest
-from tracekit.store.quality import QUALITY, write_quality
+from tracekit.store.folder import (
+    CATALOG,
+    NAME,
+    STAGING,
+    Manifest,
+    Store,
+    open_store,
+    read_manifest,
+    write_manifest,
+    written_of_store,
+)
 from tracekit.store.quantities import quantities
 
 #: The folders of a store.

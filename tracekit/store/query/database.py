@@ -162,7 +162,7 @@ def _words(sql: str) -> set[str]:
 
 Value = str | int | float | bool
 
-#: The second wall around SQL of others, behind ``tracekit.store.query.reads``.
+#: The second wall around SQL of others, behind ``tracekit.store.query.run``.
 _WALL = (
     "SET allowed_directories = ['{}', '{}']",
     "SET enable_external_access = false",

@@ -1,12 +1,13 @@
 """What is measured over time: use, rates and calls."""
 
-from tracekit.store.tables import Column, Table
-from tracekit.store.tables._columns import (
+from tracekit.store.tables import (
     CONTAINER,
     RESOURCE,
     SERVICE_OF_CONTAINER,
     TIME_MS,
     UNIT,
+    Column,
+    Table,
     amounts_of,
     parts_of_requests,
 )

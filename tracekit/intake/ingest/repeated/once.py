@@ -24,8 +24,7 @@ from tracekit.base.files.durable import put
 from tracekit.base.words import agreeing, counted
 from tracekit.intake.ingest.sort import part_writer
 from tracekit.store.doubts import OTHERWISE
-from tracekit.store.folder import STAGING, part_path, rejects_path
-from tracekit.store.manifest import Defect, Manifest, SourceEntry
+from tracekit.store.folder import STAGING, Defect, Manifest, SourceEntry, part_path, rejects_path
 from tracekit.store.stored_rows import OWN, STATED
 from tracekit.store.tables import Table, all_tables
 from tracekit.store.views import quoted

@@ -12,7 +12,7 @@ import msgspec
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import SHOWN_CHARACTERS, Broken, Head, Opened
-from tracekit.store.unreadable import (
+from tracekit.store.broken_rows import (
     LIST_CUT_OFF,
     NESTED,
     NO_JSON,

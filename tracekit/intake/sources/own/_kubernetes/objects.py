@@ -11,7 +11,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import Head, Opened
 from tracekit.intake.sources.own._json_items import Cut, first_members, items, pieces
 from tracekit.intake.sources.own._kubernetes.volumes import CLAIM, DEVICES, VOLUME
-from tracekit.store.unreadable import NO_OBJECT, WATCH_ENDED
+from tracekit.store.broken_rows import NO_OBJECT, WATCH_ENDED
 
 _EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 _LISTS = ("List", "NodeList", "PodList")

@@ -7,7 +7,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import Broken
 from tracekit.intake.sources.own._prometheus.metrics import STATES, USES
 from tracekit.intake.sources.own._prometheus.series import Series
-from tracekit.store.unreadable import UNREAD
+from tracekit.store.broken_rows import UNREAD
 
 IDLE = 'is of modes alone that are no use; ask for the others, too: {mode!~"idle|iowait|steal"}'
 ON_HOST = (

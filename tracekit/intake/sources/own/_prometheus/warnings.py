@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tracekit.base.errors import TracekitError
-from tracekit.store.unreadable import PARTIAL_ANSWER
+from tracekit.store.broken_rows import PARTIAL_ANSWER
 
 #: Remarks on a query, which Prometheus 2 puts among its warnings and Prometheus 3 beside them.
 _REMARK = "PromQL info:"
