@@ -15,7 +15,7 @@ from tracekit.cluster.reserved import held_at_most, reserved_of
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
-from tracekit.replay.bounds.measures import bound_steps
+from tracekit.replay.bounds.measures import bounds_of
 from tracekit.replay.engine.engine import Engine
 
 #: Two nodes whose background is 10 of CPU and 0, 20, 40 of memory; the second one's is nothing.
@@ -97,7 +97,7 @@ def test_who_goes_by_requests_has_the_rest_and_what_is_reserved_stays_reserved()
     other = on_nodes(load, np.array([1]))
     assert other.nodes.reserved is not None
     assert other.nodes.reserved.tolist() == [[0, 20]]
-    assert bound_steps(load)[0]["nodes_used"] == 2
+    assert bounds_of(load).rows[0]["nodes_used"] == 2
 
 
 def test_what_was_observed_stays_where_it_is_though_too_little_is_left() -> None:

@@ -15,7 +15,7 @@ from tracekit.cluster.changed.multiplied import multiplied
 from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.shared import shared
 from tracekit.cluster.workload import Workload
-from tracekit.replay.bounds.measures import bound_steps, bounds_of
+from tracekit.replay.bounds.measures import bounds_of
 from tracekit.replay.engine.sampling import PlainSampler
 from tracekit.replay.runs.replayer import fingerprint
 
@@ -71,11 +71,11 @@ def test_recorded_use_counts_and_requests_where_there_is_none() -> None:
 
 def test_a_bound_is_of_what_is_used_by_those_who_must_have_the_resource() -> None:
     load = recording()
-    bounds = [row["network_max_fraction"] for row in bound_steps(load)]
+    bounds = [row["network_max_fraction"] for row in bounds_of(load).rows]
     # the third asks for no network, and may be where there is none
     assert bounds == pytest.approx([80 / 200, 90 / 200, 180 / 200])
     everywhere = changed(load, nodes={"capacity": np.full((3, 3), 100)})
-    bounds = [row["network_max_fraction"] for row in bound_steps(everywhere)]
+    bounds = [row["network_max_fraction"] for row in bounds_of(everywhere).rows]
     assert bounds == pytest.approx([80 / 300, 90 / 300, 190 / 300])
 
 

@@ -15,7 +15,7 @@ from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
-from tracekit.replay.bounds.measures import apart_bounds, bound_steps
+from tracekit.replay.bounds.measures import apart_bounds, bounds_of
 
 
 def _ruled(load: Workload, part: Constraint) -> Workload:
@@ -45,7 +45,7 @@ def test_a_group_needs_its_nodes(most: int, domain: list[int], needed: list[int]
     load = _four(most, domain)
     assert list(load.use.times_ms) == [0, 1000]
     assert apart_bounds(load).tolist() == needed
-    told = [row["nodes_used"] for row in bound_steps(load)]
+    told = [row["nodes_used"] for row in bounds_of(load).rows]
     assert told == [max(one, 1) for one in needed]
 
 

@@ -12,7 +12,7 @@ from replay_support import Row, changed, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.sampled import Sampled, Stretch
-from tracekit.replay.bounds.measures import bound_steps, gaps
+from tracekit.replay.bounds.measures import bounds_of, gaps
 from tracekit.replay.engine.sampling import PlainSampler
 from tracekit.replay.engine.steps import measure_steps
 
@@ -40,7 +40,7 @@ def workloads(draw: some.DrawFn) -> Workload:
 @settings(max_examples=60)
 @given(workloads())
 def test_no_placement_is_below_a_bound(load: Workload) -> None:
-    bound = bound_steps(load)[0]
+    bound = bounds_of(load).rows[0]
     for nodes in itertools.product(range(load.nodes.count), repeat=load.containers.count):
         row = measured(load, np.array(nodes))
         for name in BOUNDED:
@@ -87,7 +87,7 @@ def priced(draw: some.DrawFn) -> Workload:
 @settings(max_examples=40)
 @given(priced())
 def test_no_placement_that_respects_requests_is_below_a_bound(load: Workload) -> None:
-    bound = bound_steps(load)[0]
+    bound = bounds_of(load).rows[0]
     further = [name for name in bound if name.startswith("gpu_") or name == "cost_per_hour"]
     assert ("cost_per_hour" in bound) == (load.nodes.prices is not None)
     for nodes in itertools.product(range(load.nodes.count), repeat=load.containers.count):
@@ -109,7 +109,7 @@ def of_workload(load: Workload, nodes: np.ndarray) -> dict[str, float]:
 def test_what_alone_overloads_a_node_is_in_the_bound() -> None:
     background = np.array([[[120, 40]], [[0, 130]]], dtype=np.float32)
     load = workload([(100, 100)] * 2, [(0, 9000, 1, 1)], steps=1, background=background)
-    bound = bound_steps(load)[0]
+    bound = bounds_of(load).rows[0]
     assert (bound["overloaded_nodes"], bound["cpu_overload_nodes"]) == (2, 1)
     assert bound["cpu_overload_fraction"] == pytest.approx(20 / 200)
 
@@ -119,7 +119,7 @@ def test_where_all_is_too_much_some_node_is_overloaded() -> None:
     rows: list[Row] = [(0, 9000, 1, 1)] * 2
     load = workload([(100, 100)] * 2, rows, steps=1)
     load.use.values[0] = 110
-    bound = bound_steps(load)[0]
+    bound = bounds_of(load).rows[0]
     assert bound["cpu_max_fraction"] > 1
     assert (bound["overloaded_nodes"], bound["cpu_overload_nodes"]) == (1, 1)
     assert bound["memory_overload_nodes"] == 0
@@ -131,13 +131,13 @@ def test_the_cheapest_room_bounds_the_cost() -> None:
         nodes={"price_per_hour": np.array([3.0, 1.0, 2.0])},
     )
     # 150 of cpu: two nodes, for 1 and 2; of parts of nodes half of the second would do
-    assert bound_steps(load)[0]["cost_per_hour"] == pytest.approx(3.0)
+    assert bounds_of(load).rows[0]["cost_per_hour"] == pytest.approx(3.0)
     small = changed(load, nodes={"price_per_hour": np.array([3.0, 1.0, 2.0]) * [1, 1, 9]})
-    assert bound_steps(small)[0]["cost_per_hour"] == pytest.approx(4.0)
+    assert bounds_of(small).rows[0]["cost_per_hour"] == pytest.approx(4.0)
     shapes = workload([(150, 100), (100, 100)], [(0, 9000, 90, 10), (0, 9000, 60, 10)], steps=1)
     one = changed(shapes, nodes={"price_per_hour": np.array([9.0, 5.0])})
     # one node has the room; by parts it is cheaper: all of the one for 5, a third of the other
-    assert bound_steps(one)[0]["cost_per_hour"] == pytest.approx(8.0)
+    assert bounds_of(one).rows[0]["cost_per_hour"] == pytest.approx(8.0)
 
 
 def test_bounds_by_hand() -> None:
@@ -148,7 +148,7 @@ def test_bounds_by_hand() -> None:
         [(100, 100), (100, 100)], [(0, 9000, 30, 10), (0, 9000, 50, 10)],
         steps=1, used_share=1.0, background=background,
     )  # fmt: skip
-    bound = bound_steps(load)[0]
+    bound = bounds_of(load).rows[0]
     assert bound["cpu_max_fraction"] == pytest.approx(0.6)  # (80 + 40) / 200
     assert bound["memory_max_fraction"] == pytest.approx(0.1)
     assert bound["utilization_difference_fraction"] == pytest.approx(0.5)
@@ -158,7 +158,7 @@ def test_bounds_by_hand() -> None:
 
 def test_the_largest_container_has_to_go_somewhere() -> None:
     load = workload([(100, 100)] * 4, [(0, 9000, 90, 1)], steps=1, used_share=1.0)
-    assert bound_steps(load)[0]["cpu_max_fraction"] == pytest.approx(0.9)
+    assert bounds_of(load).rows[0]["cpu_max_fraction"] == pytest.approx(0.9)
 
 
 def test_no_gap_for_a_policy_that_left_containers_waiting() -> None:

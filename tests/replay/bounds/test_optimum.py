@@ -16,7 +16,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrants
 from tracekit.replay.bounds import nodes as node_bound_module
-from tracekit.replay.bounds.measures import bound_steps
+from tracekit.replay.bounds.measures import bounds_of
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound
 from tracekit.replay.runs.run import choose_policies, replay
 
@@ -153,7 +153,7 @@ def test_no_bound_is_above_the_optimum(load: Workload) -> None:
     best = fewest_nodes(load, 0)
     if best is None:
         return
-    bound = bound_steps(load)[0]
+    bound = bounds_of(load).rows[0]
     assert bound["nodes_used"] <= best
     assert best == _tried(load)
     for resource, name in enumerate(("cpu", "memory")):

@@ -13,7 +13,7 @@ from replay_support import changed, workload
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.workload import Workload
-from tracekit.replay.bounds.measures import bound_steps, bounds_of
+from tracekit.replay.bounds.measures import bounds_of
 from tracekit.replay.bounds.requests import pool_bounds, pool_costs
 
 
@@ -71,8 +71,8 @@ def test_pools_add_up() -> None:
     own[:3, :4] = True
     own[3:6, 4:8] = True
     own[6] = True
-    assert bound_steps(load)[0]["nodes_used"] == 3
-    assert bound_steps(_only_on(load, own))[0]["nodes_used"] == 4
+    assert bounds_of(load).rows[0]["nodes_used"] == 3
+    assert bounds_of(_only_on(load, own)).rows[0]["nodes_used"] == 4
 
 
 def test_who_ran_where_rules_bar_it_now_is_in_no_pool() -> None:
@@ -83,7 +83,7 @@ def test_who_ran_where_rules_bar_it_now_is_in_no_pool() -> None:
     own[3:, 4:8] = True
     for ran, needed in ((0, 4), (8, 3)):
         there = changed(load, containers={"recorded_node": np.array([ran, 0, 0, 4, 4, 4])})
-        assert bound_steps(_only_on(there, own))[0]["nodes_used"] == needed
+        assert bounds_of(_only_on(there, own)).rows[0]["nodes_used"] == needed
 
 
 def test_costs_of_pools_add_up() -> None:
@@ -94,7 +94,7 @@ def test_costs_of_pools_add_up() -> None:
     own[3:, 4:8] = True
     prices = np.array([3.0] * 4 + [5.0] * 4 + [1.0])
     priced = changed(_only_on(load, own), nodes={"price_per_hour": prices})
-    assert bound_steps(priced)[0]["cost_per_hour"] == pytest.approx(16.0)
-    assert bound_steps(changed(load, nodes={"price_per_hour": prices}))[0][
+    assert bounds_of(priced).rows[0]["cost_per_hour"] == pytest.approx(16.0)
+    assert bounds_of(changed(load, nodes={"price_per_hour": prices})).rows[0][
         "cost_per_hour"
     ] == pytest.approx(7.0)

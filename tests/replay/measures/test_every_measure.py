@@ -15,7 +15,7 @@ from replay_support import workload
 from tracekit.answer.comparison.run_compare import compare_runs
 from tracekit.commands.shell import run
 from tracekit.replay import measures
-from tracekit.replay.bounds.measures import bound_steps
+from tracekit.replay.bounds.measures import bounds_of
 from tracekit.replay.fast.sampling import CompiledSampler
 from tracekit.replay.measures import (
     Measure,
@@ -44,7 +44,9 @@ def test_places_in_the_order_are_taken_once() -> None:
 
 
 def test_a_gap_is_told_only_where_a_bound_is_proven() -> None:
-    row = bound_steps(workload([(100, 100)] * 2, [(0, 9000, 10, 10)], steps=1, used_share=1.0))[0]
+    row = bounds_of(workload([(100, 100)] * 2, [(0, 9000, 10, 10)], steps=1, used_share=1.0)).rows[
+        0
+    ]
     for one in MEASURES.values():
         if one.bound and not one.needs:
             assert one.step

@@ -1,6 +1,7 @@
 """Lower bounds on the nodes, and on their cost, with which a policy can keep limits."""
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -18,9 +19,8 @@ from tracekit.replay.bounds.demand import (
     mean_bound,
     over_time_bound,
 )
-from tracekit.replay.bounds.measures import bound_frame, bound_steps
+from tracekit.replay.bounds.measures import nodes_bound
 from tracekit.replay.bounds.nodes import volume_bound
-from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.measures.use import PERCENT
 
@@ -40,8 +40,7 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     stays, most = beside_daemons(load), most_use(load, limits, name)
     found, asks = [1], keeps_requests(load, policy)
     if asks:
-        bound = summarize(bound_frame(bound_steps(stays), step_schema(stays)))["nodes_used_max"]
-        found.append(int(bound or 0))
+        found.append(nodes_by_requests(load))
     by_use = _by_use(stays, filtered=policy.filtered and _free(stays))
     if np.isfinite(most).any():
         found.append(demand_bound(by_use, most))
@@ -61,6 +60,12 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
         # those that are lost count too, and what is there afterwards is on others
         found.append(len(load.nodes.losses.node) + bound_after_losses(load, most, requests=asks))
     return min(max(found), load.nodes.count)
+
+
+@functools.lru_cache(maxsize=1)
+def nodes_by_requests(load: Workload) -> int:
+    """A lower bound on nodes for who respects requests, whatever the limits; of daemons none."""
+    return nodes_bound(beside_daemons(load))
 
 
 def most_use(load: Workload, limits: Limits, policy: str) -> tuple[float, float]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest import few_nodes
+from tracekit.answer.fewest.bound import nodes_by_requests
 from tracekit.answer.fewest.cluster import Cluster, running_on
 from tracekit.answer.fewest.facts import facts_of
 from tracekit.answer.fewest.few_nodes import Ask, ByCrew, Here, Remembered, told_of
@@ -60,7 +61,7 @@ class Asked:
     ) -> Found:
         """The answer for one; ``asks`` says who replays a workload, this process if not given."""
         return fewest_nodes(
-            where_special_stay(_scaled(self.source, self.scale), self.may_remove),
+            _staying(self.source, self.scale, self.may_remove),
             policy,
             self.limits,
             repeats=self.repeats,
@@ -81,7 +82,7 @@ class Asked:
         beside: int = 1,
     ) -> list[bool]:
         """Whether so many nodes are enough, for the first orders of arrival, one count each."""
-        load = where_special_stay(_scaled(self.source, self.scale), self.may_remove)
+        load = _staying(self.source, self.scale, self.may_remove)
         orders, most = range(len(counts)), [min(one, load.nodes.count) for one in counts]
         bound = bound_to_zones(load) if self.survive else {}
         replays, survive = asks(load), self.survive
@@ -191,6 +192,8 @@ def forget() -> None:
     """Forget the workloads of an earlier study in this process: the store may hold others now."""
     _loaded.cache_clear()
     _scaled.cache_clear()
+    _staying.cache_clear()
+    nodes_by_requests.cache_clear()
     few_nodes.forget()
 
 
@@ -202,6 +205,11 @@ def _loaded(source: WorkloadSource) -> Workload:
 @functools.lru_cache(maxsize=1)
 def _scaled(source: WorkloadSource, scale: float) -> Workload:
     return multiplied(_loaded(source), scale_of(scale), stream(source.seed, "replicas"))
+
+
+@functools.lru_cache(maxsize=1)
+def _staying(source: WorkloadSource, scale: float, may_remove: tuple[str, ...]) -> Workload:
+    return where_special_stay(_scaled(source, scale), may_remove)
 
 
 def begun(

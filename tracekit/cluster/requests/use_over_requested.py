@@ -26,6 +26,9 @@ def use_over_requested(load: Workload) -> Mapping[str, float]:
         ``cpu`` and ``memory``; left out where use is not recorded, or requests are neither recorded
         nor recommended.
     """
+    judged = [at for at, name in enumerate(MEASURED) if _is_judged(load, name, BASE[at])]
+    if not judged:
+        return {}
     used, requested = np.zeros(len(BASE)), np.zeros(len(BASE))
     settled = load.use.times_ms >= load.use.settled_ms
     for step in np.flatnonzero(settled if settled.any() else ~settled).tolist():
@@ -41,9 +44,7 @@ def use_over_requested(load: Workload) -> Mapping[str, float]:
         used += np.where(known, values, 0.0).sum(axis=1, dtype=np.float64)
         requested += np.where(known, request, 0).sum(axis=1, dtype=np.float64)
     return {
-        name: float(used[at] / requested[at])
-        for at, name in enumerate(MEASURED)
-        if requested[at] > 0 and _is_judged(load, name, BASE[at])
+        MEASURED[at]: float(used[at] / requested[at]) for at in judged if requested[at] > 0
     }
 
 

@@ -110,9 +110,13 @@ class Bounds(NamedTuple):
     movable: dict[str, float]
 
 
-def bound_steps(workload: Workload) -> list[dict[str, Any]]:
-    """One row of measures per sampling step, each a lower bound; None where none is proven."""
-    return bounds_of(workload).rows
+def nodes_bound(workload: Workload) -> int:
+    """A lower bound on the nodes used, at the judged step where it is highest, as ``bounds_of``."""
+    found, others = _NodesUsed(workload).at_steps(), placeable(workload)
+    if others is not workload:
+        found = np.minimum(found, _NodesUsed(others).at_steps())
+    steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
+    return int(found[steps].max(initial=0))
 
 
 def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
@@ -143,20 +147,18 @@ def _bounds_of(workload: Workload, *, rebalanced: bool) -> Bounds:
     further = further_bounds(workload)
     cost = nodes.cost()
     share = MovableShare(workload, rebalanced=rebalanced)
-    rows = []
+    rows, used = [], nodes.at_steps()
     for step in range(len(workload.use.times_ms)):
         present = workload.present(step)
         parts = [_Resource(workload, step, at, present, capacity[at]) for at in range(2)]
         share.add(step, present, [part.use for part in parts], [part.own for part in parts])
         rows.append(
             {
-                **_row(workload, step, parts, int(nodes.by_volume[step])),
+                **_row(workload, step, parts, int(used[step])),
                 **{name: _down(float(values[step])) for name, values in further.items()},
                 **({} if cost is None else {COST_PER_HOUR: _down(float(cost[step]))}),
             }
         )
-    for step, needed in nodes.by_program():
-        rows[step]["nodes_used"] = max(rows[step]["nodes_used"], needed)
     return Bounds(rows, share.shares())
 
 
@@ -275,7 +277,14 @@ class _NodesUsed:
         whole = least_cost(self.requested, self._room, prices)
         return np.maximum(whole, pool_costs(self._load, self._room, prices))
 
-    def by_program(self) -> list[tuple[int, int]]:
+    def at_steps(self) -> IntArray:
+        """The higher of both bounds at each step, shape (steps,)."""
+        found = self.by_volume.copy()
+        for step, needed in self._by_program():
+            found[step] = max(found[step], needed)
+        return found
+
+    def _by_program(self) -> list[tuple[int, int]]:
         """Steps where most is requested, of some resource, with the bound of the program there.
 
         Steps before the cluster has settled are left out where later ones exist: they are in no
