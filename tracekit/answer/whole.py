@@ -10,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.answer.counts import Case, Count, best, counts_of
-from tracekit.answer.decide import Choice, Evidence, choose, enough, to_count
+from tracekit.answer.counts import REQUESTS_AS, Case, Count, best, counts_of
+from tracekit.answer.decide import Choice, Evidence, acted_on, choose, enough, to_count
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.answer.followed import LARGEST, LARGEST_ONCE
 from tracekit.answer.nodes import drain_facts, special_facts
@@ -29,6 +29,7 @@ from tracekit.base.study import Study, write_study
 from tracekit.cluster.requests.use_over_requested import request_changes
 from tracekit.cluster.source import WorkloadSource
 from tracekit.policy.entrant import Entrant, Entrants, Sent, with_fit
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.replayer import kept_folder
 from tracekit.replay.runs.results import Results, results
 from tracekit.sizing.requests.study import recommended
@@ -55,10 +56,9 @@ class Question:
         Policies of the replays, without what is always beside them.
     called : str
         The store as commands name it.
-    repeats : int, optional
-        Orders of arrival that nodes are counted in; without it as many as ``nodes`` takes.
-    keep : bool
-        Whether the replays of searches stay for the next call, which goes on from them.
+    first : bool
+        Whether a first answer is asked for: nodes are counted in one order of arrival, for the
+        policy in use, and the replays stay for the next call, which goes on from them.
     """
 
     run: Path
@@ -68,8 +68,7 @@ class Question:
     called: str
     fit: Path | None = None
     seed: int = 0
-    repeats: int | None = None
-    keep: bool = False
+    first: bool = False
 
     @property
     def in_use(self) -> str:
@@ -96,17 +95,42 @@ class Production:
         return found
 
 
-def answer(asked: Question, crew: Crew, progress: Progress = SILENT) -> Answer:
-    """Count nodes and decide; writes the studies of a run.
+@dataclass(frozen=True)
+class Begun:
+    """What needs no replay of the run: production's use, and of a first answer the count of nodes.
 
-    A study that an earlier run left is removed. Where the search is interrupted, its replays are
-    kept, and the next call goes on from them.
+    Each is waited for by a call.
     """
+
+    use: Callable[[], ProductionUse]
+    recorded: Callable[[], Study] | None
+
+
+def begin(asked: Question, crew: Crew) -> Begun:
+    """Begin what may be under way beside the replays; a study that an earlier run left goes."""
     for name in (*FOLDERS.values(), REQUESTS):
         shutil.rmtree(asked.studies / name, ignore_errors=True)
+    use = crew.submit(Production(asked.source), lambda *_: None).result
+    if not asked.first:
+        return Begun(use, None)
+    load = asked.source.load()
+    if load.containers.count * load.nodes.count > LARGEST_ONCE:
+        return Begun(use, None)
+    search = _search(asked, "recorded", asked.source, asked.in_use, repeats=1)
+    return Begun(use, crew.submit(search, lambda *_: None).result)
+
+
+def answer(
+    asked: Question, crew: Crew, progress: Progress = SILENT, begun: Begun | None = None
+) -> Answer:
+    """Count nodes and decide; writes the studies of a run.
+
+    Where the search is interrupted, its replays are kept, and the next call goes on from them.
+    """
+    begun = begun or begin(asked, crew)
     found = results(asked.run)
     choice = choose(found, named=asked.policies.names, in_use=asked.in_use)
-    use = crew.submit(Production(asked.source), lambda *_: None).result()
+    use = begun.use()
     evidence = Evidence(
         results=found,
         choice=choice,
@@ -127,16 +151,31 @@ def answer(asked: Question, crew: Crew, progress: Progress = SILENT) -> Answer:
     made_up = store is not None and store.manifest.made_up
     facts = [Fact(kind="made_up", subject="trace")] if made_up else []
     if not _too_large(found):
-        counting = _Counting(asked, found, choice, use, crew, progress)
+        counting = _Counting(asked, begun, found, choice, crew, progress)
         try:
             counts, more = counting.all(evidence)
         finally:
-            if not asked.keep:
+            if not asked.first:
                 for name in FOLDERS.values():
                     shutil.rmtree(kept_folder(asked.studies / name), ignore_errors=True)
         facts += more
         evidence = dataclasses.replace(evidence, counts=counts, varying=counting.varying)
+    if asked.first:
+        facts.append(_first_fact(evidence, more_orders=_size(found) <= LARGEST))
     return answer_run(dataclasses.replace(evidence, facts=tuple(facts)))
+
+
+def _first_fact(e: Evidence, *, more_orders: bool) -> Fact:
+    """That a last answer follows: the requests of this count, and the orders of that answer."""
+    count = acted_on(e)[1]
+    return Fact(
+        kind="first_answer",
+        value=1,
+        about={
+            "requests_as": None if count is None else REQUESTS_AS[count.requests],
+            "needed": FEWEST if more_orders and e.varying else None,
+        },
+    )
 
 
 def _size(found: Results) -> int:
@@ -153,9 +192,9 @@ class _Counting:
     """The searches of one run."""
 
     asked: Question
+    begun: Begun
     found: Results
     choice: Choice
-    use: ProductionUse
     crew: Crew
     progress: Progress
     varying: bool = True
@@ -186,7 +225,7 @@ class _Counting:
             self._take(usual, recorded, "no_more_often")
         counts = {**usual, **counts}
         # a first answer, whose replays are kept, leaves the other sizes to the rest of the run
-        if evidence.assumed and not self.asked.keep:
+        if evidence.assumed and not self.asked.first:
             self._with_sizes(counts)
         case = "recommended" if counts.get("recommended") else "recorded"
         return counts, [*special_facts(recorded), *facts, *drain_facts(acted, counts.get(case))]
@@ -242,24 +281,21 @@ class _Counting:
         In one order of arrival hardly two replays of a search can be done side by side, so that
         each search has a process to itself. Others begin when their end is waited for.
         """
+        if case == "recorded" and self.begun.recorded is not None:
+            return self.begun.recorded
         name, *others = to_count(
             self.choice, named=self.asked.policies.names, in_use=self.asked.in_use
         )
-        large = _size(self.found) > LARGEST
-        repeats = 1 if large else repeats or self.asked.repeats
-        search = _Search(
-            source=source,
-            policy=Sent(self.asked.entrant(name)),
-            subject=name,
-            rivals=tuple(Sent(self.asked.entrant(one)) for one in others)
-            if rivals and repeats != 1
-            else (),
-            repeats=repeats,
-            seed=self.asked.seed,
-            kept=kept_folder(self.asked.studies / FOLDERS[case]),
-            called=self.asked.called,
+        once = self.asked.first or _size(self.found) > LARGEST or repeats == 1
+        search = _search(
+            self.asked,
+            case,
+            source,
+            name,
+            repeats=1 if once else None,
+            rivals=others if rivals and not once else (),
         )
-        if repeats == 1 and not large and self.crew.size > 1:
+        if once:
             return self.crew.submit(search, lambda *_: None).result
         return functools.partial(search.by, self.crew, self.progress)
 
@@ -313,6 +349,28 @@ class _Search:
             called=self.called,
             progress=progress,
         )
+
+
+def _search(
+    asked: Question,
+    case: Case,
+    source: WorkloadSource,
+    policy: str,
+    *,
+    repeats: int | None,
+    rivals: Sequence[str] = (),
+) -> _Search:
+    """The search of one case, whose replays are kept beside its study."""
+    return _Search(
+        source=source,
+        policy=Sent(asked.entrant(policy)),
+        subject=policy,
+        rivals=tuple(Sent(asked.entrant(one)) for one in rivals),
+        repeats=repeats,
+        seed=asked.seed,
+        kept=kept_folder(asked.studies / FOLDERS[case]),
+        called=asked.called,
+    )
 
 
 @dataclass(frozen=True)

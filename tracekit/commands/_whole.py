@@ -25,6 +25,7 @@ from tracekit.report.sentences import document
 from tracekit.synth import write as synthesize
 
 if TYPE_CHECKING:
+    from tracekit.answer.whole import Question
     from tracekit.cluster.source import WorkloadSource
     from tracekit.commands._stages import Stage
     from tracekit.policy.entrant import Entrants
@@ -202,6 +203,7 @@ def _replayed(
     asked: _Asked, source: WorkloadSource, fit: Path | None, crew: Crew, progress: Progress
 ) -> Answer:
     """Replay, count nodes and decide."""
+    from tracekit.answer.whole import answer  # the crew is not kept waiting
     from tracekit.commands._replaying import replay_by  # the crew is not kept waiting
     from tracekit.policy.entrant import Entrants  # the same
 
@@ -224,7 +226,7 @@ def _replayed(
         progress=progress,
     )
     progress.stage("how many nodes", then="report")
-    return _decided(asked, source, fit, crew, progress)
+    return answer(_question(asked, source, fit), crew, progress)
 
 
 def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: Progress) -> None:
@@ -232,15 +234,18 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
 
     The replays, and those of the counts of nodes, are kept: the rest of the run goes on from them.
     """
+    from tracekit.answer.whole import answer, begin  # the same
     from tracekit.commands._replaying import replay_by  # the same
     from tracekit.policy.entrant import Entrants  # the same
     from tracekit.report.render import render  # the crew is not kept waiting
-    from tracekit.report.sentences import headline  # the same
+    from tracekit.report.sentences import headline, short  # the same
 
     every = asked.policies.words and not asked.policies.named
     policies = _of_first_answer(Entrants.of(["common"]) if every else asked.policies)
     first = replace(asked, repeats=1, policies=policies)
     progress.stage("first answer", then=_AFTER_INGEST)
+    question = _question(first, source, None, first=True)
+    begun = begin(question, crew)
     replay_by(
         None if crew.size == 1 else crew,
         asked.store,
@@ -253,11 +258,13 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
         source=source,
         progress=progress,
     )
-    answer = _decided(first, source, None, crew, progress, first=True)
-    answer = answer_of([*answer.facts, Fact(kind="first_answer", value=1)], answer.next)
-    write_document(first.out, document(answer))
+    found = answer(question, crew, progress, begun)
+    write_document(first.out, document(found))
     report = render(first.out / "replay", first.out / "report.html", progress=progress)
-    progress.say(f"{report.path} can be read. {headline(answer)}")
+    progress.say(f"{report.path} can be read. {headline(found)}")
+    for one in found.facts:
+        if one.kind == "first_answer":
+            progress.say(short(one))
 
 
 def _of_first_answer(entrants: Entrants) -> Entrants:
@@ -287,33 +294,22 @@ def _with_reference(entrants: Entrants) -> Entrants:
     return entrants.also(entrants.in_use, parse_entrant(RANDOM))
 
 
-def _decided(
-    asked: _Asked,
-    source: WorkloadSource,
-    fit: Path | None,
-    crew: Crew,
-    progress: Progress,
-    *,
-    first: bool = False,
-) -> Answer:
-    """Count nodes for the policies that could be recommended, and decide.
+def _question(
+    asked: _Asked, source: WorkloadSource, fit: Path | None, *, first: bool = False
+) -> Question:
+    """What is asked of the replays: how many nodes are needed, and which policy is to run."""
+    from tracekit.answer.whole import Question  # the crew is not kept waiting
 
-    ``first`` counts in one order of arrival, for the policy in use.
-    """
-    from tracekit.answer.whole import Question, answer  # the crew is not kept waiting
-
-    question = Question(
+    return Question(
         run=asked.out / "replay",
         studies=asked.out / BESIDE,
         source=source,
         policies=asked.policies,
-        called=str(asked.store.path),
+        called=str(asked.store),
         fit=fit,
         seed=asked.seed,
-        repeats=1 if first else None,
-        keep=first,
+        first=first,
     )
-    return answer(question, crew, progress)
 
 
 def _check_out(out: Path) -> None:

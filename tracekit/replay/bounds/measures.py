@@ -279,7 +279,7 @@ class _NodesUsed:
 
     def at_steps(self) -> IntArray:
         """The higher of both bounds at each step, shape (steps,)."""
-        found = self.by_volume.copy()
+        found: IntArray = self.by_volume.copy()
         for step, needed in self._by_program():
             found[step] = max(found[step], needed)
         return found
