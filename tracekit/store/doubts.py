@@ -32,7 +32,7 @@ from tracekit.store.node_states import (
     without_size,
 )
 from tracekit.store.quantities import absent_use
-from tracekit.store.tables.objects import PREFERRED
+from tracekit.store.tables import PREFERRED
 from tracekit.store.views import read
 
 #: The source whose lists are of kubectl; its scheduler lets no node take more than it has.

@@ -13,7 +13,7 @@ from tracekit.base.units import EPOCH_FROM_MS, MS_PER_MINUTE, MS_PER_S
 from tracekit.store.broken_rows import place_in
 from tracekit.store.folder import UNKNOWN_NAME, Manifest, SourceEntry, Store, rejects_path
 from tracekit.store.stored_rows import LISTS, listed_ids
-from tracekit.store.tables.objects import GATES
+from tracekit.store.tables import GATES
 from tracekit.store.views import ids_of, read
 
 #: The source whose lists say of every pod whether it has a node.

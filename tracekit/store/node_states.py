@@ -7,7 +7,7 @@ import polars as pl
 from tracekit.base.units import EPOCH_FROM_MS
 from tracekit.store.folder import Store
 from tracekit.store.stored_rows import PRICE, followed, held
-from tracekit.store.tables.objects import UNREADY_TAINTS
+from tracekit.store.tables import UNREADY_TAINTS
 
 #: Where use is recorded: of containers, of nodes.
 _USED = (("container_amount", "container_usage"), ("node_amount", "node_usage"))

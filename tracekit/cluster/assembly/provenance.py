@@ -40,7 +40,7 @@ from tracekit.cluster.resources import BASE
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
 from tracekit.store.folder import Store
 from tracekit.store.quantities import RECORDED
-from tracekit.store.tables.objects import PREFERRED
+from tracekit.store.tables import PREFERRED
 
 
 def provenance_of(

@@ -43,9 +43,7 @@ def use_over_requested(load: Workload) -> Mapping[str, float]:
             known &= load.use.recorded[:, column]
         used += np.where(known, values, 0.0).sum(axis=1, dtype=np.float64)
         requested += np.where(known, request, 0).sum(axis=1, dtype=np.float64)
-    return {
-        MEASURED[at]: float(used[at] / requested[at]) for at in judged if requested[at] > 0
-    }
+    return {MEASURED[at]: float(used[at] / requested[at]) for at in judged if requested[at] > 0}
 
 
 def _is_judged(load: Workload, name: str, column: str) -> bool:

@@ -37,7 +37,7 @@ from tracekit.cluster.constraints.labels import (
 from tracekit.cluster.constraints.written import OF_CONTAINERS, OF_NODES, Written
 from tracekit.cluster.resources import NONZERO_DEFAULT
 from tracekit.intake.sources.own._kubernetes.rules import BUDGET
-from tracekit.store.tables.objects import UNREADY_TAINTS
+from tracekit.store.tables import UNREADY_TAINTS
 
 #: Classes of quality of service, in the order of their eviction.
 BEST_EFFORT, BURSTABLE, GUARANTEED = 0, 1, 2

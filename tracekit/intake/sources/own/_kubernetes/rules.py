@@ -8,7 +8,7 @@ from typing import Any
 from tracekit.base.constants import ZONES
 from tracekit.intake.sources.own._kubernetes.requests import is_sidecar
 from tracekit.intake.sources.own._kubernetes.volumes import CLAIM, Terms, reached
-from tracekit.store.tables.objects import PREFERRED
+from tracekit.store.tables import PREFERRED
 
 _RACK = "/rack"
 #: A PodDisruptionBudget by its name, ``namespace/name``, with its spec.

@@ -9,7 +9,7 @@ import polars as pl
 
 from tracekit.intake.sources._cluster import Batch
 from tracekit.intake.sources.own._kubernetes import rules
-from tracekit.store.tables.objects import UNREADY_TAINTS
+from tracekit.store.tables import UNREADY_TAINTS
 
 #: Fields that are read, by where they stand; ``*`` is each item of a list.
 _KINDS: dict[str, type] = {

@@ -1,14 +1,25 @@
-"""Base tables of the store: a few in a file, columns with types, units and rules."""
+"""Base tables of the store, a row each in ``tables.csv``, and their columns in ``columns.csv``."""
 
+import csv
 import functools
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
-
-from tracekit.base import registry
+from pathlib import Path
+from typing import Literal, get_args
 
 Kind = Literal["time", "id", "text", "number"]
+#: What a row is without a value: a reject, a counted defect, or as it should be.
+Absent = Literal["rejected", "counted", "usual"]
+
+#: The taints that Kubernetes gives a node by the status of its condition Ready.
+UNREADY_TAINTS = {
+    "False": "node.kubernetes.io/not-ready",
+    "Unknown": "node.kubernetes.io/unreachable",
+}
+#: How a part of ``not_held`` begins that is a wish of the container and no rule.
+PREFERRED = "preferred"
+#: The part of ``not_held`` of a container that no scheduler may give a node yet.
+GATES = "schedulingGates"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +71,8 @@ class Table:
     Parameters
     ----------
     key : tuple of str
-        Columns that a clean table holds at most once together. Of rows with one key the first in
-        file order is kept. Empty: only rows equal in every column are duplicates.
+        Columns that a clean table holds at most once together: those of its order. Of rows with one
+        key the first in file order is kept. Empty: only rows equal in every column are duplicates.
     order : tuple of str
         The order of rows in the store, chosen for the common scan.
     entity : str
@@ -97,98 +108,46 @@ class Table:
 @functools.cache
 def all_tables() -> dict[str, Table]:
     """Every base table, by name."""
-    return registry.named(sys.modules[__name__], Table)
+    columns: dict[str, list[Column]] = {}
+    for row in _rows("columns.csv"):
+        columns.setdefault(row["table"], []).append(_column(row))
+    return {
+        row["table"]: Table(
+            name=row["table"],
+            title=row["title"],
+            grain=row["grain"],
+            columns=tuple(columns[row["table"]]),
+            key=tuple(row["order"].split()) if row["unique"] == "yes" else (),
+            order=tuple(row["order"].split()),
+            entity=row["entity"],
+            step=row["step"] == "yes",
+        )
+        for row in _rows("tables.csv")
+    }
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    with (Path(__file__).parent / name).open(newline="", encoding="utf-8") as file:
+        yield from csv.DictReader(file)
+
+
+def _column(row: dict[str, str]) -> Column:
+    kinds: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+    absent = row["without_value"]
+    assert absent in get_args(Absent), row  # noqa: S101 - the file is tracekit's own
+    return Column(
+        name=row["column"],
+        kind=kinds[row["kind"]],
+        unit=row["unit"],
+        description=row["description"],
+        entity=row["entity"] or None,
+        required=absent == "rejected",
+        minimum=float(row["minimum"]) if row["minimum"] else None,
+        usual_maximum=float(row["usual_maximum"]) if row["usual_maximum"] else None,
+        often_absent=absent == "usual",
+    )
 
 
 def all_entities() -> list[str]:
     """Every entity that some table speaks of, sorted."""
     return sorted({entity for table in all_tables().values() for entity in table.entities})
-
-
-#: The columns that name a resource and the unit of its amounts.
-RESOURCE = Column(
-    name="resource",
-    kind="text",
-    unit="",
-    description="cpu, memory, disk, disk_io, net_in, net_out, gpu, pods, ...",
-)
-UNIT = Column(
-    name="unit",
-    kind="text",
-    unit="",
-    description="cores, bytes, bytes/s, kbit/s, count, or fraction.",
-)
-_AMOUNT = (
-    "In use. Of samples that stand in two files the first file's count (`sample_in_two_files` and"
-    " `other_sample_in_two_files` in `check`)."
-)
-
-
-def amounts_of(entity: str, plural: str) -> Table:
-    """The table of use of entities of a kind, of any resource."""
-    order = (entity, "resource", "time_ms")
-    return Table(
-        name=f"{entity}_amount",
-        title=f"Use of {plural} in amounts, of any resource",
-        grain=f"{entity} x resource x sample",
-        columns=(
-            Column(name="time_ms", kind="time", unit="ms", description="Of the sample."),
-            Column(name=entity, kind="id", unit="", description=f"The {entity}.", entity=entity),
-            RESOURCE,
-            Column(name="amount", kind="number", unit="see unit", description=_AMOUNT, minimum=0),
-            UNIT,
-        ),
-        key=order,
-        order=order,
-        entity=entity,
-        step=True,
-    )
-
-
-TIME_MS = Column(
-    name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0
-)
-
-CONTAINER = Column(
-    name="container", kind="id", unit="", entity="container", description="The container."
-)
-
-SERVICE_OF_CONTAINER = Column(
-    name="service",
-    kind="id",
-    unit="",
-    entity="service",
-    description="The service the container belongs to.",
-    required=False,
-)
-
-
-def parts_of_requests(name: str, title: str, parts: Mapping[str, str]) -> Table:
-    """A table of what containers ask for, from a time on; ``parts``: descriptions of its amounts.
-
-    Many containers state none of them.
-    """
-    order = ("container", "resource", "time_ms")
-    amounts = (
-        Column(
-            name=part,
-            kind="number",
-            unit="see unit",
-            description=description,
-            required=False,
-            often_absent=True,
-            minimum=0,
-        )
-        for part, description in parts.items()
-    )
-    since = Column(name="time_ms", kind="time", unit="ms", description="From when on.")
-    return Table(
-        name=name,
-        title=title,
-        grain="container x resource x time of change",
-        columns=(since, CONTAINER, RESOURCE, *amounts, UNIT),
-        key=order,
-        order=order,
-        entity="container",
-        step=False,
-    )
