@@ -80,6 +80,16 @@ def changed(load: Workload, **given: Any) -> Workload:
     return dataclasses.replace(load, **parts)
 
 
+def widened(load: Workload, capacity: Any, request: Any, *names: str) -> Workload:
+    """The workload with further columns: what nodes have of them, and what containers request."""
+    more = {
+        name: np.column_stack([getattr(load.containers, name), request])
+        for name in ("request", "nonzero_request", "limit")
+    }
+    wide = {"capacity": np.column_stack([load.nodes.capacity, capacity])}
+    return changed(load, nodes=wide, containers=more, resources=(*load.resources, *names))
+
+
 def fields_of(load: Workload) -> dict[str, Any]:
     """Every field of a workload as ``part.field``, beside its name and its resources."""
     each = {part: getattr(load, part) for part in PARTS}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import Row, changed, workload
+from replay_support import Row, changed, widened, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.sampled import Sampled, Stretch
@@ -68,19 +68,16 @@ def priced(draw: some.DrawFn) -> Workload:
     """With a third resource that some nodes have not, and prices of all nodes, or of some."""
     load = draw(workloads())
     rng = np.random.default_rng(draw(some.integers(0, 2**32)))
-    capacity = np.hstack([load.nodes.capacity, rng.choice([0, 2, 4], (load.nodes.count, 1))])
-    request = np.hstack([load.containers.request, rng.integers(0, 3, (load.containers.count, 1))])
+    room = rng.choice([0, 2, 4], (load.nodes.count, 1))
+    load = widened(load, room, rng.integers(0, 3, (load.containers.count, 1)), "gpu")
     used = rng.choice([0, 0.5, 3, np.nan], (1, 1, load.containers.count)).astype(np.float32)
     known = draw(some.booleans())
     return changed(
         load,
         nodes={
-            "capacity": capacity,
-            "price_per_hour": rng.choice([1.0, 2.5, 4.0 if known else np.nan], load.nodes.count),
+            "price_per_hour": rng.choice([1.0, 2.5, 4.0 if known else np.nan], load.nodes.count)
         },
-        containers={"request": request, "nonzero_request": request, "limit": request},
         use={"further_resources": (2,) if known else (), "further": used if known else None},
-        resources=(*load.resources, "gpu"),
     )
 
 

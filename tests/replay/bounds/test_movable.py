@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import changed, workload
+from replay_support import changed, widened, workload
 
 from tracekit.cluster.nodes import Losses
 from tracekit.cluster.workload import Workload
@@ -30,17 +30,12 @@ def load_of(seed: int) -> Workload:
     ]
     background = rng.uniform(0, 9, (2, STEPS, nodes)).astype(np.float32)
     load = workload([(100, 100)] * nodes, rows, steps=STEPS, background=background)
-    gpu = rng.integers(0, 2, containers)
-    request = np.column_stack([load.containers.request, gpu])
+    load = widened(load, np.full(nodes, 100), rng.integers(0, 2, containers), "gpu")
     lost, preempts = rng.random(2) < 0.5
     losses = Losses(node=np.array([0]), time_ms=rng.integers(1, 4000, 1)) if lost else None
     return changed(
         load,
-        nodes={
-            "capacity": np.column_stack([load.nodes.capacity, np.full(nodes, 100)]),
-            "losses": losses,
-        },
-        containers={"request": request, "nonzero_request": request, "limit": request},
+        nodes={"losses": losses},
         use={
             "values": load.use.values * rng.uniform(0, 1, load.use.values.shape).astype(np.float32),
             "settled_ms": int(rng.integers(0, 3)) * 1000,
@@ -51,7 +46,6 @@ def load_of(seed: int) -> Workload:
             "priority": rng.integers(0, 3, containers) if preempts else None,
             "preemption": preempts,
         },
-        resources=(*load.resources, "gpu"),
     )
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from replay_support import changed, workload
 from scipy import stats
 
@@ -17,7 +16,6 @@ from tracekit.answer.repeat import repeat_replay
 from tracekit.base.arrays import FloatArray
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
-from tracekit.commands.shell import run
 from tracekit.policy.entrant import Entrants
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.chance.student import Compared, apart, compare, means
@@ -119,15 +117,6 @@ def differences(policies: list[str], *, seed: int, workload: str = SMALL) -> pl.
     ).differences
     assert found is not None
     return found
-
-
-@pytest.mark.slow
-def test_the_command_line_says_the_same_of_pairs(tmp_path: Path) -> None:
-    given = [word for name in SPELLED for word in ("--policy", name)]
-    out = ["--seed", "7", "--out", str(tmp_path / "run")]
-    assert run(["replay", "--workload", SMALL, *out, *given]) == 0
-    said = pl.read_parquet(tmp_path / "run" / "differences.parquet")
-    assert_frame_equal(said, differences(SPELLED, seed=7))
 
 
 @pytest.mark.slow

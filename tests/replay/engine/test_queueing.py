@@ -20,7 +20,6 @@ from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
-from tracekit.policy.rebalance.load_spread import LoadSpread
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.explain import explain
@@ -283,43 +282,6 @@ def test_a_rebalancer_knows_daemons_and_takes_the_lowest_priority_first() -> Non
     seen = engine.state._snapshot(0, HighNodeUtilization())
     policy = HighNodeUtilization(thresholds=(("cpu", 20.0),))
     assert policy.evict(seen).tolist() == [2, 1]
-
-
-def test_levelling_moves_another_than_the_daemon() -> None:
-    load = workload([(100, 10)] * 2, [(0, 9000, 42, 1), (0, 9000, 40, 1)])
-    load = changed(load, rules={"pinned": np.array([0, 0]), "daemon": np.array([True, False])})
-    level = LoadSpread(interval_ms=1000, margin_fraction=0.0, samples=1)
-    policy, rng = parse_policy("least_allocated"), np.random.default_rng(0)
-    engine = Engine(load, policy, rng, rebalance=level)
-    outcome = engine.run()
-    assert outcome.node.tolist() == [0, 1]
-    assert outcome.steps["moves"].sum() == 1
-
-
-@pytest.mark.parametrize("start", ["empty", "observed"])
-@pytest.mark.parametrize("minimum", [None, 2, 3])
-@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
-def test_production_started_whom_it_started_whatever_the_gang(
-    placer: MakePlacer, minimum: int | None, start: str
-) -> None:
-    """c1 replaces c0, so that production never ran three of the gang at once."""
-    load = workload(
-        [(10, 10)] * 2,
-        [(60, 1800, 4, 1, 0), (60, 9000, 4, 1, 1), (1860, 9000, 4, 1, 0), (1900, 9000, 4, 1, 0)],
-    )
-    load = changed(
-        load,
-        rules={
-            "gang": np.array([0, 0, 0, -1]),
-            "gang_minimum": None if minimum is None else np.full(4, minimum),
-            "pinned": np.array([0, 1, -1, -1]) if start == "observed" else None,
-            "gang_wait_ms": 100,
-        },
-    )
-    outcome = Engine(load, parse_policy("observed"), np.random.default_rng(0), placer=placer).run()
-    assert outcome.node.tolist() == load.containers.recorded_node.tolist()
-    assert outcome.time_ms.tolist() == load.containers.arrival_ms.tolist()
-    assert outcome.steps["pending"].sum() == 0
 
 
 @given(rows, some.integers(0, 2**32))

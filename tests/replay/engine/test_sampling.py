@@ -1,90 +1,17 @@
-"""Samplers add up as a loop over containers does, and what measures them is one to the last bit."""
+"""Samples are taken when something moves or somebody looks, and nobody can write to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import STEP_MS, Row, changed, workload
+from replay_support import STEP_MS, workload
 
-from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.view.sampled import Sampled, Stretch
 from tracekit.policy.view.usage import History
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.samples import Samples
-from tracekit.replay.engine.sampling import PlainSampler, Sampler
-from tracekit.replay.engine.steps import measure_steps
-from tracekit.replay.fast.sampling import CompiledSampler
-
-STEPS = 48
-SAMPLERS: list[Callable[[Workload], Sampler]] = [PlainSampler, CompiledSampler]
-
-
-@some.composite
-def workloads(draw: some.DrawFn) -> Workload:
-    """Some in another order than their usage, which nobody may write to."""
-    nodes = draw(some.integers(1, 300))
-    containers = draw(some.integers(1, 40))
-    rng = np.random.default_rng(draw(some.integers(0, 2**32)))
-    rows: list[Row] = [(0, 10**9, 3 * at, at, 0) for at in range(containers)]
-    sizes = [(int(cpu), 7) for cpu in rng.integers(1, 50, nodes)]
-    load = workload(sizes, rows, steps=STEPS)
-    usage = rng.uniform(0, 20, load.use.values.shape).astype(np.float32)
-    usage.flags.writeable = False
-    background = rng.uniform(0, 9, (2, STEPS, nodes)).astype(np.float32)
-    column = rng.permutation(containers) if draw(some.booleans()) else None
-    return changed(load, use={"values": usage, "background": background, "column": column})
-
-
-def by_loop(load: Workload, running: np.ndarray, node: np.ndarray, step: int) -> np.ndarray:
-    used = np.zeros((load.nodes.count, 2))
-    for at in np.flatnonzero(running):
-        used[node[at]] += load.use.at(step)[:, at]
-    return load.use.background[:, step].T + used
-
-
-@pytest.mark.parametrize("make", SAMPLERS)
-@settings(max_examples=30)
-@given(workloads(), some.lists(some.integers(1, 12), min_size=1, max_size=4), some.integers(0, 99))
-def test_samplers_do_as_a_loop_does(
-    make: Callable[[Workload], Sampler], load: Workload, stretches: list[int], seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    sampler, expected, step = make(load), [], 0
-    capacity = load.nodes.capacity[:, :2].astype(np.float64)
-    for stretch in stretches:
-        running = rng.uniform(size=load.containers.count) < 0.7
-        node = rng.integers(0, load.nodes.count, load.containers.count)
-        parts = list(sampler.sample(running, node, range(step, step + stretch)))
-        counted = sampler.count(running, node)
-        requested = np.zeros_like(load.containers.request[:1].repeat(load.nodes.count, axis=0))
-        np.add.at(requested, node[running], load.containers.request[running])
-        assert np.array_equal(counted.requested, requested)
-        assert np.array_equal(
-            counted.containers, np.bincount(node[running], minlength=load.nodes.count)
-        )
-        for fractions in np.concatenate(parts):
-            used = by_loop(load, running, node, step)
-            assert np.array_equal(fractions, used / capacity)
-            at = np.flatnonzero(running)
-            sampled = Sampled(
-                load=load,
-                stretches=[Stretch(1, at, node[at], step)],
-                fractions=fractions[None],
-                add_up=partial(np.expand_dims, used, 0),
-            )
-            assert np.array_equal(sampled.requested[0], counted.requested)
-            expected.append(measure_steps(sampled))
-            step += 1
-    for name, column in sampler.measures().items():
-        assert np.array_equal(
-            column, np.concatenate([row[name] for row in expected]), equal_nan=True
-        ), name
 
 
 class Looking:

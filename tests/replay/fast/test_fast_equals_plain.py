@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +9,13 @@ import pytest
 from constraint_support import constrained
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from replay_support import Row, changed, workload
+from replay_support import Row, changed, widened, workload
 
 from tracekit.base import registry
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.rules import apart, sharing
+from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import all_policies
@@ -174,16 +173,8 @@ def test_criteria_are_found_by_their_other_names() -> None:
     rng = np.random.default_rng(44)
     rows = [(900 * at, 9000, *rng.integers(1, 9, 2).tolist(), 0) for at in range(6)]
     load = workload([(30, 46), (36, 23), (58, 41)] * 2, rows, steps=STEPS)
-    asked = np.column_stack([load.containers.request, rng.integers(0, 8, (6, 2))])
-    wide = dataclasses.replace(
-        changed(
-            load,
-            nodes={"capacity": np.column_stack([load.nodes.capacity, rng.integers(9, 50, (6, 2))])},
-            containers={"request": asked, "nonzero_request": asked, "limit": asked},
-        ),
-        resources=(*load.resources, "disk", "disk_io"),
-    )
-    check_same(wide, "cwt")
+    asked, room = rng.integers(0, 8, (6, 2)), rng.integers(9, 50, (6, 2))
+    check_same(widened(load, room, asked, "disk", "disk_io"), "cwt")
 
 
 @pytest.mark.parametrize("policy", sorted({*KERNELS, *INDEXED, "default_scheduler"}))
@@ -306,21 +297,6 @@ def test_a_formula_that_cannot_be_compiled_is_told(tmp_path: Path) -> None:
 @given(workloads(), some.sampled_from(sorted(all_policies())))
 def test_scoring_every_node_equals_plain(load: Workload, policy: str) -> None:
     check_same(load, policy, scanning_placer)
-
-
-@settings(max_examples=25)
-@given(workloads(), some.sampled_from(sorted(all_policies())),
-       some.lists(some.tuples(some.integers(0, 2), some.integers(0, 2), some.integers(0, 2)),
-                  min_size=1, max_size=4))  # fmt: skip
-def test_rules_on_sharing_close_the_same_nodes(
-    load: Workload, policy: str, rules: list[tuple[int, int, int]]
-) -> None:
-    service = np.array([int(name[1:]) for name in load.containers.services])
-    limits = sharing(service, np.array(rules, np.int64), load.nodes.count)
-    check_same(
-        changed(load, rules={"constraints": Constraints(parts=(limits,))}),
-        policy,
-    )
 
 
 #: Ways to move containers, none among them.

@@ -12,7 +12,6 @@ import pytest
 from docs_support import reference
 from replay_support import workload
 
-from tracekit.answer.comparison.run_compare import compare_runs
 from tracekit.commands.shell import run
 from tracekit.replay import measures
 from tracekit.replay.bounds.measures import bounds_of
@@ -138,12 +137,3 @@ def test_a_measure_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert f"## {name}" in reference()["measures.md"]
     assert run(["list", "measures", name]) == 0
     assert "used alike" in capsys.readouterr().out
-
-
-def test_more_nodes_used_is_neither_better_nor_worse(tmp_path: Path) -> None:
-    for out, nodes in (("base", 4), ("new", 5)):
-        load = f"paper000[nodes={nodes},containers=40,target_alloc_fraction=0.4]"
-        told = ["replay", "--workload", load, "--policy", "worst_fit", "--out", str(tmp_path / out)]
-        assert run(told) == 0
-    changes = compare_runs(tmp_path / "base", tmp_path / "new").frames["changes"]
-    assert changes.filter(measure="nodes_used_mean")["verdict"].to_list() == ["changed"]

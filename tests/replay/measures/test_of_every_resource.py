@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import changed, workload
+from replay_support import changed, widened, workload
 
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
@@ -211,9 +211,9 @@ SAMPLERS: list[Callable[[Workload], Sampler]] = [PlainSampler, CompiledSampler]
 
 
 @some.composite
-def workloads(draw: some.DrawFn) -> Workload:
-    """Some nodes have no GPU or no limit of disk, nobody asks for the fifth resource."""
-    nodes, containers = draw(some.integers(1, 6)), draw(some.integers(1, 9))
+def workloads(draw: some.DrawFn, most: int = 6) -> Workload:
+    """At most so many nodes, some without GPU or limit of disk; nobody asks for the network."""
+    nodes, containers = draw(some.integers(1, most)), draw(some.integers(1, 9))
     rng = np.random.default_rng(draw(some.integers(0, 2**32)))
     load = workload([(1, 1)] * nodes, [(0, 10**9, 1, 1)] * containers, steps=STEPS)
     capacity = rng.integers(5, 30, (nodes, 5))
@@ -274,7 +274,7 @@ def test_every_step_is_that_of_plain_loops(
     assert set(found) == set(expected[0]) | OF_CPU_AND_MEMORY
 
 
-@given(workloads())
+@given(workloads(300))
 def test_both_samplers_give_the_same_bits(load: Workload) -> None:
     rng = np.random.default_rng(0)
     samplers = [make(load) for make in SAMPLERS]
@@ -355,16 +355,8 @@ def test_measures_are_found_by_their_names() -> None:
 
 
 def test_a_resource_that_nobody_asks_for_has_no_measures() -> None:
-    load = changed(
-        workload([(1, 1)], [(0, 9000, 1, 1)]),
-        nodes={"capacity": np.array([[1, 1, 5, 5, 5]])},
-        containers={
-            "request": np.array([[1, 1, 1, 1, 0]]),
-            "nonzero_request": np.array([[1, 1, 1, 1, 0]]),
-            "limit": np.array([[1, 1, 1, 1, 0]]),
-        },
-        resources=("cpu_milli", "memory_bytes", "net", "net_kbit", "nvidia.com/gpu"),
-    )
+    names = ("net", "net_kbit", "nvidia.com/gpu")
+    load = widened(workload([(1, 1)], [(0, 9000, 1, 1)]), [[5, 5, 5]], [[1, 1, 0]], *names)
     assert measured_names(load) == ("cpu", "memory", "network", "net_kbit")
 
 

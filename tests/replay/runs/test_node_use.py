@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from replay_support import STEP_MS, changed, workload
+from replay_support import STEP_MS, changed, widened, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
@@ -55,16 +55,10 @@ def test_of_a_further_resource_what_is_requested_or_recorded_is_on_its_nodes() -
     asked = np.array([[1000, 0], [0, 0], [500, 10], [0, 20], [500, 0]])
     used = np.arange(4 * 5, dtype=np.float32).reshape(1, 4, 5)
     used[0, 2, 3] = np.nan
+    room = np.column_stack([[2000, 0], [100, 50]])
     load = changed(
-        load,
-        nodes={"capacity": np.column_stack([load.nodes.capacity, [2000, 0], [100, 50]])},
-        containers={
-            "request": np.column_stack([load.containers.request, asked]),
-            "nonzero_request": np.column_stack([load.containers.request, asked]),
-            "limit": np.column_stack([load.containers.request, asked]),
-        },
+        widened(load, room, asked, "gpu_milli", "net_kbit"),
         use={"further_resources": (3,), "further": used},
-        resources=(*load.resources, "gpu_milli", "net_kbit"),
     )
     node = np.array([0, 1, 0, 1, -1])
     placed = by_number(node, np.zeros(load.containers.count, dtype=np.int64))

@@ -37,17 +37,6 @@ def test_a_store_is_replayed(
     assert pl.read_parquet(out / "summary.parquet").height == len(document["summary"])
 
 
-@pytest.mark.slow
-def test_the_table_fits_80_columns(
-    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    capsys.readouterr()
-    assert run(["replay", store, "--out", str(tmp_path / "run")]) == 0
-    shown = capsys.readouterr().out
-    assert "observed" in shown
-    assert max(len(line) for line in shown.splitlines() if str(tmp_path) not in line) <= 80
-
-
 def test_what_a_lost_node_held_is_a_fact(store: str, tmp_path: Path) -> None:
     lost = ["--assume", "node_cpu_cores=16", "--assume", "lost=1@4m"]
     out = tmp_path / "out"

@@ -57,13 +57,6 @@ def test_summary_takes_the_settled_steps() -> None:
     assert row["parameters"] == "tie=first"
 
 
-def test_every_gap_is_at_least_zero() -> None:
-    summary = run("all").summary.filter(pl.col("policy") != "bound")
-    gaps = summary.select(pl.col("^.*_gap.*$"))
-    assert gaps.width == 13
-    assert min(value for value in gaps.min().row(0)) >= 0
-
-
 def test_what_is_pinned_is_no_decision_without_use() -> None:
     """Of six that come before the first sample could be seen three are daemons."""
     load = workload([(90, 90)] * 3, [(0, 9000, 8, 8)] * 6 + [(2 * STEP_MS, 9000, 8, 8)])

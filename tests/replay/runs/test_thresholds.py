@@ -6,7 +6,6 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.replay.measures import all_measures
-from tracekit.replay.runs.threshold_values import measure_of_base
 from tracekit.replay.runs.thresholds import parse_threshold
 
 ROW = {"policy": "lra", "cpu_max_fraction": 0.5, "cpu_max_fraction_low": 0.4, "nodes_used_max": 9}
@@ -35,18 +34,11 @@ def test_what_may_be_meant_is_taken(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("cpu_max_fractoin > 1", "did you mean 'cpu_max_fraction'?"),
-        ("highest_cpu_of_nodes > 1", "near it: cpu_max_fraction"),
-        ("fullness > 1", "all of them: tracekit list measures"),
-    ],
+    "text", ["cpu_max_fractoin > 1", "fullness > base.fullness", "base.base > 1"]
 )
-def test_a_measure_that_is_not_there_has_few_names_in_its_place(text: str, hint: str) -> None:
-    with pytest.raises(TracekitError, match="has no measure") as told:
+def test_a_measure_that_is_not_there_is_an_error(text: str) -> None:
+    with pytest.raises(TracekitError):
         parse_threshold(text).met(ROW, ROW)
-    assert str(told.value.hint).startswith(hint)
-    assert len(str(told.value.hint)) < 120
 
 
 def test_a_limit_holds_in_each_order_and_has_no_worst() -> None:
@@ -126,8 +118,7 @@ def test_beside_the_worst_order_base_is_of_its_own(
 def test_the_base_is_of_the_measure_that_the_expression_names(
     text: str, expected: str | None
 ) -> None:
-    threshold = parse_threshold(text)
-    assert measure_of_base(threshold.condition, threshold.measure) == expected
+    assert parse_threshold(text).measure_of_base == expected
 
 
 def test_a_measure_without_a_worse_end_has_no_worst_order() -> None:

@@ -75,20 +75,6 @@ def test_parts_of_one_replay_are_no_repeats() -> None:
         assert (run.repeats[name] >= bound[name][0]).all(), name
 
 
-def test_an_order_is_judged_over_the_whole_trace_as_its_bounds_are() -> None:
-    load = long(exchangeable=True)
-    run = repeat_replay(load, choose_policies(Entrants.of(["first_fit"]), load), seed=0, repeats=6)
-    assert run.covers == (ORDER,)
-    assert run.repeats is not None
-    mine = run.repeats.filter(policy="first_fit")
-    assert mine["repeat"].to_list() == list(range(6))
-    whole = run.summary.filter(policy="first_fit")
-    assert mine["cpu_max_fraction"][0] == whole["cpu_max_fraction"][0]
-    bound = run.summary.filter(policy="bound")
-    for name in ("cpu_max_fraction", "memory_max_fraction", "nodes_used_mean"):
-        assert (mine[name] >= bound[name][0]).all(), name
-
-
 def test_repeats_that_differ_by_the_seed_alone_make_nothing_sure() -> None:
     rows = [(at * 100, 9000, 5 + at % 7, 3 + at % 5, at % 3) for at in range(20)]
     load = workload([(60, 60)] * 3, rows)

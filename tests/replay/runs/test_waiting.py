@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import Row, changed, workload
+from replay_support import Row, changed, widened, workload
 
 from tracekit.cluster.constraints.allowed import Allowed, Suited
 from tracekit.cluster.constraints.constraints import Constraints
@@ -142,17 +142,8 @@ def on_a_kind_of_nodes(drawn: Sequence[tuple[bool, bool, bool, int]]) -> Workloa
     rules = Suited(Labels(nodes), nodes, pl.DataFrame({**asked, "tolerations": [None] * pods}))
     parts = tuple(one for one in (rules.selectors(), rules.taints()) if one is not None)
     load = workload([(10_000, 10_000)] * len(drawn), [(0, 9000, 1, 1)] * pods)
-    gpus = np.array([[count] for *_, count in drawn])
-    two = np.full((pods, 1), 2)
     return changed(
-        load,
-        containers={
-            "services": ("train",) * pods,
-            "request": np.hstack([load.containers.request, two]),
-            "limit": np.hstack([load.containers.limit, two]),
-            "nonzero_request": np.hstack([load.containers.nonzero_request, two]),
-        },
-        nodes={"capacity": np.hstack([load.nodes.capacity, gpus])},
+        widened(load, [gpus for *_, gpus in drawn], [2] * pods, "gpu"),
+        containers={"services": ("train",) * pods},
         rules={"constraints": Constraints(parts=parts) if parts else None},
-        resources=(*load.resources, "gpu"),
     )

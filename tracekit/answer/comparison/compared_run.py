@@ -20,8 +20,7 @@ from tracekit.base.words import and_more
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
-from tracekit.replay.runs.threshold_values import WORST, measure_of_base, worst_key
-from tracekit.replay.runs.thresholds import Threshold
+from tracekit.replay.runs.thresholds import WORST, Threshold, worst_key
 from tracekit.store.folder import is_store
 
 #: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
@@ -295,7 +294,7 @@ def outcomes(
             "base_measure": of_base,
         }
         for threshold in thresholds
-        for of_base in (measure_of_base(threshold.condition, threshold.measure),)
+        for of_base in (threshold.measure_of_base,)
         for policy in _judged(threshold, [*common, *added])
         for outcome in (
             _outcome(

@@ -20,7 +20,7 @@ from tracekit.answer.comparison.shadow import PRODUCTION, shadow_verdict
 from tracekit.base.facts import Answer, Fact, Scalar, Verdict, answer_of
 from tracekit.base.study import Study
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.runs.threshold_values import WORST
+from tracekit.replay.runs.thresholds import WORST
 
 #: What a fact says of each verdict on a change: its own verdict, and a template where that is not
 #: enough.

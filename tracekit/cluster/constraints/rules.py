@@ -381,7 +381,7 @@ class _Touched(NamedTuple):
     counts : int64, shape (2, rows)
         Where the numbers begin of those whom the rule means, and of those who state it.
     steps : int64, shape (3, 2, 2, rows)
-        By more, which is 1 or -1: what a change of the class adds to both before it, which is
+        ``steps[more]``, with more 1 or -1: what is added to both numbers before a change, which is
         nothing, and after it.
     least : int64, shape (2, rows)
         From how many whom the rule means a domain is shut to who states it, and to whom it means.

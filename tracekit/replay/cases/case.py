@@ -1,7 +1,7 @@
 """A recorded case: what it asks, what an answer is, and how it is decoded."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -132,19 +132,30 @@ def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
     recorded = decode_recorded(inputs)
     every = [waiting, *(pod for pods in recorded.pods for pod in pods)]
     resources = _resources(nodes, every)
+    running = [
+        (node, container_of("", pod, resources))
+        for node, pods in enumerate(recorded.pods)
+        for pod in pods
+    ]
+    cluster = cluster_of(nodes, resources, running)
+    snapshot = dataclasses.replace(cluster.snapshot(0), recorded=recorded)
+    name = str(inputs["pod"].get("name") or "pod")
+    volumes = {VOLUMES: int(inputs.get("requested_volumes") or 0)}
+    return list(recorded.nodes), snapshot, container_of(name, waiting, resources, volumes)
+
+
+def cluster_of(
+    nodes: Sequence[Document], resources: tuple[str, ...], running: Iterable[tuple[int, Container]]
+) -> Cluster:
+    """The sums of a cluster where these containers run, each on the node of its position."""
     cluster = Cluster(
         resources=resources,
         capacity=rows_of(nodes, resources, "capacity"),
         allocatable=rows_of(nodes, resources, "allocatable"),
     )
-    for node, pods in enumerate(recorded.pods):
-        for pod in pods:
-            made = container_of("", pod, resources)
-            cluster.change(node, made.request, made.nonzero_request, made.limit, sign=1)
-    snapshot = dataclasses.replace(cluster.snapshot(0), recorded=recorded)
-    name = str(inputs["pod"].get("name") or "pod")
-    volumes = {VOLUMES: int(inputs.get("requested_volumes") or 0)}
-    return list(recorded.nodes), snapshot, container_of(name, waiting, resources, volumes)
+    for node, one in running:
+        cluster.change(node, one.request, one.nonzero_request, one.limit, sign=1)
+    return cluster
 
 
 def _with_volumes(node: Document) -> Document:

@@ -1,13 +1,12 @@
 """One decision of a replay, explained: each node's score and its parts, or what removed it."""
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tracekit.base.arrays import BoolArray
+from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, draws, halves, schedulers_of
@@ -148,23 +147,17 @@ def _verdicts(
     window_start: WindowStart,
 ) -> list[NodeVerdict]:
     policy, names = state.policy, state.workload.nodes.ids
-    short = lacking(snapshot, container)
-    every = np.arange(len(names))
-    closed = np.zeros(len(names), np.bool_)
-    for _, mask in constraints:
-        closed = closed | mask
+    every, short = np.arange(len(names)), lacking(snapshot, container)
     barred = ~policy.admits(snapshot, container, every)
-    room = every[~short.any(axis=1) & ~closed] if policy.filtered else every
-    room = room[~barred[room]]
-    nodes = scored_nodes(policy, room, len(names), window_start)
-    skipped = policy.skips(snapshot, container)
-    raw: Any = (
-        np.zeros(len(nodes))
-        if skipped or not len(nodes)
-        else policy.score(snapshot, container, nodes)
-    )
-    scores = policy.normalize(raw) if len(nodes) and not skipped else raw
-    parts = policy.explain(snapshot, container, nodes) if len(nodes) and not skipped else {}
+    lacks = [(f"too little {one}", short[:, at]) for at, one in enumerate(snapshot.resources)]
+    why = [*lacks, *constraints, (OWN_FILTER, barred)]
+    shut = np.any([mask for _, mask in why], axis=0) if policy.filtered else barred
+    nodes = scored_nodes(policy, every[~shut], len(names), window_start)
+    scores: Any = np.zeros(len(nodes))
+    parts: Mapping[str, FloatArray] = {}
+    if len(nodes) and not policy.skips(snapshot, container):
+        scores = policy.normalize(policy.score(snapshot, container, nodes))
+        parts = policy.explain(snapshot, container, nodes)
     found = {
         int(node): NodeVerdict(
             node=names[node],
@@ -174,25 +167,12 @@ def _verdicts(
         )
         for at, node in enumerate(nodes)
     }
-    return [
-        found.get(node)
-        or _removed(
-            names[node],
-            [
-                *(
-                    f"too little {one}"
-                    for one in itertools.compress(snapshot.resources, short[node])
-                ),
-                *(name for name, mask in constraints if mask[node]),
-                *([OWN_FILTER] if barred[node] else []),
-            ],
-        )
-        for node in every.tolist()
-    ]
 
+    def removed(node: int) -> NodeVerdict:
+        reasons = ", ".join(name for name, mask in why if mask[node])
+        return NodeVerdict(node=names[node], score=None, parts={}, removed=reasons or NOT_LOOKED_AT)
 
-def _removed(node: str, why: list[str]) -> NodeVerdict:
-    return NodeVerdict(node=node, score=None, parts={}, removed=", ".join(why) or NOT_LOOKED_AT)
+    return [found.get(node) or removed(node) for node in every.tolist()]
 
 
 def _ordered(verdicts: list[NodeVerdict], chosen: str) -> list[NodeVerdict]:

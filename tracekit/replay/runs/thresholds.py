@@ -19,18 +19,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit.base.errors import TracekitError
+from tracekit.base.errors import TracekitError, nearest
 from tracekit.replay.measures import SHARES, find_measure
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.threshold_values import (
-    ARITHMETIC,
-    FUNCTIONS,
-    WORST,
-    OthersMeasure,
-    Row,
-    value_of,
-)
 
+_ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_FUNCTIONS: Mapping[str, Callable[[list[float]], float]] = {"max": max, "min": min}
+#: Of one measure, what it came to in the worst order of arrival.
+WORST = "worst"
+#: The name of the run that a new one is compared with.
+BASE = "base"
 _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
@@ -45,12 +48,14 @@ _LONGEST, _DEEPEST, _SHOWN = 2000, 100, 120
 _SURELY_PERCENT = 10.0
 _FAIL_IF, LIMIT = "--fail-if", "--limit"
 #: The other runs that an expression may speak of.
-_OTHERS = {_FAIL_IF: ("base",), LIMIT: ("base", OBSERVED)}
+_OTHERS = {_FAIL_IF: (BASE,), LIMIT: (BASE, OBSERVED)}
 #: What the options that take such an expression look like.
 _EXAMPLES = {
     _FAIL_IF: "for example --fail-if 'imbalance_mean > 1.05 * base'",
     LIMIT: "for example --limit 'cpu_max_fraction <= 0.8'",
 }
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -91,13 +96,8 @@ class Threshold:
 
     def sides(self, base: Row, new: Row, observed: Row | None = None) -> list[float | None]:
         """The compared values, from left to right; None where a value lacks. Raises as ``met``."""
-        rows = {"": new, "base": base, OBSERVED: observed or {}}
-        # beside the new run's worst order base alone is of its own worst
-        stands_for = OthersMeasure(self.measure, self.new_of_worst)
-        return [
-            value_of(side, rows, stands_for, f"{self.option} '{self.text}'")
-            for side in (self.condition.left, *self.condition.comparators)
-        ]
+        values = _Values(self, {"": new, BASE: base, OBSERVED: observed or {}})
+        return [values.of(side) for side in (self.condition.left, *self.condition.comparators)]
 
     @property
     def measures(self) -> list[str]:
@@ -123,10 +123,30 @@ class Threshold:
     @property
     def base_of_worst(self) -> bool:
         """Whether it is held against the base's worst order; with ``base.MEASURE`` it is not."""
-        if any(_is_worst(node) and "base" in _named(node) for node in ast.walk(self.condition)):
+        if any(_is_worst(node) and BASE in _named(node) for node in ast.walk(self.condition)):
             return True
         means = any(isinstance(node, ast.Attribute) for node in ast.walk(self.condition))
         return self.new_of_worst and not means
+
+    @property
+    def measure_of_base(self) -> str | None:
+        """The measure whose value in the base it speaks of; None where of several others.
+
+        That is the ``measure`` that it is held against where ``base`` stands alone, or nowhere.
+        """
+        walked = list(ast.walk(self.condition))
+        every = [one for one in walked if isinstance(one, ast.Name) and one.id == BASE]
+        attributes = [
+            one
+            for one in walked
+            if isinstance(one, ast.Attribute)
+            and isinstance(one.value, ast.Name)
+            and one.value.id == BASE
+        ]
+        others = {one.attr for one in attributes}
+        if len(every) > len(attributes) or not others or self.measure in others:
+            return self.measure
+        return others.pop() if len(others) == 1 else None
 
     @property
     def _words(self) -> list[str]:
@@ -154,6 +174,66 @@ class Threshold:
     def floors(self) -> bool:
         """Whether it is two-sided and allows no less than its right side."""
         return self.two_sided and isinstance(self.condition.ops[0], ast.Gt | ast.GtE)
+
+
+def worst_key(name: str) -> str:
+    """Where a row has what a measure came to in the worst order of arrival."""
+    return f"{WORST}({name})"
+
+
+class _Values:
+    """The values of the parts of a threshold's expression.
+
+    Parameters
+    ----------
+    rows : mapping
+        The row of the new run under '', those of other runs under their names.
+    """
+
+    def __init__(self, threshold: Threshold, rows: Mapping[str, Row]) -> None:
+        self._of, self._rows = threshold, rows
+
+    def of(self, node: ast.expr) -> float | None:
+        """The value of a part of the expression; None where a run has none."""
+        if isinstance(node, ast.Constant):
+            return float(str(node.value))
+        if isinstance(node, ast.UnaryOp):
+            value = self.of(node.operand)
+            return None if value is None else -value
+        if isinstance(node, ast.Call) and _is_worst(node):
+            return self._measure(node.args[0], of_worst=True)
+        if isinstance(node, ast.BinOp | ast.Call):
+            return self._combined(node)
+        # beside the new run's worst order the base's mean would fail a run beside itself
+        alone = isinstance(node, ast.Name) and node.id in self._rows
+        return self._measure(node, of_worst=alone and self._of.new_of_worst)
+
+    def _combined(self, node: ast.BinOp | ast.Call) -> float | None:
+        parts = node.args if isinstance(node, ast.Call) else [node.left, node.right]
+        values = [value for one in parts if (value := self.of(one)) is not None]
+        if len(values) < len(parts):
+            return None
+        if isinstance(node, ast.Call):
+            return _FUNCTIONS[ast.unparse(node.func)](values)
+        if isinstance(node.op, ast.Div) and values[1] == 0:
+            return None
+        found: float = _ARITHMETIC[type(node.op)](*values)
+        return found
+
+    def _measure(self, node: ast.expr, *, of_worst: bool) -> float | None:
+        """A measure; of the worst order where the row has that: of one order it has none."""
+        run, _, name = ast.unparse(node).rpartition(".")
+        if not run and name in self._rows:
+            run, name = name, self._of.measure
+        row = self._rows[run]
+        if name not in row or isinstance(row[name], str):
+            close = nearest(name, [key for key in row if find_measure(key) is not None])
+            raise TracekitError(
+                f"{self._of.option} '{self._of.text}': the run has no measure '{name}'",
+                hint=f"did you mean '{close}'?" if close else "all of them: tracekit list measures",
+            )
+        value = row.get(worst_key(name), row[name]) if of_worst else row[name]
+        return None if value is None else float(value)
 
 
 def at_most(measure: str, most: float | str) -> Threshold:
@@ -293,13 +373,13 @@ def _allowed(node: ast.AST, others: tuple[str, ...]) -> bool:
     if isinstance(node, ast.Constant):
         return _is_number(node.value)
     if isinstance(node, ast.BinOp | ast.UnaryOp):
-        return type(node.op) in {*ARITHMETIC, ast.USub}
+        return type(node.op) in {*_ARITHMETIC, ast.USub}
     if isinstance(node, ast.Attribute):
         return isinstance(node.value, ast.Name) and node.value.id in others
     if isinstance(node, ast.Compare):
         return all(type(op) in _COMPARISON for op in node.ops)
     if isinstance(node, ast.Call):
-        known = isinstance(node.func, ast.Name) and node.func.id in {*FUNCTIONS, WORST}
+        known = isinstance(node.func, ast.Name) and node.func.id in {*_FUNCTIONS, WORST}
         return known and bool(node.args) and not node.keywords
     plain = (ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop)
     return isinstance(node, plain)

@@ -16,7 +16,6 @@ from tracekit.policy.kubernetes.extenders import host_scores
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy, ScoreError
 from tracekit.policy.placement.default_scheduler import nodes_to_find
-from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.recorded import decode_pod
 from tracekit.policy.view.snapshot import Container, Peers, Placed, Snapshot, lacking
 from tracekit.policy.view.usage import SeriesUsage
@@ -24,10 +23,10 @@ from tracekit.replay.cases.case import (
     Answer,
     Question,
     case_policy,
+    cluster_of,
     container_of,
     kind,
     of_inputs,
-    rows_of,
     situation,
 )
 from tracekit.replay.cases.kinds import _shapes
@@ -252,20 +251,15 @@ def _snapshot(inputs: Mapping[str, Any]) -> tuple[Snapshot, Container]:
     pairs.sort(key=lambda pair: pair[1]["placed_ms"])
     pods = [decode_pod(pod) for _, pod in pairs]
     resources = column_order(inputs["resources"])
-    cluster = Cluster(
-        resources=resources,
-        capacity=rows_of(nodes, resources, "capacity"),
-        allocatable=rows_of(nodes, resources, "allocatable"),
-    )
-    services = [pod["service"] for _, pod in pairs]
+    services, at = [pod["service"] for _, pod in pairs], [node for node, _ in pairs]
     peers = Peers(services, len(nodes))
-    made = [container_of("", pod, resources) for pod in pods]
-    for index, ((node, _), one) in enumerate(zip(pairs, made, strict=True)):
-        cluster.change(node, one.request, one.nonzero_request, one.limit, sign=1)
+    for index, node in enumerate(at):
         peers.add(index, node)
+    made = [container_of("", pod, resources) for pod in pods]
+    cluster = cluster_of(nodes, resources, zip(at, made, strict=True))
     shape = (len(made), len(resources))
     placed = Placed(
-        node=np.array([node for node, _ in pairs], dtype=np.int64),
+        node=np.array(at, dtype=np.int64),
         time_ms=np.array([raw["placed_ms"] for _, raw in pairs], dtype=np.int64),
         request=np.array([one.request for one in made], dtype=np.int64).reshape(shape),
         limit=np.array([amounts(resources, pod.limit()) for pod in pods], np.int64).reshape(shape),
