@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tracekit.analysis.metrics.correlation import (
     FEWEST,
     MANY,
+    MIN_BLOCKS,
     bootstrap_interval,
     correlation_error,
     effective_samples,
@@ -195,3 +196,52 @@ def test_doubt_of_what_is_unknown() -> None:
     assert np.isnan(zone_doubt([np.nan, 0.5], [0.1, np.nan], [5, 5])).all()
     assert zone_doubt([0.0, 0.9], [0.0, 0.0], [5, 5]).tolist() == pytest.approx([0, 0])
     assert float(zone_doubt(0.3, 0.1, 23)) == pytest.approx(0.5)
+
+
+@st.composite
+def blocks_of_series(draw: st.DrawFn) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Two series in blocks of uneven length, some without a sample."""
+    rng = generator(draw(st.integers(0, 2**32)))
+    lengths = draw(st.lists(st.integers(0, 6), min_size=6, max_size=12))
+    x = [rng.normal(at, 1.0, length) for at, length in enumerate(lengths)]
+    return x, [one + rng.normal(0, 1, len(one)) for one in x]
+
+
+def moment(
+    blocks: list[FloatArray], function: Callable[[FloatArray], float], nothing: float
+) -> FloatArray:
+    return np.array([function(one) if len(one) else nothing for one in blocks])
+
+
+@given(blocks_of_series(), st.sampled_from([0.0, 7.0, np.nan]))
+def test_blocks_are_weighed_by_their_samples_and_one_without_any_says_nothing(
+    series: tuple[list[FloatArray], list[FloatArray]], nothing: float
+) -> None:
+    """Both estimates, from the moments of blocks, beside the samples themselves."""
+    x, y = series
+    samples = np.array([len(one) for one in x])
+    held = [at for at, length in enumerate(samples) if length]
+    means = moment(x, np.mean, nothing), moment(y, np.mean, nothing)
+    variances = moment(x, np.var, nothing), moment(y, np.var, nothing)
+    both = moment([a * b for a, b in zip(x, y, strict=True)], np.mean, nothing)
+    found = correlation_error(samples, means, variances, both - means[0] * means[1])
+    if len(held) < MIN_BLOCKS:
+        assert np.isnan(found)
+        assert np.isnan(effective_samples(means[0], variances[0], samples))
+        return
+    z = [
+        float(
+            np.arctanh(
+                np.corrcoef(*(np.concatenate(one[:at] + one[at + 1 :]) for one in (x, y)))[0, 1]
+            )
+        )
+        for at in held
+    ]
+    if np.isfinite(z).all():
+        spread = sum((one - np.mean(z)) ** 2 for one in z)
+        assert float(found) == pytest.approx(np.sqrt(spread * (len(z) - 1) / len(z)), rel=1e-6)
+    share = samples / samples.sum()
+    off = np.where(samples > 0, means[0] - np.concatenate(x).mean(), 0.0)
+    of_mean = float((share**2 * off**2).sum()) * len(held) / (len(held) - 1)
+    expected = np.clip(np.concatenate(x).var() / of_mean, 1, samples.sum())
+    assert float(effective_samples(means[0], variances[0], samples)) == pytest.approx(expected)

@@ -75,23 +75,29 @@ def test_the_engine_queues_as_a_slow_reading_of_the_rules(
 @given(
     some.lists(
         some.tuples(some.integers(0, 2), some.integers(0, 5), some.integers(1, 5),
-                    some.integers(3, 9)),
+                    some.integers(3, 9), some.integers(0, 1)),
         min_size=2, max_size=9,
     ),
     some.integers(6, 18),
-    some.lists(some.sampled_from([0, 0, 1, 2, 3]), min_size=3, max_size=3),
+    some.none() | some.lists(some.sampled_from([0, 0, 1, 2, 3]), min_size=3, max_size=3),
 )  # fmt: skip
+@example([(0, 0, 1, 6, 0), (0, 0, 5, 6, 0), (0, 0, 5, 6, 1)], 6, None)
+@example([(0, 0, 1, 9, 0), (1, 0, 5, 9, 0), (2, 0, 5, 9, 1)], 9, [1, 1, 1])
 @pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
-def test_members_that_leave_while_they_wait_leave_room_for_their_gang(
-    placer: MakePlacer, found: list[tuple[int, int, int, int]], room: int, stated: list[int]
+def test_who_waits_where_there_is_little_room_comes_as_a_slow_reading_says(
+    placer: MakePlacer,
+    found: list[tuple[int, int, int, int, int]],
+    room: int,
+    stated: list[int] | None,
 ) -> None:
-    """Little room, so that gangs wait; several of their members leave before there is more."""
+    """By priority, gang by gang; several members of gangs leave before there is more room."""
     found.sort(key=lambda row: row[1])
-    given_rows: list[Row] = [(100 * at, 100 * (at + life), cpu, 1) for _, at, life, cpu in found]
+    given_rows: list[Row] = [(100 * at, 100 * (at + life), cpu, 1) for _, at, life, cpu, _ in found]
     gang = np.array([of for of, *_ in found])
+    gangs = {} if stated is None else {"gang": gang, "gang_minimum": np.array(stated)[gang]}
     load = changed(
         workload([(room, 90)], given_rows, steps=2),
-        rules={"gang": gang, "gang_minimum": np.array(stated)[gang]},
+        rules={"priority": np.array([priority for *_, priority in found]), **gangs},
     )
     outcome = Engine(load, parse_policy("first_fit"), np.random.default_rng(1), placer=placer).run()
     placed = Slow(load).run()

@@ -49,9 +49,10 @@ def sized(store: Path) -> Path:
     return out
 
 
+@pytest.mark.parametrize("steps", [2, 40])  # in 2 a service may have one sample, or none
 @pytest.mark.parametrize("seed", range(8))
-def test_every_number_of_a_service_equals_plain_loops(seed: int) -> None:
-    use = random_use(seed)
+def test_every_number_of_a_service_equals_plain_loops(seed: int, steps: int) -> None:
+    use = random_use(seed, steps=steps)
     recommended = np.random.default_rng(seed).uniform(0.2, 1.8, (3, 2)) * (1.0, GIB)
     recommended[1, 0] = np.nan
     rows = services_of(
