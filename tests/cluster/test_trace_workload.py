@@ -15,9 +15,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from plain_trace import workload_from_frames
+from plain_trace import usage_store, workload_from_frames
 from replay_support import fields_of
-from usage_store import usage_store
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import stream
