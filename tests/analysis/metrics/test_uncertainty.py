@@ -229,14 +229,10 @@ def test_blocks_are_weighed_by_their_samples_and_one_without_any_says_nothing(
         assert np.isnan(found)
         assert np.isnan(effective_samples(means[0], variances[0], samples))
         return
-    z = [
-        float(
-            np.arctanh(
-                np.corrcoef(*(np.concatenate(one[:at] + one[at + 1 :]) for one in (x, y)))[0, 1]
-            )
-        )
-        for at in held
-    ]
+    z = []
+    for at in held:
+        first, second = (np.concatenate(one[:at] + one[at + 1 :]) for one in (x, y))
+        z.append(float(np.arctanh(np.corrcoef(first, second)[0, 1])))
     if np.isfinite(z).all():
         spread = sum((one - np.mean(z)) ** 2 for one in z)
         assert float(found) == pytest.approx(np.sqrt(spread * (len(z) - 1) / len(z)), rel=1e-6)

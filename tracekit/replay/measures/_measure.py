@@ -71,6 +71,11 @@ class Step:
     whole: bool = False
     drawn: str = ""
 
+    @property
+    def sampled(self) -> bool:
+        """Whether a sampler takes it; else the engine counts it."""
+        return self.at is not None or self.held is not None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
