@@ -41,7 +41,9 @@ def test_common_are_ten() -> None:
 
 def test_without_recorded_nodes_there_is_no_observed_row() -> None:
     load = workload([(100, 100)], [(0, 9000, 1, 1)])
-    assert run("first_fit", load=load).summary["policy"].to_list() == ["first_fit", "bound"]
+    summary = run("first_fit", load=load).summary
+    assert summary["policy"].to_list() == ["first_fit", "bound"]
+    assert summary["moves"].to_list() == [0, 0]  # a bound places nobody, so that it moves nobody
     assert "observed" not in [str(policy) for policy in choose_policies(Entrants.of(["all"]), load)]
     with pytest.raises(TracekitError, match="recorded node"):
         choose_policies(Entrants.of(["observed"]), load)
