@@ -13,7 +13,7 @@ from replay_support import Row, changed, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.budgets import Budgets, budgets_of
-from tracekit.policy.entrant import halves, parse_entrant
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.engine.engine import Engine
 
 
@@ -71,7 +71,8 @@ def test_a_rebalancer_evicts_no_more_than_a_budget_allows() -> None:
     rows: list[Row] = [(0, 9000, 1, 1)] * 4
     load = workload([(8, 8)] * 2, rows, steps=4)
     name = "first_fit+pod_life_time[interval_ms=1000,longest_ms=0]"
-    placement, rebalance = halves(parse_entrant(name))
+    entrant = parse_entrant(name)
+    placement, rebalance = entrant.placement, entrant.rebalance
 
     def moves(budgets: Budgets | None) -> int:
         given = changed(load, rules={"budgets": budgets})

@@ -10,7 +10,6 @@ from tracekit.base.errors import TracekitError
 from tracekit.policy.entrant import (
     Accompanied,
     Entrants,
-    halves,
     parse_entrant,
     parse_rebalancer,
 )
@@ -76,7 +75,8 @@ def test_rebalancing_moves_containers_of_a_full_node() -> None:
 def test_fast_and_plain_engines_move_the_same(placement: str, name: str) -> None:
     found = []
     for placer in (PlainPlacer, rows_placer, fast_placer):
-        policy, rebalance = halves(parse_entrant(f"{placement}+{name}[interval_ms=1000]"))
+        entrant = parse_entrant(f"{placement}+{name}[interval_ms=1000]")
+        policy, rebalance = entrant.placement, entrant.rebalance
         rng = np.random.default_rng(0)
         outcome = Engine(LOAD, policy, rng, rebalance=rebalance, placer=placer).run()
         found.append((outcome.node.tolist(), outcome.time_ms.tolist(), outcome.steps.to_dicts()))

@@ -10,7 +10,7 @@ from replay_support import workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import halves, parse_entrant
+from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.explain import explain
@@ -62,7 +62,8 @@ def load(seed: int = 1, nodes: int = 12, containers: int = 80) -> Workload:
 
 
 def placed(text: str, placer: MakePlacer, seen: Workload) -> list[int]:
-    policy, rebalance = halves(parse_entrant(text))
+    entrant = parse_entrant(text)
+    policy, rebalance = entrant.placement, entrant.rebalance
     rng = np.random.default_rng(0)
     engine = Engine(seen, policy, rng, rebalance=rebalance, placer=placer)
     nodes: list[int] = engine.run().node.tolist()

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from tracekit.answer.admissible import barred_for_good
 from tracekit.answer.intervals import COMPARED
 from tracekit.base.arrays import FloatArray
-from tracekit.policy.entrant import Entrant, halves
+from tracekit.policy.entrant import Entrant
 from tracekit.policy.placement.interference import Interference
 from tracekit.replay.measures import NODES
 from tracekit.replay.runs.results import Results, results
@@ -87,5 +87,5 @@ def _fewest_used(replays: Results, names: Sequence[str]) -> list[str]:
 
 def _slow(one: Entrant) -> bool:
     """Whether its decisions take far longer than to score nodes: a search, or every neighbour."""
-    policy = halves(one)[0]
+    policy = one.placement
     return policy.batched or isinstance(policy, Interference)

@@ -46,7 +46,6 @@ from tracekit.binding.vcpu_state import request_vcpus
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.workload import Workload
 from tracekit.interference.room import Room
-from tracekit.policy.entrant import halves
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import suited_placer
 
@@ -251,7 +250,7 @@ def _had(chooser: Chooser, load: Workload) -> IntArray | None:
 
 def _following(load: Workload, label: str, follow: Follow, seed: int) -> tuple[Following, IntArray]:
     """The hosts that the policy chooses in a replay of its own, and when it chooses them."""
-    placement, rebalance = halves(follow.policy)
+    placement, rebalance = follow.policy.placement, follow.policy.rebalance
     rng = stream(seed, placement.name())
     engine = Engine(load, placement, rng, placer=suited_placer(load), rebalance=rebalance)
     outcome = engine.run()

@@ -129,14 +129,14 @@ def _show_decision(found: Decision, policy: str | None, *, as_json: bool) -> Non
     """One decision of a replay."""
     import dataclasses
 
-    from tracekit.policy.entrant import halves, parse_entrant
+    from tracekit.policy.entrant import parse_entrant
 
     if as_json:
         print_json({"schema": "tracekit/explain/1", **dataclasses.asdict(found)})
         return
     parts = list(dict.fromkeys(name for node in found.nodes for name in node.parts))
     scored = [node for node in found.nodes if node.score is not None]
-    shown = halves(parse_entrant(policy or ""))[0].shown_score
+    shown = parse_entrant(policy or "").placement.shown_score
     print_table(
         f"{found.container[:12]} of service {found.service[:12]} at {found.time_ms:,} ms under"
         f" {found.policy}: {(found.chosen or 'waits')[:12]}",

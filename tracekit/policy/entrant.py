@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -100,6 +100,17 @@ class Accompanied:
     def parts(self) -> tuple[PlacementPolicy | RebalancePolicy | Schedulers, ...]:
         """The placement policy, and what is behind it."""
         return (self.placement, *self.behind)
+
+    def spelled(self) -> Mapping[str, str]:
+        """Every parameter with its value as text; those behind the policy under a name, a dot."""
+        own = dict(self.placement.spelled())
+        for one in self.behind:
+            own |= {f"{one.name()}.{name}": value for name, value in one.spelled().items()}
+        return own
+
+    def spelled_out(self) -> str:
+        """All parameters in one text, as the summary has them."""
+        return "+".join(one.spelled_out() for one in self.parts)
 
     def written_in(self) -> tuple[str, ...]:
         """The files that say what all do, where these are a user's own."""
@@ -255,7 +266,7 @@ def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Accompani
 
 def why_one_scheduler(entrant: Entrant) -> str:
     """Why several schedulers cannot place by a policy; empty where they can."""
-    policy = halves(entrant)[0]
+    policy = entrant.placement
     if "recorded" in policy.reads:
         return "is what production did"
     if policy.batched:
@@ -271,32 +282,7 @@ def with_schedulers(entrant: Entrant, schedulers: Schedulers) -> Accompanied:
             f"'{entrant}' {why}: several schedulers cannot place by it",
             hint=f"for example {USUAL}+{schedulers}",
         )
-    return Accompanied(*halves(entrant), schedulers)
-
-
-def halves(entrant: Entrant) -> tuple[PlacementPolicy, RebalancePolicy | None]:
-    """The placement policy, and the rebalancer if there is one."""
-    if isinstance(entrant, Accompanied):
-        return entrant.placement, entrant.rebalance
-    return entrant, None
-
-
-def schedulers_of(entrant: Entrant) -> Schedulers | None:
-    """The several schedulers that place by it; None for one."""
-    return entrant.schedulers if isinstance(entrant, Accompanied) else None
-
-
-def spelled(entrant: Entrant) -> Mapping[str, Any]:
-    """Every parameter with its value as text; those behind the policy under a name, with a dot."""
-    own = halves(entrant)[0].spelled()
-    behind = entrant.behind if isinstance(entrant, Accompanied) else ()
-    return {**own, **{f"{p.name()}.{name}": v for p in behind for name, v in p.spelled().items()}}
-
-
-def spelled_out(entrant: Entrant) -> str:
-    """All parameters in one text, as the summary has them."""
-    parts = entrant.parts if isinstance(entrant, Accompanied) else (entrant,)
-    return "+".join(one.spelled_out() for one in parts)
+    return Accompanied(entrant.placement, entrant.rebalance, schedulers)
 
 
 def draws(seed: int, policy: PlacementPolicy) -> np.random.Generator:
@@ -328,11 +314,10 @@ def with_fit(entrant: Entrant, folder: Path, *, unasked: bool = False) -> Entran
     unasked : bool
         Whether policy ``interference`` with its defaults takes the fit, too.
     """
-    if isinstance(entrant, Accompanied):
-        placement = _placing_by_fit(entrant.placement, folder, unasked=unasked)
-        same = placement is entrant.placement
-        return entrant if same else replace(entrant, placement=placement)
-    return _placing_by_fit(entrant, folder, unasked=unasked)
+    placement = _placing_by_fit(entrant.placement, folder, unasked=unasked)
+    if placement is entrant.placement:
+        return entrant
+    return replace(entrant, placement=placement) if isinstance(entrant, Accompanied) else placement
 
 
 def _placing_by_fit(policy: PlacementPolicy, folder: Path, *, unasked: bool) -> PlacementPolicy:

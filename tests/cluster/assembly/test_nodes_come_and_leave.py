@@ -15,7 +15,7 @@ from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.losses import with_losses
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
-from tracekit.policy.entrant import halves, parse_entrant
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
@@ -66,7 +66,7 @@ def test_nothing_is_placed_before_a_node_came_and_after_it_left(
     tmp_path: Path, placer: MakePlacer
 ) -> None:
     load = _load(tmp_path)
-    policy, _ = halves(parse_entrant("worst_fit"))
+    policy = parse_entrant("worst_fit").placement
     outcome = Engine(load, policy, stream(0, "test"), placer=placer).run()
     where = {load.nodes.ids[at] for at in outcome.node}
     came = dict(zip(load.containers.ids, outcome.time_ms.tolist(), strict=True))
@@ -101,7 +101,7 @@ def _away(folder: Path, *assume: str) -> Workload:
 )
 def test_nothing_is_placed_on_a_node_that_is_away(tmp_path: Path, placer: MakePlacer) -> None:
     load = _away(tmp_path)
-    policy, _ = halves(parse_entrant("first_fit"))
+    policy = parse_entrant("first_fit").placement
     outcome = Engine(load, policy, stream(0, "test"), placer=placer).run()
     came = dict(zip(load.containers.ids, outcome.time_ms.tolist(), strict=True))
     where = {
@@ -133,7 +133,7 @@ def test_a_node_that_is_lost_while_it_is_away_does_not_come_back(tmp_path: Path)
     load = _away(tmp_path)
     after = 2_200_000 - int(load.use.times_ms[0])
     lost = with_losses(load, f"n0@{after}", stream(0, "lost"))
-    policy, _ = halves(parse_entrant("first_fit"))
+    policy = parse_entrant("first_fit").placement
     outcome = Engine(lost, policy, stream(0, "test"), placer=PlainPlacer).run()
     assert {lost.nodes.ids[at] for at in outcome.node if at >= 0} == {"n1"}
     assert (outcome.node < 0).sum() == 2

@@ -13,7 +13,7 @@ from replay_support import changed, snapshot, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.nodes import domains_of
-from tracekit.policy.entrant import halves, parse_entrant, parse_rebalancer
+from tracekit.policy.entrant import parse_entrant, parse_rebalancer
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine
 
@@ -178,7 +178,7 @@ def test_a_replay_with_both_files(tmp_path: Path) -> None:
     load = changed(
         load, containers={"services": ("s",) * 9}, rules={"pinned": np.zeros(9, dtype=np.int64)}
     )
-    policy, rebalance = halves(entrant)
+    policy, rebalance = entrant.placement, entrant.rebalance
     outcome = Engine(load, policy, np.random.default_rng(0), rebalance=rebalance).run()
     assert np.bincount(outcome.node).tolist() == [3, 3, 3]
     assert outcome.steps["moves"].sum() == 6

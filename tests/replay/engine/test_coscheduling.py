@@ -12,7 +12,7 @@ import pytest
 from replay_support import Row, changed, workload
 
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import halves, parse_entrant
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.engine.steps import Outcome
@@ -24,7 +24,7 @@ END_MS = 90_000
 
 
 def run(load: Workload, placer: MakePlacer = PlainPlacer) -> Outcome:
-    placement, _ = halves(parse_entrant("first_fit"))
+    placement = parse_entrant("first_fit").placement
     return Engine(load, placement, np.random.default_rng(0), placer=placer).run()
 
 

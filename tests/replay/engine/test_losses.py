@@ -19,7 +19,7 @@ from tracekit.cluster.circumstances import taken_apart, under
 from tracekit.cluster.nodes import domains_of
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import halves, parse_entrant
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.engine.steps import Outcome
@@ -32,7 +32,8 @@ T = TypeVar("T")
 
 
 def run(load: Workload, policy: str = "first_fit", placer: MakePlacer = PlainPlacer) -> Outcome:
-    placement, rebalance = halves(parse_entrant(policy))
+    entrant = parse_entrant(policy)
+    placement, rebalance = entrant.placement, entrant.rebalance
     rng = np.random.default_rng(0)
     return Engine(load, placement, rng, placer=placer, rebalance=rebalance).run()
 
@@ -95,7 +96,8 @@ def test_who_found_no_other_node_is_who_did_not_run_again(policy: str, seed: int
     ]  # fmt: skip
     load = happening(workload([(100, 100)] * 5, rows, steps=8), "lost=2@2s,n4@4s", seed=seed)
     load = changed(load, rules={"priority": rng.integers(0, 3, 40), "preemption": True})
-    placement, rebalance = halves(parse_entrant(policy))
+    entrant = parse_entrant(policy)
+    placement, rebalance = entrant.placement, entrant.rebalance
     engine = Logged(load, placement, np.random.default_rng(0), rebalance=rebalance)
     outcome, last = engine.run(), dict(engine.log)
     found = (

@@ -18,7 +18,7 @@ from replay_support import workload
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
 from tracekit.commands.shell import run
-from tracekit.policy.entrant import Schedulers, parse_entrant, spelled
+from tracekit.policy.entrant import Schedulers, parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.queueing import StalePlacer
@@ -152,7 +152,7 @@ def test_with_a_new_view_at_each_decision_several_place_as_one(
 def test_an_entrant_is_spelled_as_it_is_read() -> None:
     for text in ("best_fit+schedulers", "best_fit+load_spread+schedulers[number=4]"):
         assert str(parse_entrant(text)) == parse_entrant(text).address().replace("[]", "") == text
-    told = spelled(parse_entrant("best_fit+schedulers[number=4]"))
+    told = parse_entrant("best_fit+schedulers[number=4]").spelled()
     assert (told["schedulers.number"], told["schedulers.cache_age_ms"]) == ("4", "10000")
 
 

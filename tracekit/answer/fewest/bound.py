@@ -10,7 +10,7 @@ from tracekit.answer.fewest.limits import ABOVE, CPU, Limits
 from tracekit.base.words import RESOURCES
 from tracekit.cluster.changed.on_nodes import beside_daemons, room_beside_daemons
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, halves
+from tracekit.policy.entrant import Entrant
 from tracekit.replay.bounds.demand import (
     bound_after_losses,
     cost_bound,
@@ -85,7 +85,7 @@ def _moves(load: Workload, policy: Entrant) -> bool:
     """Whether a container may leave its node before it departs."""
     away = (load.nodes.losses, load.nodes.leaves)
     return (
-        halves(policy)[1] is not None
+        policy.rebalance is not None
         or bool(load.rules.preemption)
         or any(one is not None for one in away)
     )

@@ -19,7 +19,7 @@ from tracekit.cluster.losses import without
 from tracekit.cluster.workload import Workload
 from tracekit.live.export._format import FEWEST, Format, Left, Written
 from tracekit.live.export._spelling import checked_name, command, script
-from tracekit.policy.entrant import halves, parse_entrant
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.runs.one import replay_nodes, replay_one
 from tracekit.replay.runs.run import OBSERVED
 
@@ -66,7 +66,7 @@ def moves_of(left: Left) -> Plan:
     """What the rebalancer of a policy moved; without one what leaves the nodes that can go."""
     if left.replay is not None and (left.policy or not _can_go(left)):
         entrant = left.entrant()
-        if halves(entrant)[1] is not None:
+        if entrant.rebalance is not None:
             return _moved(left, str(entrant))
     return drain_of(left)
 
@@ -193,7 +193,7 @@ def _placed_anew(
         nodes=replace(made.nodes, losses=None, joins=None, leaves=None, returns=None),
     )
     lost = without(standing, dict.fromkeys([*going, *ended], now), assumed=True)
-    placement, _ = halves(left.entrant(policy))
+    placement = left.entrant(policy).placement
     seed = 0 if left.replay is None else int(left.manifest["seed"])
     # those that leave come first, and no daemon does
     node = replay_one(lost, placement, seed).placements["node"].fill_null(-1)

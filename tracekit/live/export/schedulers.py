@@ -19,7 +19,6 @@ from tracekit.base.units import MS_PER_S
 from tracekit.live.export._format import Format, Left, Written, left_out, not_carried
 from tracekit.live.export._spelling import yaml_text
 from tracekit.live.extender import check_served
-from tracekit.policy.entrant import halves
 from tracekit.policy.kubernetes.scorers import PLUGIN_OF, SCORERS
 from tracekit.policy.own_files import address
 from tracekit.policy.placement import PlacementPolicy
@@ -37,7 +36,8 @@ _FINEST = 1000
 
 
 def _kube_scheduler(left: Left) -> Written:
-    policy, rebalance = halves(left.entrant())
+    entrant = left.entrant()
+    policy, rebalance = entrant.placement, entrant.rebalance
     facts = [Fact(kind="exported", subject=str(policy), because="kube_scheduler")]
     if rebalance is not None:
         facts.append(left_out("rebalancer", name=rebalance.name()))
@@ -159,7 +159,7 @@ _AROUND = ("interval_ms", "move_downtime_ms", "node_fit", "evictor_limit_node")
 
 
 def _descheduler(left: Left) -> Written:
-    _, rebalance = halves(left.entrant())
+    rebalance = left.entrant().rebalance
     if rebalance is None:
         raise TracekitError(
             "the policy has no rebalancer, and the descheduler is one",

@@ -9,7 +9,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -145,6 +145,8 @@ class PlacementPolicy(Parametrised):
         to compare others with. A yardstick is never recommended.
     preempts : bool
         Whether it evicts lower priorities where the workload says that this happens.
+    rebalance, schedulers : None
+        Nothing is behind a policy that takes part alone, see ``entrant.Accompanied``.
     gang_wait_ms, gang_backoff_ms : int, optional
         As of the workload, where the policy says it itself; None leaves it to the workload.
     """
@@ -164,6 +166,8 @@ class PlacementPolicy(Parametrised):
     title: ClassVar[str] = ""
     used_by: ClassVar[UsedBy] = "paper"
     preempts: ClassVar[bool] = True
+    rebalance: ClassVar[None] = None
+    schedulers: ClassVar[None] = None
     gang_wait_ms: ClassVar[int | None] = None
     gang_backoff_ms: ClassVar[int | None] = None
 
@@ -277,6 +281,11 @@ class PlacementPolicy(Parametrised):
     def shown_score(self, score: float) -> float | str:
         """A score as a table shows it: with its unit, if it has one."""
         return score
+
+    @property
+    def placement(self) -> Self:
+        """The policy itself, as of an entrant."""
+        return self
 
     @property
     def best_score(self) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, draws, halves, schedulers_of
+from tracekit.policy.entrant import Entrant, draws
 from tracekit.policy.view.snapshot import Container, Snapshot, lacking
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import (
@@ -69,8 +69,8 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
             raise _no_such(load, container, known)
         container = known[0]
     target = load.containers.ids.index(container)
-    policy, rebalance = halves(entrant)
-    if schedulers_of(entrant) is not None:
+    policy, rebalance = entrant.placement, entrant.rebalance
+    if entrant.schedulers is not None:
         raise TracekitError(
             f"'{entrant}': decisions of several schedulers are not taken apart",
             hint=f"explain that of one: --policy {policy}",

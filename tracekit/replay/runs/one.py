@@ -25,9 +25,6 @@ from tracekit.policy.entrant import (
     Entrant,
     Sent,
     draws,
-    halves,
-    schedulers_of,
-    spelled_out,
 )
 from tracekit.policy.view.usage import OverTime
 from tracekit.replay.engine.engine import Engine
@@ -157,8 +154,8 @@ def _replayed(
     each_step: Callable[[], None],
     placer: MakePlacer,
 ) -> tuple[Replayed, OverTime]:
-    policy, rebalance = halves(entrant)
-    several = schedulers_of(entrant)
+    policy, rebalance = entrant.placement, entrant.rebalance
+    several = entrant.schedulers
     engine = Engine(
         load,
         policy,
@@ -169,7 +166,7 @@ def _replayed(
     outcome = engine.run(each_step)
     about = {
         "policy": str(entrant),
-        "parameters": spelled_out(entrant),
+        "parameters": entrant.spelled_out(),
         "placed": int((outcome.node >= 0).sum()),
     }
     measured = summarize(outcome.steps)

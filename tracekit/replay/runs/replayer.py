@@ -25,7 +25,7 @@ from tracekit.base.opened import read_bytes
 from tracekit.base.progress import SILENT, Progress
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, Sent, halves
+from tracekit.policy.entrant import Entrant, Sent
 from tracekit.replay.engine.steps import SCHEMA as MOVES
 from tracekit.replay.engine.steps import STAYS, step_schema, summed
 from tracekit.replay.runs.one import Replayed, ReplayTask, in_order, replay_one
@@ -294,7 +294,7 @@ class Replayer:
         """Side by side, the longest first, so that none of them is left over at the end."""
         assert self._crew is not None  # noqa: S101 - as the caller saw
         assert self._source is not None  # noqa: S101 - same
-        longest = sorted(waiting, key=lambda at: not halves(waiting[at].policy)[0].batched)
+        longest = sorted(waiting, key=lambda at: not waiting[at].policy.placement.batched)
         source, found, many = self._source, {}, _replays_of_each(waiting)
 
         def task(plan: Planned) -> ReplayTask:

@@ -21,9 +21,7 @@ from tracekit.policy.entrant import (
     Entrant,
     Entrants,
     Schedulers,
-    halves,
     rebalanced,
-    schedulers_of,
     why_one_scheduler,
     with_schedulers,
 )
@@ -127,7 +125,7 @@ def choose_policies(
             )
         for one in _several([policy, *_with(policy, rebalance)], schedulers):
             chosen.setdefault(str(one), one)
-    if schedulers is not None and all(schedulers_of(one) is None for one in chosen.values()):
+    if schedulers is not None and all(one.schedulers is None for one in chosen.values()):
         with_schedulers(next(reversed(chosen.values())), schedulers)  # raises, and says why
     return tuple(chosen.values())
 
@@ -136,7 +134,7 @@ def _several(entrants: Sequence[Entrant], schedulers: Schedulers | None) -> list
     """The entrants, then those of them by which several schedulers may place, placed by these."""
     if schedulers is None:
         return list(entrants)
-    those = [one for one in entrants if schedulers_of(one) is None and not why_one_scheduler(one)]
+    those = [one for one in entrants if one.schedulers is None and not why_one_scheduler(one)]
     return [*entrants, *(with_schedulers(one, schedulers) for one in those)]
 
 
@@ -168,7 +166,7 @@ def assembled(
     workload: Workload, policies: Sequence[Entrant], done: Sequence[Replayed], *, seed: int
 ) -> Run:
     """The run that replays of its policies, in their order, make beside the lower bound."""
-    proven = bounds_of(workload, rebalanced=any(halves(one)[1] for one in policies))
+    proven = bounds_of(workload, rebalanced=any(one.rebalance for one in policies))
     bound = bound_frame(proven.rows, step_schema(workload))
     bound_row = {**summarize(bound), **_unproven(bound), "pending_container_steps": 0}
     respected = requests_respected(workload)

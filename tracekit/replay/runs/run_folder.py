@@ -26,7 +26,7 @@ from tracekit.cluster.resources import lacking
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, halves, parse_entrant, spelled
+from tracekit.policy.entrant import Entrant, parse_entrant
 from tracekit.policy.own_files import FILES, as_given, by_name
 from tracekit.policy.own_files import noted as files_noted
 from tracekit.replay.bounds.demand import demand_bound
@@ -154,10 +154,10 @@ def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:
         "placements": run.digests.get(str(policy)),
         "decisions_without_use": decisions_without_use(run, policy),
         "left_out": lacking(policy.wants, run.workload.resources),
-        "parameters": spelled(policy),
+        "parameters": policy.spelled(),
         **files_noted([policy], folder),
         **({} if policy.filtered else {FILTERED: False}),
-        **({} if halves(policy)[1] is None else {REBALANCES: True}),
+        **({} if policy.rebalance is None else {REBALANCES: True}),
         **({"notes": notes} if notes else {}),
         **({"waiting": waits} if waits else {}),
     }
@@ -170,7 +170,7 @@ def noted(load: Workload, policy: Entrant) -> list[str]:
 
 def _never_moves(load: Workload, policy: Entrant) -> list[str]:
     """A note if the time from one rebalancing to the next is longer than all there is."""
-    _, rebalance = halves(policy)
+    rebalance = policy.rebalance
     if rebalance is None:
         return []
     # the last step is no time to evict, as nothing is placed after it
