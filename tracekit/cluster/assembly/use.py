@@ -11,7 +11,7 @@ from tracekit.base.constants import STEP_MS
 from tracekit.base.files.places import parquet_file
 from tracekit.cluster.assembly.amounts import in_columns
 from tracekit.cluster.assembly.assumptions import SizedAssumptions
-from tracekit.cluster.assembly.lives import Measured
+from tracekit.cluster.assembly.lives import Lives, Measured
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.series import hold, infer_step_ms
 from tracekit.store.folder import Store
@@ -89,8 +89,7 @@ def use_of(
     ids: pl.Series,
     size: IntArray,
     *,
-    times_ms: IntArray,
-    step_ms: int,
+    life: Lives,
     assumptions: SizedAssumptions,
     instead: Float32Array | None = None,
     lives_ms: tuple[IntArray, IntArray] | None = None,
@@ -112,13 +111,13 @@ def use_of(
         recorded,
         ids,
         size,
-        times_ms=times_ms,
-        step_ms=step_ms,
+        times_ms=life.times_ms,
+        step_ms=life.step_ms,
         assumptions=assumptions,
     )
     rows = np.flatnonzero(spoken)
     held, blank = (
-        _steps_held(values, times_ms, *(one[rows] for one in lives_ms)) if lives_ms else (0, 0)
+        _steps_held(values, life.times_ms, *(one[rows] for one in lives_ms)) if lives_ms else (0, 0)
     )
     hold(values)
     empty = np.isnan(values[:, 0])
