@@ -14,8 +14,7 @@ import numpy as np
 
 from tracekit.sizing.policies import all_sizing_policies
 from tracekit.sizing.policy import simulate
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simset import Settings, SimulationSet
 from tracekit.sizing.world.simulation import Simulation
 
 TARGET_STEPS_PER_S = 20_000

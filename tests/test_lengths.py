@@ -31,7 +31,6 @@ _REGISTRIES = {
 #: them, empty ones too.
 _EQUAL_LINES = 12
 _IMPORTS = re.compile(r"^from [\w.]+ import (\([^)]*\)|.*)\n", re.MULTILINE)
-_FULL_FOLDERS = {"base": (23, "what every room may import")}
 
 
 def test_folders_hold_what_belongs_together() -> None:
@@ -39,14 +38,13 @@ def test_folders_hold_what_belongs_together() -> None:
     for path in _PACKAGE.rglob("*.py"):
         folder = path.parent.relative_to(_PACKAGE).as_posix()
         found[folder] = found.get(folder, 0) + 1
-    allowed = {name: modules for name, (modules, _) in _FULL_FOLDERS.items()}
     beyond = {
         name: modules
         for name, modules in found.items()
-        if name not in _REGISTRIES and modules > allowed.get(name, _FOLDER_MODULES)
+        if name not in _REGISTRIES and modules > _FOLDER_MODULES
     }
     assert not beyond, f"folders of more than {_FOLDER_MODULES} modules: {beyond}"
-    few = [name for name in (*_REGISTRIES, *allowed) if found.get(name, 0) <= _FOLDER_MODULES]
+    few = [name for name in _REGISTRIES if found.get(name, 0) <= _FOLDER_MODULES]
     assert not few, "no exception without a folder that needs it"
 
 

@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from tracekit.base.shell import in_lines
 from tracekit.base.units import duration
+from tracekit.base.words import in_lines
 
 LONG = (
     "tracekit replay 'my store' --assume 'name=a value' --policy first_fit --policy"

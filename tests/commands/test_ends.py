@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from tests_support import TraceFolder
 
-from tracekit.base.engine_errors import system_error
+from tracekit.base.errors import system_error
 from tracekit.commands.shell import run
 
 #: Stands for the verbs: whatever one does, this strikes in the middle of it.

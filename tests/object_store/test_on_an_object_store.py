@@ -24,7 +24,7 @@ import pytest
 import tracekit
 from tracekit.analysis.run import needs_a_choice
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.lock import LOCK
+from tracekit.base.files.durable import LOCK
 from tracekit.base.files.places import PIECE_BYTES, filesystem, place, within
 from tracekit.commands.shell import run as run_command
 from tracekit.intake.ingest import ingest

@@ -9,9 +9,9 @@ from hypothesis import settings as runs
 from hypothesis import strategies as some
 from sizing_support import GOLDEN
 
-from tracekit.sizing.agent.memory import LEAST, Memory
+from tracekit.sizing.agent.network import LEAST, Memory
 from tracekit.sizing.agent.train import Backdater, double_target, handed_back
-from tracekit.sizing.network.weights import bounds, explore, greedy
+from tracekit.sizing.weights import bounds, explore, greedy
 
 
 def test_double_target() -> None:

@@ -12,8 +12,7 @@ from tracekit.sizing.policies.random_selection import shares
 from tracekit.sizing.policy import simulate
 from tracekit.sizing.world import periods
 from tracekit.sizing.world.periods import CHANNELS
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import build_world, fresh_state
+from tracekit.sizing.world.simset import Settings, build_world, fresh_state
 from tracekit.sizing.world.simulation import Simulation
 
 

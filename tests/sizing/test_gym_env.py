@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sizing_support import random_set
 
-from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import Settings
 from tracekit.sizing.world.simulation import Simulation
 
 pytest.importorskip("gymnasium", reason="the extra rl is not installed")

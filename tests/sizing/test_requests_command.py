@@ -18,11 +18,10 @@ from tracekit.answer.chains import answer_of_chains
 from tracekit.base.errors import TracekitError
 from tracekit.commands.shell import run
 from tracekit.report.render import render
-from tracekit.sizing.inputs import shipped_model
 from tracekit.sizing.measures import MEASURES
-from tracekit.sizing.read import CALLS, MEMBERS, STATES
+from tracekit.sizing.read import CALLS, MEMBERS, STATES, shipped_model
 from tracekit.sizing.study import Study
-from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import Settings
 
 BASELINES = ["minimum_selection", "random_selection", "percentile_request", "oracle"]
 TORCH = importlib.util.find_spec("torch") is not None

@@ -23,12 +23,11 @@ from tracekit.sizing.agent.session import (
     train,
 )
 from tracekit.sizing.agent.train import Epoch, Trainer
-from tracekit.sizing.network.weights import Model, layer_shapes, load_model, save_model, values
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import simulate
+from tracekit.sizing.weights import Model, layer_shapes, load_model, save_model, values
 from tracekit.sizing.world.periods import put
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simset import Settings, SimulationSet
 from tracekit.sizing.world.simulation import Simulation
 
 torch = pytest.importorskip("torch", reason="the extra rl is not installed")

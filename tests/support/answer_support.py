@@ -10,8 +10,7 @@ import polars as pl
 
 from tracekit.answer.counts import Case, Count, Fullest
 from tracekit.answer.decide import Evidence, choose
-from tracekit.base.files.checksums import checksum
-from tracekit.base.files.result_folder import sealed
+from tracekit.base.files.result_folder import checksum, sealed
 from tracekit.policy.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED

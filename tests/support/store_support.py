@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 from tests_support import csv_text
 
-from tracekit.base.files.lock import LOCK
+from tracekit.base.files.durable import LOCK
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import CATALOG, SourceEntry, Store, open_store
 from tracekit.synth import write

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.commands.shell import run
-from tracekit.sizing.inputs import SHIPPED, read_model
-from tracekit.sizing.network.weights import save_model
-from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.read import SHIPPED, read_model
+from tracekit.sizing.weights import save_model
+from tracekit.sizing.world.simset import Settings
 
 OUT = Path("build/trained")
 _TRAIN = ("requests", "demo/store", "--by", "calls", "--policy", "ddqn", "--epochs", "1000")

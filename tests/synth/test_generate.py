@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tracekit.base.crew.crew import Workers
+from tracekit.base.crew import Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT
 from tracekit.commands.shell import run

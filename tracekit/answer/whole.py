@@ -22,7 +22,7 @@ from tracekit.answer.nodes import drain_facts, special_facts
 from tracekit.answer.production import ProductionUse, production_use
 from tracekit.answer.requests import facts_of_requests
 from tracekit.answer.run_facts import answer_run
-from tracekit.base.crew.crew import Alone, Crew, OnProgress
+from tracekit.base.crew import Alone, Crew, OnProgress
 from tracekit.base.facts import Answer, Fact
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.study import Study, write_study

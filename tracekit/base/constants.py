@@ -30,3 +30,5 @@ INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instan
 CORDON_TAINT = "node.kubernetes.io/unschedulable"
 #: What to do about an ingest that came to its end too early.
 GO_ON = "what was finished is in the store; run the same command again to go on"
+#: Memory for all processes of an ingest together, unless stated.
+MEMORY_LIMIT_BYTES = BYTES_PER_GIB

@@ -17,9 +17,8 @@ from typing import Any, Literal
 
 from tracekit.base.assets import asset_dir
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.checksums import Damage, as_damage
 from tracekit.base.files.replacing import replaced_file
-from tracekit.base.files.result_folder import AGAIN, is_sealed, sealed
+from tracekit.base.files.result_folder import AGAIN, Damage, as_damage, is_sealed, sealed
 from tracekit.base.opened import read_text
 from tracekit.base.words import and_more
 

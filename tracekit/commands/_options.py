@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from tracekit.base.crew.declared import MEMORY_LIMIT_BYTES
+from tracekit.base.constants import MEMORY_LIMIT_BYTES
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import place
 from tracekit.base.parameters import About

@@ -11,7 +11,7 @@ from tracekit.answer.decide import choose
 from tracekit.answer.intervals import RANDOM
 from tracekit.answer.repeat import repeat_replay
 from tracekit.answer.run_facts import answer_replays
-from tracekit.base.crew.crew import Crew, Workers
+from tracekit.base.crew import Crew, Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import write_document
 from tracekit.base.progress import SILENT, Progress

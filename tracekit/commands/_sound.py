@@ -12,8 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracekit.base.engine_errors import is_of_an_engine, system_error
-from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.errors import TracekitError, is_of_an_engine, nearest, system_error
 from tracekit.base.files.places import here, store_error
 from tracekit.base.files.result_folder import AGAIN, damaged_results
 from tracekit.base.opened import open_file, read_text

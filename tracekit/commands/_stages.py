@@ -11,7 +11,7 @@ from pathlib import Path
 from tracekit.analysis.callgraph.run import callgraph
 from tracekit.analysis.run import analyze
 from tracekit.base.constants import TRUTH
-from tracekit.base.crew.crew import Crew, OnProgress
+from tracekit.base.crew import Crew, OnProgress
 from tracekit.base.files.parquet import read_frame
 from tracekit.base.progress import Progress, Task
 from tracekit.commands.bind import bind

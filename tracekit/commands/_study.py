@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tracekit.base.crew.crew import Alone, Crew, Workers
+from tracekit.base.crew import Alone, Crew, Workers
 from tracekit.base.study import STUDY_FOLDER, Study, write_study
 
 

@@ -10,9 +10,14 @@ from typing import Any, Self
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import FILE, damage_of_answer
-from tracekit.base.files.checksums import Damage, as_damage, damaged
 from tracekit.base.files.places import is_remote
-from tracekit.base.files.result_folder import damaged_results, document_of
+from tracekit.base.files.result_folder import (
+    Damage,
+    as_damage,
+    damaged,
+    damaged_results,
+    document_of,
+)
 from tracekit.store.broken_rows import QUALITY
 from tracekit.store.checksums import checked_catalog, damaged_quality, stale_quality, unfinished
 from tracekit.store.folder import CATALOG, NAME, Store, is_sealed, is_store, open_store

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tracekit.base.crew.crew import Alone, Crew, Workers
+from tracekit.base.crew import Alone, Crew, Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, Fact, answer_of, write_document
-from tracekit.base.files.lock import LOCK, held
+from tracekit.base.files.durable import LOCK, held
 from tracekit.base.files.places import place
 from tracekit.base.progress import Progress
 from tracekit.base.shown import Shown

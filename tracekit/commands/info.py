@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracekit.base.shell import quoted
-from tracekit.base.words import counted
+from tracekit.base.words import counted, quoted
 from tracekit.commands._options import Store
 from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel

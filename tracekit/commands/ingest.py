@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.base.crew.declared import MEMORY_LIMIT_BYTES
+from tracekit.base.constants import MEMORY_LIMIT_BYTES
 from tracekit.base.files.places import place
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Argument, Engine, MemoryLimit, Option

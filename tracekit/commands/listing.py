@@ -215,7 +215,7 @@ def _workloads() -> list[Entry]:
 def _params(kind: Any) -> list[Entry]:
     """Parameters of a dataclass, with defaults and what they mean."""
     from tracekit.base import parameters
-    from tracekit.base.values import spell
+    from tracekit.base.parameters import spell
 
     return [
         {"name": name, "default": spell(getattr(kind, name)), "description": about.doc}

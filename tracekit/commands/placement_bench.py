@@ -30,7 +30,7 @@ from tracekit.replay.studies.declared import (
 )
 
 if TYPE_CHECKING:
-    from tracekit.base.crew.crew import Crew
+    from tracekit.base.crew import Crew
     from tracekit.base.facts import Fact
     from tracekit.base.study import Study
 

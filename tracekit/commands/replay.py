@@ -126,7 +126,7 @@ def replay(
         When neither or both are given, a name or value is not known, or ``out`` is something else
         than a run folder.
     """
-    from tracekit.base.crew.crew import Workers
+    from tracekit.base.crew import Workers
     from tracekit.commands._replaying import replay_by
     from tracekit.policy.entrant import Entrants, parse_rebalancer
     from tracekit.store.folder import open_store

@@ -181,8 +181,7 @@ def _by_calls(
     progress: Progress,
 ) -> by_calls.Study:
     """Limits cycle by cycle on call chains."""
-    from tracekit.sizing.inputs import choose, network_for, read_settings
-    from tracekit.sizing.read import load_set
+    from tracekit.sizing.read import choose, load_set, network_for, read_settings
     from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
     from tracekit.sizing.study import run_study, sensitivity, with_epochs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.base.crew.declared import MEMORY_LIMIT_BYTES
+from tracekit.base.constants import MEMORY_LIMIT_BYTES
 from tracekit.base.progress import SILENT, Progress
 from tracekit.cluster.declared import START, Start
 from tracekit.commands._options import (

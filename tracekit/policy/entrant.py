@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.base import parameters
-from tracekit.base.documents.yaml_file import is_document
+from tracekit.base.documents import is_document
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import About
 from tracekit.base.seeds import stream

@@ -16,7 +16,7 @@ import numpy as np
 
 from tracekit.base import parameters
 from tracekit.base.arrays import IntArray
-from tracekit.base.documents.yaml_file import is_document, read_document
+from tracekit.base.documents import is_document, read_document
 from tracekit.base.errors import TracekitError, nearest, unknown_name
 from tracekit.base.opened import is_file, read_bytes
 from tracekit.base.parameters import ParameterError

@@ -11,9 +11,8 @@ from typing import Any
 
 from tracekit.answer.claims.table import all_claims
 from tracekit.base.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
-from tracekit.base.shell import quoted
 from tracekit.base.units import duration, memory, percent
-from tracekit.base.words import plural, short_hash
+from tracekit.base.words import plural, quoted, short_hash
 
 #: Units whose values are counts of things, with the noun of one.
 _NOUNS = {

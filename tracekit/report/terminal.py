@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracekit.base.facts import Answer, Fact, Followup, Scalar
-from tracekit.base.shell import in_lines
+from tracekit.base.words import in_lines
 from tracekit.report.sentences import amount, command, long, question, short
 
 WIDTH = 80

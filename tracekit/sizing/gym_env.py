@@ -17,8 +17,7 @@ from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policy import Given, SizingPolicy
 from tracekit.sizing.world.periods import CHANNELS, INFEASIBLE
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import CYCLES_SEEN, SimulationSet
+from tracekit.sizing.world.simset import CYCLES_SEEN, Settings, SimulationSet
 from tracekit.sizing.world.simulation import Simulation, View
 
 #: Cycles of an episode.

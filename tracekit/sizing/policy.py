@@ -12,10 +12,9 @@ import numpy as np
 
 from tracekit.base import parameters
 from tracekit.base.arrays import FloatArray
-from tracekit.sizing.network.weights import Model
 from tracekit.sizing.use import RecordedUse
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.weights import Model
+from tracekit.sizing.world.simset import Settings, SimulationSet
 from tracekit.sizing.world.simulation import Simulation, View
 
 Reads = Literal["served", "state", "profile", "ahead", "training", "model"]

@@ -1,7 +1,12 @@
-"""Reading a simulation set: the study's tables from a folder, or made from a store's trace."""
+"""Inputs of a sizing study: its simulation set, settings, policies, and a trained network.
 
-from collections.abc import Mapping
+A simulation set is read from a folder with the study's tables, or made from a store's trace.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,10 +15,17 @@ from scipy.sparse.csgraph import connected_components
 
 from tracekit.analysis.callgraph.declared import CHAINS
 from tracekit.analysis.callgraph.export import simulation_frames
+from tracekit.base import parameters
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
-from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.agent.network import require
+from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
+from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.policy import SizingPolicy
+from tracekit.sizing.weights import Model, load_model
+from tracekit.sizing.world.periods import CHANNELS
+from tracekit.sizing.world.simset import CYCLES_SEEN, Settings, SimulationSet
 from tracekit.store.folder import open_store
 
 CALLS, STATES, MEMBERS = "calltable.csv", "containerState.csv", "chains.csv"
@@ -179,3 +191,72 @@ def _chains(members: pl.DataFrame | None, ids: pl.Series, edges: IntArray) -> In
             hint=f"remove {MEMBERS}: containers that call each other are one chain then",
         )
     return joined["chain"].to_numpy().astype(np.int64)
+
+
+#: The network that comes with tracekit.
+SHIPPED = Path(__file__).parent / "trained.npz"
+
+
+def read_settings(assume: Sequence[str]) -> Settings:
+    """Settings with some values given as ``name=value``."""
+    _, given = parameters.split(f"settings[{','.join(assume)}]" if assume else "settings")
+    made: Any = parameters.build(Settings, "sizing", given)
+    if not isinstance(made, Settings):
+        raise TypeError(made)
+    return made
+
+
+def read_model(path: Path | str | None, settings: Settings) -> Model | None:
+    """The model of a file, of the shape these settings need; None without a path."""
+    if path is None:
+        return None
+    return load_model(Path(path), channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
+
+
+def choose(texts: Sequence[str]) -> list[SizingPolicy]:
+    """The policies of these texts, each once; ``all`` are all there are."""
+    known = all_sizing_policies()
+    each = [
+        policy
+        for text in texts
+        for policy in (
+            [kind() for kind in known.values()] if text == "all" else [parse_sizing_policy(text)]
+        )
+    ]
+    if not each:
+        raise TracekitError(
+            "no policy given", hint="--policy all, or tracekit list sizing_policies"
+        )
+    return list({str(policy): policy for policy in each}.values())
+
+
+def shipped_model(settings: Settings) -> Model:
+    """The network that comes with tracekit; ``make train`` trained it on the made-up demo."""
+    return load_model(SHIPPED, channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
+
+
+def network_for(
+    policies: Sequence[SizingPolicy], settings: Settings, path: Path | str | None, *, trained: bool
+) -> Model | None:
+    """The network of the agents: of a file, else the one that comes with tracekit; None to train.
+
+    An agent whose training is set otherwise, or under other assumptions, is to be trained.
+
+    Parameters
+    ----------
+    trained : bool
+        Whether agents are to be trained in any case.
+
+    Raises
+    ------
+    TracekitError
+        For a file that is no network, and where an agent is to be trained without torch.
+    """
+    agents = [one for one in policies if isinstance(one, Ddqn)]
+    if path is not None or not agents:
+        return read_model(path, settings)
+    plain = all(replace(one, mask=Ddqn.mask) == Ddqn() for one in agents)
+    if plain and settings == Settings() and not trained:
+        return shipped_model(settings)
+    require("torch", "training the ddqn policy")
+    return None

@@ -21,9 +21,9 @@ from tracekit._version import VERSION
 from tracekit.base import parameters
 from tracekit.base.files.places import named_from
 from tracekit.base.files.result_folder import ResultFolder
-from tracekit.base.values import spell
-from tracekit.sizing.network.weights import save_model
+from tracekit.base.parameters import spell
 from tracekit.sizing.study import Study
+from tracekit.sizing.weights import save_model
 
 SCHEMA = "tracekit/size/1"
 SIZING_FOLDER = ResultFolder(what="sizing run", schema=SCHEMA)

@@ -20,11 +20,10 @@ from tracekit.base.shown import Shown
 from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.measures import differences, measures_of, summary
-from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy, simulate
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SimulationSet, Split, split, upstream_felt
+from tracekit.sizing.weights import Model
+from tracekit.sizing.world.simset import Settings, SimulationSet, Split, split, upstream_felt
 from tracekit.sizing.world.simulation import Simulation
 
 

@@ -17,10 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracekit.base.engine_errors import system_error
-from tracekit.base.errors import TracekitError
-from tracekit.base.files.durable import put
-from tracekit.base.files.lock import LOCK, held
+from tracekit.base.errors import TracekitError, system_error
+from tracekit.base.files.durable import LOCK, held, put
 from tracekit.base.files.places import check_no_link, is_remote
 from tracekit.base.kept import kept_folder
 from tracekit.store.broken_rows import SOURCES, write_quality

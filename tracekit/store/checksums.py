@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracekit.base.files.checksums import Damage, as_damage, damaged
 from tracekit.base.files.places import parquet_file
+from tracekit.base.files.result_folder import Damage, as_damage, damaged
 from tracekit.base.opened import read_bytes
 from tracekit.store.broken_rows import SOURCES, quality_tables, write_quality_table
 from tracekit.store.catalog import write_catalog_to

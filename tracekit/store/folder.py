@@ -16,8 +16,7 @@ import msgspec
 from isal.isal_zlib import crc32
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.durable import put
-from tracekit.base.files.lock import LOCK
+from tracekit.base.files.durable import LOCK, put
 from tracekit.base.files.places import found_from, place, store_error, telling
 from tracekit.base.files.result_folder import STUDY
 from tracekit.base.opened import open_file, read_bytes

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 
 from tracekit.base.constants import INSTANCE_TYPES, STEP_MS, SYNTH_MANIFEST, SYNTH_SCHEMA, TRUTH
 from tracekit.base.errors import TracekitError, nearest
-from tracekit.base.files.durable import make_folder, put, sync_tree
-from tracekit.base.files.lock import LOCK, held
+from tracekit.base.files.durable import LOCK, held, make_folder, put, sync_tree
 from tracekit.base.files.places import check_no_link
 from tracekit.base.opened import read_text
 from tracekit.base.shown import Shown

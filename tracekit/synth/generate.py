@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.constants import TRUTH
-from tracekit.base.crew.crew import Crew, LostWorkerError, OnProgress, Workers, each_done
+from tracekit.base.crew import Crew, LostWorkerError, OnProgress, Workers, each_done
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.progress import Task as Shown

@@ -11,9 +11,8 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, read_answer, write_document
-from tracekit.base.files.checksums import checksum
 from tracekit.base.files.parquet import read_frame
-from tracekit.base.files.result_folder import ResultFolder, check_sound, is_sealed
+from tracekit.base.files.result_folder import ResultFolder, check_sound, checksum, is_sealed
 from tracekit.base.study import Study, read_study, write_study
 from tracekit.commands._verify import Subset, verified
 

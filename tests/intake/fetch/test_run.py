@@ -12,7 +12,7 @@ import pytest
 from fetch_support import Mirror, Take, archive_bytes, serving, short_body
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.lock import held
+from tracekit.base.files.durable import held
 from tracekit.commands.fetch import fetch
 from tracekit.intake.fetch import FetchSummary, Retries
 from tracekit.intake.fetch.download import LOCK

@@ -23,7 +23,7 @@ from tests_support import (
     tar_gz,
 )
 
-from tracekit.base.crew import crew
+from tracekit.base import crew
 from tracekit.base.errors import CheckFailedError, TracekitError
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import STAGING, open_store

@@ -9,7 +9,7 @@ from tracekit.sizing.policies.exponential_forecast import ExponentialForecast
 from tracekit.sizing.policies.oracle import Oracle
 from tracekit.sizing.policies.percentile_request import PercentileRequest
 from tracekit.sizing.policy import simulate
-from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import Settings
 from tracekit.sizing.world.simulation import Simulation
 
 ROOMY = Settings(cycle_periods=5, nodes=12)

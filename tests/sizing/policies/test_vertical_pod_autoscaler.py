@@ -19,7 +19,7 @@ from tracekit.cluster.requests.reserved import nothing_fixed
 from tracekit.sizing.policies.vertical_pod_autoscaler import Recommender, VerticalPodAutoscaler
 from tracekit.sizing.policy import Given, simulate
 from tracekit.sizing.use import RecordedUse
-from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import Settings
 from tracekit.sizing.world.simulation import Simulation
 
 #: 94 of 160 services made up and answered by kubernetes/autoscaler @55c37cd5 with its flags at

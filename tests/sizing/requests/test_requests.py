@@ -26,8 +26,7 @@ from tracekit.base.study import read_study
 from tracekit.cluster.source import source_of
 from tracekit.sizing.policies import parse_sizing_policy
 from tracekit.sizing.policy import Advice
-from tracekit.sizing.requests.frames import services_of
-from tracekit.sizing.requests.judge import WINDOWS, interval, judged, windows_of
+from tracekit.sizing.requests.judge import WINDOWS, interval, judged, services_of, windows_of
 from tracekit.store.folder import open_store
 
 NAMES = ("web", "db", "job", "free", "silent")

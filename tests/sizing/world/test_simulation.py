@@ -14,8 +14,7 @@ from hypothesis import strategies as some
 from sizing_support import random_set, set_of
 
 from tracekit.sizing.world.periods import INFEASIBLE, KEPT, MOVED, RESIZED
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SPECIFICATIONS, SimulationSet, nodes_for
+from tracekit.sizing.world.simset import SPECIFICATIONS, Settings, SimulationSet, nodes_for
 from tracekit.sizing.world.simulation import Simulation
 
 

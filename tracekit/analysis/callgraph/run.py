@@ -24,7 +24,7 @@ from tracekit.analysis.callgraph.ledger import UNITS, Totals
 from tracekit.analysis.callgraph.parts import ROWS_AT_ONCE, Part, distinct, open_parts, ranges, read
 from tracekit.analysis.callgraph.places import StoreNames
 from tracekit.base.arrays import BoolArray, IntArray
-from tracekit.base.crew.crew import Alone, Crew, OnProgress, Workers
+from tracekit.base.crew import Alone, Crew, OnProgress, Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.progress import SILENT, Progress

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.base.crew.crew import Crew, OnProgress
+from tracekit.base.crew import Crew, OnProgress
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_bytes, read_text
 from tracekit.base.seeds import order_seed

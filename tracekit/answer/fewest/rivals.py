@@ -8,7 +8,7 @@ from pathlib import Path
 from tracekit.answer.fewest.found import Found
 from tracekit.answer.fewest.searches import Asked, asking, counted
 from tracekit.answer.intervals import RANDOM
-from tracekit.base.crew.crew import Crew
+from tracekit.base.crew import Crew
 from tracekit.base.progress import Task
 from tracekit.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.chance.student import MATERIAL

@@ -25,7 +25,7 @@ from tracekit.answer.fewest.search import enough, fewest_nodes
 from tracekit.answer.fewest.special import left_nodes, special_nodes, where_special_stay
 from tracekit.answer.fewest.trials import Trials
 from tracekit.answer.fewest.zones import bound_to_zones
-from tracekit.base.crew.crew import Crew, OnProgress
+from tracekit.base.crew import Crew, OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import Task
 from tracekit.base.seeds import stream

@@ -25,7 +25,7 @@ from tracekit.answer.fewest.rivals import Rivals
 from tracekit.answer.fewest.searches import Asked, Known, Today, begun, ended, forget
 from tracekit.answer.fewest.special import CLASSES
 from tracekit.answer.fewest.zones import ZONE
-from tracekit.base.crew.crew import Alone, Crew
+from tracekit.base.crew import Alone, Crew
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.study import Study

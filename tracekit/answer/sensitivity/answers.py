@@ -12,7 +12,7 @@ from tracekit.answer.decide import Choice
 from tracekit.answer.followed import LARGEST
 from tracekit.answer.repeat import row_of
 from tracekit.answer.standings import Standing, Standings, difference, standings
-from tracekit.base.crew.crew import OnProgress
+from tracekit.base.crew import OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, Verdict
 from tracekit.base.seeds import order_seed

@@ -34,7 +34,7 @@ from tracekit.base.constants import (
     NODE_CPU_CORES,
     NODE_MEMORY_BYTES,
 )
-from tracekit.base.crew.crew import Alone, Crew
+from tracekit.base.crew import Alone, Crew
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.facts import Answer, Fact, Followup, answer_of
 from tracekit.base.progress import SILENT, Progress

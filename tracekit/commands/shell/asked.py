@@ -17,9 +17,9 @@ from typing import Annotated, Any
 import typer
 
 from tracekit import commands
-from tracekit.base.documents.shape import LARGEST
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import About
+from tracekit.base.shape import LARGEST
 from tracekit.commands._options import Argument, Option
 from tracekit.commands.shell.completion import completer
 from tracekit.commands.shell.progress import progress

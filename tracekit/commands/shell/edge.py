@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from tracekit.base.engine_errors import system_error
-from tracekit.base.errors import TracekitError
+from tracekit.base.errors import TracekitError, system_error
 from tracekit.base.files.places import store_error
 from tracekit.base.opened import NoFileError
 from tracekit.commands.shell.streams import ReaderGoneError, drop_output, fit_streams, visible

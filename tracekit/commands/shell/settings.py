@@ -14,7 +14,7 @@ from typing import Any
 
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.opened import is_file, read_text
-from tracekit.base.values import spell
+from tracekit.base.parameters import spell
 
 FILE = "tracekit.toml"
 #: Values that a file may give an option.

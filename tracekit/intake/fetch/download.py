@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 from isal import igzip_lib, isal_zlib
 
-from tracekit.base.documents import shape
+from tracekit.base import shape
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import GZIP_MAGIC, read_text
 from tracekit.intake.fetch.http import (

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.durable import make_folder
-from tracekit.base.files.lock import held
+from tracekit.base.files.durable import held, make_folder
 from tracekit.base.files.places import check_no_link, written_of_fetch
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.shown import Shown

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.base.crew.crew import Crew, LostWorkerError
+from tracekit.base.crew import Crew, LostWorkerError
 from tracekit.base.errors import CheckFailedError, TracekitError
-from tracekit.base.files.checksums import checksum
 from tracekit.base.files.durable import put
+from tracekit.base.files.result_folder import checksum
 from tracekit.base.words import counted
 from tracekit.intake.ingest.dimensions import Dimension, committed, extend
 from tracekit.intake.ingest.repeated.statements import without_contradictions

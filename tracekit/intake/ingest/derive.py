@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracekit.base.crew.crew import Alone
+from tracekit.base.crew import Alone
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.intake.ingest import shares

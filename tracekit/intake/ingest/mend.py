@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from tracekit.base.crew.crew import Alone
+from tracekit.base.crew import Alone
 from tracekit.base.errors import TracekitError, nearest
-from tracekit.base.files.checksums import Damage, checksum
-from tracekit.base.files.durable import put
-from tracekit.base.files.lock import LOCK
+from tracekit.base.files.durable import LOCK, put
 from tracekit.base.files.places import open_whole
 from tracekit.base.files.replacing import replaced_folder, taken_over
+from tracekit.base.files.result_folder import Damage, checksum
 from tracekit.intake.ingest.coordinate import Coordinator, Events
 from tracekit.intake.ingest.sort import part_writer
 from tracekit.intake.read.discover import TraceFile

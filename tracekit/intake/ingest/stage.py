@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracekit.base.crew.crew import OnProgress
+from tracekit.base.crew import OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import is_remote, open_whole
 from tracekit.intake.ingest.columns import Columns, ColumnsWriter

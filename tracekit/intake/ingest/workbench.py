@@ -20,7 +20,7 @@ from typing import Any
 
 from tracekit.base.constants import GO_ON
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.lock import LOCK
+from tracekit.base.files.durable import LOCK
 from tracekit.base.files.places import filesystem, telling, within
 from tracekit.store.broken_rows import write_quality
 from tracekit.store.folder import (

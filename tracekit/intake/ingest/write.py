@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from tracekit.base.crew.crew import Alone, Crew, Workers
-from tracekit.base.crew.declared import MEMORY_LIMIT_BYTES
+from tracekit.base.constants import MEMORY_LIMIT_BYTES
+from tracekit.base.crew import Alone, Crew, Workers
 from tracekit.base.errors import CheckFailedError, TracekitError
 from tracekit.base.files.places import is_remote, place, telling
 from tracekit.base.files.replacing import clear_away, put_back

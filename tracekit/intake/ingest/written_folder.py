@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tracekit._version import VERSION
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.lock import LOCK, held
+from tracekit.base.files.durable import LOCK, held
 from tracekit.base.files.places import check_no_link, is_remote
 from tracekit.intake.ingest.workbench import workbench
 from tracekit.store.broken_rows import QUALITY, write_quality

@@ -1,5 +1,6 @@
 """Streams one trace file as clean blocks of a base table."""
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +11,6 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.ahead import Pieces, ahead
 from tracekit.base.files.places import open_whole
 from tracekit.base.kept import is_compiled
-from tracekit.base.loading import nothing_collected
 from tracekit.intake.read.arrow_rows import layout_of, parquet_blocks, table_of, unpivot
 from tracekit.intake.read.blocks import BLOCK_BYTES, PADDING, lines_in_blocks
 from tracekit.intake.read.coded import CodedRows, Keys, PlainKeys, code
@@ -209,3 +209,22 @@ def _clean(block: bytes, match: Match, first_line: int, counts: Counts) -> Clean
     positions = [layout.positions[column.name] for column in layout.table.columns]
     parsed = parse_block(block, layout.table, positions, len(match.header), first_line)
     return validate(parsed, layout.table, match.source.missing_names, counts)
+
+
+@contextmanager
+def nothing_collected() -> Iterator[None]:
+    """Load libraries without looking for garbage.
+
+    Nothing that is loaded is ever garbage, yet Python looks through all of it again and again,
+    a quarter of the time that loading takes. A process that has frozen what it loaded at its start,
+    as those of tracekit's own do, freezes this too.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        if gc.get_freeze_count():
+            gc.freeze()
+    finally:
+        if was:
+            gc.enable()

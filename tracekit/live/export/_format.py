@@ -10,7 +10,7 @@ import polars as pl
 
 from tracekit.answer import whole
 from tracekit.answer.nodes import answer_of_nodes, case_of
-from tracekit.base.documents.fields import decode
+from tracekit.base.documents import decode
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, read_answer
 from tracekit.base.files.parquet import read_frame

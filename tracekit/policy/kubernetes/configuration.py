@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET
 
-from tracekit.base.documents.fields import (
+from tracekit.base.documents import (
     Arguments,
     Fields,
     NoEffect,

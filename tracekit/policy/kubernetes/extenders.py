@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tracekit.base.arrays import IntArray
-from tracekit.base.documents.fields import Fields, Whole
+from tracekit.base.documents import Fields, Whole
 from tracekit.policy.placement import PlacementPolicy, Scores, all_policies
 from tracekit.policy.placement._extender import ExtenderPolicy
 from tracekit.policy.profile import Part, tenths

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tracekit.base.documents.fields import Fields, decode
+from tracekit.base.documents import Fields, decode
 from tracekit.base.errors import strangers
 from tracekit.policy.kubernetes.configuration import Translated
 from tracekit.policy.kubernetes.extenders import Extender, extender_parts

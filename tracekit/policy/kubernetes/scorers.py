@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from tracekit.base.constants import HOSTNAME, ZONES
-from tracekit.base.documents.fields import Arguments, Fields, NoEffect, To, Whole
+from tracekit.base.documents import Arguments, Fields, NoEffect, To, Whole
 from tracekit.base.errors import TracekitError
 from tracekit.policy.placement import PlacementPolicy, all_policies
 

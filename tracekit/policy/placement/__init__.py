@@ -16,8 +16,7 @@ import numpy as np
 from tracekit.base import parameters, registry
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.base.parameters import About
-from tracekit.base.values import spell
+from tracekit.base.parameters import About, spell
 from tracekit.cluster.constraints.constraint import CellChoice
 from tracekit.policy.placement._parts.formula import Formula as Formula
 from tracekit.policy.placement._parts.formula import quotient as quotient

@@ -15,8 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from tracekit.base import parameters
-from tracekit.base.documents.fields import Fields, NoEffect, Reading, decode
-from tracekit.base.documents.yaml_file import read_document
+from tracekit.base.documents import Fields, NoEffect, Reading, decode, read_document
 from tracekit.base.errors import TracekitError, strangers
 from tracekit.base.parameters import ParameterError
 from tracekit.cluster.constraints.labels import Requirement

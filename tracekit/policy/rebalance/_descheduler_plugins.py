@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import UNSET
 
-from tracekit.base.documents.fields import Arguments, Fields, Narrows, NoEffect, To, Whole
+from tracekit.base.documents import Arguments, Fields, Narrows, NoEffect, To, Whole
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_S
 from tracekit.policy.rebalance import get_rebalancer

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from tracekit.base.documents.fields import Fields, Narrows, Whole, Widens
+from tracekit.base.documents import Fields, Narrows, Whole, Widens
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
 from tracekit.cluster.constraints.labels import Requirement

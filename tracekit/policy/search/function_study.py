@@ -14,7 +14,7 @@ import polars as pl
 
 from tracekit.base import parameters
 from tracekit.base.arrays import FloatArray
-from tracekit.base.crew.crew import Alone, Crew, OnProgress
+from tracekit.base.crew import Alone, Crew, OnProgress
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.seeds import stream
 from tracekit.base.study import Study

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tracekit.base import parameters
-from tracekit.base.documents.shape import Shape
 from tracekit.base.errors import TracekitError
+from tracekit.base.shape import Shape
 from tracekit.cluster.resources import PODS, UNLIMITED, amounts, column_order
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement._parts.requested import VOLUMES

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.base import parameters
-from tracekit.base.documents import shape as s
-from tracekit.base.documents.yaml_file import is_document
+from tracekit.base import shape as s
+from tracekit.base.documents import is_document
 from tracekit.base.errors import TracekitError
 from tracekit.base.opened import read_text
 from tracekit.policy.parse import get_policy

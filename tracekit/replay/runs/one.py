@@ -15,7 +15,7 @@ import polars as pl
 from threadpoolctl import ThreadpoolController
 
 from tracekit.base.arrays import BoolArray
-from tracekit.base.crew.crew import OnProgress
+from tracekit.base.crew import OnProgress
 from tracekit.base.seeds import stream
 from tracekit.base.words import RESOURCES
 from tracekit.cluster.arrivals import rearranged

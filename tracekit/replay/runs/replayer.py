@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.base.crew.crew import Crew, LostWorkerError, each_done
+from tracekit.base.crew import Crew, LostWorkerError, each_done
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import check_no_link
 from tracekit.base.files.replacing import replaced_file

@@ -13,8 +13,8 @@ from tracekit._version import VERSION
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import found_from, named_from
 from tracekit.base.files.result_folder import ResultFolder
+from tracekit.base.parameters import spell
 from tracekit.base.units import duration
-from tracekit.base.values import spell
 from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.assumptions import Assumptions
 from tracekit.cluster.changed.pinned import pinned_over_capacity

@@ -12,7 +12,7 @@ import numpy as np
 
 from tracekit.analysis.metrics.load import imbalance
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.base.crew.crew import Alone, Crew, OnProgress
+from tracekit.base.crew import Alone, Crew, OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream

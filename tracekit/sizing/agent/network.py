@@ -1,14 +1,124 @@
-"""The network in torch: five convolutions over cycles, two dense layers, one q per size."""
+"""The network in torch: five convolutions over cycles, two dense layers, one q per size.
+
+Its memory is prioritised replay, proportional: what surprised more is drawn more often (Schaul
+2016).
+"""
 
 import functools
 import importlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tracekit.base.arrays import Float32Array
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.sizing.network.weights import CONVOLUTIONS, DENSE, KERNEL
+from tracekit.base.jit import compiled
+from tracekit.sizing.weights import CONVOLUTIONS, DENSE, KERNEL
+
+#: Exponent of the priorities, and what keeps one from being zero.
+ALPHA, LEAST = 0.6, 1e-6
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Transitions drawn: where they lie, what they were, and what each counts."""
+
+    slots: IntArray
+    states: Float32Array
+    actions: IntArray
+    rewards: Float32Array
+    following: Float32Array
+    allowed: BoolArray
+    weights: Float32Array
+
+
+class Memory:
+    """A ring of transitions with a tree of their priorities."""
+
+    def __init__(self, capacity: int, shape: tuple[int, int], actions: int) -> None:
+        self.capacity = capacity
+        self.states = np.zeros((capacity, *shape), dtype=np.float32)
+        self.following = np.zeros((capacity, *shape), dtype=np.float32)
+        self.actions = np.zeros(capacity, dtype=np.int64)
+        self.rewards = np.zeros(capacity, dtype=np.float64)
+        self.allowed = np.zeros((capacity, actions), dtype=np.bool_)
+        self._leaves = 1 << (capacity - 1).bit_length()
+        self.tree = np.zeros(2 * self._leaves)
+        self.count, self.newest, self.highest = 0, 0, 1.0
+
+    def add(
+        self,
+        states: Float32Array,
+        actions: IntArray,
+        rewards: FloatArray,
+        following: Float32Array,
+        allowed: BoolArray,
+    ) -> IntArray:
+        """Store transitions with the highest priority so far; the slots they lie in."""
+        slots = (self.newest + np.arange(len(actions))) % self.capacity
+        self.states[slots], self.following[slots] = states, following
+        self.actions[slots], self.rewards[slots] = actions, rewards
+        self.allowed[slots] = allowed
+        self.newest = int((self.newest + len(actions)) % self.capacity)
+        self.count = min(self.count + len(actions), self.capacity)
+        self._set(slots, np.full(len(slots), self.highest))
+        return slots
+
+    def draw(self, size: int, beta: float, rng: np.random.Generator) -> Batch:
+        """``size`` transitions, one from each equal stretch of the priorities' sum."""
+        total = self.tree[1]
+        found = find(self.tree, (np.arange(size) + rng.random(size)) / size * total)
+        # rounding may lead past the last transition stored
+        slots = np.minimum(found, self.count - 1)
+        chances = self.tree[slots + self._leaves] / total
+        weights = (self.count * chances) ** -beta
+        return Batch(
+            slots=slots,
+            states=self.states[slots],
+            actions=self.actions[slots],
+            rewards=self.rewards[slots].astype(np.float32),
+            following=self.following[slots],
+            allowed=self.allowed[slots],
+            weights=(weights / weights.max()).astype(np.float32),
+        )
+
+    def surprise(self, slots: IntArray, errors: FloatArray) -> None:
+        """New priorities ``(|error| + 1e-6) ** 0.6``."""
+        priorities = (np.abs(errors) + LEAST) ** ALPHA
+        self.highest = max(self.highest, float(priorities.max()))
+        self._set(slots, priorities)
+
+    def _set(self, slots: IntArray, priorities: FloatArray) -> None:
+        plant(self.tree, slots + self._leaves, priorities)
+
+
+@compiled
+def plant(tree: FloatArray, places: IntArray, values: FloatArray) -> None:
+    """Set leaves, and bring the sums above them up to date."""
+    for k in range(len(places)):
+        tree[places[k]] = values[k]
+    for k in range(len(places)):
+        place = places[k] // 2
+        while place:
+            tree[place] = tree[2 * place] + tree[2 * place + 1]
+            place //= 2
+
+
+@compiled
+def find(tree: FloatArray, sums: FloatArray) -> IntArray:
+    """The leaf, counted from 0, at which the running sum of leaves passes each value."""
+    leaves = len(tree) // 2
+    found = np.empty(len(sums), dtype=np.int64)
+    for k in range(len(sums)):
+        place, left = 1, sums[k]
+        while place < leaves:
+            place *= 2
+            if left >= tree[place]:
+                left -= tree[place]
+                place += 1
+        found[k] = place - leaves
+    return found
 
 
 @functools.cache
@@ -68,7 +178,7 @@ def _names() -> tuple[str, ...]:
 
 
 def layers_of(network: Any) -> dict[str, Float32Array]:
-    """Weights and biases by the names of ``network.weights.layer_shapes``."""
+    """Weights and biases by the names of ``weights.layer_shapes``."""
     found = zip(_names(), network.parameters(), strict=True)
     return {name: np.array(value.detach().numpy(), dtype=np.float32) for name, value in found}
 

@@ -17,10 +17,9 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.base.units import duration
 from tracekit.sizing.agent.network import torch_ready
 from tracekit.sizing.agent.train import PRETRAINING, Epoch, Trainer
-from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.weights import Model
+from tracekit.sizing.world.simset import Settings, SimulationSet
 
 ARRAYS = ("states", "following", "actions", "rewards", "allowed")
 

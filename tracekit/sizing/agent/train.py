@@ -6,14 +6,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from tracekit.sizing.agent.memory import Batch, Memory
-from tracekit.sizing.agent.network import act, layers_of, make_network, torch_ready
-from tracekit.sizing.network.weights import Model, explore, one_step
+from tracekit.sizing.agent.network import Batch, Memory, act, layers_of, make_network, torch_ready
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import simulate
+from tracekit.sizing.weights import Model, explore, one_step
 from tracekit.sizing.world.periods import CHANNELS
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import CYCLES_SEEN, SimulationSet
+from tracekit.sizing.world.simset import CYCLES_SEEN, Settings, SimulationSet
 from tracekit.sizing.world.simulation import Simulation
 
 #: Importance sampling is corrected from this share at first to all of it at the end.

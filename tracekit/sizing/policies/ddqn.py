@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.parameters import About
-from tracekit.sizing.network.weights import Model, greedy, one_step, values
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
-from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.weights import Model, greedy, one_step, values
+from tracekit.sizing.world.simset import Settings
 from tracekit.sizing.world.simulation import View
 
 

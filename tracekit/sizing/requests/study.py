@@ -23,8 +23,7 @@ from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policies.oracle import Oracle
 from tracekit.sizing.policy import Advice, SizingPolicy
 from tracekit.sizing.requests.declared import LEARN_SHARE, RISK_SHARE
-from tracekit.sizing.requests.frames import services_of, totals_of
-from tracekit.sizing.requests.judge import spared, windows_of
+from tracekit.sizing.requests.judge import services_of, spared, totals_of, windows_of
 from tracekit.sizing.requests.read_use import NoUseError, read_use
 from tracekit.sizing.requests.rows import GROWTH, frame_of, growing, growth_of
 from tracekit.sizing.use import RecordedUse

@@ -13,8 +13,13 @@ from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.sizing.world import periods
 from tracekit.sizing.world.periods import CHANNELS, INFEASIBLE, KEPT, MOVED
-from tracekit.sizing.world.settings import Settings
-from tracekit.sizing.world.simset import SimulationSet, build_world, check_room, fresh_state
+from tracekit.sizing.world.simset import (
+    Settings,
+    SimulationSet,
+    build_world,
+    check_room,
+    fresh_state,
+)
 
 
 class Simulation:

@@ -15,8 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracekit.base.engine_errors import system_error
-from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.errors import TracekitError, nearest, system_error
 from tracekit.base.files.places import is_remote, snapshot, store_error
 from tracekit.store.folder import Store
 from tracekit.store.sqlfiles import SqlFile

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.values import spell
+from tracekit.base.parameters import spell
 from tracekit.store.folder import Store
 from tracekit.store.spark.session import open_session
 from tracekit.store.sqlfiles import SqlFile

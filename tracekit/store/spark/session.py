@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tracekit.base.constants import GO_ON
-from tracekit.base.crew.crew import LostWorkerError, OnProgress, Task
+from tracekit.base.crew import LostWorkerError, OnProgress, Task
 from tracekit.base.errors import TracekitError
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
-from tracekit.base.files.checksums import checksum
 from tracekit.base.files.durable import put
+from tracekit.base.files.result_folder import checksum
 from tracekit.base.words import agreeing, counted
 from tracekit.intake.ingest.sort import part_writer
 from tracekit.store.doubts import OTHERWISE

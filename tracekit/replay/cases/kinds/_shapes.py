@@ -1,6 +1,6 @@
 """Shapes that the inputs of several kinds share: pods, nodes, amounts, metrics, arguments."""
 
-from tracekit.base.documents import shape as s
+from tracekit.base import shape as s
 
 NUMBER = s.number()
 COUNT = s.number(0, whole=True)

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from tracekit.base import parameters
+from tracekit.base import shape as s
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
-from tracekit.base.documents import shape as s
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.constraints.labels import Requirement, requirement, tolerations
 from tracekit.cluster.resources import BASE, PODS, full_name

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tracekit.base import shape as s
 from tracekit.base.arrays import FloatArray
-from tracekit.base.documents import shape as s
-from tracekit.base.documents.shape import Shape
+from tracekit.base.shape import Shape
 from tracekit.cluster.resources import BASE, amounts, full_name
 from tracekit.policy.placement._parts.load import (
     TYPES,

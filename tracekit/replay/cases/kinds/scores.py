@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.base.documents import shape as s
+from tracekit.base import shape as s
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import ParameterError
 from tracekit.base.seeds import stream

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tracekit.base import shape as s
 from tracekit.base.arrays import BoolArray, FloatArray
-from tracekit.base.documents import shape as s
 from tracekit.policy.rebalance._utilization import (
     by_usage,
     mean_percent,

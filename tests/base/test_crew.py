@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tracekit.base.crew import crew
+from tracekit.base import crew
 
 
 def test_a_thousand_jobs_do_not_start_a_thousand_processes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ class _Worker:
 
     def __init__(self, without: tuple[str, ...]) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-            [*interpreter("tracekit.base.crew.crew"), *without],
+            [*interpreter("tracekit.base.crew"), *without],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT},

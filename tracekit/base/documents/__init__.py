@@ -1,1 +1,0 @@
-"""Documents that people write: read as plain data, held to a shape, and asked field by field."""
