@@ -326,15 +326,13 @@ def further_use(
 ) -> FloatArray:
     """Use of a further resource by the containers at these positions, shape (steps, some).
 
-    Parameters
-    ----------
-    column : int
-        One of ``load.further_used``.
+    What they request where no use is recorded.
     """
-    assert load.use.further is not None  # noqa: S101 - the column is one of those recorded
+    asked = load.containers.request[containers, column].astype(np.float64)
+    if column not in load.use.further_resources or load.use.further is None:
+        return np.broadcast_to(asked, (len(steps), len(asked)))
     recorded = load.use.further[load.use.further_resources.index(column), steps.start : steps.stop]
     use = recorded.take(load.use.columns_of(containers), axis=1).astype(np.float64)
-    asked = load.containers.request[containers, column].astype(np.float64)
     return np.asarray(np.where(np.isnan(use), asked, use))
 
 

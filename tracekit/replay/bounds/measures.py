@@ -350,7 +350,11 @@ class MovableShare:
             return
         moves = None if self._fixed is None else ~self._stays(step)[present]
         for at, column in enumerate(self._columns):
-            amounts = use[column] if column in USED else self._further(column, step, present)
+            if column in USED:
+                amounts = use[column]
+            else:
+                there = np.flatnonzero(present)
+                amounts = further_use(self._load, column, range(step, step + 1), there)[0]
             movable = amounts if moves is None else amounts[moves]
             rest = own[column] if column in USED else 0.0
             self._sums[at] += float(movable.sum()), float(amounts.sum()) + rest
@@ -360,12 +364,6 @@ class MovableShare:
         if self._fixed is None:
             raise LookupError(step)
         return np.asarray(self._fixed & (self._load.use.times_ms[step] < self._lost_ms))
-
-    def _further(self, column: int, step: int, present: BoolArray) -> FloatArray:
-        if column in self._load.use.further_resources:
-            there = np.flatnonzero(present)
-            return np.asarray(further_use(self._load, column, range(step, step + 1), there)[0])
-        return np.asarray(self._load.containers.request[present, column].astype(np.float64))
 
     def shares(self) -> dict[str, float]:
         """The share 0..1 of each resource that is used at all."""

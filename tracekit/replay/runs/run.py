@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from tracekit.base.arrays import FloatArray
+from tracekit.base.arrays import Float32Array, FloatArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
-from tracekit.base.words import RESOURCES
 from tracekit.cluster.changed.pinned import requests_respected
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.series import settled_steps
@@ -28,7 +27,7 @@ from tracekit.policy.entrant import (
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.view.room import measured_columns, measured_names
-from tracekit.policy.view.sampled import further_use
+from tracekit.policy.view.sampled import USED, further_use
 from tracekit.replay.bounds.measures import bound_frame, bounds_of, gaps
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import CONFLICTS, all_measures, measures_in, resources_in
@@ -244,100 +243,72 @@ def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
         further resource what counts as used is as ``tracekit.policy.view.sampled`` says, and a
         node that has none of it has no value.
     """
-    used, background = _means(load)
-    capacity = load.nodes.capacity[:, :2].T.astype(np.float64)
-    further = [_Further(name, column, load) for name, column in _further(load)]
+    uses = _mean_uses(load)
     parts = [
         pl.DataFrame(
             {
                 "policy": pl.repeat(policy, load.nodes.count, dtype=pl.String, eager=True),
                 "node": pl.Series(load.nodes.ids, dtype=pl.String),
-                **_fractions(load, placed, used, background, capacity),
-                **{one.column_name: one.fractions(placed) for one in further},
+                **{one.column: one.fractions(placed) for one in uses},
             }
         )
         for policy, placed in found
     ]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=_schema(load))
+    schema = {"policy": pl.String, "node": pl.String, **{one.column: pl.Float32 for one in uses}}
+    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
 
 
-def _schema(load: Workload) -> dict[str, type[pl.DataType]]:
-    names = [*RESOURCES, *(name for name, _ in _further(load))]
-    columns = {_column(name): pl.Float32 for name in names}
-    return {"policy": pl.String, "node": pl.String, **columns}
+class _MeanUse(NamedTuple):
+    """Mean use of a resource over the settled steps.
 
+    A container counts 0 where it is not there, so that the means of those on a node add up.
 
-def _column(resource: str) -> str:
-    return f"{resource}_mean_fraction"
+    Parameters
+    ----------
+    used : float64, shape (containers,)
+    own : float64, shape (nodes,)
+        What no container explains.
+    capacity : float64, shape (nodes,)
+        NaN where a node has none of a further resource, or has it without limit.
+    """
 
-
-def _further(load: Workload) -> list[tuple[str, int]]:
-    """Names and columns of the resources that are measured beside cpu and memory."""
-    known = zip(measured_names(load), measured_columns(load), strict=True)
-    return [(name, column) for name, column in known if column > 1]
-
-
-class _Further:
-    """A further resource: how much of it each container takes on average, and what nodes have."""
-
-    def __init__(self, name: str, column: int, load: Workload) -> None:
-        self.column_name = _column(name)
-        self._nodes = load.nodes.count
-        recorded = column in load.use.further_resources
-        # of what is recorded all that a node has counts, of requests what they may take
-        capacity = (load.nodes.capacity if recorded else load.nodes.allocatable)[:, column]
-        self._there = (capacity > 0) & (capacity < UNLIMITED)
-        self._capacity = np.where(self._there, capacity, 1).astype(np.float64)
-        self._used = self._means(load, column, recorded=recorded)
-
-    @staticmethod
-    def _means(load: Workload, column: int, *, recorded: bool) -> FloatArray:
-        steps = settled_steps(load.use.times_ms, load.use.settled_ms).tolist()
-        every = np.arange(load.containers.count)
-        asked = load.containers.request[:, column].astype(np.float64)
-        used = np.zeros(load.containers.count)
-        for step in steps:
-            use = further_use(load, column, range(step, step + 1), every)[0] if recorded else asked
-            used += np.where(load.present(step), use, 0.0)
-        return np.asarray(used / len(steps))
+    column: str
+    used: FloatArray
+    own: FloatArray
+    capacity: FloatArray
 
     def fractions(self, placed: pl.DataFrame) -> pl.Series:
         """Mean use over what each node has; null where it has none."""
         node = placed["node"].fill_null(-1).to_numpy()
         at = np.flatnonzero(node >= 0)
-        total = np.bincount(node[at], self._used[at], minlength=self._nodes)
-        share = np.where(self._there, total / self._capacity, np.nan)
-        return pl.Series(share, dtype=pl.Float32).fill_nan(None)
+        total = self.own + np.bincount(node[at], self.used[at], minlength=len(self.own))
+        return pl.Series(total / self.capacity, dtype=pl.Float32).fill_nan(None)
 
 
-def _fractions(
-    load: Workload,
-    placed: pl.DataFrame,
-    used: FloatArray,
-    background: FloatArray,
-    capacity: FloatArray,
-) -> dict[str, pl.Series]:
-    node = placed["node"].fill_null(-1).to_numpy()
-    at = np.flatnonzero(node >= 0)
-    sums = [
-        background[resource] + np.bincount(node[at], used[resource, at], minlength=load.nodes.count)
-        for resource in range(2)
-    ]
-    return {
-        _column(name): pl.Series(total / of, dtype=pl.Float32)
-        for name, total, of in zip(RESOURCES, sums, capacity, strict=True)
-    }
-
-
-def _means(load: Workload) -> tuple[FloatArray, FloatArray]:
-    """The mean use of each container and of each node's background, shape (2, many).
-
-    A container counts 0 where it is not there, so that the means of those on a node add up.
-    """
+def _mean_uses(load: Workload) -> list[_MeanUse]:
+    columns, every = measured_columns(load), np.arange(load.containers.count)
+    used = np.zeros((len(columns), load.containers.count))
+    own = np.zeros((len(columns), load.nodes.count))
     steps = settled_steps(load.use.times_ms, load.use.settled_ms).tolist()
-    used = np.zeros((2, load.containers.count))
-    background = np.zeros((2, load.nodes.count))
     for step in steps:
-        used += np.where(load.present(step), load.use.at(step), 0.0)
-        background += load.use.background[:, step]
-    return used / len(steps), background / len(steps)
+        present, recorded = load.present(step), load.use.at(step)
+        for row, column in enumerate(columns):
+            if column in USED:
+                use: FloatArray | Float32Array = recorded[column]
+                own[row] += load.use.background[column, step]
+            else:
+                use = further_use(load, column, range(step, step + 1), every)[0]
+            used[row] += np.where(present, use, 0.0)
+    names = [f"{name}_mean_fraction" for name in measured_names(load)]
+    capacity = [_capacity(load, column) for column in columns]
+    found = zip(names, used / len(steps), own / len(steps), capacity, strict=True)
+    return [_MeanUse(*one) for one in found]
+
+
+def _capacity(load: Workload, column: int) -> FloatArray:
+    """What nodes have: all of it where use is recorded; of requests what they may take."""
+    if column in USED:
+        return load.nodes.capacity[:, column].astype(np.float64)
+    recorded = column in load.use.further_resources
+    has = (load.nodes.capacity if recorded else load.nodes.allocatable)[:, column]
+    return np.where((has > 0) & (has < UNLIMITED), has, np.nan)
