@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from cluster_support import parquet_folder
 from hypothesis import given, reject
 from hypothesis import strategies as some
 from replay_support import Row, changed, workload
-from workload_support import parquet_folder
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.gangs import with_gangs

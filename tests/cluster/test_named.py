@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from cluster_support import OPENB, TIANCHI, changed, parquet_folder, written, zipped
 from replay_support import fields_of
 from tests_support import shared_data
-from workload_support import OPENB, TIANCHI, changed, parquet_folder, written, zipped
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster import named

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from cluster_support import cluster
+from cluster_support import cluster, parquet_folder
 from kubernetes_support import listed, node, pod, written
-from workload_support import parquet_folder
 
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest

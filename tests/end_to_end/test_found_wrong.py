@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cluster_support import OPENB, written
 from replay_support import changed, workload
-from workload_support import OPENB, written
 
 from tracekit.commands.shell import run
 from tracekit.policy.entrant import Entrants

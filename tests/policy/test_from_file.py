@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from cluster_support import parquet_folder
 from replay_support import workload
-from workload_support import parquet_folder
 
 from tracekit.base.errors import TracekitError
 from tracekit.policy.entrant import Entrants

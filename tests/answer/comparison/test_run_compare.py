@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from answer_support import resealed
-from workload_support import parquet_folder
+from cluster_support import parquet_folder
 
 from tracekit.answer.comparison.facts import facts_of_comparison
 from tracekit.answer.comparison.run_compare import compare_runs

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from cluster_support import parquet_folder
 from replay_support import Row, changed, workload
 from tests_support import causes
-from workload_support import parquet_folder
 
 from tracekit.answer.caveats import counted
 from tracekit.base.arrays import IntArray

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cluster_support import parquet_folder
 from replay_support import changed, workload
 from threadpoolctl import threadpool_info, threadpool_limits
-from workload_support import parquet_folder
 
 from tracekit.base.facts import remark
 from tracekit.base.progress import Silent
