@@ -88,6 +88,7 @@ class CallWeights:
         both = edges.join(counts, on="kind").join(
             counts, left_on=["other", "node"], right_on=["kind", "node"], suffix="_other"
         )
+        both = both.sort("kind", "other", "node")  # sums of floats hang on their order
         pairs = both["containers"].to_numpy() * both["containers_other"].to_numpy().astype(float)
         possible = running[both["kind"].to_numpy()] * running[both["other"].to_numpy()]
         return float((both["calls"].to_numpy() * pairs / possible).sum() / total)

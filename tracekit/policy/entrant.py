@@ -11,13 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-import numpy as np
-
 from tracekit.base import parameters
 from tracekit.base.documents import is_document
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import About
-from tracekit.base.seeds import stream
 from tracekit.policy.parse import cut, parse_policy, policies_of
 from tracekit.policy.placement import Parametrised, PlacementPolicy, Reads, UsedBy
 from tracekit.policy.placement.interference import Interference
@@ -283,14 +280,6 @@ def with_schedulers(entrant: Entrant, schedulers: Schedulers) -> Accompanied:
             hint=f"for example {USUAL}+{schedulers}",
         )
     return Accompanied(entrant.placement, entrant.rebalance, schedulers)
-
-
-def draws(seed: int, policy: PlacementPolicy) -> np.random.Generator:
-    """The random stream of a placement policy: one for each spelling of it.
-
-    Two spellings of one policy differ by chance alone, so that they tell how far chance goes.
-    """
-    return stream(seed, str(policy))
 
 
 # The fit that lies beside a store, as a policy reads it: ``interference[fit=beside]``. The name

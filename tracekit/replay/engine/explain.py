@@ -8,8 +8,9 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.seeds import stream
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, draws
+from tracekit.policy.entrant import Entrant
 from tracekit.policy.view.snapshot import Container, Snapshot, lacking
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import (
@@ -79,7 +80,7 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
     def placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
         return _Explainer(state, rng, clock, target, str(entrant))
 
-    engine = Engine(load, policy, draws(seed, policy), placer=placer, rebalance=rebalance)
+    engine = Engine(load, policy, stream(seed, str(policy)), placer=placer, rebalance=rebalance)
     try:
         engine.run()
     except _Explained as found:

@@ -24,7 +24,6 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import (
     Entrant,
     Sent,
-    draws,
 )
 from tracekit.policy.view.usage import OverTime
 from tracekit.replay.engine.engine import Engine
@@ -159,7 +158,8 @@ def _replayed(
     engine = Engine(
         load,
         policy,
-        draws(seed, policy),
+        # a stream for each spelling: two of one policy differ by chance alone
+        stream(seed, str(policy)),
         placer=placer if several is None else functools.partial(StalePlacer, schedulers=several),
         rebalance=rebalance,
     )
