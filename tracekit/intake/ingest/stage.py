@@ -16,6 +16,7 @@ import polars as pl
 from tracekit.base.crew import OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import is_remote, open_whole
+from tracekit.base.loading import nothing_collected
 from tracekit.intake.ingest.columns import Columns, ColumnsWriter
 from tracekit.intake.ingest.names import Names
 from tracekit.intake.ingest.rejects import Lines, RejectsWriter
@@ -75,7 +76,7 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
 
     # members of a tar count their lines each by itself
     lines = Lines() if file.match.source.name == OWN and "tar" not in file.kind else None
-    with ExitStack() as opened:
+    with ExitStack() as opened, nothing_collected():
         tables = _Tables(folder, file.name, opened)
         tables.of(file.match.format.table)
         for table, rows in reader.blocks(count):

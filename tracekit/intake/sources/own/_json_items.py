@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
 
@@ -21,7 +21,7 @@ from tracekit.store.broken_rows import (
     VALUE_CUT_OFF,
 )
 
-_CHUNK_CHARS = 1 << 22
+_CHUNK_CHARS = 1 << 20
 #: The end of an item of a list and the beginning of the next one, with what that begins with.
 _BETWEEN = re.compile(r"\}\s*,\s*\{.{16}", re.DOTALL)
 #: A longer value is not read: as objects it takes twenty times the memory of its text.
@@ -39,8 +39,7 @@ _LISTS = ("items", "result", "data")
 _AROUND = "data"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Item:
+class Item(NamedTuple):
     """One item, counted from 1.
 
     Parameters
@@ -217,7 +216,7 @@ class _Text:
                     text = f"[{self._buffer[self._at : end]}]"
                     found = msgspec.json.decode(text, type=list[msgspec.Raw])
                     self._at = end
-                    # not all at once: so many objects keep the garbage collector busy
+                    # one object at a time stays in the processor's cache
                     return map(_decoded, found)
         value = self.value()
         if not self._between and (found_there := _BETWEEN.match(self._buffer, self._at - 1)):
@@ -254,7 +253,7 @@ class _Text:
 
 
 def _decoded(raw: msgspec.Raw) -> Any:
-    """The value; a number without an end is one that Python reads."""
+    """The value; a number that is too large for a float is one that Python reads."""
     try:
         return _decode(raw)
     except ValueError:

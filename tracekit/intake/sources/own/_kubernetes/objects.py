@@ -199,8 +199,14 @@ def latest_ms(value: dict[str, Any]) -> int | None:
     for one in conditions if isinstance(conditions, list) else ():
         if isinstance(one, dict):
             times += [one.get("lastTransitionTime"), one.get("lastHeartbeatTime")]
-    # most of the times of an object are one and the same
-    return max(filter(None, map(_read_ms, {str(one) for one in times if one})), default=None)
+    latest = before = None
+    for time in times:
+        # most of the times of an object are one and the same
+        if time and time != before:
+            before, at = time, _read_ms(str(time))
+            if at and (latest is None or at > latest):
+                latest = at
+    return latest
 
 
 def _read_ms(text: str) -> int | None:
@@ -228,14 +234,15 @@ def time_ms(text: str) -> int:
 
 def arrival_ms(pod: dict[str, Any]) -> int:
     """When a pod was created, else when it was scheduled; raises ValueError without both."""
+    if created := pod["metadata"].get("creationTimestamp"):
+        return time_ms(created)
     status = pod.get("status") or {}
     scheduled = [
         one.get("lastTransitionTime")
         for one in status.get("conditions") or ()
         if one.get("type") == "PodScheduled"
     ]
-    times = [pod["metadata"].get("creationTimestamp"), *scheduled, status.get("startTime")]
-    known = next((one for one in times if one), None)
+    known = next((one for one in (*scheduled, status.get("startTime")) if one), None)
     if known is None:
         raise ValueError("has no creationTimestamp")
     return time_ms(known)

@@ -23,7 +23,7 @@ _GROUP_LABELS = (
     "pod-group.scheduling.sigs.k8s.io",
     "pod-group.scheduling.sigs.k8s.io/name",
 )
-_GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 
 
 #: Annotations by which a pod says that nobody may evict it to take its node away, or a node that
@@ -63,7 +63,7 @@ def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
     if not name and (of := spec.get("workloadRef")):
         parts = (of.get(one) for one in ("name", "podGroup", "podGroupReplicaKey"))
         name = "/".join(filter(None, parts))
-    for told, keys in (("labels", _GROUP_LABELS), ("annotations", _GROUP_ANNOTATIONS)):
+    for told, keys in (("labels", _GROUP_LABELS), ("annotations", GROUP_ANNOTATIONS)):
         stated = meta.get(told) or {}
         name = name or next((stated[key] for key in keys if stated.get(key)), None)
     return f"{meta.get('namespace') or 'default'}/{name}" if name else None

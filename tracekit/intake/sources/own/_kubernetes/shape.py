@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -106,9 +107,9 @@ _NUMBERS = {
 def batches(rows: Rows) -> Iterator[Batch]:
     """Rows of each table as a frame."""
     for table, some in rows.items():
-        names = list(dict.fromkeys(name for row in some for name in row))
-        schema = {name: _NUMBERS.get(name, pl.String) for name in names}
         if some:
+            names = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, some))))
+            schema = {name: _NUMBERS.get(name, pl.String) for name in names}
             yield Batch(table=table, rows=pl.DataFrame(some, schema=schema))
 
 
@@ -130,8 +131,10 @@ def static_service(space: str, pod: str, node: str) -> str:
 def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
     """Kind and name of what made a pod; empty for a bare one."""
     owners = meta.get("ownerReferences") or []
-    chosen = next((one for one in owners if one.get("controller")), owners[0] if owners else {})
-    return chosen.get("kind", ""), chosen.get("name", "")
+    for one in owners:
+        if one.get("controller"):
+            return one.get("kind", ""), one.get("name", "")
+    return (owners[0].get("kind", ""), owners[0].get("name", "")) if owners else ("", "")
 
 
 def pod_service(meta: Mapping[str, Any], node: str | None) -> str:

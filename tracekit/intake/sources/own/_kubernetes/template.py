@@ -9,10 +9,13 @@ import msgspec
 
 from tracekit.intake.sources.own._kubernetes import rules
 from tracekit.intake.sources.own._kubernetes.requests import Sizes, sizes_of
+from tracekit.intake.sources.own._kubernetes.shape import owner_of, pod_service
 
 _CONTAINER = frozenset({"name", "image", "resources", "restartPolicy", "ports"})
+_SIZED = frozenset({"name", "resources", "restartPolicy"})
 #: Volumes that bind a pod to its node or to data, by their fields.
 _VOLUMES = {"hostPath": "local", "emptyDir": "local", "persistentVolumeClaim": "claim"}
+_BINDING = frozenset({*_VOLUMES, "ephemeral"})
 #: What no row says anything of, or what differs from pod to pod.
 _LEFT_OUT = rules.IDLE_FIELDS | {"nodeName"}
 _TEMPLATES = 1 << 14
@@ -33,8 +36,8 @@ class Template:
     """
 
     def __init__(self, text: bytes) -> None:
-        self._text = text
         spec: dict[str, Any] = msgspec.json.decode(text)
+        self._sized = msgspec.json.encode(_sized(spec))
         bare = {"metadata": {}, "spec": spec}
         self.spec = spec
         self.selector = rules.selector(spec)
@@ -89,7 +92,7 @@ class Template:
 
     def sizes(self, status: object) -> Sizes:
         """What a pod asks for; raises QuantityError for a quantity of the status that is none."""
-        return sizes_of(self._text, status)
+        return sizes_of(self._sized, status)
 
 
 def template_of(spec: Mapping[str, Any]) -> Template:
@@ -102,11 +105,24 @@ def template_of(spec: Mapping[str, Any]) -> Template:
                 for one in kept[part]
             ]
     if kept.get("volumes"):
-        kept["volumes"] = list(filter(None, map(_volume, kept["volumes"])))
+        kept["volumes"] = [
+            _volume(one) for one in kept["volumes"] if not _BINDING.isdisjoint(one.keys())
+        ]
     return _template(msgspec.json.encode(kept))
 
 
 _template = functools.lru_cache(maxsize=_TEMPLATES)(Template)
+
+
+def _sized(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a spec that states sizes: many templates share it."""
+    kept: dict[str, Any] = {name: spec[name] for name in ("overhead", "resources") if name in spec}
+    for part in ("containers", "initContainers"):
+        if spec.get(part):
+            kept[part] = [
+                {name: value for name, value in one.items() if name in _SIZED} for one in spec[part]
+            ]
+    return kept
 
 
 def _volume(volume: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,33 +162,80 @@ _STATUSES = {
 }
 
 
-def said_of(pod: Mapping[str, Any], of: Template, *, ended: bool) -> str:
-    """A JSON object of what the pod states of these; what it does not state is left out.
+#: The annotations that rows are made of.
+_NOTES = frozenset({*_MARKS, _SOURCE, *rules.STAYS, *rules.GROUP_ANNOTATIONS})
 
-    Of a pod that has ended its last state is left out: it says nothing of the time before.
+
+def shared_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a pod's metadata that rows are made of and that pods of one owner share."""
+    kept = {name: meta.get(name) for name in ("namespace", "labels", "ownerReferences")}
+    if notes := meta.get("annotations"):
+        kept["annotations"] = {name: one for name, one in notes.items() if name in _NOTES}
+    return kept
+
+
+class Family:
+    """What pods of one template, owner, labels and annotations have in common.
+
+    Parameters
+    ----------
+    meta : mapping
+        What ``shared_meta`` keeps of the metadata of one of them.
+    budgets : sequence of Budget
+        The PodDisruptionBudgets that they are under.
+
+    Attributes
+    ----------
+    service : str
+        Empty where it follows from the name of a pod.
+
+    Raises
+    ------
+    TypeError, AttributeError, KeyError, ValueError
+        For a field of another kind than Kubernetes gives it.
     """
-    meta = pod["metadata"]
-    status = {} if ended else pod.get("status") or {}
-    found = {
-        **of.eviction,
-        "owners": [(one.get("kind"), one.get("name")) for one in meta.get("ownerReferences") or ()],
-        "marks": _marks(meta, of.spec, ended=ended),
-        "spread": of.spread(meta.get("labels") or {}),
-        "qos": status.get("qosClass"),
-        "phase": status.get("phase"),
-        "reason": status.get("reason"),
-        **_of_containers(status),
-    }
-    return sorted_json({name: value for name, value in found.items() if value})
+
+    def __init__(
+        self, meta: Mapping[str, Any], of: Template, budgets: Sequence[rules.Budget]
+    ) -> None:
+        kind, owner = owner_of(meta)
+        labels = meta.get("labels") or {}
+        self.budgets = budgets
+        self.daemon = kind in ("DaemonSet", "Node")
+        self.service = pod_service(meta, None) if owner and kind != "Node" else ""
+        self.gang = rules.gang(meta, of.spec)
+        self.namespace = meta.get("namespace") or "default"
+        self.labels = sorted_json(labels) if labels else None
+        self.rules = of.rules(meta, budgets)
+        self.not_held = of.not_held(budgets, volumes_unknown=False)
+        self._evictions: dict[bytes, str] = {}
+        self._marks = _marks(meta, of.spec)
+        owners = [(one.get("kind"), one.get("name")) for one in meta.get("ownerReferences") or ()]
+        self._eviction = {**of.eviction, "owners": owners, "spread": of.spread(labels)}
+
+    def eviction(self, status: Mapping[str, Any], *, terminating: bool) -> str:
+        """What a descheduler reads of a pod with this status, as a JSON object.
+
+        What the pod does not state is left out. Of a pod that has ended the status is empty: its
+        last state says nothing of the time before.
+        """
+        last = [status.get("qosClass"), status.get("phase"), status.get("reason")]
+        containers = _of_containers(status)
+        key = msgspec.json.encode([last, containers, terminating])
+        if key not in self._evictions:
+            marks = sorted([*self._marks, "terminating"]) if terminating else self._marks
+            qos, phase, reason = last
+            stated = {"qos": qos, "phase": phase, "reason": reason, "marks": marks}
+            every = {**self._eviction, **stated, **containers}
+            self._evictions[key] = sorted_json({name: one for name, one in every.items() if one})
+        return self._evictions[key]
 
 
-def _marks(meta: Mapping[str, Any], spec: Mapping[str, Any], *, ended: bool) -> list[str]:
+def _marks(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> list[str]:
     notes = meta.get("annotations") or {}
     found = [mark for name, mark in _MARKS.items() if name in notes]
     if notes.get(_SOURCE, _API) != _API:
         found.append("static")
-    if meta.get("deletionTimestamp") and not ended:
-        found.append("terminating")
     if spec.get("resourceClaims"):
         found.append("resource_claims")
     return sorted(found)
@@ -180,19 +243,17 @@ def _marks(meta: Mapping[str, Any], spec: Mapping[str, Any], *, ended: bool) -> 
 
 def _of_containers(status: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Restarts of each kind of container, and why some wait or have ended, where there are any."""
-    found: dict[str, dict[str, Any]] = {"restarts": {}, "waiting": {}, "terminated": {}}
+    found: dict[str, dict[str, Any]] = {}
     for part, name in _STATUSES.items():
         restarts, reasons = 0, set()
         for one in status.get(name) or ():
-            count, states = one.get("restartCount"), one.get("state") or {}
+            count = one.get("restartCount")
             restarts += count if isinstance(count, int) else 0
-            reasons |= {
-                (state, said["reason"])
-                for state in ("waiting", "terminated")
-                if (said := states.get(state)) and said.get("reason")
-            }
+            for state, why in (one.get("state") or {}).items():
+                if state in ("waiting", "terminated") and why and why.get("reason"):
+                    reasons.add((state, why["reason"]))
         if restarts:
-            found["restarts"][part] = restarts
+            found.setdefault("restarts", {})[part] = restarts
         for state, reason in sorted(reasons):
-            found[state].setdefault(part, []).append(reason)
+            found.setdefault(state, {}).setdefault(part, []).append(reason)
     return found

@@ -29,14 +29,12 @@ from tracekit.intake.sources.own._kubernetes.shape import (
     misshapen,
     node_rows,
     over_time,
-    owner_of,
     pod_service,
     taints_of,
 )
 from tracekit.intake.sources.own._kubernetes.template import (
+    Family,
     Template,
-    said_of,
-    sorted_json,
     template_of,
 )
 from tracekit.intake.sources.own._roster.roster import Roster, end_ms, place_ms, roster
@@ -228,32 +226,34 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     if node is not None and not known.knows_node(node):
         raise _PodError("container", "node", f"is '{node}', which no file describes")
     container = known.container(thing.name, thing.uid)
-    daemon = owner_of(meta)[0] in ("DaemonSet", "Node")
-    labels = meta.get("labels") or {}
-    gang = rules.gang(meta, spec)
-    budgets = known.budgets_of(pod)
     of = template_of(spec)
-    volumes, unknown = known.volumes.of(pod) if of.has_claims else ([], False)
-    not_held = of.not_held(budgets, volumes_unknown=unknown and not daemon)
+    family = known.family(meta, of)
+    selector, not_held = _where(pod, of, family, known)
+    created = meta.get("creationTimestamp")
+    status = {} if departure is not None else pod.get("status") or {}
+    terminating = bool(meta.get("deletionTimestamp")) and departure is None
     row = {
         "time_ms": arrival,
         "container": container,
-        "service": pod_service(meta, node),
+        "service": family.service or pod_service(meta, node),
         "node": node,
         "position": line,
         "departure_ms": departure,
         "priority": of.priority,
-        "gang": gang,
-        "gang_minimum": known.groups.get(gang) if gang else None,
-        "namespace": meta.get("namespace") or "default",
-        "labels": sorted_json(labels) if labels else None,
-        "rules": of.rules(meta, budgets),
+        "gang": family.gang,
+        "gang_minimum": known.groups.get(family.gang) if family.gang else None,
+        "namespace": family.namespace,
+        "labels": family.labels,
+        "rules": family.rules,
         "host_ports": of.host_ports,
-        "selector": None if daemon else rules.selector(spec, volumes) if volumes else of.selector,
+        "selector": selector,
         "tolerations": of.tolerations,
         "not_held": ", ".join(not_held) or None,
-        **_for_eviction(pod, of, known, ended=departure is not None),
-        "daemon": int(daemon),
+        "created_ms": time_ms(created) if created else None,
+        "listed_ms": known.listed_ms or None,
+        # what a descheduler reads
+        "eviction": family.eviction(status, terminating=terminating),
+        "daemon": int(family.daemon),
         "line": line,
     }
     sizes = of.sizes(pod.get("status"))
@@ -267,6 +267,20 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     }
 
 
+def _where(
+    pod: Mapping[str, Any], of: Template, family: Family, known: Roster
+) -> tuple[str | None, list[str]]:
+    """The selector of a pod with the places of its volumes, and what the store cannot hold."""
+    selector = None if family.daemon else of.selector
+    if not of.has_claims:
+        return selector, family.not_held
+    volumes, unknown = known.volumes.of(pod)
+    if volumes and not family.daemon:
+        selector = rules.selector(pod["spec"], volumes)
+    unknown = unknown and not family.daemon
+    return selector, of.not_held(family.budgets, volumes_unknown=unknown)
+
+
 def _life(thing: Thing, known: Roster) -> tuple[int, int | None]:
     """When a pod took its place and gave it back; raises _PodError where these cannot be."""
     arrival, departure = place_ms(thing.value), end_ms(thing, known)
@@ -277,15 +291,3 @@ def _life(thing: Thing, known: Roster) -> tuple[int, int | None]:
         said = f"is {departure}, before the arrival at {arrival}"
         raise _PodError("container", "departure_ms", said)
     return arrival, departure
-
-
-def _for_eviction(
-    pod: Mapping[str, Any], of: Template, known: Roster, *, ended: bool
-) -> dict[str, Any]:
-    """What a descheduler reads of a pod, in columns."""
-    created = pod["metadata"].get("creationTimestamp")
-    return {
-        "created_ms": time_ms(created) if created else None,
-        "listed_ms": known.listed_ms or None,
-        "eviction": said_of(pod, of, ended=ended),
-    }

@@ -8,11 +8,12 @@ belong to the life that had begun last when they were taken.
 import bisect
 import contextlib
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from tracekit.intake.sources._cluster import Opened
@@ -31,10 +32,12 @@ from tracekit.intake.sources.own._kubernetes.objects import (
 from tracekit.intake.sources.own._kubernetes.requests import QuantityError, amount
 from tracekit.intake.sources.own._kubernetes.rules import BUDGET
 from tracekit.intake.sources.own._kubernetes.shape import owner_of
+from tracekit.intake.sources.own._kubernetes.template import Family, Template, shared_meta
 from tracekit.intake.sources.own._kubernetes.volumes import CLAIM, DEVICES, VOLUME, Volumes
 from tracekit.intake.sources.own._roster.state_metrics import State, read_state
 
 _OBJECTS = "objects"
+_FAMILIES = 1 << 14
 SERIES = ("range", "text", "export")
 
 
@@ -88,6 +91,7 @@ class Roster:
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
     _named: dict[tuple[str, str], str] = field(default_factory=dict)
     _order: dict[str, tuple[list[int], list[str]]] = field(default_factory=dict)
+    _families: dict[tuple[Template, bytes], Family] = field(default_factory=dict)
 
     def note(self, pod: str, uid: str, start_ms: int) -> None:
         """A life of a pod began then, or before."""
@@ -119,11 +123,18 @@ class Roster:
         """When each life of a pod began, and what it is called."""
         return self._order.get(pod, ([*self._starts.get(pod, {}).values()], [pod]))
 
-    def budgets_of(self, pod: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    def family(self, meta: Mapping[str, Any], of: Template) -> Family:
+        """What a pod shares with others of its owner; raises as ``Family`` does."""
+        shared = shared_meta(meta)
+        key = of, msgspec.json.encode(shared)
+        if key not in self._families:
+            if len(self._families) >= _FAMILIES:
+                self._families.clear()
+            self._families[key] = Family(shared, of, self._budgets_of(shared))
+        return self._families[key]
+
+    def _budgets_of(self, meta: Mapping[str, Any]) -> list[rules.Budget]:
         """The PodDisruptionBudgets that a pod is under, with what they say."""
-        if not self.budgets:
-            return []
-        meta = pod["metadata"]
         space, labels = f"{meta.get('namespace') or 'default'}/", meta.get("labels") or {}
         return [
             (name, spec)
@@ -308,9 +319,15 @@ def place_ms(pod: dict[str, Any]) -> int:
     created = arrival_ms(pod)
     if not (pod.get("spec") or {}).get("nodeName") or owner_of(pod["metadata"])[0] == "Node":
         return created
-    scheduled = [time for kind, time in _conditions(pod) if kind == "PodScheduled"]
-    started = (pod.get("status") or {}).get("startTime")
-    return max(created, scheduled[0] if scheduled else time_ms(started) if started else 0)
+    status, scheduled = pod.get("status") or {}, None
+    for one in status.get("conditions") or ():
+        if (stated := one.get("lastTransitionTime")) and one.get("status") == "True":
+            time = time_ms(stated)
+            if scheduled is None and one.get("type") == "PodScheduled":
+                scheduled = time
+    if scheduled is None and (started := status.get("startTime")):
+        scheduled = time_ms(started)
+    return max(created, scheduled or 0)
 
 
 def end_ms(thing: Thing, known: Roster) -> int | None:
@@ -363,7 +380,11 @@ def _was_rejected(status: Mapping[str, Any]) -> bool:
 
 def _later(pod: dict[str, Any]) -> int | None:
     """The latest time after its beginning that an ended pod speaks of."""
-    conditions = list(_conditions(pod, whatever=True))
+    conditions = [
+        (str(one.get("type")), time_ms(one["lastTransitionTime"]))
+        for one in (pod.get("status") or {}).get("conditions") or ()
+        if one.get("lastTransitionTime")
+    ]
     if evicted := [time for kind, time in conditions if kind == "DisruptionTarget"]:
         return max(evicted)
     status = pod.get("status") or {}
@@ -373,10 +394,3 @@ def _later(pod: dict[str, Any]) -> int | None:
     others = [time for kind, time in conditions if kind not in _BEGINNINGS]
     others += [time_ms(deleted)] if deleted else []
     return max((one for one in others if one > max(began, default=0)), default=None)
-
-
-def _conditions(pod: Mapping[str, Any], *, whatever: bool = False) -> Iterator[tuple[str, int]]:
-    """Type and time of the conditions that hold, or of all ``whatever`` they say."""
-    for one in (pod.get("status") or {}).get("conditions") or ():
-        if one.get("lastTransitionTime") and (whatever or one.get("status") == "True"):
-            yield str(one.get("type")), time_ms(one["lastTransitionTime"])
