@@ -213,12 +213,13 @@ class Family:
         owners = [(one.get("kind"), one.get("name")) for one in meta.get("ownerReferences") or ()]
         self._eviction = {**of.eviction, "owners": owners, "spread": of.spread(labels)}
 
-    def eviction(self, status: Mapping[str, Any], *, terminating: bool) -> str:
-        """What a descheduler reads of a pod with this status, as a JSON object.
+    def eviction(self, pod: Mapping[str, Any], *, ended: bool) -> str:
+        """What a descheduler reads of a pod, as a JSON object without what the pod does not state.
 
-        What the pod does not state is left out. Of a pod that has ended the status is empty: its
-        last state says nothing of the time before.
+        Of a pod that has ended the status is left out: it says nothing of the time before.
         """
+        status = {} if ended else pod.get("status") or {}
+        terminating = not ended and bool(pod["metadata"].get("deletionTimestamp"))
         last = [status.get("qosClass"), status.get("phase"), status.get("reason")]
         containers = _of_containers(status)
         key = msgspec.json.encode([last, containers, terminating])

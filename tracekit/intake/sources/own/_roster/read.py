@@ -230,8 +230,6 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     family = known.family(meta, of)
     selector, not_held = _where(pod, of, family, known)
     created = meta.get("creationTimestamp")
-    status = {} if departure is not None else pod.get("status") or {}
-    terminating = bool(meta.get("deletionTimestamp")) and departure is None
     row = {
         "time_ms": arrival,
         "container": container,
@@ -252,7 +250,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "created_ms": time_ms(created) if created else None,
         "listed_ms": known.listed_ms or None,
         # what a descheduler reads
-        "eviction": family.eviction(status, terminating=terminating),
+        "eviction": family.eviction(pod, ended=departure is not None),
         "daemon": int(family.daemon),
         "line": line,
     }
