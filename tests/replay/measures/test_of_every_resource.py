@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
@@ -18,7 +19,7 @@ from tracekit.policy.view.room import Room, measured_names, typical_shapes
 from tracekit.policy.view.sampled import addable, requested_on
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.fast.sampling import CompiledSampler
-from tracekit.replay.measures import find_measure, measures_in, resources_in
+from tracekit.replay.measures import find_measure, measures_in, not_asked_for, resources_in
 from tracekit.replay.measures.use import rank_of
 
 #: Columns of the workloads here, and what their measures are called after.
@@ -367,3 +368,9 @@ def test_requests_are_added_up_exactly(most: int) -> None:
     at, node = np.arange(0, 50, 2), rng.integers(0, 4, 25)
     expected = [sum(request[at[node == n]], start=np.zeros(3, dtype=np.int64)) for n in range(4)]
     assert np.array_equal(requested_on(addable(request), at, node, 4), expected)
+
+
+def test_a_resource_is_asked_for_that_one_policy_alone_places() -> None:
+    rows = {"cpu_max_fraction": [0.5, 0.9], "gpu_max_fraction": [0.0, 0.1]}
+    idle = {"memory_max_fraction": [0.0, 0.0], "net_max_fraction": [None, None]}
+    assert sorted(not_asked_for(pl.DataFrame(rows | idle))) == ["memory", "net"]
