@@ -16,7 +16,6 @@ import polars as pl
 from tracekit.base.crew import OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import is_remote, open_whole
-from tracekit.base.loading import nothing_collected
 from tracekit.intake.ingest.columns import Columns, ColumnsWriter
 from tracekit.intake.ingest.names import Names
 from tracekit.intake.ingest.rejects import Lines, RejectsWriter
@@ -28,7 +27,7 @@ from tracekit.intake.read.coded import LINE
 from tracekit.intake.read.discover import TraceFile, identify
 from tracekit.intake.read.members import HashingReader
 from tracekit.intake.read.plan import key_kinds
-from tracekit.intake.read.table_file import CodedFile, Reading, open_coded
+from tracekit.intake.read.table_file import CodedFile, Reading, nothing_collected, open_coded
 from tracekit.intake.sources import ClusterMatch, Match, Source, TableFormat
 from tracekit.store.folder import DERIVED
 from tracekit.store.stored_rows import OWN
