@@ -53,7 +53,7 @@ def count(value: float, noun: str) -> str:
 
 
 def counted(value: float, noun: str) -> str:
-    """The same with a plain space, for terminals and documents."""
+    """A count with its noun and a plain space, for terminals and documents."""
     text = f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
     return f"{text} {plural(value, noun)}"
 
@@ -105,7 +105,7 @@ def short_id(text: str) -> str:
 
 
 def short_ids(texts: Sequence[str]) -> list[str]:
-    """The same of several, whole where two that differ would look alike."""
+    """Short forms of several ids; an id stays whole where two that differ would look alike."""
     short = [short_id(text) for text in texts]
     meant: dict[str, set[str]] = {}
     for text, one in zip(texts, short, strict=True):

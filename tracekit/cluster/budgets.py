@@ -104,7 +104,7 @@ class Budgets:
         return [self.names[at] for at in np.unique(own[own >= 0]).tolist()]
 
     def taken(self, order: IntArray) -> Budgets:
-        """The same of containers in another order, or of some of them."""
+        """The budgets of some of the containers, in the order given."""
         return dataclasses.replace(self, of=self.of[order])
 
     def remarks(self) -> tuple[Fact, ...]:

@@ -35,7 +35,7 @@ class NodeDomains:
         return self.of[self.kinds.index(kind)] if kind in self.kinds else None
 
     def on(self, nodes: IntArray) -> NodeDomains:
-        """The same where the nodes at these positions are all there are."""
+        """The part with the nodes at these positions alone."""
         return replace(self, of=self.of[:, nodes])
 
     def named(self, kind: str, name: str) -> IntArray:

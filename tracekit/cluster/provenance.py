@@ -173,7 +173,7 @@ class SizeDoubt:
     node_use: Float32Array | None = None
 
     def on(self, nodes: IntArray) -> SizeDoubt:
-        """The same where the nodes at these positions are all there are."""
+        """The part with the nodes at these positions alone."""
         use = None if self.node_use is None else self.node_use[:, :, nodes]
         return replace(self, node_use=use)
 

@@ -113,7 +113,7 @@ class WorkloadSource:
         return _with_counts(load)
 
     def assuming(self, *settings: str) -> "WorkloadSource":
-        """The same with further assumptions, to be read from the store."""
+        """The source with further assumptions, to be read from the store."""
         return dataclasses.replace(self, assume=(*self.assume, *settings), mapped=None)
 
     def _calls(self, load: Workload) -> CallWeights:

@@ -142,7 +142,7 @@ _CAMEL = {
 
 
 def _any_case(value: Any) -> Any:
-    """The same with the field names that are read, whatever their case; labels stay."""
+    """The value with the usual case of the field names that are read; labels stay."""
     if isinstance(value, dict):
         return {_CAMEL.get(key.lower(), key): _any_case(one) for key, one in value.items()}
     return [_any_case(one) for one in value] if isinstance(value, list) else value

@@ -65,7 +65,7 @@ class Use:
         return self._shown[steps]
 
     def document(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> dict[str, Any]:
-        """The same in a recorded case; null stands for what was not measured."""
+        """What ``seen`` gives, as a recorded case has it; null stands for what was not measured."""
         steps = self._steps(policy, now_ms)
         rows = self._of(steps, nodes).transpose(1, 0, 2).tolist()
         return {

@@ -136,8 +136,8 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
     Parameters
     ----------
     given : mapping
-        ``profile``: which of several; ``tie``: ``reservoir``, as the scheduler does, or ``first``;
-        ``without=extender``: that an extender is left out, which is spelled where it is so.
+        ``profile``: the name of one of several profiles; ``tie``: ``reservoir``, as the scheduler
+        does, or ``first``; ``without=extender``: the file's extender is left out.
 
     Raises
     ------

@@ -62,12 +62,14 @@ def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Re
 
 
 def share_of(hits: int, units: int, *, scale: float = 1.0) -> Reading:
-    """A share with Wilson's 95 % interval; with a scale, the count that the share comes to.
+    """A share of units with Wilson's 95 % interval, each times ``scale``.
 
     Parameters
     ----------
+    hits, units : int
+        The units that count, and all of them; the reading is empty where there is none.
     scale : float
-        What is multiplied with the share: the number of units for a count.
+        The number of units turns the share into a count.
     """
     if not units:
         return Reading()

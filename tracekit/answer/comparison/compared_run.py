@@ -76,7 +76,7 @@ class ComparedRun:
         return {name: row for name, row in rows.items() if name != BOUND}
 
     def judged_rows(self) -> dict[str, dict[str, Any]]:
-        """The same, with ``worst(MEASURE)``, and how many ``orders`` each policy met."""
+        """The rows of ``rows`` with ``worst(MEASURE)``, and how many ``orders`` each policy met."""
         rows = self.rows()
         if self.repeats is None:
             return rows

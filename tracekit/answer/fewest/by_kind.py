@@ -27,9 +27,9 @@ _LIGHTEST = 4
 def lighter(
     tried: Trials, policy: Entrant, fixed: BoolArray, each: FloatArray, below: float
 ) -> IntArray | None:
-    """The nodes that stay, lighter than ``below``, on which all limits hold; None for none.
+    """The lightest nodes on which all limits hold, of less weight than ``below``; None for none.
 
-    Bisection over the weight replays, of each weight, the choices with most room to spare.
+    The weight is bisected. At each weight the choices of nodes with most spare room are replayed.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Cluster:
     ceiling: Ceiling = field(default_factory=Ceiling)
 
     def with_more(self, like: IntArray) -> Cluster:
-        """The same with further nodes behind these, each like the one at its position."""
+        """The cluster with further nodes behind its own, like those at the positions."""
         every = np.concatenate([np.arange(len(self.node_ids)), like])
         bars, price, closed = self.barred_by, self.price_per_hour, self.cordoned
         none = np.zeros(len(like), np.int64)

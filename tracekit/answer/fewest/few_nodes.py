@@ -159,7 +159,7 @@ def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
 
 
 def told_of(ask: Ask, done: Callable[[], None]) -> Ask:
-    """The same, and after each replay ``done`` is called."""
+    """An ``Ask`` that calls ``done`` after each replay."""
 
     def asked(order: int, kept: IntArray | None, lost: str) -> Came:
         came = ask(order, kept, lost)

@@ -94,7 +94,7 @@ class Limits:
         return list(others.values())
 
     def as_with_all(self, most: int, steps: int) -> Limits:
-        """The same, but as many containers may wait as with all nodes, at most ``most``.
+        """These limits, but as many containers may wait as with all nodes, at most ``most``.
 
         ``steps`` is how long each of these may wait.
         """

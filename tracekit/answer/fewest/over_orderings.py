@@ -253,7 +253,7 @@ class Search:
         return by_order, fewest_from(holds, max(by_order), most, self._ahead(place)) or most
 
     def found(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Found:
-        """The answer; the next smaller count breaks a limit, or is not tried."""
+        """The answer: counted down from ``joint`` nodes, the last count before a limit breaks."""
         while joint > self.low and self._hold_all(place, joint - 1):
             joint -= 1
         load, tried = self.tried.load, self.tried

@@ -95,7 +95,7 @@ class Trials:
         self._at_once(lambda kept: self.came(order, kept), sets)
 
     def trial(self, order: int, kept: IntArray) -> Trial:
-        """The same, held to the limits, and among what was ``seen``."""
+        """Replay on one set of nodes, held to the limits; the trial is among those ``seen``."""
         self._seen[order, np.sort(kept).tobytes()] = None
         return self._judged(order, kept)
 

@@ -105,7 +105,7 @@ def with_more(load: Workload, like: IntArray) -> Workload:
 
 
 def _empty_at_first(more: Workload, known: int) -> Workload:
-    """The same where nodes behind the known ones carry nothing but containers."""
+    """The workload with nothing but containers on the nodes behind the known ones."""
 
     def without(use: Float32Array) -> Float32Array:
         empty = use.copy()
@@ -132,7 +132,7 @@ def _empty_at_first(more: Workload, known: int) -> Workload:
 
 
 def _with_daemons(load: Workload, more: Workload, like: IntArray) -> Workload:
-    """The same with a copy of each daemon of a node on the nodes that are like it."""
+    """The workload with a copy of each daemon of a node on the nodes that are like it."""
     if load.rules.daemon is None or load.rules.pinned is None:
         return more
     on = np.where(load.rules.daemon, load.rules.pinned, -1)

@@ -57,12 +57,12 @@ class Allowed(Constraint):
         return int(self.mask.shape[1])
 
     def taken(self, order: IntArray) -> Self:
-        """The same of other containers, or in another order."""
+        """The part of other containers, or of these in another order."""
         why = None if self.reasons is None else self.reasons.taken(order)
         return replace(self, of=self.of[order], reasons=why)
 
     def on(self, nodes: IntArray) -> Self:
-        """The same where the nodes at these positions are all there are."""
+        """The part with the nodes at these positions alone."""
         why = None if self.reasons is None else self.reasons.on(nodes)
         return replace(self, mask=self.mask[:, nodes], reasons=why)
 

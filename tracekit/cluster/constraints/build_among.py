@@ -66,7 +66,9 @@ class Stated:
 def classes_of(
     statement: IntArray, states: Sequence[Numbers], worn: IntArray, meant: Sequence[Numbers]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Classes out of what containers state and wear: ``of``, ``states`` and ``meant``.
+    """Classes of containers that state the same rules, and that the same rules mean.
+
+    Returned are ``of``, ``states`` and ``meant`` of ``CountRules``.
 
     Parameters
     ----------

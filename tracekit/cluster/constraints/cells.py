@@ -69,11 +69,11 @@ class Cells(Constraint):
         return len(self.capacity)
 
     def taken(self, order: IntArray) -> Self:
-        """The same of other containers, or in another order."""
+        """The part of other containers, or of these in another order."""
         return replace(self, request=self.request[order], numa_cells=self.numa_cells[order])
 
     def on(self, nodes: IntArray) -> Self:
-        """The same where the nodes at these positions are all there are."""
+        """The part with the nodes at these positions alone."""
         return replace(self, capacity=self.capacity[nodes])
 
     def choosing(self, cell: CellChoice) -> Self:

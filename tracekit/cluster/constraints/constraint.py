@@ -78,7 +78,7 @@ class Constraint:
         raise NotImplementedError
 
     def on(self, nodes: IntArray) -> Self:
-        """The same constraint where the nodes at these positions are all there are."""
+        """The constraint with the nodes at these positions alone."""
         raise NotImplementedError
 
     def choosing(self, cell: CellChoice) -> Self:  # noqa: ARG002 - only cells are chosen

@@ -51,7 +51,7 @@ class Constraints:
         return ConstraintsKeeper([part.choosing(cell) for part in self.parts], nodes)
 
     def kind(self, index: int) -> Hashable:
-        """The kind of a container among those of equal request."""
+        """What tells a container apart from others of equal request: its class in every part."""
         return tuple(int(part.kinds[index]) for part in self.parts)
 
     @functools.cached_property

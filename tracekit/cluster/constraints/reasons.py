@@ -46,11 +46,11 @@ class Reasons:
     masks: BoolArray
 
     def taken(self, order: IntArray) -> Self:
-        """The same of other containers, or in another order."""
+        """The part of other containers, or of these in another order."""
         return replace(self, of=self.of[order])
 
     def on(self, nodes: IntArray) -> Self:
-        """The same where the nodes at these positions are all there are."""
+        """The part with the nodes at these positions alone."""
         return replace(self, masks=self.masks[:, nodes])
 
     def closed(self, index: int) -> dict[str, BoolArray]:

@@ -72,7 +72,7 @@ class CountRules(Constraint):
 
     @property
     def name(self) -> str:
-        """The rule, and by what."""
+        """The name of the rules, with their domains: ``spread by zone``."""
         return f"{self.label} by {self.by}" if self.by else self.label
 
     @functools.cached_property
@@ -95,11 +95,11 @@ class CountRules(Constraint):
         return int(self.domain.shape[1])
 
     def taken(self, order: IntArray) -> Self:
-        """The same of other containers, or in another order."""
+        """The part of other containers, or of these in another order."""
         return replace(self, of=self.of[order])
 
     def on(self, nodes: IntArray) -> Self:
-        """The same where the nodes at these positions are all there are."""
+        """The part with the nodes at these positions alone."""
         rows = [domains_on(row, nodes) for row in self.domain]
         return replace(self, domain=np.array(rows, dtype=np.int64).reshape(-1, len(nodes)))
 

@@ -49,13 +49,13 @@ class Written:
         return len(self.container)
 
     def taken(self, order: IntArray) -> Written:
-        """The same of other containers, or in another order."""
+        """The part of other containers, or of these in another order."""
         return dataclasses.replace(
             self, container=self.container[order], created_ms=self.created_ms[order]
         )
 
     def on(self, nodes: IntArray) -> Written:
-        """The same where the nodes at these positions are all there are."""
+        """The part with the nodes at these positions alone."""
         return dataclasses.replace(self, node=self.node[nodes])
 
 

@@ -47,7 +47,7 @@ class Fixed:
         return np.asarray(np.maximum(request, self.init) + self.overhead)
 
     def times(self, unit: FloatArray) -> Fixed:
-        """The same in other units."""
+        """These amounts in other units."""
         return Fixed(known=self.known, **{name: getattr(self, name) * unit for name in _PARTS})
 
 

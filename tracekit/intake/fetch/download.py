@@ -280,7 +280,7 @@ class Ledger:
         return str(entry["sha256"]) if entry.get("size_bytes") == size_bytes else None
 
     def note(self, path: str, *, size_bytes: int, sha256: str, url: str) -> None:
-        """Keep that an archive is whole."""
+        """Record that an archive was downloaded whole."""
         with self._lock:
             self._files[path] = {"size_bytes": size_bytes, "sha256": sha256, "url": url}
             document = {"schema": SCHEMA, "files": dict(sorted(self._files.items()))}

@@ -127,7 +127,7 @@ class QueryPlan:
 def fetch_query(
     plan: QueryPlan, folder: Path, slices: Slices, server: Server, task: Task
 ) -> FetchedQuery:
-    """All slices of a query that are not here yet, or not as a whole."""
+    """Fetch the slices of a query that are missing from the folder or partial there."""
     known = {one.start_s: one for one in slices.of(plan.name) if not one.partial}
     before, asked, points = len(known), 0, 0
     at = plan.start_s

@@ -39,7 +39,7 @@ def _ms(text: str) -> str | None:
 
 
 def undated(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
-    """The rules that these columns hold no dates of which the zone is not known."""
+    """Rules that reject a date without a time zone in these columns."""
     return [
         Rule(
             column=one,

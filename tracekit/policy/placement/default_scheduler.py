@@ -48,7 +48,7 @@ class DefaultScheduler(PlacementPolicy):
 
     @property
     def best_score(self) -> float | None:
-        """100 of each plugin; where none has a weight, all nodes score alike."""
+        """The highest score, 100 times the weights of the plugins; None where all weights are 0."""
         return 100 * (self.least_allocated_weight + self.balanced_allocation_weight) or None
 
     def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:

@@ -147,7 +147,7 @@ class Predictor:
         return total
 
     def recorded_missing(self, recorded: Recorded) -> IntArray:
-        """The same of a recorded case, shape (nodes,)."""
+        """Expected use of what was placed lately in a recorded case, shape (nodes,)."""
         oldest = recorded.window_end_s - REPORTING_S
         return np.array(
             [

@@ -343,7 +343,7 @@ def further_on(
     containers: NDArray[np.integer[Any]],
     node: NDArray[np.integer[Any]],
 ) -> FloatArray:
-    """The same added up on the node of each, in the order of arrival, shape (steps, nodes)."""
+    """Use of containers added up on their nodes, in the order of arrival, shape (steps, nodes)."""
     found = np.zeros((len(steps), load.nodes.count))
     each = max(_AT_ONCE // max(load.nodes.count, len(containers), 1), 1)
     for start in range(0, len(steps), each):

@@ -28,7 +28,7 @@ def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
 
 
 def summed_at(workload: Workload, some: IntArray) -> IntArray:
-    """The same of some containers, by their positions."""
+    """Requests of some containers, added up at every step, shape (steps, resources)."""
     times, request = workload.use.times_ms, workload.containers.request[some]
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
     np.add.at(changes, np.searchsorted(times, workload.containers.arrival_ms[some]), request)
@@ -176,7 +176,12 @@ def pool_bounds(load: Workload, room: IntArray) -> IntArray:
 
 
 def pool_costs(load: Workload, room: IntArray, price: FloatArray) -> FloatArray:
-    """The same of what nodes in use cost, shape (steps,); ``price`` is of each node."""
+    """A lower bound on the cost of nodes in use at every step, shape (steps,).
+
+    Parameters
+    ----------
+    price : float64, shape (nodes,)
+    """
     return _added(load, room, lambda asked, pool: least_cost(asked, room[pool], price[pool]))
 
 

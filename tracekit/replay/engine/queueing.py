@@ -87,7 +87,7 @@ class Gangs:
         return min(short, len(some) + to_come)
 
     def fewer_are_enough(self, gone: IntArray) -> bool:
-        """Whether a gang may need fewer as these leave that wait: one that states no minimum."""
+        """Whether some of these waiting containers are of a gang that states no minimum."""
         of_gang = gone[self._gang[gone] >= 0]
         stated = np.zeros_like(of_gang) if self._minimum is None else self._minimum[of_gang]
         return bool((stated == 0).any())

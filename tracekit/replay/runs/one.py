@@ -62,7 +62,7 @@ class Replayed:
     digest: str
 
     def measures(self) -> Replayed:
-        """The same without steps, placements and moves, which are kept of the first order alone."""
+        """The replay without steps, placements and moves, as orders after the first are kept."""
         return dataclasses.replace(
             self,
             steps=self.steps.clear(),

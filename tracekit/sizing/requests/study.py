@@ -153,7 +153,7 @@ def requests_of(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """The same from use that is there already.
+    """Requests of services by policies, from use that was read already.
 
     Parameters
     ----------

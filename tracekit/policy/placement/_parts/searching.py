@@ -110,7 +110,7 @@ class BatchFitness:
         self._case = batch_fitness.Case(*laid)
 
     def first(self, count: int) -> BatchFitness:
-        """The same for the first containers of the batch alone."""
+        """The fitness of the first containers of the batch alone."""
         case = self._case
         return self._of(
             case._replace(
@@ -122,7 +122,7 @@ class BatchFitness:
         )
 
     def without(self, left_out: BoolArray) -> BatchFitness:
-        """The same with no node open to some containers, shape (batch,)."""
+        """The fitness with no node open to the containers ``left_out``, shape (batch,)."""
         shut = self._case.open_nodes
         every = np.ones((len(left_out), len(self._case.free)), np.bool_) if not len(shut) else shut
         left, unknown = every & ~left_out[:, None], np.full_like(self._case.alone, np.inf)

@@ -143,9 +143,9 @@ def check_node_sizes(name: str, frame: pl.DataFrame) -> None:
 
 
 def check_requests(opened: Opened) -> None:
-    """Raise TracekitError where what the containers ask for is in another unit than it should be.
+    """Raise TracekitError where the containers' requests are in another unit than their column's.
 
-    The largest request of all containers tells, so that one who asks for little is nobody's fault.
+    The largest request of all containers decides: a small one is no sign of a wrong unit.
     """
     asked = pl.concat([pl.DataFrame(schema=_ASKED), *_asked(opened)])
     _check_fractions(opened.name, asked)

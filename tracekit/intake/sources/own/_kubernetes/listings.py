@@ -230,9 +230,10 @@ def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
 
 
 def dated(rows: Rows, thing: Thing) -> Rows:
-    """The rows of a node of one list; it is closed since when that is said.
+    """The rows of a listed node, with another row from the time at which it was cordoned.
 
-    Other taints hold all the time: a replay has those that a node has when use begins.
+    A node without that time was cordoned always. Its other taints hold all the time, since a replay
+    takes the taints that a node has when use begins.
     """
     nodes = rows.get("node") or []
     if not nodes or thing.event is not None or nodes[0]["taints"] is None:

@@ -177,9 +177,10 @@ def _watch_ended(number: int, status: object) -> Cut:
 
 
 def last_change_ms(thing: Thing) -> int:
-    """The latest time that an object speaks of; that of a watch so far, if it states no deletion.
+    """The latest time that an object states.
 
-    Raises ValueError where there is none.
+    For a deleted object of a watch that states no deletion, the watch's latest time so far counts
+    too. Raises ValueError where there is no time.
     """
     times = [latest_ms(thing.value)]
     if thing.event == "DELETED" and not thing.value["metadata"].get("deletionTimestamp"):
