@@ -3,22 +3,14 @@
 import errno
 import functools
 import inspect
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from tracekit.base.errors import TracekitError, is_of_an_engine, nearest, system_error
 from tracekit.base.files.places import here, store_error
-from tracekit.base.files.result_folder import AGAIN, damaged_results
-from tracekit.base.opened import open_file, read_text
-from tracekit.base.study import STUDY_FOLDER
-from tracekit.store.folder import ANEW, NAME, Store, open_store
-from tracekit.store.tables import all_tables
+from tracekit.base.files.result_folder import AGAIN
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,7 +60,7 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
             refused = system_error(cause)
             if refused is not None and refused.errno in _NOT_DAMAGE:
                 raise refused from error
-            damage = _damage([*args, *kwargs.values()])
+            damage = _first_damage([*args, *kwargs.values()])
             if damage is None:
                 raise
             raise damage from error
@@ -76,9 +68,15 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def _damage(given: Iterable[Any]) -> TracekitError | None:
+#: What ``tracekit run`` and ``tracekit requests`` leave beside a store, and reports read unasked.
+_BESIDE = ("store", "analysis", "calls", "fit", "bound", "size", "replay")
 
-    return first_damage(_folders(given))
+
+def _first_damage(given: Iterable[Any]) -> TracekitError | None:
+    """The first damaged file of the folders and of what lies beside them; None if all is sound."""
+    around = (one for folder in _folders(given) for one in _with_beside(folder))
+    found = (_damage_of(folder) for folder in dict.fromkeys(around) if folder.is_dir())
+    return next((one for one in found if one is not None), None)
 
 
 def _folders(given: Iterable[Any]) -> Iterator[Path]:
@@ -92,28 +90,6 @@ def _folders(given: Iterable[Any]) -> Iterator[Path]:
             yield from _folders(one)
 
 
-# Finds the damaged file in a folder that tracekit wrote, once a verb has failed.
-#
-# A verb does not check the folders it reads. If it fails unexpectedly, this module reads every
-# file and compares it with the folder's document. It names the first file that differs.
-
-#: What ``tracekit run`` and ``tracekit requests`` leave beside a store, and reports read unasked.
-_BESIDE = ("store", "analysis", "calls", "fit", "bound", "size", "replay")
-
-
-def first_damage(folders: Iterable[Path]) -> TracekitError | None:
-    """The first damaged file of the folders and of what lies beside them; None if all is sound."""
-    seen: set[Path] = set()
-    for folder in folders:
-        for one in _with_beside(folder):
-            if one not in seen and one.is_dir():
-                seen.add(one)
-                found = _damage_of(one)
-                if found is not None:
-                    return found
-    return None
-
-
 def _with_beside(folder: Path) -> Iterator[Path]:
     whole = folder.resolve()
     yield folder
@@ -123,119 +99,16 @@ def _with_beside(folder: Path) -> Iterator[Path]:
 
 
 def _damage_of(folder: Path) -> TracekitError | None:
-    if (folder / STUDY_FOLDER.document).is_file():
-        return _of_results(folder, folder / STUDY_FOLDER.document)
-    document = _read(folder / NAME) if (folder / NAME).is_file() else {}
-    if isinstance(document, dict) and "sources" in document:
-        return _of_store(folder)
-    if document != {}:
-        return _of_results(folder, folder / NAME)
-    if folder.name in _BESIDE:
-        return _first(_unreadable(path, AGAIN) for path in sorted(folder.rglob("*.parquet")))
-    return None
+    from tracekit.commands._verify import Subset, verified_one
 
-
-def _read(path: Path) -> Any:
-    """A document; None where it is no JSON."""
     try:
-        return json.loads(read_text(path))
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
-def _of_results(folder: Path, path: Path) -> TracekitError | None:
-    document = _read(path)
-    if not isinstance(document, dict):
-        return _damaged(path, "it is no JSON document", AGAIN)
-    harm = next(damaged_results(folder, path.name, document, document.get("checksums", {})), None)
-    if harm is not None:
-        return _damaged(folder / harm.path, harm.found, AGAIN)
-    return _first(_unreadable(one, AGAIN) for one in sorted(folder.glob("*.parquet")))
-
-
-def _of_store(folder: Path) -> TracekitError | None:
-    try:
-        store = open_store(folder)
+        found = verified_one(folder, Subset())
     except TracekitError as error:
         return error
-    return _first(check() for check in _checks(store))
-
-
-def _checks(store: Store) -> Iterator[Callable[[], TracekitError | None]]:
-    for table in all_tables().values():
-        # a column that sources often lack may be newer than the store
-        wanted = {one.stored_name for one in table.columns if not one.often_absent}
-        files = store.table_files(table.name)
-        for path, entry in zip(files, store.manifest.parts(table.name), strict=True):
-            again = f"it holds the rows of {entry.file}: an ingest of that file mends the store"
-            yield _part(path, wanted, entry.rows, again)
-        for path in store.reject_files(table.name):
-            yield _part(path, {"source_file", "line", "reason"}, None, ANEW)
-    for entity, count in store.manifest.dimensions.items():
-        files = store.dimension_files(entity)
-        for path in files:
-            yield _part(path, {"key", "id"}, None, ANEW)
-        yield _all_ids(store.path / "dimensions" / entity, files, count)
-    for path in sorted((store.path / "quality").glob("[!.]*.parquet")):
-        yield _part(path, {"source_file", "table"}, None, _QUALITY)
-    for name in ("defects", "sources"):
-        yield _part(store.path / "quality" / f"{name}.parquet", set(), None, _QUALITY)
-
-
-_QUALITY = "ingest any file of the trace again: it is written anew from the manifest"
-
-
-def _part(
-    path: Path, columns: set[str], rows: int | None, hint: str
-) -> Callable[[], TracekitError | None]:
-    def check() -> TracekitError | None:
-        damage = _unreadable(path, hint)
-        if damage is not None:
-            return damage
-        missing = sorted(columns - set(pq.read_schema(path).names))
-        if missing:
-            return _damaged(path, f"it holds another table, without {missing[0]}", hint)
-        found = pq.read_metadata(path).num_rows
-        if rows is not None and found != rows:
-            return _damaged(path, f"it holds {found:,} rows, {rows:,} were written", hint)
+    if found is None or not found.damaged:
         return None
-
-    return check
-
-
-def _all_ids(folder: Path, files: list[Path], count: int) -> Callable[[], TracekitError | None]:
-    def check() -> TracekitError | None:
-        found = sum(pq.read_metadata(path).num_rows for path in files)
-        return None if found >= count else _damaged(folder, f"{count - found:,} ids are gone", ANEW)
-
-    return check
-
-
-def _unreadable(path: Path, hint: str) -> TracekitError | None:
-    """The error that stops a Parquet file from being read to its end."""
-    try:
-        with open_file(path) as raw, pq.ParquetFile(raw) as file:
-            for group in range(file.num_row_groups):
-                file.read_row_group(group, use_threads=False)
-    except FileNotFoundError:
-        return _damaged(path, "it is gone", hint)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        refused = system_error(error)
-        if refused is not None and refused.strerror:
-            return TracekitError(f"{path} cannot be read: {refused.strerror}", hint=hint)
-        empty = path.is_file() and path.stat().st_size == 0
-        what = "it is empty" if empty else f"it is no whole Parquet file ({_line(error)})"
-        return _damaged(path, what, hint)
-    return None
-
-
-def _line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__).strip().rstrip(".")
-
-
-def _damaged(path: Path, what: str, hint: str) -> TracekitError:
-    return TracekitError(f"{path} is damaged: {what}", hint=hint)
-
-
-def _first(found: Iterable[TracekitError | None]) -> TracekitError | None:
-    return next((one for one in found if one is not None), None)
+    first = found.damaged[0]
+    hint = AGAIN
+    if first.source_file is not None:
+        hint = f"it is of {first.source_file}: an ingest of that file mends the store"
+    return TracekitError(f"{folder / first.path} is damaged: {first.found}", hint=hint)

@@ -1,10 +1,17 @@
-"""Verbs that make a study: checked before it is computed, written once it is."""
+"""Verbs that make a study: checked before it is computed, written once it is, and printed."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracekit.base.crew import Alone, Crew, Workers
 from tracekit.base.study import STUDY_FOLDER, Study, write_study
+from tracekit.commands.shell.output import print_json
+
+if TYPE_CHECKING:
+    from tracekit.base.facts import Fact
 
 
 def made(study: Callable[[Crew], Study], out: str | Path | None, *, jobs: int = 1) -> Study:
@@ -22,3 +29,37 @@ def made(study: Callable[[Crew], Study], out: str | Path | None, *, jobs: int = 
     if out is not None:
         write_study(found, Path(out))
     return found
+
+
+def print_bench(
+    found: Study,
+    experiment: str,
+    schema: str,
+    names: Sequence[str],
+    out: Path | None,
+    *,
+    json: bool,
+    show: Callable[[Study, Sequence[Fact]], None],
+) -> None:
+    """Print an experiment: its JSON document, or what ``show`` prints and where its page is.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The parts of the document: frames, and ``facts`` for the claims.
+    """
+    from tracekit.answer.claims.every import claim_facts
+
+    facts = claim_facts(lambda name: found.frames[name.partition("/")[2]], (experiment,))
+    if not json:
+        show(found, facts)
+        if out is not None:
+            print(f"\nstudy: {out}; its page: tracekit report {out} --out report.html")
+        return
+    parts = {
+        name: [one.document() for one in facts]
+        if name == "facts"
+        else found.frames[name].to_dicts()
+        for name in names
+    }
+    print_json({"schema": f"tracekit/{schema}/1", **found.about, **parts})

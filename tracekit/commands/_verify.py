@@ -69,10 +69,9 @@ def verified(folder: Path, subset: Subset) -> Verified:
     TracekitError
         Where there is none.
     """
-    if is_store(folder):
-        return _of_store(open_store(folder), subset)
-    if not is_remote(folder) and document_of(folder) is not None:
-        return _of_result(folder, subset)
+    one = verified_one(folder, subset)
+    if one is not None:
+        return one
     inner = [] if is_remote(folder) else sorted(_within(folder))
     if not inner:
         open_store(folder)  # says what the folder is
@@ -80,9 +79,17 @@ def verified(folder: Path, subset: Subset) -> Verified:
     if not is_remote(folder) and (folder / FILE).is_file():
         damage = damage_of_answer(folder / FILE)
         found = Verified(verified=1, damaged=[] if damage is None else [damage])
-    for one in inner:
-        _add(found, one, one.relative_to(folder).as_posix(), subset)
+    for path in inner:
+        _add(found, path, path.relative_to(folder).as_posix(), subset)
     return found
+
+
+def verified_one(folder: Path, subset: Subset) -> Verified | None:
+    """Verify a store or a result; None for a folder that is neither."""
+    if is_store(folder):
+        return _of_store(open_store(folder), subset)
+    result = None if is_remote(folder) else document_of(folder)
+    return None if result is None else _of_result(folder, *result, subset)
 
 
 def _within(folder: Path) -> Iterator[Path]:
@@ -95,11 +102,10 @@ def _within(folder: Path) -> Iterator[Path]:
 def _add(found: Verified, folder: Path, name: str, subset: Subset) -> None:
     """Add what is found in a folder, with paths that begin with its name."""
     try:
-        one = _of_store(open_store(folder), subset) if is_store(folder) else None
+        one = verified_one(folder, subset) or Verified()
     except TracekitError as error:
         found.damaged.append(as_damage(f"{name}/{NAME}", "unreadable", why=error.what))
         return
-    one = one or _of_result(folder, subset)
     found.verified += one.verified
     found.without_checksums += [f"{name}/{path}" for path in one.without_checksums]
     found.damaged += [dataclasses.replace(d, path=f"{name}/{d.path}") for d in one.damaged]
@@ -107,8 +113,7 @@ def _add(found: Verified, folder: Path, name: str, subset: Subset) -> None:
     found.unfinished |= one.unfinished
 
 
-def _of_result(folder: Path, subset: Subset) -> Verified:
-    path, document = document_of(folder) or (folder / NAME, {})
+def _of_result(folder: Path, path: Path, document: dict[str, Any], subset: Subset) -> Verified:
     some = subset.among(document.get("checksums", {}))
     return Verified(
         verified=1 + len(some),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,13 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Seed, StudyFolder
 from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
-from tracekit.commands.shell.output import print_claims, print_json, print_table, right
+from tracekit.commands.shell.output import print_claims, print_table, right
 from tracekit.replay.studies.declared import Decisions, ExtenderStudy, Orders
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracekit.base.facts import Fact
     from tracekit.base.study import Study
 
 
@@ -45,16 +47,13 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
     Example: tracekit extender-bench --out extender
     """
-    from tracekit.answer.claims.every import claim_facts
+    from tracekit.commands._study import print_bench
 
-    found = asked()
-    names = ("curves", "latency")
-    facts = claim_facts(lambda name: found.frames[name.partition("/")[2]], ("extender",))
-    if json:
-        frames = {name: found.frames[name].to_dicts() for name in names}
-        told = {"facts": [one.document() for one in facts]}
-        print_json({"schema": "tracekit/extender-bench/1", **found.about, **frames, **told})
-        return
+    names = ("curves", "latency", "facts")
+    print_bench(asked(), "extender", "extender-bench", names, out, json=json, show=_show)
+
+
+def _show(found: Study, facts: Sequence[Fact]) -> None:
     for (resource,), part in found.frames["curves"].group_by("resource", maintain_order=True):
         _show_curves(str(resource), part)
     print_table(
@@ -64,8 +63,6 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
         note="the printed times are of a cluster; here nothing goes over a network",
     )
     print_claims(facts)
-    if out is not None:
-        print(f"\nstudy: {out}; its page: tracekit report {out} --out report.html")
 
 
 def _show_curves(resource: str, part: pl.DataFrame) -> None:

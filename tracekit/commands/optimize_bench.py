@@ -12,7 +12,6 @@ from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import (
     print_claims,
-    print_json,
     print_paragraph,
     print_table,
     right,
@@ -84,24 +83,13 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
     Example: tracekit optimize-bench --out searches
     """
-    found = asked()
-    if json:
-        print_json(
-            {
-                "schema": "tracekit/optimize-bench/1",
-                **found.about,
-                "summary": found.frames["summary"].to_dicts(),
-                "facts": [one.document() for one in _claims(found)],
-                "equal_evaluations": found.frames["equal_evaluations"].to_dicts(),
-            }
-        )
-        return
-    _show(found)
-    if out is not None:
-        print(f"\nstudy: {out}; its page: tracekit report {out} --out report.html")
+    from tracekit.commands._study import print_bench
+
+    names = ("summary", "facts", "equal_evaluations")
+    print_bench(asked(), "functions", "optimize-bench", names, out, json=json, show=_show)
 
 
-def _show(found: Study) -> None:
+def _show(found: Study, facts: Sequence[Fact]) -> None:
     from tracekit.policy.search.problem import WHAT
 
     about, summary = found.about, found.frames["summary"]
@@ -136,14 +124,8 @@ def _show(found: Study) -> None:
         note="at equal evaluations every search has as many as the costliest; evaluations are"
         " those at equal iterations",
     )
-    print_claims(_claims(found))
+    print_claims(facts)
     print_paragraph(str(about["warning"]))
-
-
-def _claims(found: Study) -> list[Fact]:
-    from tracekit.answer.claims.every import claim_facts
-
-    return claim_facts(lambda name: found.frames[name.partition("/")[2]], ("functions",))
 
 
 def tallied(found: Study) -> list[tuple[str, str, float, str, str]]:

@@ -15,7 +15,6 @@ from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import (
     print_claims,
-    print_json,
     print_paragraph,
     print_table,
     right,
@@ -97,30 +96,13 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
     Example: tracekit placement-bench --out placements
     """
-    found = asked()
-    if json:
-        names = ("summary", "use", "quality")
-        print_json(
-            {
-                "schema": "tracekit/placement-bench/1",
-                **found.about,
-                **{name: found.frames[name].to_dicts() for name in names},
-                "facts": [one.document() for one in _claims(found)],
-            }
-        )
-        return
-    _show(found)
-    if out is not None:
-        print(f"\nstudy: {out}; its page: tracekit report {out} --out report.html")
+    from tracekit.commands._study import print_bench
+
+    names = ("summary", "use", "quality", "facts")
+    print_bench(asked(), "placement", "placement-bench", names, out, json=json, show=_show)
 
 
-def _claims(found: Study) -> list[Fact]:
-    from tracekit.answer.claims.every import claim_facts
-
-    return claim_facts(lambda name: found.frames[name.partition("/")[2]], ("placement",))
-
-
-def _show(found: Study) -> None:
+def _show(found: Study, facts: Sequence[Fact]) -> None:
     frames, about = found.frames, found.about
     timing = dict(frames["timing"].iter_rows())
     print_table(
@@ -142,7 +124,7 @@ def _show(found: Study) -> None:
         note="Z: imbalance; over: nodes beyond capacity in a resource; µs: per decision",
     )
     print()
-    print_claims(_claims(found))
+    print_claims(facts)
     quality = frames["quality"]
     last = quality.group_by("method", maintain_order=True).last()
     print_table(

@@ -20,48 +20,30 @@ from tracekit.commands import FORMERLY
 from tracekit.commands.shell.settings import merged
 
 # What stands for a value in the help: a word that says what it is, not the type it has. A verb's
-# own word goes first (``metavar``); these are the words of parameters that many verbs have, and
-# of those whose name alone says it.
+# own word goes first (``metavar``), then the word here, else the parameter's name.
 
 _WORDS = {
     "base_url": "URL",
-    "batches": "BATCHES",
     "binding": "FILE",
-    "chains": "CHAINS",
-    "containers": "CONTAINERS",
-    "context": "CONTEXT",
-    "decisions": "DECISIONS",
-    "dimensions": "DIMENSIONS",
     "end": "TIME",
-    "epochs": "EPOCHS",
     "export": "FOLDER",
     "fit": "FOLDER",
     "functions": "FUNCTION",
-    "iterations": "ITERATIONS",
     "jobs": "PROCESSES",
     "kubectl": "PROGRAM",
     "max_rejects_fraction": "FRACTION",
-    "measure": "MEASURE",
     "memory_limit_bytes": "SIZE",
-    "orders": "ORDERS",
     "out": "FOLDER",
     "params": "NAME=VALUE",
-    "parts": "PARTS",
     "policies": "POLICY",
     "population": "CANDIDATES",
-    "preset": "PRESET",
     "rate": "SPAN",
     "release": "TRACE",
     "repeats": "ORDERS",
     "repeats_up_to": "ORDERS",
     "ridge": "ROWS",
-    "runs": "RUNS",
     "scale": "FACTOR",
     "searches": "SEARCH",
-    "seed": "SEED",
-    "seeds": "SEEDS",
-    "sets": "SETS",
-    "sockets": "SOCKETS",
     "start": "TIME",
     "step": "SPAN",
     "studies": "STUDY",
@@ -71,7 +53,6 @@ _WORDS = {
     "timeout_s": "SECONDS",
     "topology": "FILE",
     "truth": "FILE",
-    "url": "URL",
 }
 
 
@@ -79,7 +60,7 @@ def metavar(param: Any) -> str | None:
     """The word for a parameter's value; None where its choices are shown instead."""
     if param.metavar is not None or getattr(param.type, "choices", None):
         return param.metavar  # type: ignore[no-any-return]
-    return _WORDS.get(param.name)
+    return _WORDS.get(param.name, str(param.name).upper())
 
 
 class Panel(StrEnum):
