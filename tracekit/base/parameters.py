@@ -257,7 +257,9 @@ def from_json(kind: type[Any], name: str, value: Any) -> Any:
         rows = list(value.items()) if isinstance(value, Mapping) else value
         _of_shape(name, rows, shape.list_of(_row_of(typing.get_args(wanted)[0])))
         return tuple(row if isinstance(row, str) else tuple(row) for row in rows)
-    if wanted in _SHAPES:
+    if typing.get_origin(wanted) is Literal:
+        _of_shape(name, value, shape.one_of(*typing.get_args(wanted)))
+    elif wanted in _SHAPES:
         _of_shape(name, value, _SHAPES[wanted])
     return wanted(value) if wanted in (int, float) else value
 

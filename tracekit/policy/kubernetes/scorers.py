@@ -229,7 +229,7 @@ SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
     "NodeResourcesAllocatable": Arguments(
         _made("node_resources_allocatable"),
         Fields,
-        mode=To(str, "mode", default="Least"),
+        mode=To(Literal["Least", "Most"], "mode", default="Least"),
         resources=To(
             _Resources,
             "resources",

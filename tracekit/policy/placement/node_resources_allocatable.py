@@ -34,8 +34,6 @@ class NodeResourcesAllocatable(PlacementPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mode not in ("Least", "Most"):
-            raise ParameterError("mode", f"mode must be 'Least' or 'Most', got '{self.mode}'")
         for at, (name, weight) in enumerate(self.resources):
             if weight <= 0:
                 raise ParameterError(
