@@ -29,15 +29,13 @@ def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
 def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
     """Every ``kind`` object of a package's files, as many as each holds, by its name there.
 
-    An underscore at the end of a name keeps it apart from a function it calls, and is left out.
-
     Raises TracekitError when two files give the same name.
     """
     found: dict[str, T] = {}
     for name in module_names(package):
         module = importlib.import_module(f"{package.__name__}.{name}")
         for key, value in vars(module).items():
-            if isinstance(value, kind) and found.setdefault(key.rstrip("_"), value) is not value:
+            if isinstance(value, kind) and found.setdefault(key, value) is not value:
                 raise TracekitError(f"{package.__name__} defines '{key}' twice")
     return dict(sorted(found.items()))
 

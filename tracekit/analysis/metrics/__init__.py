@@ -1,12 +1,14 @@
 """Metrics of arrays: a few in a file, a documented numpy function inside; what SQL gives agrees."""
 
-import functools
+import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tracekit.base import registry
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: A series whose variance is no more than this is constant: the rest is rounding.
 CONSTANT_VARIANCE = 1e-18
@@ -18,7 +20,7 @@ NORMAL_95 = 1.959964
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A metric; its name is that of the object in its file.
+    """A metric; its name is that of its function.
 
     Parameters
     ----------
@@ -39,7 +41,22 @@ class Metric:
     function: Callable[..., Any]
 
 
-@functools.cache
+_METRICS: dict[str, Metric] = {}
+
+
+def metric(title: str, unit: str, source: str) -> Callable[[F], F]:
+    """Make a function of arrays a metric; see ``Metric``."""
+
+    def noted(function: F) -> F:
+        made = Metric(title=title, unit=unit, source=source, function=function)
+        _METRICS[function.__name__] = made
+        return function
+
+    return noted
+
+
 def all_metrics() -> dict[str, Metric]:
     """Every metric, by name."""
-    return registry.named(sys.modules[__name__], Metric)
+    for name in registry.module_names(sys.modules[__name__]):
+        importlib.import_module(f"{__name__}.{name}")
+    return dict(sorted(_METRICS.items()))

@@ -4,11 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr
 
-from tracekit.analysis.metrics import CONSTANT_VARIANCE, LEVEL, Metric
+from tracekit.analysis.metrics import CONSTANT_VARIANCE, LEVEL, metric
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.constants import ZONE_LIMIT
 
 
+@metric("Correlation r of CPU and memory", "-1..1", "CTM21 analysis (Yao et al. 2023), eq 1")
 def pearson_r(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> FloatArray:
     """Pearson's r over the last axis, two-pass, clipped to -1..1.
 
@@ -35,14 +36,7 @@ def pearson_r(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> FloatArray
     return np.asarray(np.clip(r, -1.0, 1.0))
 
 
-pearson_r_ = Metric(
-    title="Correlation r of CPU and memory",
-    unit="-1..1",
-    source="CTM21 analysis (Yao et al. 2023), eq 1",
-    function=pearson_r,
-)
-
-
+@metric("Correlation zone", "label", "CTM21 analysis (Yao et al. 2023), section 2.3")
 def zone(r: ArrayLike) -> NDArray[np.str_]:
     """A below -0.3, B from -0.3 to below 0.3, C from 0.3 on, U for NaN.
 
@@ -60,14 +54,11 @@ def zone(r: ArrayLike) -> NDArray[np.str_]:
     return np.select(cases, ["U", "A", "B"], "C")
 
 
-zone_ = Metric(
-    title="Correlation zone",
-    unit="label",
-    source="CTM21 analysis (Yao et al. 2023), section 2.3",
-    function=zone,
+@metric(
+    "Strength of the correlation",
+    "label",
+    "CTM21 analysis (Yao et al. 2023), 0.8 as stated, 0.5 and 0.3 as read here",
 )
-
-
 def strength(r: ArrayLike) -> NDArray[np.str_]:
     """Strong above 0.8, moderate above 0.5, low from 0.3 on, by the absolute value of r.
 
@@ -87,14 +78,11 @@ def strength(r: ArrayLike) -> NDArray[np.str_]:
     return np.select(cases, ["undefined", "strong", "moderate", "low"], "weak_or_none")
 
 
-strength_ = Metric(
-    title="Strength of the correlation",
-    unit="label",
-    source="CTM21 analysis (Yao et al. 2023), 0.8 as stated, 0.5 and 0.3 as read here",
-    function=strength,
+@metric(
+    "Probability of another correlation zone",
+    "0..1",
+    "this project: Fisher's z with a block jackknife error",
 )
-
-
 def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray:
     """Probability that the true correlation lies in another zone than ``r`` does.
 
@@ -130,18 +118,11 @@ def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray
     return np.asarray(np.where(np.isnan(value) | np.isnan(spread), np.nan, doubt))
 
 
-zone_doubt_ = Metric(
-    title="Probability of another correlation zone",
-    unit="0..1",
-    source="this project: Fisher's z with a block jackknife error",
-    function=zone_doubt,
-)
-
-
 #: Fewer blocks than this say nothing about how block means vary.
 MIN_BLOCKS = 4
 
 
+@metric("Effective sample size", "count", "batch means: Conway 1963; Flegal & Jones 2010")
 def effective_samples(
     block_mean: ArrayLike, block_var: ArrayLike, block_samples: ArrayLike
 ) -> FloatArray:
@@ -179,14 +160,6 @@ def effective_samples(
     return np.asarray(np.clip(found, 1.0, np.maximum(whole[..., 0], 1.0)))
 
 
-effective_samples_ = Metric(
-    title="Effective sample size",
-    unit="count",
-    source="batch means: Conway 1963; Flegal & Jones 2010",
-    function=effective_samples,
-)
-
-
 #: Fewer units than this tell too little of how units differ.
 FEWEST = 5
 #: From here on plain percentiles hold the mean as often as they say.
@@ -201,6 +174,12 @@ def resampling_matrix(rng: np.random.Generator, units: int, replicates: int) -> 
     return drawn
 
 
+@metric(
+    "Bootstrap interval over nodes",
+    "as given",
+    "Efron 1979: below 100 nodes the studentized (bootstrap-t) interval, from there on"
+    " percentiles; containers are drawn with their nodes (clusters)",
+)
 def bootstrap_interval(
     totals: ArrayLike, weights: ArrayLike, drawn: ArrayLike, *, level: float = LEVEL
 ) -> FloatArray:
@@ -279,19 +258,15 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     return found
 
 
-bootstrap_interval_ = Metric(
-    title="Bootstrap interval over nodes",
-    unit="as given",
-    source="Efron 1979: below 100 nodes the studentized (bootstrap-t) interval, from there on"
-    " percentiles; containers are drawn with their nodes (clusters)",
-    function=bootstrap_interval,
-)
-
-
 #: Correlations are kept this far from 1, where Fisher's scale has no end.
 _EDGE = 1e-9
 
 
+@metric(
+    "Standard error of a correlation (Fisher's z)",
+    "count",
+    "delete-a-block jackknife: Kunsch 1989, on Fisher's z",
+)
 def correlation_error(
     samples: ArrayLike,
     means: tuple[ArrayLike, ArrayLike],
@@ -365,11 +340,3 @@ def _jackknife(z: FloatArray, there: BoolArray) -> FloatArray:
     off = np.where(there, kept - kept.sum(axis=-1, keepdims=True) / some[..., None], 0.0)
     error = np.sqrt((off**2).sum(axis=-1) * (some - 1) / some)
     return np.asarray(np.where(blocks >= MIN_BLOCKS, error, np.nan))
-
-
-correlation_error_ = Metric(
-    title="Standard error of a correlation (Fisher's z)",
-    unit="count",
-    source="delete-a-block jackknife: Kunsch 1989, on Fisher's z",
-    function=correlation_error,
-)

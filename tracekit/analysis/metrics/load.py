@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tracekit.analysis.metrics import CONSTANT_VARIANCE, LEVEL, Metric
+from tracekit.analysis.metrics import CONSTANT_VARIANCE, LEVEL, metric
 from tracekit.base.arrays import FloatArray
 
 
+@metric("Debris rate D", "0..1", "CTM21 analysis (Yao et al. 2023), eq 2, every weight 1")
 def debris_rate(used: ArrayLike, total: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
     """D of each node: the mean over resources of ``1 - weight * min(used / total, 1)``.
 
@@ -38,14 +39,7 @@ def idle_share(total: Any, used: Any, weight: Any = 1.0) -> Any:
     return 1.0 - weight * (np.minimum(used, total) / total)
 
 
-debris_rate_ = Metric(
-    title="Debris rate D",
-    unit="0..1",
-    source="CTM21 analysis (Yao et al. 2023), eq 2, every weight 1",
-    function=debris_rate,
-)
-
-
+@metric("Utilization difference G", "0..1", "CTM21 analysis (Yao et al. 2023), eq 3")
 def utilization_difference(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> FloatArray:
     """G: the mean over the last axis of ``|cpu - memory|``.
 
@@ -63,14 +57,11 @@ def utilization_difference(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) 
     return np.asarray(np.abs(cpu - np.asarray(memory_fraction, dtype=np.float64)).mean(axis=-1))
 
 
-utilization_difference_ = Metric(
-    title="Utilization difference G",
-    unit="0..1",
-    source="CTM21 analysis (Yao et al. 2023), eq 3",
-    function=utilization_difference,
+@metric(
+    "Spread over nodes",
+    "0..1",
+    "TBESK (Geng & Wang 2023), section 5.3: greatest difference between nodes",
 )
-
-
 def spread(utilization_fraction: ArrayLike) -> FloatArray:
     """Largest less smallest utilisation over the nodes, per resource.
 
@@ -89,14 +80,7 @@ def spread(utilization_fraction: ArrayLike) -> FloatArray:
     return np.asarray(used.max(axis=-1) - used.min(axis=-1))
 
 
-spread_ = Metric(
-    title="Spread over nodes",
-    unit="0..1",
-    source="TBESK (Geng & Wang 2023), section 5.3: greatest difference between nodes",
-    function=spread,
-)
-
-
+@metric("Imbalance Z", "0..1", "TBESK (Geng & Wang 2023), eqs 32-34, without 1/m as printed")
 def imbalance(utilization_fraction: ArrayLike) -> FloatArray:
     """Z of each node: the root of the summed squared deviations from the node's mean.
 
@@ -119,14 +103,7 @@ def imbalance(utilization_fraction: ArrayLike) -> FloatArray:
     return np.asarray(np.sqrt(np.square(off).sum(axis=0)))
 
 
-imbalance_ = Metric(
-    title="Imbalance Z",
-    unit="0..1",
-    source="TBESK (Geng & Wang 2023), eqs 32-34, without 1/m as printed",
-    function=imbalance,
-)
-
-
+@metric("Overload", "0..1", "this project: what a node cannot serve")
 def overload(used: ArrayLike, total: ArrayLike) -> FloatArray:
     """Use beyond capacity, summed over the nodes, as a share of the whole capacity.
 
@@ -146,17 +123,10 @@ def overload(used: ArrayLike, total: ArrayLike) -> FloatArray:
     return np.asarray(np.divide(excess, whole, out=np.full(excess.shape, np.nan), where=whole > 0))
 
 
-overload_ = Metric(
-    title="Overload",
-    unit="0..1",
-    source="this project: what a node cannot serve",
-    function=overload,
-)
-
-
 # Trends over time, and how heavy the tail of values is.
 
 
+@metric("Theil-Sen slope", "1/h", "Theil 1950, Sen 1968")
 def theil_sen_slope(values: ArrayLike, time_h: ArrayLike) -> FloatArray:
     """Slope of each series, robust against outliers.
 
@@ -187,14 +157,6 @@ def theil_sen_slope(values: ArrayLike, time_h: ArrayLike) -> FloatArray:
     return found
 
 
-theil_sen_slope_ = Metric(
-    title="Theil-Sen slope",
-    unit="1/h",
-    source="Theil 1950, Sen 1968",
-    function=theil_sen_slope,
-)
-
-
 #: Days of a week, each with a level of its own: a weekend is no decline.
 WEEK = 7
 #: With fewer days nothing tells a weekday from growth.
@@ -203,6 +165,11 @@ LEAST_DAYS = 2 * WEEK
 _MOST_ALIKE = 0.9
 
 
+@metric(
+    "Growth per week or day",
+    "as given",
+    "this project: least squares, interval by effective samples (Bartlett 1935)",
+)
 def growth(values: ArrayLike, season: int = WEEK, level: float = LEVEL) -> FloatArray:
     """The slope of each series, and the interval that is to hold it.
 
@@ -253,14 +220,11 @@ def _columns(samples: int, season: int) -> FloatArray:
     return np.column_stack([seasons, at[:, None] % season == np.arange(season)]).astype(np.float64)
 
 
-growth_ = Metric(
-    title="Growth per week or day",
-    unit="as given",
-    source="this project: least squares, interval by effective samples (Bartlett 1935)",
-    function=growth,
+@metric(
+    "Log-log slope of the CCDF's tail",
+    "count",
+    "CTM21 analysis (Yao et al. 2023), long-tail check of G",
 )
-
-
 def ccdf_slope(values: ArrayLike, upper_share: float) -> float:
     """Least-squares slope of ``log P(X >= x)`` on ``log x`` over the largest values.
 
@@ -288,14 +252,11 @@ def ccdf_slope(values: ArrayLike, upper_share: float) -> float:
     return float((off * y).sum() / (off**2).sum())
 
 
-ccdf_slope_ = Metric(
-    title="Log-log slope of the CCDF's tail",
-    unit="count",
-    source="CTM21 analysis (Yao et al. 2023), long-tail check of G",
-    function=ccdf_slope,
+@metric(
+    "Hill index of the upper tail",
+    "count",
+    "Hill 1975; upper 5 % as asked by the CTM21 analysis (Yao et al. 2023), section 2.4",
 )
-
-
 def hill_index(values: ArrayLike, upper_share: float) -> float:
     """Tail index alpha of the largest values: ``P(X > x)`` falls like ``x ** -alpha``.
 
@@ -317,11 +278,3 @@ def hill_index(values: ArrayLike, upper_share: float) -> float:
         return float("nan")
     excess = float(np.log(ordered[:size] / ordered[size]).mean())
     return 1 / excess if excess > 0 else float("nan")
-
-
-hill_index_ = Metric(
-    title="Hill index of the upper tail",
-    unit="count",
-    source="Hill 1975; upper 5 % as asked by the CTM21 analysis (Yao et al. 2023), section 2.4",
-    function=hill_index,
-)

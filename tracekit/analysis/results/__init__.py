@@ -5,7 +5,7 @@ Intervals are bootstrapped over nodes; ``Blocks`` are the rows of ``usage/node_b
 
 from __future__ import annotations
 
-import functools
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A result; its name is that of the object in its file.
+    """A result; its name is that of its function.
 
     Parameters
     ----------
@@ -73,10 +73,28 @@ class Result:
     function: Callable[[Inputs], pl.DataFrame]
 
 
-@functools.cache
+_RESULTS: dict[str, Result] = {}
+Computed = Callable[[Inputs], pl.DataFrame]
+
+
+def result(
+    title: str, queries: tuple[str, ...], tables: tuple[str, ...] = ()
+) -> Callable[[Computed], Computed]:
+    """Make a function of inputs a result; see ``Result``."""
+
+    def noted(function: Computed) -> Computed:
+        made = Result(title=title, queries=queries, tables=tables, function=function)
+        _RESULTS[function.__name__] = made
+        return function
+
+    return noted
+
+
 def all_results() -> dict[str, Result]:
     """Every computed result, by name."""
-    return registry.named(sys.modules[__name__], Result)
+    for name in registry.module_names(sys.modules[__name__]):
+        importlib.import_module(f"{__name__}.{name}")
+    return dict(sorted(_RESULTS.items()))
 
 
 _VALUES = ("samples", "cpu_mean", "memory_mean", "cpu_var", "memory_var", "cpu_memory_cov")

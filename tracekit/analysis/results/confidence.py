@@ -6,11 +6,15 @@ from scipy.special import stdtrit
 
 from tracekit.analysis.metrics.correlation import correlation_error, effective_samples, zone_doubt
 from tracekit.analysis.metrics.load import ccdf_slope, hill_index, theil_sen_slope
-from tracekit.analysis.results import Inputs, Result, blocks, means_with_intervals
+from tracekit.analysis.results import Inputs, blocks, means_with_intervals, result
 
 MEASURES = ("cpu_change_mean", "memory_change_mean", "cpu_move_mean", "memory_move_mean")
 
 
+@result(
+    title="Intervals for the table of causes of utilization change",
+    queries=("usage/node_causes", "usage/change_causes"),
+)
 def change_causes_confidence(inputs: Inputs) -> pl.DataFrame:
     """One row per cause and measure of ``usage/change_causes``, bootstrapped over the nodes.
 
@@ -30,13 +34,10 @@ def change_causes_confidence(inputs: Inputs) -> pl.DataFrame:
     return means_with_intervals(inputs, parts, ["cause"])
 
 
-change_causes_confidence_ = Result(
-    title="Intervals for the table of causes of utilization change",
-    queries=("usage/node_causes", "usage/change_causes"),
-    function=change_causes_confidence,
+@result(
+    title="Intervals for the table of busy, idle and memory-skewed nodes",
+    queries=("usage/cohort_members", "usage/node_containers", "usage/node_cohorts"),
 )
-
-
 def node_cohorts_confidence(inputs: Inputs) -> pl.DataFrame:
     """One row per cohort and measure of ``usage/node_cohorts``, bootstrapped over the nodes.
 
@@ -67,17 +68,14 @@ def _part(members: pl.DataFrame, measure: str, total: pl.Expr, weight: pl.Expr) 
     )
 
 
-node_cohorts_confidence_ = Result(
-    title="Intervals for the table of busy, idle and memory-skewed nodes",
-    queries=("usage/cohort_members", "usage/node_containers", "usage/node_cohorts"),
-    function=node_cohorts_confidence,
-)
-
-
 #: Columns of each measure of the table: of the entity's own mean, maximum and deviation.
 LEVEL_MEASURES = {"mean": "mean", "peak": "max", "std": "std"}
 
 
+@result(
+    title="Intervals for the table of nodes against containers",
+    queries=("usage/node_profile", "usage/node_containers", "usage/node_vs_container"),
+)
 def node_vs_container_confidence(inputs: Inputs) -> pl.DataFrame:
     """One row per level, resource and measure of ``usage/node_vs_container``.
 
@@ -110,13 +108,6 @@ def _node_vs_container_confidence_part(
     )
 
 
-node_vs_container_confidence_ = Result(
-    title="Intervals for the table of nodes against containers",
-    queries=("usage/node_profile", "usage/node_containers", "usage/node_vs_container"),
-    function=node_vs_container_confidence,
-)
-
-
 _ZONE_SUMMARY_CONFIDENCEMEASURES = (
     "cpu_mean",
     "cpu_median",
@@ -131,6 +122,10 @@ _ZONE_SUMMARY_CONFIDENCEMEASURES = (
 )
 
 
+@result(
+    title="Intervals for the table of correlation zones",
+    queries=("usage/node_profile", "usage/zone_summary"),
+)
 def zone_summary_confidence(inputs: Inputs) -> pl.DataFrame:
     """One row per zone and measure of ``usage/zone_summary``, bootstrapped over the nodes.
 
@@ -166,13 +161,10 @@ def _membership(profile: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-zone_summary_confidence_ = Result(
-    title="Intervals for the table of correlation zones",
-    queries=("usage/node_profile", "usage/zone_summary"),
-    function=zone_summary_confidence,
+@result(
+    title="How sure the correlation zone of each node is",
+    queries=("usage/node_profile", "usage/node_blocks"),
 )
-
-
 def zones_confidence(inputs: Inputs) -> pl.DataFrame:
     """One row per node: its zone, and the probability that it is another one.
 
@@ -224,17 +216,14 @@ def _with_doubt(frame: pl.DataFrame) -> pl.DataFrame:
     return whole.with_columns(floats.fill_nan(None).round(9))
 
 
-zones_confidence_ = Result(
-    title="How sure the correlation zone of each node is",
-    queries=("usage/node_profile", "usage/node_blocks"),
-    function=zones_confidence,
-)
-
-
 #: Memory stands still when its slope is below this part of CPU's.
 STILL_PART = 0.1
 
 
+@result(
+    title="Trends of the nodes of each correlation zone",
+    queries=("usage/node_profile", "usage/node_blocks"),
+)
 def zone_trends(inputs: Inputs) -> pl.DataFrame:
     """One row per zone: trends of its nodes over the trace (Theil-Sen slopes of block means).
 
@@ -268,17 +257,11 @@ def zone_trends(inputs: Inputs) -> pl.DataFrame:
     )
 
 
-zone_trends_ = Result(
-    title="Trends of the nodes of each correlation zone",
-    queries=("usage/node_profile", "usage/node_blocks"),
-    function=zone_trends,
-)
-
-
 UPPER_SHARE = 0.05
 REPLICATES = 400
 
 
+@result(title="The upper tail of the utilization difference", queries=("usage/node_profile",))
 def util_diff_tail(inputs: Inputs) -> pl.DataFrame:
     """One row for each zone and one, 'all', for all nodes: the tail of G.
 
@@ -330,10 +313,3 @@ def _interval(
         return float("nan"), float("nan")
     low, high = np.quantile(usable, [0.025, 0.975])
     return float(low), float(high)
-
-
-util_diff_tail_ = Result(
-    title="The upper tail of the utilization difference",
-    queries=("usage/node_profile",),
-    function=util_diff_tail,
-)

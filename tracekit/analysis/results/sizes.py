@@ -5,7 +5,7 @@ import polars as pl
 
 from tracekit.analysis.inference.changes import Sums
 from tracekit.analysis.inference.estimate import Estimate, inferred_sizes
-from tracekit.analysis.results import Inputs, Result
+from tracekit.analysis.results import Inputs, result
 
 
 def sizes(inputs: Inputs) -> dict[str, tuple[Sums, Estimate]]:
@@ -16,6 +16,11 @@ def sizes(inputs: Inputs) -> dict[str, tuple[Sums, Estimate]]:
 TOLD, UNTOLD = "told", "cannot tell"
 
 
+@result(
+    title="How much of its node a container of each service takes",
+    queries=(),
+    tables=("node_usage", "container_usage"),
+)
 def service_sizes(inputs: Inputs) -> pl.DataFrame:
     """One row per service and resource: its size, where the changes of nodes determine it.
 
@@ -65,14 +70,11 @@ def _frame(resource: str, sums: Sums, found: Estimate) -> pl.DataFrame:
     )
 
 
-service_sizes_ = Result(
-    title="How much of its node a container of each service takes",
+@result(
+    title="Whether the trace can tell the sizes of containers",
     queries=(),
     tables=("node_usage", "container_usage"),
-    function=service_sizes,
 )
-
-
 def service_sizes_fit(inputs: Inputs) -> pl.DataFrame:
     """One row per resource: the common size of all services, and how well sizes can be estimated.
 
@@ -114,10 +116,3 @@ _SERVICE_SIZES_FIT_SCHEMA = {
     "nodes": pl.Int64,
     "steps": pl.Int64,
 }
-
-service_sizes_fit_ = Result(
-    title="Whether the trace can tell the sizes of containers",
-    queries=(),
-    tables=("node_usage", "container_usage"),
-    function=service_sizes_fit,
-)
