@@ -13,7 +13,7 @@ from tracekit.cluster.calls import call_weights
 from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.nodes import domains_of
 from tracekit.cluster.shared import shared
-from tracekit.policy.nearness import calls_that_stay
+from tracekit.policy.profile import calls_that_stay
 from tracekit.policy.view.snapshot import Snapshot
 
 COLUMNS: dict[str, list[str | None]] = {

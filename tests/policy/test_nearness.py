@@ -14,9 +14,9 @@ from replay_support import changed, workload
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.calls import call_weights
 from tracekit.cluster.workload import Workload
-from tracekit.policy.nearness import near_kind, to_hundred
 from tracekit.policy.parse import get_policy, parse_policy
 from tracekit.policy.placement import all_policies
+from tracekit.policy.profile import near_kind, to_hundred
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.runs.one import replay_one
 

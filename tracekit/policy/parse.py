@@ -23,10 +23,9 @@ from tracekit.base.parameters import ParameterError
 from tracekit.policy.guard import IMPORT_LIMIT_S, OwnPolicyError, answers_for, guard, line_of
 from tracekit.policy.kubernetes import configuration, policy_document
 from tracekit.policy.kubernetes.configuration import Translated
-from tracekit.policy.nearness import near_kind
 from tracekit.policy.placement import PlacementPolicy, all_policies, called
 from tracekit.policy.placement.default_scheduler import nodes_to_find, search
-from tracekit.policy.profile import EXAMPLE, Part, Profile, profile, weighted
+from tracekit.policy.profile import EXAMPLE, Part, Profile, near_kind, profile, weighted
 from tracekit.policy.promises import check_promises, check_result
 from tracekit.policy.view.snapshot import Tie
 

@@ -76,5 +76,5 @@ def host_scores(
     policy: PlacementPolicy, snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[Scores, IntArray]:
     """The policy's score of each candidate, 0..100, and as an extender answers it, 0..10."""
-    found = Part(1.0, policy).of_hundred(snapshot, container, nodes)
+    found = Part(1.0, policy).scores(snapshot, container, nodes)
     return found, tenths(found)
