@@ -25,7 +25,7 @@ from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.measures import find_measure
-from tracekit.replay.measures._measure import EMPTY
+from tracekit.replay.measures.use import EMPTY
 from tracekit.replay.runs.run import replay
 
 T = TypeVar("T")

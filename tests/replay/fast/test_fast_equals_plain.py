@@ -29,6 +29,7 @@ from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast import kernels
 from tracekit.replay.fast.choose import fast_placer, rows_placer, scanning_placer
 from tracekit.replay.fast.compiled_placer import CompiledPlacer, find_kernel
+from tracekit.replay.fast.search import STALE
 
 STEPS = 6
 KERNELS = registry.module_names(kernels)
@@ -108,13 +109,20 @@ def wide_workloads(draw: some.DrawFn) -> Workload:
     return load
 
 
+class Eager(CompiledPlacer):
+    """Builds the index for the first container, instead of once that pays."""
+
+    def _updates_of_unbuilt(self, containers: int) -> int:  # noqa: ARG002
+        return STALE
+
+
 def eager_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> CompiledPlacer:
     """Searches the index from the first container on."""
     load = state.workload
     kernel = find_kernel(state.policy, load.resources, load.nodes.allocatable)
     assert kernel is not None
     assert kernel.bound is not None
-    return CompiledPlacer(state, rng, clock, kernel, eager=True)
+    return Eager(state, rng, clock, kernel)
 
 
 def run(

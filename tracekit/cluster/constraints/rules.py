@@ -200,8 +200,8 @@ class RulesKeeper:
         self._stating = self._counters(rules.states if rules.bound == "most" else None, things)
         where, start = self._laid_out([row for row, _ in things])
         last = max(part.max(initial=-1) for part in (rules.of, rules.states, rules.meant))
-        there = np.bincount(rules.of + 1, minlength=last + 2)[1:]
-        most = max((int(there[list(some)].sum()) for _, some in things), default=0)
+        members = np.bincount(rules.of + 1, minlength=last + 2)[1:]
+        most = max((int(members[list(some)].sum()) for _, some in things), default=0)
         self._counts = np.zeros(start[-1], dtype=np.min_scalar_type(-1 - most))
         self._met, self._stating = start[self._met], start[self._stating]
         inside = _grouped((of, at) for (_, some), at in things.items() for of in some)
@@ -238,8 +238,8 @@ class RulesKeeper:
         if inside is not None:
             start, rows = inside
             at = self._at[rows, node]
-            there = at < self._size[rows] if self._outside[node] else 1
-            self._counts[start + at] += more * there
+            counts = at < self._size[rows] if self._outside[node] else 1
+            self._counts[start + at] += more * counts
 
     def add(self, index: int, node: int) -> None:
         """One more on the node."""
@@ -265,18 +265,18 @@ class _Least(RulesKeeper):
     def __init__(self, rules: CountRules, nodes: int) -> None:
         super().__init__(rules, nodes)
         by, count = rules.table[:, 1].tolist(), rules.table[:, 3].tolist()
-        asked = list(zip(by, self._met.tolist(), count, strict=True))
-        self._asked = {rule: [asked[row] for row in rows] for rule, rows in self._rows.items()}
+        needs = list(zip(by, self._met.tolist(), count, strict=True))
+        self._needs = {rule: [needs[row] for row in rows] for rule, rows in self._rows.items()}
 
     def _open(self, rule: int, meant: bool) -> BoolArray:
-        found, begun = self._everywhere, False
-        for by, start, count in self._asked[rule]:
+        met, begun = self._everywhere, False
+        for by, start, count in self._needs[rule]:
             counts = self._counts[start : start + self._size[by] + 1]
             begun |= bool(counts.any())
-            found = found & self._near(counts >= count, 0, by)
+            met = met & self._near(counts >= count, 0, by)
         if begun:
-            return found
-        by_rows = [by for by, *_ in self._asked[rule]]
+            return met
+        by_rows = [by for by, *_ in self._needs[rule]]
         return np.asarray((self._rules.domain[by_rows] >= 0).all(axis=0) & meant)
 
 
@@ -284,11 +284,11 @@ class _Even(RulesKeeper):
     def __init__(self, rules: CountRules, nodes: int) -> None:
         super().__init__(rules, nodes)
         self._inhabited = [np.unique(row[row >= 0]) for row in rules.domain]
-        self._asked = rules.table.tolist()
+        self._table = rules.table.tolist()
 
     def _open(self, rule: int, meant: bool) -> BoolArray:
         (row,) = self._rows[rule]
-        _, by, counted, skew, domains = self._asked[row]
+        _, by, counted, skew, domains = self._table[row]
         domain, inhabited = self._rules.domain[by], self._inhabited[counted]
         if not len(inhabited):
             return np.asarray(domain >= 0)
@@ -296,9 +296,9 @@ class _Even(RulesKeeper):
         counts = np.zeros(max(size, self._size[by]) + 1, dtype=np.int64)
         counts[:size] = self._counts[start : start + size]
         fewest = counts[inhabited].min() if len(inhabited) >= domains else 0
-        found = counts <= skew - meant + fewest
-        found[-1] = False  # of nodes in no domain, whose number -1 is
-        return np.asarray(found[domain])
+        level = counts <= skew - meant + fewest
+        level[-1] = False  # of nodes in no domain, whose number -1 is
+        return np.asarray(level[domain])
 
 
 class _Most(RulesKeeper):

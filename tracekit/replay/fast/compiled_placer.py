@@ -41,8 +41,6 @@ class CompiledPlacer:
     search : bool
         Whether an index may be searched where the kernel has bounds, and runs of one shape placed
         by a tree of scores; else every node is scored, by code that is compiled sooner.
-    eager : bool
-        Whether the index is built for the first container, instead of once it is known to pay.
     """
 
     def __init__(
@@ -53,7 +51,6 @@ class CompiledPlacer:
         kernel: Kernel,
         *,
         search: bool = True,
-        eager: bool = False,
     ) -> None:
         load, amounts = state.workload, state.cluster.amounts
         self.latencies_s: list[float] = []
@@ -75,7 +72,6 @@ class CompiledPlacer:
             if self._choice.indexed
             else empty_index(amounts[0, :, :1])
         )
-        self._eager = eager
         self._index.counts[UPDATES] = self._updates_of_unbuilt(0)
         self._nodes = Nodes(amounts, state.cluster.containers, np.zeros(load.nodes.count, np.bool_))
         self._work = workspace(load.nodes.count, self._index)
@@ -164,7 +160,7 @@ class CompiledPlacer:
 
     def _updates_of_unbuilt(self, containers: int) -> int:
         """The count of updates of an index that is not built yet, before so many containers."""
-        return STALE if self._eager or containers > -STALE else -1
+        return STALE if containers > -STALE else -1
 
     def _terms(self, now: int) -> FloatArray:
         """The kernel's terms of measured usage, shape (terms, nodes)."""

@@ -1,13 +1,47 @@
 """How many nodes are in use, and what they cost."""
 
+from typing import Any
+
 import numpy as np
 
 from tracekit.base.arrays import FloatArray
 from tracekit.policy.view.sampled import Held
 from tracekit.replay.measures import Finished, Measure, Step
-from tracekit.replay.measures._measure import NOT_AGAIN, of_moves, of_nodes_used
 
-#: The nodes that hold a container, on average over time.
+#: Who found no other node, of those that lost theirs: see ``engine.samples``.
+NOT_AGAIN = "did not run again before they departed or the replay ended"
+
+
+def of_moves(*, column: str, **said: Any) -> Measure:
+    """A count of moves over the whole run, the filling included, unless ``said`` otherwise."""
+    about = {"during": "whole", "group": "answer", **said}
+    return Measure(
+        unit="moves",
+        better="low",
+        step=Step(column=column, whole=True),
+        over_steps="sum",
+        **about,
+    )
+
+
+def of_nodes_used(**said: Any) -> Measure:
+    """A measure of the nodes that hold a container at a step."""
+    return Measure(
+        unit="nodes",
+        better=None,
+        step=Step(
+            column="nodes_used",
+            at=lambda sampled: (sampled.containers_but_daemons > 0).sum(axis=-1),
+            whole=True,
+            drawn="Nodes used [nodes]",
+        ),
+        falls=True,
+        because="no policy is better for merely using fewer nodes: they save only where nodes can"
+        " be switched off, and the load they hold is denser",
+        **said,
+    )
+
+
 nodes_used_mean = of_nodes_used(
     title="Nodes used",
     meaning="nodes that hold a container, mean over time, daemons not counted. It does not say how"
@@ -21,7 +55,6 @@ nodes_used_mean = of_nodes_used(
     short="nodes",
 )
 
-#: The most nodes that held a container at any step: what has to be there at the peak.
 nodes_used_max = of_nodes_used(
     title="Nodes used at most",
     meaning="most nodes that held a container at any step, daemons not counted: the others are"
@@ -32,7 +65,6 @@ nodes_used_max = of_nodes_used(
     bound="requests",
 )
 
-#: The nodes that hold a container at the end: where a rebalancer that empties nodes arrived.
 nodes_used_end = of_nodes_used(
     title="Nodes used at the end",
     meaning="nodes that held a container at the last sample, daemons not counted: where a"
@@ -49,7 +81,6 @@ def _cost_per_hour(held: Held) -> FloatArray:
     return np.asarray(np.where(held.containers_but_daemons > 0, prices, 0.0).sum(axis=-1))
 
 
-#: The cost of the nodes in use, as a mean over the steps.
 cost_per_hour = Measure(
     title="Cost of nodes in use per hour",
     meaning="prices of the nodes that hold a container, daemons not counted, mean over time; in the"
@@ -72,7 +103,6 @@ cost_per_hour = Measure(
 
 # Containers that leave their node, and why.
 
-#: Containers that a rebalancer moved.
 moves = of_moves(
     column="moves",
     title="Moves",
@@ -83,7 +113,6 @@ moves = of_moves(
     order=42,
 )
 
-#: Containers that a rebalancer moved before the cluster was filled.
 moves_while_filling = of_moves(
     column="moves",
     during="filling",
@@ -97,7 +126,6 @@ moves_while_filling = of_moves(
     compared=False,
 )
 
-#: Moves of containers that a rebalancer had moved before.
 moved_again = of_moves(
     column="moved_again",
     title="Moved again",
@@ -108,7 +136,6 @@ moved_again = of_moves(
 )
 
 # It is the moves times a parameter of the rebalancer: 'moves' is compared for both.
-#: The time of service that moves cost.
 move_downtime_ms = Measure(
     title="Downtime of moves",
     meaning="time of service lost to moves: their number times what the rebalancer says one costs",
@@ -122,7 +149,6 @@ move_downtime_ms = Measure(
     compared=False,
 )
 
-#: Decisions of several schedulers that were made again.
 conflicts = Measure(
     title="Conflicts of schedulers",
     meaning="decisions whose node had no room any more when they were committed, as another"
@@ -139,7 +165,6 @@ conflicts = Measure(
     compared=False,
 )
 
-#: Evictions of containers by others of higher priority.
 evictions = Measure(
     title="Evictions",
     meaning="containers that one of higher priority evicted, as often as that happened",
@@ -153,7 +178,6 @@ evictions = Measure(
     needs="rules.preemption",
 )
 
-#: Evictions that a budget of disruption did not allow.
 evictions_against_budget = Measure(
     title="Evictions against a budget",
     meaning="containers that one of higher priority evicted though their budget of disruption"
@@ -168,7 +192,6 @@ evictions_against_budget = Measure(
     needs="rules.budgets",
 )
 
-#: Containers whose node was lost under them.
 evicted_by_loss = Measure(
     title="Evicted by lost nodes",
     meaning="containers that ran on a node when it was lost, and had to be placed again",
@@ -186,7 +209,6 @@ evicted_by_loss = Measure(
 
 # Containers without a node, and calls that stay on theirs.
 
-#: Containers that found no node, or no other after theirs was taken.
 pending = Measure(
     title="Containers left without a node",
     meaning="containers that no node had room for, at all or after they were taken off theirs",
@@ -202,7 +224,6 @@ pending = Measure(
 )
 
 # Who left containers waiting carries less load and is not compared: 'pending' says who.
-#: How long containers waited, in steps.
 pending_container_steps = Measure(
     title="Waiting container-steps",
     meaning="containers that waited for room, added up over the steps",
@@ -218,7 +239,6 @@ pending_container_steps = Measure(
     compared=False,
 )
 
-#: Containers that were evicted for others and found no other node.
 unplaced_after_eviction = Measure(
     title="Evicted and not placed again",
     meaning=f"containers that one of higher priority evicted, and that {NOT_AGAIN}",
@@ -232,7 +252,6 @@ unplaced_after_eviction = Measure(
     needs="rules.preemption",
 )
 
-#: Containers that lost their node and found no other.
 unplaced_after_loss = Measure(
     title="Without a node after a loss",
     meaning=f"containers that ran on a node when it was lost, and that {NOT_AGAIN}",
@@ -252,7 +271,6 @@ def _kept_calls_share(run: Finished) -> float | None:
     return None if run.load.rules.calls is None else run.load.rules.calls.kept_share(run.node)
 
 
-#: The share of calls that stay on a node.
 kept_calls_share = Measure(
     title="Calls kept on a node",
     meaning="share of calls between services whose two ends share a node",

@@ -12,9 +12,12 @@ from tracekit.analysis.metrics.load import (
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.policy.view.sampled import Held, Sampled
 from tracekit.replay.measures import DEMAND, FURTHER, Measure, Step
-from tracekit.replay.measures._measure import EMPTY, EVEN
 
-#: Mean use over the nodes, its mean over the steps.
+#: Ends the formula of every measure over all nodes.
+EMPTY = "; a node that is lost, or not yet there, counts as an empty one"
+#: Why load that lies evenly is better.
+EVEN = "load that is spread leaves every node the same room for a peak"
+
 mean_fraction = Measure(
     title="Mean {resource} use",
     meaning="use of {resource} over capacity, mean over nodes and time",
@@ -28,7 +31,6 @@ mean_fraction = Measure(
     step=Step(column="mean_fraction", at=lambda sampled: sampled.by_resource.mean(axis=-1).T),
 )
 
-#: The fullest that any node ever was.
 max_fraction = Measure(
     title="Highest {resource} use",
     meaning="the fullest any node was at a sample from when the cluster was filled on: what its"
@@ -65,7 +67,6 @@ def _p99_fraction(sampled: Sampled) -> FloatArray:
     return np.asarray(np.partition(sampled.by_resource, rank, axis=-1)[..., rank].T)
 
 
-#: The use that 99 of 100 nodes stay at or below, whenever it was highest.
 p99_fraction = Measure(
     title="{resource} use, 99th percentile",
     meaning="how full the 99th of 100 nodes was, in order of {resource} use, at its fullest time",
@@ -84,7 +85,6 @@ p99_fraction = Measure(
     bound="any",
 )
 
-#: The CPU use that the fullest node stays at or below 99 % of the time.
 cpu_p99_over_time_fraction = Measure(
     title="CPU use of the fullest node, 99 % of the time",
     meaning="the CPU use that every node stays at or below 99 % of the time",
@@ -98,7 +98,6 @@ cpu_p99_over_time_fraction = Measure(
     of_run=lambda run: float(run.over_time.cpu_p99.max()),
 )
 
-#: Standard deviation of use over the nodes, its mean over the steps.
 std_mean_fraction = Measure(
     title="Standard deviation of {resource} use",
     meaning="how far the use of {resource} differs from node to node, mean over time",
@@ -113,7 +112,6 @@ std_mean_fraction = Measure(
     step=Step(column="std_fraction", at=lambda sampled: sampled.by_resource.std(axis=-1).T),
 )
 
-#: Spread over the nodes, its mean over the steps.
 spread_mean_fraction = Measure(
     title="Spread of {resource} use",
     meaning="use of the most used node less that of the least used, mean over time",
@@ -129,7 +127,6 @@ spread_mean_fraction = Measure(
     bound="any",
 )
 
-#: Utilization difference G, its mean over nodes and steps.
 utilization_difference_mean_fraction = Measure(
     title="Utilization difference G",
     meaning="distance between CPU and memory use of a node, mean over nodes and time",
@@ -155,7 +152,6 @@ def _of_all(sampled: Sampled) -> FloatArray:
     return np.asarray(np.sqrt(np.nansum(np.square(off), axis=0)).mean(axis=-1))
 
 
-#: Imbalance Z over all resources, its mean over nodes and steps.
 imbalance_of_all_mean = Measure(
     title="Imbalance Z over all resources",
     meaning="how unevenly the resources that a node has are used, mean over nodes and time",
@@ -170,7 +166,6 @@ imbalance_of_all_mean = Measure(
     step=Step(column="imbalance_of_all", at=_of_all, drawn="Imbalance Z over all [0..1]"),
 )
 
-#: Imbalance Z, its mean over nodes and steps.
 imbalance_mean = Measure(
     title="Imbalance Z",
     meaning="how unevenly a node's CPU and memory are used, mean over nodes and time",
@@ -194,7 +189,6 @@ imbalance_mean = Measure(
 
 # How often and how far nodes need more than they have.
 
-#: How often a node needed more than it has.
 overloaded_node_steps = Measure(
     title="Overloaded node-steps",
     meaning="how often a node needed more than it has, of CPU, memory, or another resource whose"
@@ -216,7 +210,6 @@ overloaded_node_steps = Measure(
     short="over",
 )
 
-#: How often a node needed more of a resource than it has.
 overload_node_steps = Measure(
     title="Node-steps with too little {resource}",
     meaning="how often a node needed more {resource} than it has",
@@ -236,7 +229,6 @@ overload_node_steps = Measure(
     bound="any",
 )
 
-#: Use beyond capacity, its mean over the steps.
 overload_mean_fraction = Measure(
     title="{resource} overload",
     meaning="use beyond what its node has, as a share of the {resource} of all nodes, mean over"
@@ -262,7 +254,6 @@ def _above_ceiling_node_steps(sampled: Sampled) -> IntArray:
     return np.asarray(above.sum(axis=-1))
 
 
-#: How often a node was above the ceiling.
 above_ceiling_node_steps = Measure(
     title="Node-steps above the ceiling",
     meaning="how often a node used more of its CPU or memory than the ceiling allows",
@@ -298,7 +289,6 @@ def _qos_share(sampled: Sampled) -> FloatArray:
     return served_share((counts * ~sampled.overloaded).sum(axis=-1), counts.sum(axis=-1))
 
 
-#: The share of containers that are served, its mean over the steps.
 qos_share = Measure(
     title="QoS share",
     meaning="share of containers on nodes that have enough for all they hold, mean over time",
@@ -319,7 +309,6 @@ def _allocated_share(held: Held) -> FloatArray:
     return np.asarray(held.taken.sum(axis=-1) / held.room.capacity.sum(axis=-1))
 
 
-#: How much of the cluster is requested, its mean over the steps.
 allocated_share = Measure(
     title="Allocated {resource}",
     meaning="share of the {resource} that requests may take on all nodes (what is reserved is left"
@@ -341,7 +330,6 @@ def _stranded_share(held: Held) -> FloatArray:
 
 
 # Fragmentation of Weng et al., USENIX ATC 2023, over containers that the empty node would take.
-#: Free capacity on nodes that typical containers no longer fit, its mean over the steps.
 stranded_share = Measure(
     title="Stranded {resource}",
     meaning="{resource} that nobody requests and that a typical container cannot get, because the"
@@ -373,7 +361,6 @@ def _debris_full_fraction(held: Held) -> FloatArray:
 # 002 defines D for a host that takes no further task because one of its resources is used up; over
 # all nodes it is one less the mean use, which every placement shares. Not compared: in an order of
 # arrival in which no node is ever full it is not defined.
-#: Debris D of full nodes, its mean over nodes and steps.
 debris_full_fraction = Measure(
     title="Debris D of full nodes",
     meaning="share of a node's resources that nobody requests once no typical container fits there"

@@ -301,8 +301,8 @@ def _mean_uses(load: Workload) -> list[_MeanUse]:
             used[row] += np.where(present, use, 0.0)
     names = [f"{name}_mean_fraction" for name in measured_names(load)]
     capacity = [_capacity(load, column) for column in columns]
-    found = zip(names, used / len(steps), own / len(steps), capacity, strict=True)
-    return [_MeanUse(*one) for one in found]
+    rows = zip(names, used / len(steps), own / len(steps), capacity, strict=True)
+    return [_MeanUse(*row) for row in rows]
 
 
 def _capacity(load: Workload, column: int) -> FloatArray:
