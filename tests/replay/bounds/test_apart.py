@@ -15,7 +15,8 @@ from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
-from tracekit.replay.bounds.measures import apart_bounds, bounds_of
+from tracekit.replay.bounds.measures import bounds_of
+from tracekit.replay.bounds.requests import apart_bounds
 
 
 def _ruled(load: Workload, part: Constraint) -> Workload:

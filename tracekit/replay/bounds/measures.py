@@ -14,8 +14,8 @@ resource:
   CPU and memory utilisation is at least the distance of the two intervals over the nodes (triangle
   inequality), and Z is that over root 2;
 - nodes used, where requests are respected, is at least what ``nodes.py`` proves: by volume at
-  every step, of the whole cluster and of its pools (``pools.py``), and by linear programming at the
-  steps where most is requested; and what containers need that must not share one (``apart.py``);
+  every step, of the whole cluster and of its pools, and by linear programming at the
+  steps where most is requested; and what containers need that must not share one;
 - what these nodes cost is at least what the volume requested costs where it is cheapest, of the
   resource where that is most: nodes, and parts of one, in order of their price for each unit; what
   as many nodes cost as the volume needs, the cheapest first; and either of pools, added up.
@@ -41,6 +41,7 @@ from tracekit.policy.view.room import measured_columns, measured_names
 from tracekit.policy.view.sampled import USED, further_use
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
 from tracekit.replay.bounds.requests import (
+    apart_bounds,
     further_bounds,
     least_cost,
     placeable,
@@ -50,41 +51,6 @@ from tracekit.replay.bounds.requests import (
 )
 from tracekit.replay.measures import COST_PER_HOUR, measures_in, part_column
 from tracekit.replay.measures.use import rank_of
-
-
-def apart_bounds(load: Workload) -> IntArray:
-    """The nodes that rules alone ask for, shape (steps,): the largest of what each group needs.
-
-    Of containers of which no node takes more than ``most``, ``n`` need ``n / most`` nodes. Daemons
-    are on their node whatever a rule says; where others stay where production ran them, rules may
-    be broken there, and nothing is proven.
-    """
-    found = np.zeros(len(load.use.times_ms), dtype=np.int64)
-    counted = (
-        np.ones(load.containers.count, np.bool_)
-        if load.rules.daemon is None
-        else ~load.rules.daemon
-    )
-    stays = load.rules.pinned is not None and bool((counted & (load.rules.pinned >= 0)).any())
-    if load.rules.constraints is None or stays:
-        return found
-    for part in load.rules.constraints.parts:
-        for members, most in part.apart():
-            those = members[counted[members]]
-            if len(those) > most * int(found.min(initial=len(those))):
-                np.maximum(found, -(-_there(load, those) // most), out=found)
-    return np.minimum(found, load.nodes.count)
-
-
-def _there(load: Workload, some: IntArray) -> IntArray:
-    """How many of some containers are there at each step."""
-    come = np.searchsorted(
-        np.sort(load.containers.arrival_ms[some]), load.use.times_ms, side="right"
-    )
-    return come - np.searchsorted(
-        np.sort(load.containers.departure_ms[some]), load.use.times_ms, side="right"
-    )
-
 
 # Bounds are floats: what proves nothing through rounding is given away.
 _ROUNDING = 1e-9

@@ -152,6 +152,40 @@ def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
     return enough > min(room, together)
 
 
+def apart_bounds(load: Workload) -> IntArray:
+    """The nodes that rules alone ask for, shape (steps,): the largest of what each group needs.
+
+    Of containers of which no node takes more than ``most``, ``n`` need ``n / most`` nodes. Daemons
+    are on their node whatever a rule says; where others stay where production ran them, rules may
+    be broken there, and nothing is proven.
+    """
+    found = np.zeros(len(load.use.times_ms), dtype=np.int64)
+    counted = (
+        np.ones(load.containers.count, np.bool_)
+        if load.rules.daemon is None
+        else ~load.rules.daemon
+    )
+    stays = load.rules.pinned is not None and bool((counted & (load.rules.pinned >= 0)).any())
+    if load.rules.constraints is None or stays:
+        return found
+    for part in load.rules.constraints.parts:
+        for members, most in part.apart():
+            those = members[counted[members]]
+            if len(those) > most * int(found.min(initial=len(those))):
+                np.maximum(found, -(-_there(load, those) // most), out=found)
+    return np.minimum(found, load.nodes.count)
+
+
+def _there(load: Workload, some: IntArray) -> IntArray:
+    """How many of some containers are there at each step."""
+    come = np.searchsorted(
+        np.sort(load.containers.arrival_ms[some]), load.use.times_ms, side="right"
+    )
+    return come - np.searchsorted(
+        np.sort(load.containers.departure_ms[some]), load.use.times_ms, side="right"
+    )
+
+
 # How many nodes are in use at least, and what these cost, pool by pool.
 #
 # A pool is a set of nodes that some containers may not leave: selectors and taints close all
