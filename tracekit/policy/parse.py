@@ -22,7 +22,7 @@ from tracekit.base.opened import is_file, read_bytes
 from tracekit.base.parameters import ParameterError
 from tracekit.policy.guard import IMPORT_LIMIT_S, OwnPolicyError, answers_for, guard, line_of
 from tracekit.policy.kubernetes import configuration, policy_document
-from tracekit.policy.kubernetes.configuration import Translated
+from tracekit.policy.kubernetes.extenders import Translated
 from tracekit.policy.placement import PlacementPolicy, all_policies, called
 from tracekit.policy.placement.default_scheduler import nodes_to_find, search
 from tracekit.policy.profile import EXAMPLE, Part, Profile, near_kind, profile, weighted

@@ -5,7 +5,6 @@ pkg/scheduler/framework/runtime (expandMultiPointPlugins).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +21,7 @@ from tracekit.base.documents import (
     decode,
 )
 from tracekit.base.errors import TracekitError, nearest, strangers
-from tracekit.policy.kubernetes.extenders import Extender, extender_parts
+from tracekit.policy.kubernetes.extenders import Extender, Translated
 from tracekit.policy.kubernetes.scorers import SCORERS, SILENT
 from tracekit.policy.profile import Part
 
@@ -168,40 +167,6 @@ def _refuse_twice(names: Sequence[str], what: str) -> None:
         raise ValueError(f"{what} '{twice}' twice, expected each once")
 
 
-@dataclass
-class Translated:
-    """A document, translated.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-    percentage : int
-        ``percentageOfNodesToScore``; 0 adapts.
-    scores : bool
-        Whether any plugin scores, be it one that tells no nodes apart.
-    lifted : set of str
-        Rules of the workload that do not hold.
-    preempts : bool
-        Whether lower priorities are evicted where the workload says so: DefaultPreemption.
-    gang_wait_ms, gang_backoff_ms : int, optional
-        Of the plugin Coscheduling; None where it is not enabled.
-    notes : list of str
-        What is not as the real scheduler would do it, a line each.
-    lacks_extender : bool
-        Whether what an extender does is left out.
-    """
-
-    parts: Sequence[Part] = ()
-    percentage: int = 0
-    scores: bool = True
-    lifted: set[str] = field(default_factory=set)
-    preempts: bool = True
-    gang_wait_ms: int | None = None
-    gang_backoff_ms: int | None = None
-    notes: list[str] = field(default_factory=list)
-    lacks_extender: bool = False
-
-
 def translated(document: Mapping[str, object], path: Path, profile: str) -> Translated:
     """The profile of a configuration; the one that pods without a ``schedulerName`` get if ''.
 
@@ -227,14 +192,11 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
         f"profiles[{at}]",
         reading,
     )
-    extra, told, found.lacks_extender = extender_parts(top.extenders)
-    found.parts = [*found.parts, *extra]
-    found.scores = found.scores or bool(extra)
     found.notes += reading.notes
     if names[1:]:
         others = ", ".join(name for name in names if name != names[at])
         found.notes.append(f"profiles that are not replayed: {others}")
-    found.notes += told
+    found.add_extenders(top.extenders)
     return found
 
 

@@ -7,6 +7,7 @@ apis/config/validation/validation.go (validateExtenders: one that scores needs a
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from tracekit.base.arrays import IntArray
@@ -39,37 +40,64 @@ class Extender(Fields, frozen=True):
             raise ValueError(f"weight is '{self.weight or 0}', expected 1 or more")
 
 
-def extender_parts(rows: Iterable[Extender]) -> tuple[list[Part], list[str], bool]:
-    """The extenders that policies stand for, with their weights, and a note of every one.
+@dataclass
+class Translated:
+    """A document, translated.
 
-    Returns
-    -------
-    list of Part, list of str, bool
-        The last: whether what an extender does is left out, so that this is not what people run.
+    Parameters
+    ----------
+    parts : list of Part
+    percentage : int
+        ``percentageOfNodesToScore``; 0 adapts.
+    scores : bool
+        Whether any plugin scores, be it one that tells no nodes apart.
+    lifted : set of str
+        Rules of the workload that do not hold.
+    preempts : bool
+        Whether lower priorities are evicted where the workload says so: DefaultPreemption.
+    gang_wait_ms, gang_backoff_ms : int, optional
+        Of the plugin Coscheduling; None where it is not enabled.
+    notes : list of str
+        What is not as the real scheduler would do it, a line each.
+    lacks_extender : bool
+        Whether what an extender does is left out.
     """
-    parts: list[Part] = []
-    notes: list[str] = []
-    lacking = False
-    for one in rows:
-        url, verb, weight = one.url_prefix, one.prioritize_verb, one.weight or 1
-        name = verb.strip("/").rpartition("/")[2].replace("-", "_")
-        kind = all_policies().get(name)
-        if kind is None or kind.batched or not kind.filtered:
-            lacking = True
-            notes.append(
-                f"extender {url} is not called, and its score ('{verb}', weight {weight}) is left"
-                " out: the verb is the name of no policy"
-            )
-        elif issubclass(kind, ExtenderPolicy):
-            parts.append(Part(1.0, kind(builtin="none", weight=weight), "as_is"))
-            notes.append(f"extender {url} is not called: policy {name} stands for it")
-        else:
-            parts.append(Part(10.0 * weight, kind(), "tenths"))
-            notes.append(f"extender {url} is not called: policy {name}, 0..10, stands for it")
-        if one.filter_verb:
-            lacking = True
-            notes.append(f"the filter of extender {url} ('{one.filter_verb}') is left out")
-    return parts, notes, lacking
+
+    parts: list[Part] = field(default_factory=list)
+    percentage: int = 0
+    scores: bool = True
+    lifted: set[str] = field(default_factory=set)
+    preempts: bool = True
+    gang_wait_ms: int | None = None
+    gang_backoff_ms: int | None = None
+    notes: list[str] = field(default_factory=list)
+    lacks_extender: bool = False
+
+    def add_extenders(self, rows: Iterable[Extender]) -> None:
+        """Add the policies that stand for extenders, with weights, and a note of each extender."""
+        for one in rows:
+            url, verb, weight = one.url_prefix, one.prioritize_verb, one.weight or 1
+            name = verb.strip("/").rpartition("/")[2].replace("-", "_")
+            kind = all_policies().get(name)
+            if kind is None or kind.batched or not kind.filtered:
+                self.lacks_extender = True
+                self.notes.append(
+                    f"extender {url} is not called, and its score ('{verb}', weight {weight}) is"
+                    " left out: the verb is the name of no policy"
+                )
+            else:
+                part = Part(10.0 * weight, kind(), "tenths")
+                if issubclass(kind, ExtenderPolicy):
+                    part = Part(1.0, kind(builtin="none", weight=weight), "as_is")
+                self.parts.append(part)
+                self.scores = True
+                scale = ", 0..10," if part.how == "tenths" else ""
+                self.notes.append(
+                    f"extender {url} is not called: policy {name}{scale} stands for it"
+                )
+            if one.filter_verb:
+                self.lacks_extender = True
+                self.notes.append(f"the filter of extender {url} ('{one.filter_verb}') is left out")
 
 
 def host_scores(

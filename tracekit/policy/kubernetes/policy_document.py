@@ -11,8 +11,7 @@ import msgspec
 
 from tracekit.base.documents import Fields, decode
 from tracekit.base.errors import strangers
-from tracekit.policy.kubernetes.configuration import Translated
-from tracekit.policy.kubernetes.extenders import Extender, extender_parts
+from tracekit.policy.kubernetes.extenders import Extender, Translated
 from tracekit.policy.kubernetes.scorers import Ratio, made
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.profile import Part
@@ -107,14 +106,12 @@ def translated(document: Mapping[str, object]) -> Translated:
         name, argument = one.name, one.argument
         if name in _PRIORITIES or argument.requested_to_capacity_ratio_arguments:
             policy = _PRIORITIES.get(name, _ratio)(argument)
-            found.parts = [*found.parts, Part(float(one.weight), policy)]
+            found.parts.append(Part(float(one.weight), policy))
         elif name in _SILENT:
             silent.append(name)
         else:
             (own if argument.is_own else strange).append(name)
-    extra, told, found.lacks_extender = extender_parts(top.extenders)
-    found.parts = [*found.parts, *extra]
-    found.scores = bool(listed) or bool(extra)
+    found.scores = bool(listed)
     own += [one.name for one in top.predicates or () if one.argument.is_own]
     predicates = {one.name for one in top.predicates or ()}
     if top.predicates is not None:
@@ -132,5 +129,5 @@ def translated(document: Mapping[str, object]) -> Translated:
     ):
         if names:
             found.notes.append(f"{what}: {names}")
-    found.notes += told
+    found.add_extenders(top.extenders)
     return found
