@@ -138,3 +138,7 @@ def test_imbalance_as_printed() -> None:
 def test_constant_series_have_no_correlation() -> None:
     level = np.full(100, 0.7)
     assert np.isnan(pearson_r(level + 1e-13 * np.arange(100), np.linspace(0, 1, 100)))
+    # the limit is of the variance, however many series there are
+    turns = np.where(np.arange(100) % 2, 1.0, -1.0)
+    small = np.sqrt(CONSTANT_VARIANCE) * np.array([[0.9], [1.1], [0.9]]) * turns
+    assert np.isnan(pearson_r(small, np.tile(turns, (3, 1)))).tolist() == [True, False, True]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
+from tracekit.replay.engine import preemption
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.engine.preemption import Preemption
@@ -71,10 +74,16 @@ def slowly(
     priority: int,
     under: list[tuple[int, ...]],
     least: tuple[int, int],
+    wanted: int,
 ) -> tuple[int, list[int], int] | None:
-    """Rows are number, request, priority, node; numbers are times of start too."""
-    found = []
+    """Rows are number, request, priority, node; numbers are times of start too.
+
+    The search ends with as many nodes as are wanted, one of them against no budget.
+    """
+    found: list[tuple[tuple[int, int, int, int, int, int], list[int]]] = []
     for node in range(3):
+        if len(found) >= wanted and any(cost[0] == 0 for cost, _ in found):
+            break
         here = [row for row in there if row[3] == node]
         stays = [row for row in here if row[2] >= priority]
         gone: list[tuple[int, int, int, int]] = []
@@ -99,13 +108,14 @@ def slowly(
     return cost[-1], sorted(chosen), cost[0]
 
 
-@given(running, some.integers(1, SIZE), some.integers(0, 4), members, least)
+@given(running, some.integers(1, SIZE), some.integers(0, 4), members, least, some.integers(1, 3))
 def test_who_goes_is_who_kube_scheduler_would_evict(
     found: list[tuple[int, int, int]],
     size: int,
     priority: int,
     under: list[tuple[int, ...]],
     least: tuple[int, int],
+    wanted: int,
 ) -> None:
     under = under[: len(found)]
     rows: list[Row] = [(at, 9000, cpu, 0) for at, (cpu, _, _) in enumerate(found)]
@@ -116,10 +126,11 @@ def test_who_goes_is_who_kube_scheduler_would_evict(
         state.start(at, node, at)
     assert load.rules.priority is not None
     before = state.cluster.requested.copy()
-    got = Preemption(state, load.rules.priority).victims(len(found), 100)
+    with mock.patch.object(preemption, "_LEAST", wanted):
+        got = Preemption(state, load.rules.priority).victims(len(found), 100)
     there = [(at, cpu, rank, node) for at, (cpu, rank, node) in enumerate(found)]
-    wanted = slowly(there, size, priority, under, least)
-    assert (None if got is None else (got[0], got[1].tolist(), got[2])) == wanted
+    expected = slowly(there, size, priority, under, least, wanted)
+    assert (None if got is None else (got[0], got[1].tolist(), got[2])) == expected
     assert np.array_equal(before, state.cluster.requested)
 
 
