@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 from replay_support import Row, changed, workload
 
@@ -109,6 +109,7 @@ def slowly(
 
 
 @given(running, some.integers(1, SIZE), some.integers(0, 4), members, least, some.integers(1, 3))
+@example([(4, 0, 0), (4, 0, 1)], 4, 1, [(0,), ()], (1, 0), 1)
 def test_who_goes_is_who_kube_scheduler_would_evict(
     found: list[tuple[int, int, int]],
     size: int,
