@@ -129,7 +129,7 @@ Row = dict[str, str]
 MISSING_NAMES = ("(?)", "", "NAN")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Fault:
     """One kind of defect.
 
@@ -169,10 +169,6 @@ def _applies(name: str, layout: Layout) -> bool:
     }.get(name, True)
 
 
-def _same(row: Row, _: Layout, __: np.random.Generator) -> Sequence[str]:
-    return list(row.values())
-
-
 def _set(row: Row, **values: str) -> Sequence[str]:
     return list({**row, **values}.values())
 
@@ -182,34 +178,14 @@ def _conflict(row: Row, layout: Layout, _: np.random.Generator) -> Sequence[str]
     return _set(row, **{column: repr(float(row[column]) * 0.5 + 0.2513)})
 
 
-def _not_a_number(row: Row, layout: Layout, _: np.random.Generator) -> Sequence[str]:
-    return _set(row, **{layout.measures[0]: "abc"})
-
-
-def _extra_field(row: Row, layout: Layout, _: np.random.Generator) -> Sequence[str]:
-    return _set(row, **{layout.measures[-1]: "1,5"})
-
-
-def _short(row: Row, _: Layout, __: np.random.Generator) -> Sequence[str]:
-    return list(row.values())[:-2]
-
-
-def _truncated(row: Row, _: Layout, __: np.random.Generator) -> Sequence[str]:
+def _truncated(row: Row, *_: object) -> Sequence[str]:
     names = list(row)
     return [*(row[name] for name in names[: names.index("rpctype")]), "r"]
 
 
 def _negative(row: Row, layout: Layout, rng: np.random.Generator) -> Sequence[str]:
-    column = layout.measures[int(rng.integers(len(layout.measures)))]
+    column = _one_of(layout.measures, rng)
     return _set(row, **{column: repr(-float(row[column]) - 0.01)})
-
-
-def _empty_measure(row: Row, layout: Layout, rng: np.random.Generator) -> Sequence[str]:
-    return _set(row, **{layout.measures[int(rng.integers(len(layout.measures)))]: ""})
-
-
-def _missing_entity(row: Row, layout: Layout, rng: np.random.Generator) -> Sequence[str]:
-    return _set(row, **{layout.entity: MISSING_NAMES[int(rng.integers(len(MISSING_NAMES)))]})
 
 
 def _embedded_nul(row: Row, layout: Layout, rng: np.random.Generator) -> Sequence[str]:
@@ -218,35 +194,43 @@ def _embedded_nul(row: Row, layout: Layout, rng: np.random.Generator) -> Sequenc
     return _set(row, **{layout.entity: f"{text[:at]}\0{text[at + 1 :]}"})
 
 
-def _missing_name(row: Row, layout: Layout, rng: np.random.Generator) -> Sequence[str]:
-    column = layout.names[int(rng.integers(len(layout.names)))]
-    return _set(row, **{column: MISSING_NAMES[int(rng.integers(len(MISSING_NAMES)))]})
-
-
-def _missing_time(row: Row, _: Layout, __: np.random.Generator) -> Sequence[str]:
-    return _set(row, rt="")
-
-
-def _missing_type(row: Row, _: Layout, __: np.random.Generator) -> Sequence[str]:
-    return _set(row, rpctype="")
+def _one_of(names: Sequence[str], rng: np.random.Generator) -> str:
+    return names[int(rng.integers(len(names)))]
 
 
 _FAULTS = (
-    Fault(name="duplicate_adjacent", action="dropped", where="after", spoil=_same),
-    Fault(name="duplicate_distant", action="dropped", where="later", spoil=_same),
-    Fault(name="key_conflict", action="dropped", where="later", spoil=_conflict),
-    Fault(name="not_a_number", action="rejected", where="after", spoil=_not_a_number),
-    Fault(name="extra_field", action="rejected", where="after", spoil=_extra_field),
-    Fault(name="short_row", action="rejected", where="after", spoil=_short),
-    Fault(name="truncated_row", action="rejected", where="after", spoil=_truncated),
-    Fault(name="negative_usage", action="rejected", where="after", spoil=_negative),
-    Fault(name="empty_measurement", action="rejected", where="after", spoil=_empty_measure),
-    Fault(name="missing_entity", action="rejected", where="after", spoil=_missing_entity),
-    Fault(name="embedded_nul", action="rejected", where="after", spoil=_embedded_nul),
-    Fault(name="missing_name", action="null", where="instead", spoil=_missing_name),
-    Fault(name="missing_response_time", action="null", where="instead", spoil=_missing_time),
-    Fault(name="missing_rpc_type", action="null", where="instead", spoil=_missing_type),
-)
+    Fault("duplicate_adjacent", "dropped", "after", lambda row, *_: list(row.values())),
+    Fault("duplicate_distant", "dropped", "later", lambda row, *_: list(row.values())),
+    Fault("key_conflict", "dropped", "later", _conflict),
+    Fault(
+        "not_a_number", "rejected", "after",
+        lambda row, kind, _: _set(row, **{kind.measures[0]: "abc"}),
+    ),
+    Fault(
+        "extra_field", "rejected", "after",
+        lambda row, kind, _: _set(row, **{kind.measures[-1]: "1,5"}),
+    ),
+    Fault("short_row", "rejected", "after", lambda row, *_: list(row.values())[:-2]),
+    Fault("truncated_row", "rejected", "after", _truncated),
+    Fault("negative_usage", "rejected", "after", _negative),
+    Fault(
+        "empty_measurement", "rejected", "after",
+        lambda row, kind, rng: _set(row, **{_one_of(kind.measures, rng): ""}),
+    ),
+    Fault(
+        "missing_entity", "rejected", "after",
+        lambda row, kind, rng: _set(row, **{kind.entity: _one_of(MISSING_NAMES, rng)}),
+    ),
+    Fault("embedded_nul", "rejected", "after", _embedded_nul),
+    Fault(
+        "missing_name", "null", "instead",
+        lambda row, kind, rng: _set(
+            row, **{_one_of(kind.names, rng): _one_of(MISSING_NAMES, rng)}
+        ),
+    ),
+    Fault("missing_response_time", "null", "instead", lambda row, *_: _set(row, rt="")),
+    Fault("missing_rpc_type", "null", "instead", lambda row, *_: _set(row, rpctype="")),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
