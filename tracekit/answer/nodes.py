@@ -17,9 +17,9 @@ from tracekit.answer.counts import (
     needed_fact,
 )
 from tracekit.answer.decide import goes, requests_first
+from tracekit.answer.fewest.cluster import ZONE
 from tracekit.answer.fewest.frames import BARRED_BY
-from tracekit.answer.fewest.lost import zones_on
-from tracekit.answer.fewest.zones import ZONE
+from tracekit.answer.fewest.trials import zones_on
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.base.study import Study

@@ -23,7 +23,7 @@ from tracekit.answer.decide import (
     goes,
     mean_of,
 )
-from tracekit.answer.fewest.zones import ZONE
+from tracekit.answer.fewest.cluster import ZONE
 from tracekit.answer.intervals import COMPARED
 from tracekit.answer.nodes import anew_facts, sure_facts
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use

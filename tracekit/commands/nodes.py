@@ -208,7 +208,7 @@ def _show_counts(study: Study) -> None:
 
 def _show_zones(study: Study, verdict: Fact) -> None:
     """What comes of each zone's loss, today and on the nodes that stay."""
-    from tracekit.answer.fewest.lost import zones_on
+    from tracekit.answer.fewest.trials import zones_on
     from tracekit.report.sentences import amount
 
     usual = verdict.about_it("case") == "no_more_often"

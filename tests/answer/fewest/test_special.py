@@ -7,7 +7,7 @@ import pytest
 from replay_support import changed, workload
 from shrink_support import row, shrunk
 
-from tracekit.answer.fewest.special import special_nodes
+from tracekit.answer.fewest.cluster import special_nodes
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.workload import Workload

@@ -17,10 +17,10 @@ from hypothesis import strategies as some
 from replay_support import changed, workload
 from shrink_support import limits, shrunk, varying
 
+from tracekit.answer.fewest.cluster import Bound, bound_to_zones
 from tracekit.answer.fewest.few_nodes import Here
 from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
-from tracekit.answer.fewest.zones import Bound, bound_to_zones
 from tracekit.answer.nodes import answer_of_nodes
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError

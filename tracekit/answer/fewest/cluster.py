@@ -1,4 +1,4 @@
-"""The nodes that a study of the fewest counts."""
+"""The nodes that a study of the fewest counts: which of them stay in any case, and their zones."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.errors import TracekitError
 from tracekit.cluster.changed.more_nodes import numbered
+from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.declared import Ceiling
+from tracekit.cluster.resources import BASE, DISK, DISK_IO, NET, PODS, UNLIMITED
+from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 
 
@@ -66,3 +70,254 @@ def running_on(load: Workload) -> IntArray | None:
         return None
     there = load.present_but_daemons(-1) & (load.containers.recorded_node >= 0)
     return np.bincount(load.containers.recorded_node[there], minlength=load.nodes.count)
+
+
+#: Why a node is special: its own taint or label, a pod that may not be evicted, no recorded use; or
+#: the name of a resource.
+TAINTED, PINNED, NO_USE = "tainted", "pinned", "no_use"
+#: The classes that ``may_remove`` releases; the first is of every resource beyond CPU and memory.
+GPU = "gpu"
+CLASSES = (GPU, TAINTED, PINNED)
+#: What fewer nodes than this share have is special.
+FEW = 0.05
+#: Use counts as recorded where so many nodes have some.
+_MOST = 0.9
+#: Where more containers than this share have no owner, owners are not recorded.
+_BARE = 0.1
+#: Resources that every node is expected to have.
+_ORDINARY = (*BASE, DISK, DISK_IO, NET, PODS)
+
+
+def left_nodes(load: Workload) -> IntArray:
+    """Nodes that production lost by the end, in order; one that is lost by assumption is there."""
+    return (
+        np.zeros(0, np.int64)
+        if load.nodes.losses is None
+        else np.unique(load.nodes.losses.recorded)
+    )
+
+
+def fixed_nodes(load: Workload) -> BoolArray:
+    """Nodes that nobody can give back: of the control plane, special, gone already, to be lost."""
+    fixed = (
+        np.zeros(load.nodes.count, np.bool_)
+        if load.nodes.stays is None
+        else load.nodes.stays.copy()
+    )
+    if load.nodes.losses is not None:
+        fixed[load.nodes.losses.node] = True
+    return fixed
+
+
+def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int, str]:
+    """The nodes that stay for a reason of their own, by position, with the first reason.
+
+    Parameters
+    ----------
+    may_remove : tuple of str
+        Reasons that do not count: see ``CLASSES``.
+    """
+    found: dict[int, str] = {}
+    for reason, those in _reasons(load):
+        released = reason in may_remove or (reason in load.resources and GPU in may_remove)
+        for node in np.flatnonzero(those).tolist() if not released else ():
+            found.setdefault(node, reason)
+    return found
+
+
+def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Workload:
+    """The workload whose special nodes are among those that stay."""
+    special = list(special_nodes(load, may_remove))
+    if not special:
+        return load
+    stays = (
+        np.zeros(load.nodes.count, np.bool_)
+        if load.nodes.stays is None
+        else load.nodes.stays.copy()
+    )
+    stays[special] = True
+    return replace(load, nodes=replace(load.nodes, stays=stays))
+
+
+def pools_of(load: Workload) -> list[IntArray]:
+    """Nodes that are open to the same containers and have the same resources, most nodes first."""
+    parts = () if load.rules.constraints is None else load.rules.constraints.parts
+    masks = [part.mask for part in parts if isinstance(part, Allowed)]
+    has = np.vstack([*masks, (_had(load)).T]).T
+    pool = np.unique(has, axis=0, return_inverse=True)[1].reshape(-1)
+    found = [np.flatnonzero(pool == number) for number in range(int(pool.max(initial=-1)) + 1)]
+    return sorted(found, key=len, reverse=True)
+
+
+def _had(load: Workload) -> BoolArray:
+    """Which resources each node has in a limited amount, shape (nodes, resources)."""
+    return np.asarray((load.nodes.capacity > 0) & (load.nodes.capacity < UNLIMITED))
+
+
+def _reasons(load: Workload) -> list[tuple[str, BoolArray]]:
+    """Each reason with the nodes that it is of."""
+    has = _had(load)
+    resources = [
+        (name, has[:, at]) for at, name in enumerate(load.resources) if name not in _ORDINARY
+    ]
+    few = [*resources, *((TAINTED, one) for one in _of_their_own(load))]
+    found = [(reason, those) for reason, those in few if 0 < those.sum() < FEW * load.nodes.count]
+    return [*found, (PINNED, _pinned(load)), (NO_USE, _without_use(load))]
+
+
+def _of_their_own(load: Workload) -> list[BoolArray]:
+    """Nodes whose taints close them to most containers; those that some selector asks for."""
+    parts = () if load.rules.constraints is None else load.rules.constraints.parts
+    found = []
+    for part in parts:
+        if not isinstance(part, Allowed):
+            continue
+        open_ = np.concatenate([part.mask, np.ones((1, load.nodes.count), np.bool_)])
+        if part.label == "selector":
+            found += list(part.mask)
+        elif load.containers.count:
+            usual = open_[np.bincount(part.of + 1, minlength=len(open_)).argmax() - 1]
+            closed = ~usual if load.nodes.cordoned is None else ~usual & ~load.nodes.cordoned
+            # nodes that are open to the same containers have the same taints
+            _, taints = np.unique(part.mask, axis=1, return_inverse=True)
+            found += [closed & (taints == one) for one in np.unique(taints[closed]).tolist()]
+    return found
+
+
+def _pinned(load: Workload) -> BoolArray:
+    """Nodes that run a container at the end which may not be evicted, or which nothing restarts.
+
+    The second are those without an owner: a source that records owners calls no other service by
+    the name of its one container. Where it records none, all are alike, and none counts.
+    """
+    stays = load.present_but_daemons(-1) & (load.containers.recorded_node >= 0)
+    named = np.array(
+        [one == of for one, of in zip(load.containers.ids, load.containers.services, strict=True)]
+    )
+    bare = stays & named
+    alone = bare if bare.sum() <= _BARE * stays.sum() else np.zeros_like(bare)
+    held = alone if load.rules.never_evicted is None else alone | (stays & load.rules.never_evicted)
+    return np.bincount(load.containers.recorded_node[held], minlength=load.nodes.count) > 0
+
+
+def _without_use(load: Workload) -> BoolArray:
+    """Nodes of which no use is recorded, where that of most others is."""
+    some = np.asarray(load.use.background[0].any(axis=0))
+    if some.mean() < _MOST:
+        return np.zeros(load.nodes.count, np.bool_)
+    some[load.containers.recorded_node[load.containers.recorded_node >= 0]] = True
+    return ~some
+
+
+#: What ``--survive`` may name: the kind of domain that is lost.
+ZONE = "zone"
+
+
+def zones_of(load: Workload) -> IntArray:
+    """The zone of each node, -1 where it has none, shape (nodes,).
+
+    Raises
+    ------
+    TracekitError
+        Where no node has a zone, or all are in one.
+    """
+    zone = None if load.nodes.domains is None else load.nodes.domains.by(ZONE)
+    if load.nodes.domains is None or zone is None:
+        raise TracekitError(
+            f"no node of '{load.name}' has a zone, so none can be lost",
+            hint="the label topology.kubernetes.io/zone or the column zone of nodes says it",
+        )
+    if (zone == zone[0]).all():
+        raise TracekitError(
+            f"all {load.nodes.count:,} nodes of '{load.name}' are in zone"
+            f" '{load.nodes.domains.names[zone[0]]}', so that nothing is left without it",
+            hint="--survive zone needs nodes in two zones or more",
+        )
+    return zone
+
+
+def zones_among(load: Workload, nodes: IntArray) -> list[tuple[str, int]]:
+    """The zones that these nodes are in, and how many in each; that with most nodes first."""
+    zone = zones_of(load)[nodes]
+    each, many = np.unique(zone[zone >= 0], return_counts=True)
+    assert load.nodes.domains is not None  # noqa: S101 - as it has zones
+    names = load.nodes.domains.names
+    return [(names[each[at]], int(many[at])) for at in np.argsort(-many, kind="stable").tolist()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """Containers that may run in one zone alone, by rules or by their size.
+
+    Parameters
+    ----------
+    containers, container_steps : int
+        How many, and at how many judged steps they exist, added up.
+    service : str
+        That of the first.
+    """
+
+    containers: int
+    container_steps: int
+    service: str
+
+
+def bound_to_zones(load: Workload) -> dict[str, Bound]:
+    """Who is bound to each zone, by its name: no number of nodes in others helps them."""
+    zone, bound = zones_of(load), np.full(load.containers.count, -1)
+    rules = [] if load.rules.constraints is None else load.rules.constraints.parts
+    masks = [one for one in rules if isinstance(one, Allowed)]
+    kinds = np.column_stack([load.containers.request, *(one.of for one in masks)])
+    each, first, of = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
+    for kind, at in enumerate(first.tolist() if len(each) else ()):
+        open_ = (load.nodes.allocatable >= load.containers.request[at]).all(axis=1)
+        for one in masks:
+            open_ &= one.mask[one.of[at]] | (one.of[at] < 0)
+        among = np.unique(zone[open_])
+        if len(among) == 1:
+            bound[of.reshape(-1) == kind] = among[0]
+    if load.rules.daemon is not None:
+        bound[load.rules.daemon] = -1
+    steps = settled_steps(load.use.times_ms, load.use.settled_ms).tolist()
+    present = np.sum([load.present(step) for step in steps], axis=0)
+    bound[present == 0] = -1
+    assert load.nodes.domains is not None  # noqa: S101 - as it has zones
+    return {
+        load.nodes.domains.names[one]: Bound(
+            containers=int((bound == one).sum()),
+            container_steps=int(present[bound == one].sum()),
+            service=load.containers.services[int(np.argmax(bound == one))],
+        )
+        for one in np.unique(bound[bound >= 0]).tolist()
+    }
+
+
+def evened(zone: IntArray, size: FloatArray, rank: IntArray) -> IntArray:
+    """Nodes in another order, shape (nodes,), so that the zones of the first of them are alike.
+
+    The zone that is smallest so far goes on. The order is kept in each zone. Nodes without a zone
+    are in front, as they are never lost.
+
+    Parameters
+    ----------
+    zone, size, rank : shape (nodes,)
+        Of nodes in their order. Those of a lower rank are in front.
+    """
+    before = np.full(len(zone), -1.0)
+    for one in np.unique(zone[zone >= 0]):
+        mine = np.flatnonzero(zone == one)
+        before[mine] = size[mine].cumsum() - size[mine]
+    return np.lexsort((before, rank))
+
+
+def least_beside_a_zone(least: int, zone: IntArray) -> int:
+    """How many nodes are needed at least, that so many are left without any one zone.
+
+    Of the largest zone there are as many as of each other, or more. Nodes without a zone are never
+    lost, and always stay.
+    """
+    zones, free = len(np.unique(zone[zone >= 0])), int((zone < 0).sum())
+    every = np.arange(1, len(zone) + 1)
+    left = every - np.ceil(np.maximum(every - free, 0) / zones)
+    enough = np.flatnonzero(left >= least)
+    return int(every[enough[0]]) if len(enough) else len(zone)

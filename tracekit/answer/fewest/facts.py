@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from tracekit.answer.fewest.cluster import left_nodes
 from tracekit.answer.fewest.limits import Limits
-from tracekit.answer.fewest.special import left_nodes
 from tracekit.answer.followed import LARGEST
 from tracekit.answer.production import production_use
 from tracekit.cluster.changed.pinned import recorded_over_capacity

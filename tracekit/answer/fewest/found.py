@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracekit.answer.fewest.limits import Margin
-from tracekit.answer.fewest.lost import LostZone
-from tracekit.answer.fewest.trials import Trial
+from tracekit.answer.fewest.trials import LostZone, Trial
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 

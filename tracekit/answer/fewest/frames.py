@@ -11,8 +11,7 @@ import polars as pl
 from tracekit.answer.fewest.cluster import Cluster
 from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.limits import CPU, MEMORY, Margin
-from tracekit.answer.fewest.lost import KEPT, frame_of
-from tracekit.answer.fewest.trials import nearest
+from tracekit.answer.fewest.trials import KEPT, frame_of, nearest
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE

@@ -9,22 +9,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracekit.answer.fewest.bound import least_cost, least_nodes
-from tracekit.answer.fewest.by_kind import lighter
+from tracekit.answer.fewest.cluster import fixed_nodes, least_beside_a_zone, left_nodes, pools_of
 from tracekit.answer.fewest.found import COST, Found
 from tracekit.answer.fewest.limits import Margin
-from tracekit.answer.fewest.lost import lost_zones
 from tracekit.answer.fewest.orderings import (
     FREE,
     Ordering,
     fullest,
     least_requested,
+    lighter,
     nodes_of,
     placed,
     rank_of,
 )
-from tracekit.answer.fewest.special import fixed_nodes, left_nodes, pools_of
-from tracekit.answer.fewest.trials import Trial, Trials
-from tracekit.answer.fewest.zones import least_beside_a_zone
+from tracekit.answer.fewest.trials import Trial, Trials, lost_zones
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.policy.entrant import Entrant
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from tracekit.answer.admissible import WAITING
+from tracekit.answer.fewest.cluster import bound_to_zones, evened, left_nodes
 from tracekit.answer.fewest.few_nodes import Ask
 from tracekit.answer.fewest.found import COST, NODES, Found, TooFewError
 from tracekit.answer.fewest.limits import CPU, Limits, Margin
@@ -29,9 +30,7 @@ from tracekit.answer.fewest.orderings import (
     smallest,
 )
 from tracekit.answer.fewest.over_orderings import Search
-from tracekit.answer.fewest.special import left_nodes
 from tracekit.answer.fewest.trials import Trials, worst
-from tracekit.answer.fewest.zones import bound_to_zones, evened
 from tracekit.answer.followed import LARGEST_ONCE
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError

@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,16 +16,21 @@ import numpy as np
 from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest import few_nodes
 from tracekit.answer.fewest.bound import nodes_by_requests
-from tracekit.answer.fewest.cluster import Cluster, running_on
+from tracekit.answer.fewest.cluster import (
+    Cluster,
+    bound_to_zones,
+    left_nodes,
+    running_on,
+    special_nodes,
+    where_special_stay,
+)
 from tracekit.answer.fewest.facts import facts_of
 from tracekit.answer.fewest.few_nodes import Ask, ByCrew, Here, Remembered, told_of
 from tracekit.answer.fewest.found import Found
 from tracekit.answer.fewest.limits import Limits, check_limits
-from tracekit.answer.fewest.lost import LostZone, lost_zones
 from tracekit.answer.fewest.search import enough, fewest_nodes
-from tracekit.answer.fewest.special import left_nodes, special_nodes, where_special_stay
-from tracekit.answer.fewest.trials import Trials
-from tracekit.answer.fewest.zones import bound_to_zones
+from tracekit.answer.fewest.trials import LostZone, Trials, lost_zones
+from tracekit.answer.intervals import RANDOM
 from tracekit.base.crew import Crew, OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import Task
@@ -35,6 +41,7 @@ from tracekit.cluster.shared import shared
 from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, Sent, parse_entrant
+from tracekit.replay.chance.student import MATERIAL
 from tracekit.replay.measures import of_workload
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
@@ -283,3 +290,48 @@ def asking(
             return ask
 
         yield asks
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """What a few replays tell of policies that a search would take a hundred replays for.
+
+    Of six orders of arrival a difference is told from chance only where all have it of one sign
+    (``replay.chance.student``). So one order in which a policy needs as many nodes ends the matter,
+    and the first order is met alone.
+    """
+
+    asked: Asked
+    crew: Crew
+    kept: Path | None
+    task: Task
+
+    def fewer(self, rivals: Mapping[str, Entrant], usual: Found | None) -> dict[str, Entrant]:
+        """Those that may need fewer nodes than a policy; all of them where that has no answer."""
+        if usual is None:
+            return dict(rivals)
+        counts = [one - 1 for one in usual.by_order]
+        return {name: one for name, one in rivals.items() if self._enough(one, counts, ends=False)}
+
+    def as_random(self, found: Mapping[str, Found]) -> dict[str, int]:
+        """The counts that are no less than those of placement at random, by 1 % and one node."""
+        drawn = parse_entrant(RANDOM)
+        most = {
+            name: [one.nodes + max(ceil(MATERIAL * one.nodes), 1) - 1] * self.asked.repeats
+            for name, one in found.items()
+        }
+        return {
+            name: found[name].nodes
+            for name, counts in most.items()
+            if self._enough(drawn, counts, ends=True)
+        }
+
+    def _enough(self, policy: Entrant, counts: Sequence[int], *, ends: bool) -> bool:
+        """Whether so many nodes are enough, in all orders; in any where one that holds ``ends``."""
+        done = counted(self.task, str(policy))
+        with asking(self.asked, policy, self.crew, self.kept, done) as asks:
+            for orders in (counts[:1], counts):
+                held = self.asked.enough(policy, orders, asks, self.crew.size)
+                if ends in held:
+                    return ends
+        return not ends

@@ -15,16 +15,13 @@ import numpy as np
 import polars as pl
 
 from tracekit.answer.admissible import placed_all
-from tracekit.answer.fewest.cluster import Cluster
+from tracekit.answer.fewest.cluster import CLASSES, ZONE, Cluster
 from tracekit.answer.fewest.facts import given_again, of_production, orders_of
 from tracekit.answer.fewest.found import COST, NODES, Goal
 from tracekit.answer.fewest.frames import frames_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
-from tracekit.answer.fewest.lost import TODAY, LostZone, frame_of
-from tracekit.answer.fewest.rivals import Rivals
-from tracekit.answer.fewest.searches import Asked, Known, Today, begun, ended, forget
-from tracekit.answer.fewest.special import CLASSES
-from tracekit.answer.fewest.zones import ZONE
+from tracekit.answer.fewest.searches import Asked, Known, Rivals, Today, begun, ended, forget
+from tracekit.answer.fewest.trials import TODAY, LostZone, frame_of
 from tracekit.base.crew import Alone, Crew
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.progress import SILENT, Progress, Task
@@ -260,7 +257,7 @@ def shrink_cluster(
         What is to be least: the number of nodes, or what those that stay cost per hour. Without it
         the number, or the cost where a limit is on it.
     may_remove : sequence of {'gpu', 'tainted', 'pinned'}
-        Special nodes of these classes may go; see ``tracekit.answer.fewest.special``.
+        Special nodes of these classes may go; see ``tracekit.answer.fewest.cluster``.
     kept : path, optional
         A folder for the replays that are done; called again, it goes on from there.
     called : str, optional
@@ -274,7 +271,7 @@ def shrink_cluster(
         container explains goes on there.
     rivals : sequence of Entrant, optional
         Policies that have rows only if they may need fewer nodes than the first of ``policies``:
-        see ``tracekit.answer.fewest.rivals``.
+        see ``tracekit.answer.fewest.searches``.
 
     Returns
     -------
