@@ -9,6 +9,7 @@ import polars as pl
 
 from tracekit.base.facts import Fact, Scalar
 from tracekit.base.study import Study
+from tracekit.base.units import HOURS_PER_MONTH
 from tracekit.replay.chance.student import FEWEST, MATERIAL, compare
 from tracekit.replay.measures import find_measure
 
@@ -281,6 +282,24 @@ def detail_facts(count: Count) -> Iterator[Fact]:
             unit="containers",
             about=about,
         )
+
+
+def saving_fact(count: Count, every: float | None, currency: str | None) -> Fact | None:
+    """What the nodes that can go cost, of ``every`` node's cost per hour; None where unknown."""
+    if every is None or count.cost_per_hour is None:
+        return None
+    saved = every - count.cost_per_hour
+    return Fact(
+        kind="saving",
+        value=saved,
+        unit="per_hour",
+        about={
+            "case": count.case,
+            "share_fraction": saved / every if every else None,
+            "a_month_per_month": saved * HOURS_PER_MONTH,
+            "currency": currency or None,
+        },
+    )
 
 
 def fullest_fact(one: Fullest, case: str, requests: str) -> Fact:

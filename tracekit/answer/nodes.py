@@ -15,6 +15,7 @@ from tracekit.answer.counts import (
     detail_facts,
     fullest_fact,
     needed_fact,
+    saving_fact,
 )
 from tracekit.answer.decide import goes, requests_first
 from tracekit.answer.fewest.cluster import ZONE
@@ -23,7 +24,6 @@ from tracekit.answer.fewest.trials import zones_on
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.base.study import Study
-from tracekit.base.units import HOURS_PER_MONTH
 from tracekit.base.words import and_more, words_of
 from tracekit.policy.entrant import USUAL
 from tracekit.replay.chance.student import FEWEST
@@ -196,25 +196,11 @@ def _not_survived(row: Mapping[str, Any], *, of: int, first: bool, fails: int) -
 
 def money_facts(study: Study, count: Count | None) -> Iterator[Fact]:
     """What the nodes that can go cost, or that their prices are unknown."""
-    if count is None or not goes(count):
-        return
-    row = study.frames["policies"].filter(policy=count.policy).row(0, named=True)
-    every = row.get("cost_all_per_hour")
-    if every is None or count.cost_per_hour is None:
-        yield Fact(kind="price_unknown")
-        return
-    saved = every - count.cost_per_hour
-    yield Fact(
-        kind="saving",
-        value=saved,
-        unit="per_hour",
-        about={
-            "case": count.case,
-            "share_fraction": saved / every if every else None,
-            "a_month_per_month": saved * HOURS_PER_MONTH,
-            "currency": study.about["workload"].get("currency") or None,
-        },
-    )
+    if count is not None and goes(count):
+        row = study.frames["policies"].filter(policy=count.policy).row(0, named=True)
+        currency = study.about["workload"].get("currency")
+        known = saving_fact(count, row.get("cost_all_per_hour"), currency)
+        yield known or Fact(kind="price_unknown")
 
 
 def special_facts(study: Study) -> Iterator[Fact]:

@@ -14,6 +14,7 @@ from tracekit.answer.counts import (
     detail_facts,
     fullest_fact,
     needed_fact,
+    saving_fact,
 )
 from tracekit.answer.decide import (
     WEEK_MS,
@@ -29,7 +30,6 @@ from tracekit.answer.nodes import anew_facts, sure_facts
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
-from tracekit.base.units import HOURS_PER_MONTH
 from tracekit.policy.entrant import USUAL
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
@@ -190,25 +190,9 @@ def _money(e: Evidence) -> Iterator[Fact]:
     count = acted_on(e)[1]
     if e.assumed or count is None or not goes(count):
         return
-    if e.cost_per_hour is None or count.cost_per_hour is None:
-        yield Fact(
-            kind="price_unknown",
-            because="some" if e.unpriced else "",
-            about={"types": ", ".join(e.unpriced) or None},
-        )
-        return
-    saved = e.cost_per_hour - count.cost_per_hour
-    yield Fact(
-        kind="saving",
-        value=saved,
-        unit="per_hour",
-        about={
-            "case": count.case,
-            "share_fraction": saved / e.cost_per_hour if e.cost_per_hour else None,
-            "a_month_per_month": saved * HOURS_PER_MONTH,
-            "currency": e.currency or None,
-        },
-    )
+    because, types = "some" if e.unpriced else "", ", ".join(e.unpriced) or None
+    unknown = Fact(kind="price_unknown", because=because, about={"types": types})
+    yield saving_fact(count, e.cost_per_hour, e.currency) or unknown
 
 
 def _scheduler(choice: Choice, in_use: str, count: Count | None = None) -> Fact:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tracekit.answer.counts import JOINT
 from tracekit.answer.fewest.cluster import Cluster
 from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.limits import CPU, MEMORY, Margin
@@ -33,8 +34,6 @@ WAITS_WITH_ALL = "waits_with_all"
 ADDED = "added_nodes"
 #: How policies are put in order: who has an answer, who needs no further nodes, the fewest first.
 BY_NODES = (pl.col("nodes").is_null(), pl.col(ADDED).fill_null(0) > 0, pl.col("nodes"))
-#: The joint count needs an explanation where it is so many times the worst single order.
-APART = 1.05
 
 #: A limit beside what a replay came to.
 _MARGIN = {
@@ -176,7 +175,7 @@ def _policy(name: str, one: Found, shown: Sequence[str], cluster: Cluster) -> di
         "bound": None if one.bound is None else max(one.bound - one.left, 0),
         "nodes_low": min(one.by_order) - one.left,
         "nodes_high": max(one.by_order) - one.left,
-        "joint_apart": one.nodes - one.left > APART * (max(one.by_order) - one.left),
+        "joint_apart": one.nodes - one.left > JOINT * (max(one.by_order) - one.left),
         "going": one.ordering,
         **_columns("tightest", nearest(one.held)),
         "fewer": one.nodes - 1 - one.left,
