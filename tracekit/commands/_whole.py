@@ -234,10 +234,9 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
 
     The replays, and those of the counts of nodes, are kept: the rest of the run goes on from them.
     """
-    from tracekit.answer.whole import answer, begin  # the same
+    from tracekit.answer.whole import answer, begin  # the crew is not kept waiting
     from tracekit.commands._replaying import replay_by  # the same
     from tracekit.policy.entrant import Entrants  # the same
-    from tracekit.report.render import render  # the crew is not kept waiting
     from tracekit.report.sentences import headline, short  # the same
 
     every = asked.policies.words and not asked.policies.named
@@ -246,6 +245,8 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
     progress.stage("first answer", then=_AFTER_INGEST)
     question = _question(first, source, None, first=True)
     begun = begin(question, crew)
+    from tracekit.report.render import render  # loaded while nodes are counted
+
     replay_by(
         None if crew.size == 1 else crew,
         asked.store,
@@ -260,7 +261,8 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
     )
     found = answer(question, crew, progress, begun)
     write_document(first.out, document(found))
-    report = render(first.out / "replay", first.out / "report.html", progress=progress)
+    shown, page = first.out / "replay", first.out / "report.html"
+    report = render(shown, page, queries=False, progress=progress)
     progress.say(f"{report.path} can be read. {headline(found)}")
     for one in found.facts:
         if one.kind == "first_answer":

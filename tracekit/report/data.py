@@ -255,8 +255,10 @@ def answer_at(source: Path, run: Path | None) -> Answer | None:
 
 
 @contextlib.contextmanager
-def opened(source: Path, studies: Sequence[Path] = ()) -> Iterator[Data]:
+def opened(source: Path, studies: Sequence[Path] = (), *, queries: bool = True) -> Iterator[Data]:
     """The data of a store, a run or a study folder, and of studies besides, while it is open.
+
+    Without ``queries`` a run is shown as one whose store is not there.
 
     Raises
     ------
@@ -269,7 +271,7 @@ def opened(source: Path, studies: Sequence[Path] = ()) -> Iterator[Data]:
     folders = folders_of_studies(source, studies)
     shown = read_studies(folders, studies, document.get("workload"))
     with contextlib.ExitStack() as stack:
-        database = stack.enter_context(Database(store)) if store else None
+        database = stack.enter_context(Database(store)) if store and queries else None
         named = paths(
             source,
             folder,

@@ -94,6 +94,7 @@ def render(
     out: Path,
     *,
     studies: Sequence[Path] = (),
+    queries: bool = True,
     progress: Progress = SILENT,
 ) -> ReportSummary:
     """Write the report of a store, a run or a study folder.
@@ -106,6 +107,8 @@ def render(
     studies : sequence of path
         Study folders to show as well; those in the folder ``studies`` beside the store or the run
         are shown anyway.
+    queries : bool
+        Whether the store is queried; without, what the trace shows by itself is left out.
 
     Raises
     ------
@@ -115,7 +118,7 @@ def render(
     source, out = Path(source), Path(out)
     _check_out(out)
     left_out: list[str] = []
-    with opened(source, studies) as data:
+    with opened(source, studies, queries=queries) as data:
         html, answer = _rendered(data, progress, left_out)
     text = html.encode()
     _write(out, text)
