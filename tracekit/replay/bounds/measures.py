@@ -244,30 +244,22 @@ class _NodesUsed:
         return np.maximum(whole, pool_costs(self._load, self._room, prices))
 
     def at_steps(self) -> IntArray:
-        """The higher of both bounds at each step, shape (steps,)."""
-        found: IntArray = self.by_volume.copy()
-        for step, needed in self._by_program():
-            found[step] = max(found[step], needed)
-        return found
+        """The higher of both bounds at each step, shape (steps,).
 
-    def _by_program(self) -> list[tuple[int, int]]:
-        """Steps where most is requested, of some resource, with the bound of the program there.
-
-        Steps before the cluster has settled are left out where later ones exist: they are in no
+        Steps before the cluster has settled have no program where later ones exist: they are in no
         summary.
         """
-        load = self._load
+        load, found = self._load, self.by_volume.copy()
         steps = settled_steps(load.use.times_ms, load.use.settled_ms)
         asked = np.stack([*self.requested.T, self.by_volume])
-        peaks = {int(steps[row[steps].argmax()]) for row in asked}
-        found: dict[bytes, int | None] = {}
-        for step in sorted(peaks):
+        by_program: dict[bytes, int | None] = {}
+        for step in sorted({int(steps[row[steps].argmax()]) for row in asked}):
             present = load.present_but_daemons(step)
             key = present.tobytes()
-            if key not in found:
-                found[key] = linear_bound(load.containers.request[present], self._room)
-        bounds = {step: found[load.present_but_daemons(step).tobytes()] for step in sorted(peaks)}
-        return [(step, bound) for step, bound in bounds.items() if bound is not None]
+            if key not in by_program:
+                by_program[key] = linear_bound(load.containers.request[present], self._room)
+            found[step] = max(found[step], by_program[key] or 0)
+        return np.asarray(found)
 
 
 def _down(value: float) -> float:
