@@ -50,8 +50,7 @@ class Room:
         # who asks for a resource, by shape: what is free of it is of use to nobody else
         self._asking = (shapes[:, list(self.columns)] > 0) * count[:, None].astype(np.float64)
         self._fit_empty, self._any_empty = self._fitting(load.nodes.allocatable)
-        # node beside node, as the engine keeps what is requested
-        self._seen = np.full(load.nodes.allocatable.T.shape, -1, dtype=np.int64)
+        self._seen = np.full(load.nodes.allocatable.shape, -1, dtype=np.int64)
         self._closed = np.zeros((len(self.columns), load.nodes.count))
         self._full = np.zeros(load.nodes.count, dtype=np.bool_)
 
@@ -64,25 +63,7 @@ class Room:
         return np.asarray(self.capacity[self.columns.index(column), self.nodes_with(column)])
 
     def closed(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
-        """How far nodes are closed to the workload's containers.
-
-        Parameters
-        ----------
-        requested : int64, shape (nodes, resources)
-
-        Returns
-        -------
-        float64, shape (measured, nodes)
-            The share of typical containers that no longer fit, of those that ask for the resource
-            and would fit on the empty node; 0 where there are none.
-        bool, shape (nodes,)
-            Nodes that no typical container fits on any more, though one would if it were empty.
-        """
-        self._look(requested)
-        return self._closed.copy(), self._full.copy()
-
-    def closed_over(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
-        """As ``closed``, of many stretches at once.
+        """How far nodes are closed to the workload's containers, over stretches one after another.
 
         Parameters
         ----------
@@ -90,13 +71,14 @@ class Room:
 
         Returns
         -------
-        float64, shape (stretches, measured, nodes), and bool, shape (stretches, nodes)
+        float64, shape (stretches, measured, nodes)
+            The share of typical containers that no longer fit, of those that ask for the resource
+            and would fit on the empty node; 0 where there are none.
+        bool, shape (stretches, nodes)
+            Nodes that no typical container fits on any more, though one would if it were empty.
         """
-        if len(requested) == 1:
-            closed, full = self.closed(requested[0])
-            return closed[None], full[None]
         nodes = requested.shape[1]
-        before = np.concatenate([self._seen.T[None], requested[:-1]])
+        before = np.concatenate([self._seen[None], requested[:-1]])
         at, node = np.nonzero((requested != before).any(axis=-1))
         closed, full = self._closed_of(node, requested[at, node])
         # which look at a node is the latest: of those before these stretches, or of these
@@ -106,21 +88,9 @@ class Room:
         latest = np.maximum.accumulate(latest, axis=0)
         every = np.concatenate([self._closed, closed], axis=1)[:, latest].transpose(1, 0, 2)
         every_full = np.concatenate([self._full, full])[latest]
-        self._seen = requested[-1].T.copy()
+        self._seen = requested[-1].copy()
         self._closed, self._full = every[-1].copy(), every_full[-1].copy()
         return np.ascontiguousarray(every), every_full
-
-    def _look(self, requested: IntArray) -> None:
-        """Look again at the nodes that hold other than the last time."""
-        differs = requested[:, 0] != self._seen[0]
-        for asked, seen in zip(requested.T[1:], self._seen[1:], strict=True):
-            differs |= asked != seen
-        changed = np.flatnonzero(differs)
-        if not len(changed):
-            return
-        held = requested[changed]
-        self._seen[:, changed] = held.T
-        self._closed[:, changed], self._full[changed] = self._closed_of(changed, held)
 
     def _closed_of(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, BoolArray]:
         """As ``closed``, for some nodes with these amounts, shape (some, resources)."""

@@ -109,7 +109,7 @@ class Held:
 
     @cached_property
     def _closed(self) -> tuple[FloatArray, BoolArray]:
-        return self.room.closed_over(self.requested)
+        return self.room.closed(self.requested)
 
     @cached_property
     def closed(self) -> FloatArray:
