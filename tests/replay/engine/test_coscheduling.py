@@ -77,6 +77,12 @@ def test_who_waits_because_a_gang_held_its_node_is_told_so() -> None:
     ]
 
 
+def test_who_waits_for_members_to_come_waits_for_no_node() -> None:
+    """Nine places: the first nine wait for the tenth, and from 5 s on all ten for a node."""
+    outcome = run(gangs(9, [*ten(*[0] * 9), (5000, END_MS, 0)]))
+    assert outcome.steps["pending"].to_list() == [0] * 5 + [10] * (END_MS // 1000 - 5)
+
+
 @dataclass
 class Plugin:
     """The plugin pod by pod, on one node: PreFilter, Filter, Permit, PostFilter, Unreserve."""

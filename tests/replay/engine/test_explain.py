@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from replay_support import workload
+from replay_support import changed, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.policy.entrant import parse_entrant
@@ -48,6 +48,9 @@ def test_who_fits_nowhere_waits() -> None:
 
 
 def test_the_beginning_of_an_id_is_enough_if_it_is_the_only_one() -> None:
+    first_fit = parse_entrant("first_fit")
+    named = changed(LOAD, containers={"ids": ("web-1", "web-2", "db-1")})
+    assert explain(named, first_fit, "d") == explain(named, first_fit, "db-1")
     with pytest.raises(TracekitError, match="'c'"):
         explain(LOAD, parse_entrant("first_fit"), "c")
     with pytest.raises(TracekitError, match="has no container 'd7'"):

@@ -215,3 +215,10 @@ def test_another_node_is_taken_where_a_budget_allows_no_eviction() -> None:
     both = changed(load, rules={"budgets": budgeted([(0,), (1,), ()], (1, 1))})
     outcome = run(both)
     assert (outcome.taken_off.preempted.tolist(), outcome.taken_off.against_budget) == ([0], 1)
+
+
+def test_a_member_of_a_gang_is_never_evicted() -> None:
+    load = urgent([(0, 9000, 6, 0), (1, 9000, 6, 0), (1500, 9000, 6, 0)], [1, 2, 9], nodes=2)
+    for gang, victims in (([-1, -1, -1], [0]), ([0, -1, -1], [1]), ([0, 1, -1], [])):
+        outcome = run(changed(load, rules={"gang": np.array(gang)}))
+        assert outcome.taken_off.preempted.tolist() == victims

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -54,15 +55,14 @@ def test_every_number_of_a_service_equals_plain_loops(seed: int, steps: int) -> 
     use = random_use(seed, steps=steps)
     recommended = np.random.default_rng(seed).uniform(0.2, 1.8, (3, 2)) * (1.0, GIB)
     recommended[1, 0] = np.nan
-    rows = services_of(
-        "made",
-        use,
-        Advice(recommended),
-        judged(use, recommended),
-        quantiles=use.quantiles(0.5, 0.95, 1.0),
-        risk_share=0.3,
-    )
-    for row in rows.to_dicts():
+
+    def rows_at(risk_share: float) -> list[dict[str, Any]]:
+        quantiles, found = use.quantiles(0.5, 0.95, 1.0), judged(use, recommended)
+        return services_of(
+            "made", use, Advice(recommended), found, quantiles=quantiles, risk_share=risk_share
+        ).to_dicts()
+
+    for row in rows_at(0.3):
         service, resource = "abc".index(row["service"]), ("cpu", "memory").index(row["resource"])
         plain = plain_judged(use, recommended, service, resource)
         for name, value in plain.items():
@@ -72,7 +72,10 @@ def test_every_number_of_a_service_equals_plain_loops(seed: int, steps: int) -> 
         if len(samples):
             expected = [np.quantile(samples, 0.5), np.quantile(samples, 0.95), samples.max()]
             assert [row[f"use_{one}"] for one in ("p50", "p95", "max")] == pytest.approx(expected)
-        assert row["at_risk"] == ((plain["above_share"] or 0.0) > 0.3)
+        above = row["above_share"] or 0.0
+        assert row["at_risk"] == (above > 0.3)
+        at_the_limit = [one for one in rows_at(above) if (one["above_share"] or 0.0) == above]
+        assert not any(one["at_risk"] for one in at_the_limit)
 
 
 def test_percentiles_take_all_containers_of_a_service_and_the_oracle_what_it_is_shown() -> None:
