@@ -61,6 +61,31 @@ def test_broken_files_are_refused_and_mended_ones_replace_them(tmp_path: Path) -
     assert _rows(store) == _rows(tmp_path / "fresh")
 
 
+def test_a_mended_file_that_was_taken_in_beside_its_earlier_version_replaces_it(
+    tmp_path: Path,
+) -> None:
+    folder, store = _written(tmp_path / "in", GOOD), tmp_path / "store"
+    ingest(folder, store)
+    mended = GOOD["containers"].replace("500", "1500")
+    _written(folder, {"containers": mended})
+    ingest(folder, store)
+    ingest(folder / "containers.csv", store, replace=True)
+    ingest(folder, tmp_path / "fresh")
+    assert _rows(store) == _rows(tmp_path / "fresh")
+
+
+def test_rows_that_lacked_a_container_are_read_again(tmp_path: Path) -> None:
+    broken = {**GOOD, "containers": BROKEN["containers"]}
+    folder, store = _written(tmp_path / "in", broken), tmp_path / "store"
+    with pytest.raises(TracekitError):
+        ingest(folder, store)
+    _written(folder, GOOD)
+    ingest(folder / "containers.csv", store, replace=True)
+    assert ingest(folder / "usage.csv", store, replace=True).replaced == ["usage.csv"]
+    ingest(folder, tmp_path / "fresh")
+    assert _rows(store) == _rows(tmp_path / "fresh")
+
+
 def test_what_cannot_be_read_replaces_nothing(tmp_path: Path) -> None:
     folder, store = _written(tmp_path / "in", GOOD), tmp_path / "store"
     ingest(folder, store)

@@ -307,7 +307,7 @@ def without_earlier(folder: Path, manifest: Manifest, files: Sequence[TraceFile]
             f"the store has no earlier version of {named[0].name}; it has {', '.join(names[:5])}",
             hint=f"name it as it was: {close}" if close else "without --replace it is taken in",
         )
-    old = {one.name for one in named if stored_entry(manifest, one) is None} & set(names)
+    old = {one.name for one in named if not _stands(manifest, one)} & set(names)
     sources: list[SourceEntry] = []
     gone: list[str] = []
     tables = {one.table for one in manifest.sources}
@@ -325,6 +325,16 @@ def without_earlier(folder: Path, manifest: Manifest, files: Sequence[TraceFile]
         tuple(sorted(old)),
         tuple(gone),
     )
+
+
+def _stands(manifest: Manifest, file: TraceFile) -> bool:
+    """Whether a file stands in the store as it is now, alone, and with no row rejected.
+
+    A file with rejects is read again: what its rows lacked may be in the store by now.
+    """
+    stored = [one for one in manifest.sources if one.file == file.name and one.sha256]
+    digest = sha256(file.path) if stored else ""
+    return bool(stored) and all(one.sha256 == digest and not one.rejected for one in stored)
 
 
 def _called(name: str, names: Sequence[str]) -> str:

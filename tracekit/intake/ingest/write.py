@@ -146,7 +146,7 @@ def ingest(
         earlier = _earlier(folder, manifest, found, summary, remote=remote) if replace else None
         if earlier is not None:
             manifest, found = earlier.manifest, dataclasses.replace(found, files=earlier.files)
-            writer.before = manifest.sources
+            writer.before, writer.stored = manifest.sources, manifest
         late = None if remote else _late(found.files, Store(folder, manifest), writer)
         if late is not None:
             again = partial(
@@ -255,6 +255,8 @@ class _Writer:
         self._commit = commit
         self.manifest = manifest
         self.before = manifest.sources
+        # without the versions that are to be replaced
+        self.stored = manifest
         self._summary = summary
         self._max_rejects = max_rejects
 
@@ -301,6 +303,7 @@ class _Writer:
         own = dict.fromkeys(one.file for one in entries if one.release == OWN)
         self._summary.again += [name for name in own if name in before]
         self.keep(manifest)
+        self.stored = manifest
         self._summary.ingested += entries
 
     def _check(self, file: TraceFile, staged: Sequence[Staged]) -> None:
@@ -323,7 +326,7 @@ class _Writer:
 
     def known_file(self, file: TraceFile) -> SourceEntry | None:
         """The entry with the same bytes."""
-        return stored_entry(self.manifest, file)
+        return stored_entry(self.stored, file)
 
 
 @contextmanager
