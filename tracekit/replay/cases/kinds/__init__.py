@@ -9,5 +9,6 @@ from tracekit.replay.cases.case import CaseKind
 
 @functools.cache
 def all_kinds() -> dict[str, CaseKind]:
-    """Every kind of case, by name."""
-    return registry.named(sys.modules[__name__], CaseKind)
+    """Every kind of case, by name; ``sum_`` answers cases of kind ``sum``."""
+    every = registry.named(sys.modules[__name__], CaseKind)
+    return {name.removesuffix("_"): one for name, one in every.items()}
