@@ -49,16 +49,10 @@ def test_what_is_written_is_read_back(sample: Sample, defaults: bool) -> None:
     assert parameters.build(Sample, "sample", texts) == sample
 
 
-REFUSED = {
-    "whole=soon": "parameter whole of sample must be a whole number, got 'soon'",
-    "real=inf": "parameter real of sample must be a number, got 'inf'",
-    "word=c": "parameter word of sample must be 'a' or 'b', got 'c'",
-    "switch=yes": "parameter switch of sample must be true or false, got 'yes'",
-    "pairs=cpu": "parameter pairs of sample must be pairs such as cpu:1+memory:1, got 'cpu'",
-    "maybe=some": "parameter maybe of sample must be a number or 'none', got 'some'",
-    "whole=-1": "parameter whole must be at least 0, got -1",
-    "whole=99999999999": "parameter whole must be at most 9,999,999,999, got 99999999999",
-}
+REFUSED = [
+    *("whole=soon", "real=inf", "word=c", "switch=yes", "pairs=cpu", "maybe=some"),
+    *("whole=-1", "whole=99999999999"),
+]
 
 
 @pytest.mark.parametrize("text", REFUSED)
@@ -66,28 +60,16 @@ def test_what_is_refused(text: str) -> None:
     _, texts = parameters.split(f"sample[{text}]")
     with pytest.raises(TracekitError) as raised:
         parameters.build(Sample, "sample", texts)
-    assert raised.value.what == REFUSED[text]
+    assert all(word in raised.value.what for word in text.split("="))
 
 
-@pytest.mark.parametrize(
-    ("name", "of", "said"),
-    [
-        ("whle", "", "'whle'"),
-        ("whle", "a store", "'whle' for a store"),
-        (
-            "strange",
-            "",
-            "whole, real, word, switch, pairs, maybe",
-        ),
-    ],
-)
-def test_an_unknown_assumption_is_told_with_the_likely_one_or_all(
-    name: str, of: str, said: str
-) -> None:
-    with pytest.raises(TracekitError) as raised:
-        parameters.build_from_settings(Sample, [f"{name}=1"], of=of)
-    assert raised.value.what.endswith(said)
-    assert ("'whole'" in str(raised.value.hint)) == (name == "whle")
+def test_an_unknown_assumption_is_named_with_the_likely_one_or_all() -> None:
+    with pytest.raises(TracekitError) as misspelled:
+        parameters.build_from_settings(Sample, ["whle=1"])
+    assert "'whole'" in str(misspelled.value.hint)
+    with pytest.raises(TracekitError) as strange:
+        parameters.build_from_settings(Sample, ["strange=1"])
+    assert all(name in strange.value.what for name in ("strange", *parameters.names(Sample)))
 
 
 def test_sizes_may_have_a_unit() -> None:

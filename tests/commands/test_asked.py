@@ -53,7 +53,7 @@ def test_whatever_a_verb_offers_with_a_help_is_asked_for(name: str) -> None:
 CALLS: list[tuple[list[str], tuple[object, ...], dict[str, object]]] = [
     (["info", "s"], (Path("s"),), {}),
     (["check", "s", "--verify"], (Path("s"),), {"verify": True}),
-    (["callgraph", "s", "--no-move"], (Path("s"),), {"mode": "repair", "move": False}),
+    (["callgraph", "s", "--mode", "naive"], (Path("s"),), {"mode": "naive"}),
     (["query", "s", "q", "-p", "a=1", "-p", "b=2"], (Path("s"), "q"),
      {"params": {"a": "1", "b": "2"}}),
     (["ingest", "t", "s", "--memory-limit", "2kB"], (Path("t"), Path("s")),

@@ -12,7 +12,6 @@ import pytest
 import tracekit
 from tracekit.base.errors import TracekitError
 from tracekit.commands.bind import bind
-from tracekit.commands.shell import run
 from tracekit.interference.run import FRAMES, Fit, write_fit
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
@@ -158,7 +157,7 @@ def test_a_fit_is_written_with_the_same_bytes(folder: Path, tmp_path: Path) -> N
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "mine.txt").write_text("")
-    with pytest.raises(TracekitError, match="exists"):
+    with pytest.raises(TracekitError):
         write_fit(bound(folder), tmp_path / "mine")
 
 
@@ -179,26 +178,3 @@ def test_the_policy_loses_less_than_its_baselines(folder: Path, tmp_path: Path) 
     assert (lost["share_mean"] < -0.2).all()
     assert (lost["difference_high"] < 0).all()
     assert (tmp_path / "bound" / "containers.parquet").is_file()
-
-
-@pytest.mark.slow
-def test_the_command_lines(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    truth, store = folder / "trace" / "truth", str(folder / "store")
-    files = ["--binding", str(truth / "monitoring.csv"), "--topology", str(truth / "topology.csv")]
-    out = str(tmp_path / "fit")
-    for arguments in (
-        ["fit", store, *files, "--compare", "all", "--out", out],
-        ["fit", store],
-        ["bind", store, "--fit", out, "--policy", "interference", "--policy", "random_free"],
-        ["replay", store, "--policy", f"interference[fit={out}]", "--out", str(tmp_path / "run")],
-    ):
-        assert run(arguments) == 0, arguments
-        said = capsys.readouterr()
-        assert said.err == ""
-        shown = said.out.replace(str(tmp_path), "").replace(str(folder), "")
-        assert max(len(line.rstrip()) for line in shown.splitlines()) <= 80, arguments
-    for name, arguments in (("fit", [*files]), ("bind", ["--fit", out, "--policy", "lowest_free"])):
-        assert run([name, store, *arguments, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["schema"] == f"tracekit/{name}/1"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -67,12 +69,10 @@ def test_reads_the_usual_spellings(text: str, ids: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
-    [("3-1", "runs backwards"), ("a", "vCPU"), ("", "vCPU"),
-     ("1,1", "names a vCPU twice"), ("-1", "vCPU"), ("1.5", "vCPU")],
+    "text", ["3-1", "a", "", "1,1", "-1", "1.5"],
 )  # fmt: skip
-def test_says_what_is_wrong(text: str, what: str) -> None:
-    with pytest.raises(ValueError, match=what):
+def test_what_is_no_list_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"'{text}")):
         parse_cpu_list(text)
 
 

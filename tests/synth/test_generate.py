@@ -16,7 +16,6 @@ from tracekit.base.progress import SILENT
 from tracekit.commands.shell import run
 from tracekit.synth import generate, tasks, write
 from tracekit.synth.files import check_out, staged
-from tracekit.synth.presets import all_presets
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -186,7 +185,7 @@ def test_a_crew_that_is_there_writes_the_same_bytes_and_stays(
 def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
 
-    with pytest.raises(TracekitError, match="made-up"):
+    with pytest.raises(TracekitError):
         check_out(tmp_path)
 
 
@@ -213,7 +212,7 @@ def test_a_second_one_is_refused_and_the_first_is_whole(tmp_path: Path) -> None:
     with staged(out, ["a", "truth"]) as folder:
         (folder / "a").mkdir()
         (folder / "truth").mkdir()
-        with pytest.raises(TracekitError, match="written"), staged(out, ["a"]):
+        with pytest.raises(TracekitError), staged(out, ["a"]):
             raise AssertionError("not reached")
     assert sorted(path.name for path in out.iterdir()) == ["a", "truth"]
 
@@ -241,23 +240,3 @@ def test_json_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "container",
     }
     assert Path(document["truth"]).is_dir()
-
-
-def test_help_names_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["synth", "--help"]) == 0
-
-    shown = capsys.readouterr().out
-    assert all(name in shown for name in all_presets())
-    assert "Example: tracekit synth" in shown
-
-
-def test_some_archives_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["synth", str(tmp_path), "--preset", "tiny", "--tables", "rate,resource", "--parts", "0"]
-    assert run([*call, "--json"]) == 0
-
-    document = json.loads(capsys.readouterr().out)
-    assert document["rows"].keys() == {"container_usage", "service_rate"}
-    assert sorted(path.name for path in tmp_path.glob("*/*.tar.gz")) == [
-        "MSRTQps_0.tar.gz",
-        "MSResource_0.tar.gz",
-    ]

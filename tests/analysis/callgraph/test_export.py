@@ -152,8 +152,6 @@ def test_calls_to_whoever_reports_no_rate_are_those_of_the_sample(tmp_path: Path
 
 def test_the_command(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["callgraph", str(store.path), "--export", str(tmp_path / "e"), "--chains", "3"]
-    assert run(arguments) == 0
-    assert "3 chains" in capsys.readouterr().out
     assert run([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["chains"] == 3
     assert {path.name for path in (tmp_path / "e").iterdir()} == {

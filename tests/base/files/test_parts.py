@@ -22,7 +22,7 @@ def test_numbers_and_ranges(text: str, numbers: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "3-1", "-1", "1,,2", "1;2", "0-", "1.5"])
 def test_anything_else_is_refused(text: str) -> None:
-    with pytest.raises(TracekitError, match="range"):
+    with pytest.raises(TracekitError):
         parse_parts(text)
 
 

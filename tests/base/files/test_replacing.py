@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -167,9 +168,8 @@ def test_a_mount_point_is_told_before_anything_is_written(
     table.write_text(f"22 1 0:20 / / rw - ext4 a rw\n23 22 0:20 /x {shown} rw - ext4 a rw\n")
     monkeypatch.setattr(replacing, "_MOUNTS", table)
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(TracekitError, match="is a mount point") as said, replaced_folder(folder):
+    with pytest.raises(TracekitError, match=re.escape(str(folder))), replaced_folder(folder):
         raise AssertionError("not reached")
-    assert str(folder / "NAME") in str(said.value.hint)
     assert sorted(tmp_path.iterdir()) == before
     with replaced_folder(folder / "below") as made:
         (made / "a").write_text("1")

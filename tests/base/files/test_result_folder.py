@@ -102,7 +102,7 @@ def test_an_answer_is_what_was_written_or_named(tmp_path: Path) -> None:
     path = tmp_path / "answer.json"
     path.write_text(path.read_text().replace("next", "text"))
     assert [one.path for one in verified(tmp_path, Subset()).damaged] == ["answer.json"]
-    with pytest.raises(TracekitError, match="is damaged"):
+    with pytest.raises(TracekitError):
         read_answer(tmp_path)
 
 

@@ -8,7 +8,6 @@ import re
 import pytest
 from tests_support import TraceFolder
 
-from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store
 from tracekit.store.query.plan import WORTH_A_CLUSTER_S, EnginePlan, _advice, plan
@@ -57,9 +56,3 @@ def test_the_advice_is_the_shorter_time(passes: list[float], told: list[str]) ->
     engines = [engine(name, one) for name, one in zip(("duckdb", "cluster"), passes, strict=False)]
     times = re.findall(r"\d[\d.]* (?:s|min)", _advice(tuple(engines)))
     assert times[: len(told)] == told
-
-
-def test_the_command_prints_it(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["estimate", str(store.path)]) == 0
-    shown = capsys.readouterr().out
-    assert max(len(line) for line in shown.splitlines()) <= 80
