@@ -27,6 +27,7 @@ from tracekit.intake.sources._cluster import Batch, Broken, ClusterFile, Opened,
 from tracekit.intake.sources._kind import JSON, RAW, Fault, Kind
 from tracekit.intake.sources._parts import Parts
 from tracekit.intake.sources._stood import LINE, row_text
+from tracekit.store.tables import all_tables
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -68,6 +69,7 @@ def described(files: str, *kinds: Kind) -> tuple[ClusterFile, ...]:
     """The kinds of files of a source, read by the statements of the SQL files of these names."""
     statements = [one for name in files.split() for one in _statements(name)]
     every = {kind.word: kind for kind in kinds}
+    _check(files, statements, every)
     return tuple(
         ClusterFile(
             word=kind.word,
@@ -81,6 +83,24 @@ def described(files: str, *kinds: Kind) -> tuple[ClusterFile, ...]:
         for kind in kinds
         for tables in (kind.tables or _tables(kind.word, statements),)
     )
+
+
+def _check(files: str, statements: Sequence[_Statement], every: Mapping[str, Kind]) -> None:
+    """Raise TracekitError where a heading names no kind of file or no table, or a kind has none."""
+    words = [one.word for one in statements]
+    targets = [one.name for one in statements if not one.made]
+    for what, stated, allowed in (
+        ("kind of file", words, [*every]),
+        ("base table", targets, [*all_tables(), *_OTHERS]),
+        ("heading", [word for word, kind in every.items() if not kind.tables], words),
+    ):
+        for one in stated:
+            if one not in allowed:
+                raise TracekitError(
+                    f"statements of {files}: '{one}' is no {what}",
+                    hint=f"expected one of {', '.join(dict.fromkeys(allowed))}; a statement begins"
+                    " with a line such as '-- machines: node'",
+                )
 
 
 def _tables(word: str, statements: Sequence[_Statement]) -> tuple[str, ...]:
