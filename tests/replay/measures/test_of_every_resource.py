@@ -16,7 +16,7 @@ from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view import room
 from tracekit.policy.view.room import Room, measured_names, typical_shapes
-from tracekit.policy.view.sampled import addable, requested_on
+from tracekit.policy.view.sampled import requested_on
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.fast.sampling import CompiledSampler
 from tracekit.replay.measures import find_measure, measures_in, not_asked_for, resources_in
@@ -368,7 +368,7 @@ def test_requests_are_added_up_exactly(most: int) -> None:
     request = rng.integers(0, most, (50, 3))
     at, node = np.arange(0, 50, 2), rng.integers(0, 4, 25)
     expected = [sum(request[at[node == n]], start=np.zeros(3, dtype=np.int64)) for n in range(4)]
-    assert np.array_equal(requested_on(addable(request), at, node, 4), expected)
+    assert np.array_equal(requested_on(request, at, node, 4), expected)
 
 
 def test_a_resource_is_asked_for_that_one_policy_alone_places() -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
-from tracekit.base.units import EXACT_TO
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.room import Room
@@ -40,30 +39,12 @@ class Stretch(NamedTuple):
     first: int
 
 
-def addable(request: IntArray) -> FloatArray | IntArray:
-    """Requests as ``requested_on`` adds them up: floats, where their sums are whole floats too."""
-    exact = np.abs(request).astype(np.float64).sum(axis=0).max(initial=0.0) < EXACT_TO
-    return request.astype(np.float64) if exact else request
-
-
-def requested_on(
-    request: FloatArray | IntArray, containers: Positions, node: Positions, nodes: int
-) -> IntArray:
-    """Requests of some containers added up on their nodes, int64, shape (nodes, resources).
-
-    Parameters
-    ----------
-    request : shape (containers, resources)
-        As ``addable`` gives it.
-    """
-    wide = request.shape[1]
-    if request.dtype.kind == "f":
-        where = (node[:, None] * wide + np.arange(wide)).ravel()
-        summed = np.bincount(where, request[containers].ravel(), nodes * wide)
-        return summed.astype(np.int64).reshape(nodes, wide)
-    counted = np.zeros((nodes, wide), dtype=np.int64)
-    np.add.at(counted, node, request[containers])
-    return counted
+def requested_on(request: IntArray, containers: Positions, node: Positions, nodes: int) -> IntArray:
+    """Requests of some containers added up on their nodes, int64, shape (nodes, resources)."""
+    counted = np.zeros((request.shape[1], nodes), dtype=np.int64)
+    for column, sums in enumerate(counted):  # by one column numpy adds several times as fast
+        np.add.at(sums, node, request[containers, column])
+    return np.ascontiguousarray(counted.T)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +69,9 @@ class Held:
         """Requests of the containers that run, shape (stretches, nodes, resources)."""
         if self.counted is not None:
             return self.counted
-        request = addable(self.load.containers.request)
-        return np.stack(
-            [
-                requested_on(request, one.containers, one.nodes, self.load.nodes.count)
-                for one in self.stretches
-            ]
-        )
+        request, nodes = self.load.containers.request, self.load.nodes.count
+        each = (requested_on(request, one.containers, one.nodes, nodes) for one in self.stretches)
+        return np.stack(list(each))
 
     @cached_property
     def taken(self) -> FloatArray:

@@ -18,7 +18,6 @@ from tracekit.policy.view.sampled import (
     Positions,
     Sampled,
     Stretch,
-    addable,
     requested_on,
 )
 from tracekit.policy.view.usage import UseOverTime
@@ -197,7 +196,7 @@ class PlainSampler:
     def __init__(self, load: Workload) -> None:
         self._load = load
         self._capacity = load.nodes.capacity[:, :2].astype(np.float64)
-        self._request = addable(load.containers.request)
+        self._request = load.containers.request
         self._unmeasured = unmeasured(load)
         self.over_time = self._unmeasured.over_time
 
