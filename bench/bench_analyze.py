@@ -20,14 +20,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench_store import write_store
-from tracekit.analysis.quick.forms import all_quick, quick_form
-from tracekit.analysis.quick.run import run_quick
 
+from tracekit.analysis.large import EDGES, PROFILE, run_query, way_of
 from tracekit.analysis.results import all_results
 from tracekit.analysis.run import Analysis, Work, analyze
 from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database, run
-from tracekit.store.sqlfiles import all_queries, get_query
+from tracekit.store.sqlfiles import all_queries
 
 FULL = {"nodes": 13_000, "containers": 13_900, "services": 1_300, "rounds": 3}
 QUICK = {"nodes": 20, "containers": 40, "services": 5, "rounds": 1}
@@ -87,20 +86,20 @@ def measure(store: Store, rounds: int) -> None:
     print(f"  target: at most {TARGET_SCANS} x scan; what the parts take one by one:")
     for name, took in sorted(parts_alone(store).items(), key=lambda item: -item[1])[:10]:
         print(f"    {name:34s} {took:8.2f} s {took / unit:6.2f} x scan")
-    for name, (quick, by_sql) in forms_beside_sql(store, rounds).items():
+    for name, (other, by_sql) in ways_beside_sql(store, rounds).items():
         print(
-            f"  {name} by itself: its quick form {quick:.2f} s, its SQL {by_sql:.2f} s"
-            f" ({by_sql / quick:.2f} x)"
+            f"  {name} by itself: the other way {other:.2f} s, its SQL {by_sql:.2f} s"
+            f" ({by_sql / other:.2f} x)"
         )
 
 
-def forms_beside_sql(store: Store, rounds: int) -> dict[str, tuple[float, float]]:
-    """What each quick form takes, and the SQL in its place, in turns: medians in seconds.
+def ways_beside_sql(store: Store, rounds: int) -> dict[str, tuple[float, float]]:
+    """What each query takes another way and by its SQL, in turns: medians in seconds.
 
-    Forms of tables that the store lacks, or that are too small for them, are left out.
+    Queries of tables that the store lacks, or that are too small, are left out.
     """
-    taken = [name for name in all_quick() if quick_form(get_query(name), store)]
-    ways = run_quick, run
+    taken = [name for name in (EDGES, PROFILE) if way_of(name, store)]
+    ways = run_query, run
     found = {}
     for name in taken:
         times: list[list[float]] = [[], []]

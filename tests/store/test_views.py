@@ -1,4 +1,4 @@
-"""Views of base tables: steps of nodes, whatever the parts, and columns that a part lacks."""
+"""The view of steps: the quick form must say what sorting says, whatever the parts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store
@@ -29,6 +30,17 @@ STEPS = {
     ("b", 60_000): (60_000, 0.375, -0.25),
     ("c", 0): (None, None, None),
 }
+SORTED = """
+SELECT
+    node_key,
+    time_ms,
+    time_ms - lag(time_ms) OVER by_time AS step_ms,
+    cpu_fraction - lag(cpu_fraction) OVER by_time AS cpu_change,
+    memory_fraction - lag(memory_fraction) OVER by_time AS memory_change
+FROM node_usage_keyed
+WINDOW by_time AS (PARTITION BY node_key ORDER BY time_ms)
+ORDER BY node_key, time_ms
+"""
 
 
 def _store(folder: Path, parts: int) -> Path:
@@ -41,7 +53,7 @@ def _store(folder: Path, parts: int) -> Path:
     return folder / "store"
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("parts", [1, 2, 3])
 def test_each_sample_has_its_step_however_many_parts_there_are(tmp_path: Path, parts: int) -> None:
     with Database(open_store(_store(tmp_path, parts))) as database:
         rows = database.rows("SELECT * FROM node_usage_steps JOIN node_id USING (node_key)")
@@ -50,6 +62,28 @@ def test_each_sample_has_its_step_however_many_parts_there_are(tmp_path: Path, p
         for row in rows
     }
     assert found == STEPS
+
+
+def test_many_row_groups_are_handed_on_in_the_order_of_the_file(tmp_path: Path) -> None:
+    source = tmp_path / "Node_0.csv"
+    nodes, steps = 300, 1_000
+    rows = pl.select(at=pl.int_range(nodes * steps)).select(
+        "at",
+        timestamp=pl.col("at") % steps * 30_000,
+        nodeid=pl.format("node{}", pl.col("at") // steps),
+        node_cpu_usage=(pl.col("at") * 7_919 % 1_000) / 1_000,
+        node_memory_usage=(pl.col("at") * 104_729 % 1_000) / 1_000,
+    )
+    rows.rename({"at": ""}).write_csv(source)
+    ingest(source, tmp_path / "store")
+    store = open_store(tmp_path / "store")
+    question = "SELECT * FROM node_usage_steps ORDER BY node_key, time_ms"
+    with Database(store) as database:
+        found = database.frame(question)
+        expected = database.frame(SORTED)
+    assert found.height == nodes * steps
+    assert found["step_ms"].null_count() == nodes
+    assert_frame_equal(found, expected, check_exact=True)
 
 
 def test_a_column_that_a_part_is_too_old_to_have_is_null(tmp_path: Path) -> None:

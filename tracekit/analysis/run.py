@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.analysis.edges import QUERY, is_large, service_edges
+from tracekit.analysis.large import way_of
 from tracekit.analysis.results import Inputs, all_results
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.progress import SILENT, Progress
@@ -80,8 +80,8 @@ class Work:
 
     def _rows(self, query: SqlFile) -> pl.DataFrame:
         read_again = any(query.view_name in other.reads for other in all_queries().values())
-        if query.name == QUERY and isinstance(self._database, Database) and is_large(self._store):
-            rows = service_edges(self._store, self._database)
+        if isinstance(self._database, Database) and (way := way_of(query.name, self._store)):
+            rows = way(self._store, self._database)
             self._database.put(query, rows)
             return rows
         return self._database.keep(query) if read_again else self._database.frame(query.text)

@@ -60,10 +60,10 @@ def query(
     """The rows of one query on a store, or of a SELECT statement; see ``tracekit.store.query.run``.
 
     A statement reads the tables of the store and those of ``read``, and no other file; it changes
-    nothing. Edges of a large table of calls are counted in little memory; see
-    ``tracekit.analysis.edges``.
+    nothing. On large tables some queries are answered another way than by their SQL; see
+    ``tracekit.analysis.large``.
     """
-    from tracekit.analysis.edges import run_query
+    from tracekit.analysis.large import run_query
     from tracekit.store.folder import open_store
     from tracekit.store.query import run
     from tracekit.store.query.run import check_only_reads, read_own_tables

@@ -241,7 +241,7 @@ def _write_views(store: Store, target: Path, seen_as: Path, by_kept_views: bool)
         for schema, relative in ((MAIN, False), (HERE, True)):
             con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
             con.execute(f"USE made.{schema}")
-            for statement in base_views(store, relative=relative):
+            for statement in base_views(store, relative=relative, ordered=False):
                 con.execute(statement)
         con.execute("COMMIT")
         copy_query_views(con, "made", (MAIN, HERE), by_kept=by_kept_views)

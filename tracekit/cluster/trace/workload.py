@@ -291,14 +291,14 @@ def calls_of_store(store: Store, services: tuple[str, ...]) -> CallWeights:
     TracekitError
         When the store has no calls, or none between these services.
     """
-    from tracekit.analysis.edges import QUERY, run_query  # noqa: PLC0415 - duckdb is slow to import
+    from tracekit.analysis.large import EDGES, run_query  # noqa: PLC0415 - duckdb is slow to import
 
     if not any(entry.rows for entry in store.manifest.parts("call")):
         raise TracekitError(
             "the store has no calls between services, near_weight needs them",
             hint="ingest the call graph's files as well (MSCallGraph)",
         )
-    weights = call_weights(services, run_query(store, QUERY))
+    weights = call_weights(services, run_query(store, EDGES))
     if not len(weights.calls):
         raise TracekitError(
             "none of the calls in the store is between services that are replayed",
