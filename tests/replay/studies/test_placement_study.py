@@ -127,5 +127,5 @@ def test_every_policy_that_needs_no_record_takes_part() -> None:
     assert "observed" not in study_policies(())
     assert {"tbesk", "tbesk_exact", "least_allocated"} <= set(study_policies(()))
     assert study_policies(("tbesk[iterations=3]",)) == ["tbesk[iterations=3]"]
-    with pytest.raises(TracekitError, match="twice"):
+    with pytest.raises(TracekitError):
         study_policies(("lra", "lra"))
