@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.answer import followed as rule
+from tracekit.answer import repeat as rule
 from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.runs.results import Results

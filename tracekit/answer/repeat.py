@@ -1,25 +1,27 @@
-"""One workload in several orders of arrival, under several seeds: how much is chance."""
+"""One workload in several orders of arrival: how much is chance, and which policies go on."""
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from tracekit.answer.admissible import barred_for_good
 from tracekit.answer.decide import choose
-from tracekit.answer.followed import LOOKS, followed
-from tracekit.answer.intervals import decisive, differences_of, interval_of
+from tracekit.answer.intervals import COMPARED, decisive, differences_of, interval_of
 from tracekit.answer.standings import standings
+from tracekit.base.arrays import FloatArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import order_seed
 from tracekit.base.words import counted
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
+from tracekit.policy.placement.interference import Interference
 from tracekit.replay.chance.student import FEWEST, Compared
-from tracekit.replay.measures import CONFLICTS, compared, part_column
+from tracekit.replay.measures import CONFLICTS, NODES, compared, part_column
 from tracekit.replay.runs.one import SEED, Replayed, digest_of, varying
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import Results, results
@@ -80,7 +82,7 @@ def repeat_replay(
         are replayed once and have no intervals.
     follow : sequence of str
         The policies that one of those others has to beat; where there are any, the others meet
-        further orders as long as they may: see ``answer.followed``.
+        further orders as long as they may: see ``followed``.
     up_to : int, optional
         Where ``repeats`` orders leave open which policy is best, all that met all meet more, up
         to so many: see ``undecided``. Differences are then held to half of what may go wrong,
@@ -316,3 +318,83 @@ def with_intervals(results: Results) -> pl.DataFrame:
     kinds = {name: pl.String if name == "policy" else pl.Float64 for name in columns}
     made = pl.DataFrame(columns, schema=kinds)
     return results.summary.join(made, on="policy", how="left", maintain_order="left")
+
+
+#: After so many orders of arrival it is looked who may still be recommended.
+LOOKS = (1, 3)
+#: So many that used the fewest nodes in the first order go on in any case: nodes are counted for
+#: them.
+FEWEST_USED = 2
+#: Containers times nodes up to which policies go on that search, which take minutes an order.
+LARGEST = 200_000_000
+#: The same for those that score nodes: half a minute of a processor where it is the whole trace;
+#: and for counts of nodes: minutes, in one order of arrival.
+LARGEST_ONCE = 2_000_000_000
+
+
+def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[Entrant]:
+    """Those that may still be recommended, and so meet more orders of arrival.
+
+    The others are given up: ``may_win`` says when. That is a group sequential design that stops for
+    futility alone, without a bound that has to be kept to (Jennison and Turnbull, Group Sequential
+    Methods, 2000, section 4.6): nothing is told before the last look, so that giving up can only
+    make fewer things be told; and who is given up stays in the family of comparisons
+    (``chance.holm``), so that those who are left are held to the same level as before.
+
+    Parameters
+    ----------
+    run : Run
+        The replays up to now.
+    going : sequence of Entrant
+        Those that met all orders up to now.
+    rivals : sequence of str
+        The policies that one has to beat to be recommended; they meet all orders.
+    """
+    size = run.workload.containers.count * run.workload.nodes.count
+    quick = [one for one in going if not _slow(one)]
+    among = going if size <= LARGEST else quick if size <= LARGEST_ONCE else []
+    replays = results(run)
+    left = {str(one): one for one in among if not barred_for_good(replays, str(one))}
+    by = next((one for one in COMPARED if one in replays.measures), "")
+    if not by:
+        return list(left.values())
+    known = {name: replays.of(name, by) for name in replays.policies if replays.has_value(name, by)}
+    low = replays.measures[by].first == "low"
+    beaten = [name for name in rivals if name in known]
+    keep = {*may_win(known, list(left), beaten, low=low), *_fewest_used(replays, list(left))}
+    return [one for name, one in left.items() if name in keep]
+
+
+def may_win(
+    values: Mapping[str, FloatArray], names: Sequence[str], rivals: Sequence[str], *, low: bool
+) -> list[str]:
+    """Those whose mean is better than that of each rival, over the orders that both met.
+
+    Parameters
+    ----------
+    values : mapping of str to float64, shape (orders,)
+        The measure that decides, order by order.
+    low : bool
+        Whether less is better.
+    """
+    sign = 1.0 if low else -1.0
+    return [
+        name
+        for name in names
+        if name in values
+        and all(
+            sign * float((values[name] - values[other][: len(values[name])]).mean()) < 0
+            for other in rivals
+        )
+    ]
+
+
+def _fewest_used(replays: Results, names: Sequence[str]) -> list[str]:
+    known = [name for name in names if replays.has_value(name, NODES)]
+    return sorted(known, key=lambda name: float(replays.of(name, NODES)[0]))[:FEWEST_USED]
+
+
+def _slow(one: Entrant) -> bool:
+    """Whether its decisions take far longer than to score nodes: a search, or every neighbour."""
+    policy = one.placement
+    return policy.batched or isinstance(policy, Interference)

@@ -17,9 +17,9 @@ from pathlib import Path
 from tracekit.answer.counts import REQUESTS_AS, Case, Count, best, counts_of
 from tracekit.answer.decide import Choice, Evidence, acted_on, choose, enough, to_count
 from tracekit.answer.fewest.study import shrink_cluster
-from tracekit.answer.followed import LARGEST, LARGEST_ONCE
 from tracekit.answer.nodes import drain_facts, special_facts
 from tracekit.answer.production import ProductionUse, production_use
+from tracekit.answer.repeat import LARGEST, LARGEST_ONCE
 from tracekit.answer.requests import facts_of_requests
 from tracekit.answer.run_facts import answer_run
 from tracekit.base.crew import Alone, Crew, OnProgress

@@ -190,7 +190,7 @@ def _asked(
     """The number of orders: as many as an interval needs, unless one is given.
 
     Of those that ``all`` or ``common`` stands for, only those meet them that have to be beaten, and
-    those that may still be recommended: see ``answer.followed``.
+    those that may still be recommended: see ``answer.repeat.followed``.
     """
     words = policies.words and not repeated.chosen
     rivals = (OBSERVED, str(policies.in_use), RANDOM) if follow or words else ()

@@ -6,8 +6,8 @@ from typing import Any
 
 from tracekit.answer.fewest.cluster import left_nodes
 from tracekit.answer.fewest.limits import Limits
-from tracekit.answer.followed import LARGEST
 from tracekit.answer.production import production_use
+from tracekit.answer.repeat import LARGEST
 from tracekit.cluster.changed.pinned import recorded_over_capacity
 from tracekit.cluster.nodes import zone_counts
 from tracekit.cluster.series import settled_steps

@@ -31,7 +31,7 @@ from tracekit.answer.fewest.orderings import (
 )
 from tracekit.answer.fewest.over_orderings import Search
 from tracekit.answer.fewest.trials import Trials, worst
-from tracekit.answer.followed import LARGEST_ONCE
+from tracekit.answer.repeat import LARGEST_ONCE
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.changed.more_nodes import like_nodes, sizes_of, with_more

@@ -9,8 +9,7 @@ import polars as pl
 
 from tracekit.answer.admissible import waits_too_much
 from tracekit.answer.decide import Choice
-from tracekit.answer.followed import LARGEST
-from tracekit.answer.repeat import row_of
+from tracekit.answer.repeat import LARGEST, row_of
 from tracekit.answer.standings import Standing, Standings, difference, standings
 from tracekit.base.crew import OnProgress
 from tracekit.base.errors import TracekitError

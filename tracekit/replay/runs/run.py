@@ -69,7 +69,7 @@ class Run(Shown):
         added: each look has its part of what may go wrong. Empty where that was not asked for.
     left_out : tuple of str
         The policies that met no further orders for what the first ones showed: see
-        ``tracekit.answer.followed``.
+        ``tracekit.answer.repeat``.
     alone : str
         Why there is one replay alone where more were asked for, a clause.
     digests : mapping
