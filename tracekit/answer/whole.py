@@ -88,11 +88,9 @@ class Production:
 
     source: WorkloadSource
 
-    def run(self, on_progress: OnProgress) -> ProductionUse:
+    def run(self, _: OnProgress) -> ProductionUse:
         """Read the workload and look."""
-        found = production_use(self.source.load())
-        on_progress(1, 0, 0)
-        return found
+        return production_use(self.source.load())
 
 
 @dataclass(frozen=True)
@@ -110,14 +108,14 @@ def begin(asked: Question, crew: Crew) -> Begun:
     """Begin what may be under way beside the replays; a study that an earlier run left goes."""
     for name in (*FOLDERS.values(), REQUESTS):
         shutil.rmtree(asked.studies / name, ignore_errors=True)
-    use = crew.submit(Production(asked.source), lambda *_: None).result
+    use = crew.submit(Production(asked.source)).result
     if not asked.first:
         return Begun(use, None)
     load = asked.source.load()
     if load.containers.count * load.nodes.count > LARGEST_ONCE:
         return Begun(use, None)
     search = _search(asked, "recorded", asked.source, asked.in_use, repeats=1)
-    return Begun(use, crew.submit(search, lambda *_: None).result)
+    return Begun(use, crew.submit(search).result)
 
 
 def answer(
@@ -296,7 +294,7 @@ class _Counting:
             rivals=others if rivals and not once else (),
         )
         if once:
-            return self.crew.submit(search, lambda *_: None).result
+            return self.crew.submit(search).result
         return functools.partial(search.by, self.crew, self.progress)
 
     def _ended(self, case: Case, begun: Callable[[], Study]) -> Study:
@@ -313,8 +311,7 @@ class _Counting:
         one = counts.get("recommended")
         if one is None or one.restarted is None:
             return
-        task = _Restarts(self.asked.source, changed)
-        more = self.crew.submit(task, lambda *_: None).result()
+        more = self.crew.submit(_Restarts(self.asked.source, changed)).result()
         counts["recommended"] = dataclasses.replace(one, restarted=max(one.restarted, more))
 
 
@@ -380,7 +377,6 @@ class _Restarts:
     source: WorkloadSource
     changed: WorkloadSource
 
-    def run(self, on_progress: OnProgress) -> int:
+    def run(self, _: OnProgress) -> int:
         """Read both workloads."""
-        on_progress(1, 0, 0)
         return int(request_changes(self.source.load(), self.changed.load()).sum())

@@ -39,6 +39,10 @@ _ENVIRONMENT = {
 }
 
 
+def unheard(*_: int) -> None:
+    """Tell nobody of progress."""
+
+
 class Task(Protocol[R_co]):
     """Something to do that can be sent to another process."""
 
@@ -51,7 +55,7 @@ class Crew(Protocol):
 
     size: int
 
-    def submit(self, task: Task[S], on_progress: OnProgress) -> Future[S]:
+    def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
         """Do a task, now or later; what it raises comes out of the future."""
 
     def close(self) -> None:
@@ -60,7 +64,7 @@ class Crew(Protocol):
 
 def each_done(crew: Crew, tasks: Iterable[tuple[K, Task[S]]]) -> Iterator[tuple[K, Future[S]]]:
     """Have a crew do tasks; the key and the future of each, as they come to an end."""
-    running = {crew.submit(task, lambda *_: None): key for key, task in tasks}
+    running = {crew.submit(task): key for key, task in tasks}
     for future in as_completed(running):
         yield running.pop(future), future
 
@@ -70,7 +74,7 @@ class Alone:
 
     size = 1
 
-    def submit(self, task: Task[S], on_progress: OnProgress) -> Future[S]:
+    def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
         """Do the task; the future is done."""
         done: Future[S] = Future()
         try:
@@ -102,7 +106,7 @@ class Workers:
         self._threads = ThreadPoolExecutor(size)
         self._lock = threading.Lock()
 
-    def submit(self, task: Task[S], on_progress: OnProgress) -> Future[S]:
+    def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
         """Do the task as soon as a worker is free; ``on_progress`` is called by one at a time."""
 
         def told(size: int, rows: int, rejected: int) -> None:

@@ -83,7 +83,7 @@ class ByCrew:
         """Replay, and wait for it."""
         nodes = None if kept is None else tuple(kept.tolist())
         task = FewNodesTask(self.source, self.policy, self.seed, order, nodes, lost)
-        return self.crew.submit(task, lambda *_: None).result()
+        return self.crew.submit(task).result()
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ class Today:
     asked: Asked
     policy: Sent
 
-    def run(self, on_progress: OnProgress) -> tuple[LostZone, ...]:
+    def run(self, _: OnProgress) -> tuple[LostZone, ...]:
         """Each zone lost by itself. Raises TracekitError without two zones."""
         load, policy, limits = (
             _loaded(self.asked.source),
@@ -148,7 +148,6 @@ class Today:
             range(self.asked.repeats),
             survive=True,
         )
-        on_progress(1, 0, 0)
         return lost_zones(tried, np.arange(load.nodes.count))
 
 
@@ -164,7 +163,7 @@ class Known:
     policies: tuple[str, ...]
     survive: bool = False
 
-    def run(self, on_progress: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
+    def run(self, _: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
         """The nodes, facts about the workload, and production's row where it is recorded.
 
         Raises TracekitError for limits that the workload cannot be held to, and where a zone is to
@@ -178,7 +177,6 @@ class Known:
         observed = (
             replay_one(given, production, self.seed).row if given.containers.recorded else None
         )
-        on_progress(1, 0, 0)
         cluster = Cluster(
             load.nodes.ids,
             load.resources,

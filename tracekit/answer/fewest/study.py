@@ -109,7 +109,7 @@ def count_nodes(
         known = Known(
             source, scale, seed, tuple(may_remove), tuple(limits), tuple(entrants), survive
         )
-        cluster, facts, observed = reader.submit(known, lambda *_: None).result()
+        cluster, facts, observed = reader.submit(known).result()
         task.advance(1, "production" if observed else "the workload")
         within = limits_at(cluster.ceiling, limits, observed)
         orders = orders_of(facts, repeats)
@@ -123,7 +123,7 @@ def count_nodes(
         today = None
         if survive and scale == 1:
             usual = entrants.get(subject) or next(iter(entrants.values()))
-            lost = reader.submit(Today(asked, Sent(usual)), lambda *_: None).result()
+            lost = reader.submit(Today(asked, Sent(usual))).result()
             today = str(usual), lost
         search = functools.partial(_goal, entrants, rivals, crew=crew, kept=kept, task=task)
         again = _as_production(asked, entrants)

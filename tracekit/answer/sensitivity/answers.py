@@ -252,9 +252,8 @@ class Known:
 
     source: WorkloadSource
 
-    def run(self, on_progress: OnProgress) -> str:
+    def run(self, _: OnProgress) -> str:
         """Load it, and work out the hash."""
-        on_progress(1, 0, 0)
         return _loaded(self.source)[1]
 
 
@@ -274,16 +273,14 @@ class Orders:
     repeats: int | None
     usual: str = ""
 
-    def run(self, on_progress: OnProgress) -> Met | Unchanged | None:
+    def run(self, _: OnProgress) -> Met | Unchanged | None:
         """Replay them; None for production where its placement is not recorded."""
         load, known = _loaded(self.source)
         if known == self.usual:
-            on_progress(1, 0, 0)
             return Unchanged()
         entrant = self.policy.entrant
         varies, repeats = varying(load), self.repeats
         if "recorded" in entrant.reads and not load.containers.recorded:
-            on_progress(1, 0, 0)
             return None
         if repeats is None:
             repeats = FEWEST if load.containers.count * load.nodes.count <= LARGEST else 1
@@ -296,7 +293,6 @@ class Orders:
             one = replay_one(met, entrant, seed, replays=repeats)
             rows.append(row_of(Planned(entrant, seed, number), one))
             digests.append(one.digest.encode())
-        on_progress(1, 0, 0)
         return Met(rows, digest_of(digests), _about(load, varies), entrant.used_by)
 
 

@@ -213,14 +213,12 @@ def _replayed(
         usual = ""
         # that a workload cannot be loaded its replays tell
         with contextlib.suppress(TracekitError):
-            usual = crew.submit(Known(cases[0].source), lambda *_: None).result()
+            usual = crew.submit(Known(cases[0].source)).result()
         running = [
             (
                 case,
                 name,
-                crew.submit(
-                    Orders(case.source, Sent(where), seed, repeats, known), lambda *_: None
-                ),
+                crew.submit(Orders(case.source, Sent(where), seed, repeats, known)),
             )
             for case, known in ((one, "" if one.change == BASE else usual) for one in cases)
             for name, where in policies.items()

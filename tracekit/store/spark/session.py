@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tracekit.base.constants import GO_ON
-from tracekit.base.crew import LostWorkerError, OnProgress, Task
+from tracekit.base.crew import LostWorkerError, OnProgress, Task, unheard
 from tracekit.base.errors import TracekitError
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class SparkCrew:
         self.size = size or max(1, self._context.defaultParallelism)
         self._threads = ThreadPoolExecutor(self.size)
 
-    def submit(self, task: Task[S], on_progress: OnProgress) -> Future[S]:
+    def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
         """Do the task as soon as an executor is free; its progress is told when it is done."""
         return self._threads.submit(self._do, task, on_progress)
 
