@@ -234,7 +234,7 @@ def derived_file(path: Path, name: str) -> TraceFile:
         file_stem=path.stem,
         columns={column: (column,) for column in columns},
     )
-    source = Source(name=DERIVED, title="Worked out", url="", missing_names=frozenset({""}))
+    source = Source(name=DERIVED, title="Worked out", url="")
     positions = {column: at for at, column in enumerate(columns)}
     match = Match(source=source, format=form, header=tuple(columns), positions=positions)
     return TraceFile(path=path, name=name, kind="parquet", match=match)

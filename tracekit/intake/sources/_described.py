@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.sources._cluster import Batch, Broken, ClusterFile, Opened, Read
+from tracekit.intake.sources._cluster import Batch, Broken, ClusterFile, ClusterSource, Opened, Read
 from tracekit.intake.sources._kind import JSON, RAW, Fault, Kind
 from tracekit.intake.sources._parts import Parts
 from tracekit.intake.sources._stood import LINE, row_text
@@ -101,6 +101,26 @@ def _check(files: str, statements: Sequence[_Statement], every: Mapping[str, Kin
                     hint=f"expected one of {', '.join(dict.fromkeys(allowed))}; a statement begins"
                     " with a line such as '-- machines: node'",
                 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released(ClusterSource):
+    """A released trace, whose SQL file has the name of the source.
+
+    Parameters
+    ----------
+    kinds : tuple of Kind
+        Its kinds of files that are described; they stand before ``files``.
+    shared : str
+        Another SQL file, with statements that several sources share.
+    """
+
+    kinds: tuple[Kind, ...]
+    shared: str = ""
+
+    def __post_init__(self) -> None:
+        files = described(f"{self.name} {self.shared}", *self.kinds)
+        object.__setattr__(self, "files", (*files, *self.files))
 
 
 def _tables(word: str, statements: Sequence[_Statement]) -> tuple[str, ...]:

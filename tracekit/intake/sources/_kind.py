@@ -142,8 +142,9 @@ class Kind:
         "exactly" where it may not; else the first line itself, which is skipped.
     separator : str
         Between fields; a blank stands for any number of them.
-    rules : tuple of (column, condition, expected)
-        What else makes a row a reject: the condition in SQL, over the columns as they become.
+    rules : tuple of str
+        What else makes a row a reject, as ``end: "end" < start -> no time before its start``: the
+        column, the condition in SQL over the columns as they become, and what is expected.
     beside : tuple of str
         Kinds of files whose rows statements read as well, as far as they are ingested together:
         their good rows, and in ``file`` the name of the file.
@@ -170,7 +171,7 @@ class Kind:
     comment: str | None = None
     empty: Sequence[str] = ("",)
     fewest: int | None = None
-    rules: tuple[Fault, ...] = ()
+    rules: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
     beside_bytes: int = 0
@@ -202,7 +203,7 @@ class Kind:
     @property
     def faults(self) -> tuple[Fault, ...]:
         """All rules, those of the columns first."""
-        return (*self.own_faults, *self.rules)
+        return (*self.own_faults, *map(_fault, self.rules))
 
     def is_of(self, head: Head) -> bool:
         """Whether a file is of this kind."""
@@ -249,3 +250,12 @@ class Kind:
             comment=self.comment,
         )
         return frames(opened, form)
+
+
+def _fault(rule: str) -> Fault:
+    """The column, the condition and the expectation of a rule of a kind."""
+    column, _, condition = rule.partition(": ")
+    wrong, _, expected = condition.rpartition(" -> ")
+    if not wrong:
+        raise TypeError(f"no rule of a source: {rule}")
+    return column, wrong, expected

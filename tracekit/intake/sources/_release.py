@@ -102,7 +102,7 @@ class Source:
     name: str
     title: str
     url: str
-    missing_names: frozenset[str]
+    missing_names: frozenset[str] = frozenset({""})
     formats: tuple[TableFormat, ...] = ()
     id_pattern: str | None = None
     download_url: str | None = None

@@ -274,7 +274,6 @@ def span_source(
         name=name,
         title=title,
         url=url,
-        missing_names=frozenset({""}),
         licence="your own",
         files=(
             ClusterFile(

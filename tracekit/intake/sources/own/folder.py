@@ -356,7 +356,6 @@ SOURCE = ClusterSource(
     name="folder",
     title="Your own tables of nodes, containers and usage, as Parquet or CSV",
     url="https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
-    missing_names=frozenset({""}),
     licence="your own",
     files=(*_OWN_WORDS, *(_table_file(table) for table in all_tables().values())),
     lacks=("what you leave out: every optional column and file",),

@@ -184,7 +184,6 @@ SOURCE = ClusterSource(
     name="kube_scheduler_simulator",
     title="Snapshots and records of kube-scheduler-simulator",
     url="https://github.com/kubernetes-sigs/kube-scheduler-simulator",
-    missing_names=frozenset({""}),
     licence="your own data",
     files=(
         ClusterFile(

@@ -280,7 +280,6 @@ SOURCE = ClusterSource(
     name="kubernetes",
     title="One's own Kubernetes cluster: kubectl, Prometheus, metrics-server",
     url="https://kubernetes.io/docs/reference/kubectl/",
-    missing_names=frozenset({""}),
     licence="your own data",
     files=(
         ClusterFile(

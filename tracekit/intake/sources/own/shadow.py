@@ -52,7 +52,6 @@ SOURCE = ClusterSource(
     name="shadow",
     title="Choices of policies in a live cluster, recorded by tracekit serve --shadow",
     url="https://kubernetes.io/docs/reference/config-api/kube-scheduler-config.v1/",
-    missing_names=frozenset({""}),
     licence="your own",
     files=(
         ClusterFile(

@@ -361,7 +361,6 @@ SOURCE = ClusterSource(
     name="simkube",
     title="Traces of SimKube: workload objects of a cluster and how they changed",
     url="https://github.com/acrlabs/simkube",
-    missing_names=frozenset({""}),
     licence="your own data; MIT for the traces in its repository",
     files=(
         ClusterFile(

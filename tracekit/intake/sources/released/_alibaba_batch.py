@@ -14,21 +14,16 @@ INFERRED = (
 MOST_INSTANCE_BYTES = 1 << 30
 #: The rules of an instance.
 BEGUN = (
-    ("status", "status IN ('Ready', 'Waiting')", "one of what has begun"),
-    ("start", "start IS NULL", "when it began"),
+    "status: status IN ('Ready', 'Waiting') -> one of what has begun",
+    "start: start IS NULL -> when it began",
     (
-        "end",
-        """coalesce("end", 0) = 0 AND status <> 'Running'""",
-        "when it ended, since it is not Running",
+        """end: coalesce("end", 0) = 0 AND status <> 'Running'"""
+        " -> when it ended, since it is not Running"
     ),
     (
-        "end",
-        """status <> 'Running' AND greatest("end", 0) < greatest(start, 0)""",
-        "no time before its start",
+        """end: status <> 'Running' AND greatest("end", 0) < greatest(start, 0)"""
+        " -> no time before its start"
     ),
 )
 #: The rules of a task that stands for its instances.
-ALONE = tuple(
-    (column, f"getvariable('instances') = 0 AND {wrong}", expected)
-    for column, wrong, expected in BEGUN
-)
+ALONE = tuple(rule.replace(": ", ": getvariable('instances') = 0 AND ", 1) for rule in BEGUN)

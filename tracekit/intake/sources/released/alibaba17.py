@@ -4,8 +4,8 @@ Facts: alibaba/clusterdata, cluster-trace-v2017, schema.csv and trace_201708.md,
 and 33, and the tables of machines and tasks themselves.
 """
 
-from tracekit.intake.sources import Archives, ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources import Archives
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 from tracekit.intake.sources.released._alibaba_batch import (
     ALONE,
@@ -18,12 +18,11 @@ from tracekit.intake.sources.released._alibaba_batch import (
 _ARCHIVES = Archives(path="alibaba-trace-2017.tar.gz", parts=1, part_bytes=200 << 20)
 _LOADS = "load1:number load5:number load15:number"
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="alibaba17",
     title="Alibaba cluster trace 2017: 1,313 machines, services bound to vCPUs, batch jobs, a day",
     url="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2017",
     download_url="http://aliopentrace.oss-cn-beijing.aliyuncs.com/v2017Traces/",
-    missing_names=frozenset({""}),
     lacks=(
         "memory and disk in bytes: fractions of the largest machine",
         "names of services",
@@ -47,8 +46,8 @@ SOURCE = ClusterSource(
         "use of instances that no event names is kept (9088 and others)",
         "job and task are missing in instances that start between 60,000 s and 89,000 s (issue 10)",
     ),
-    files=described(
-        "alibaba17 _alibaba_batch",
+    shared="_alibaba_batch",
+    kinds=(
         Kind(
             word="machines",
             title="machines: sizes, errors",
@@ -57,9 +56,8 @@ SOURCE = ClusterSource(
             " cpu:number memory:number disk:number",
             rules=(
                 (
-                    "event",
-                    "event NOT IN ('add', 'softerror', 'harderror')",
-                    "add, softerror or harderror",
+                    "event: event NOT IN ('add', 'softerror', 'harderror')"
+                    " -> add, softerror or harderror"
                 ),
             ),
             whole=True,

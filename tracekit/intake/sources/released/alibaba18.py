@@ -4,8 +4,8 @@ Facts: alibaba/clusterdata, cluster-trace-v2018, schema.txt and trace_2018.md (c
 issues 64, 81 and 224, and the machine table itself.
 """
 
-from tracekit.intake.sources import Archives, ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources import Archives
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 from tracekit.intake.sources.released._alibaba_batch import (
     ALONE,
@@ -17,12 +17,11 @@ from tracekit.intake.sources.released._alibaba_batch import (
 _archive = Archives.single
 _MEASURED = "bandwidth:number mpki:number net_in:number net_out:number disk_io:number"
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="alibaba18",
     title="Alibaba cluster trace 2018: 4,034 machines, 71,000 containers and batch jobs, 8 days",
     url="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2018",
     download_url="http://aliopentrace.oss-cn-beijing.aliyuncs.com/v2018Traces/",
-    missing_names=frozenset({""}),
     lacks=(
         "memory in bytes: sizes, requests and use are fractions of a machine's",
         "network and disk speed: use is a fraction of an unknown whole",
@@ -41,8 +40,8 @@ SOURCE = ClusterSource(
         "upstream left open what disk_io_percent is (issue 81) and why mem_gps is low (224)",
         "about half of the memory in use belongs to no container and no batch instance (issue 64)",
     ),
-    files=described(
-        "alibaba18 _alibaba_batch",
+    shared="_alibaba_batch",
+    kinds=(
         Kind(
             word="machines",
             title="machines: sizes, failure domains",

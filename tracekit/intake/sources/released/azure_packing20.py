@@ -281,7 +281,6 @@ SOURCE = ClusterSource(
     name="azure_packing20",
     title="Azure trace for packing 2020: VM requests of 14 days with CPU, memory, disks, network",
     url="https://github.com/Azure/AzurePublicDataset/blob/master/AzureTracesForPacking2020.md",
-    missing_names=frozenset({""}),
     licence="CC-BY-4.0",
     files=(
         ClusterFile(

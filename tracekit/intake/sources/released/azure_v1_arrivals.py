@@ -3,17 +3,15 @@
 Facts: huaweicloud/trace_generation_rnn, INPUT.md, resources/traces and resources/maps.
 """
 
-from tracekit.intake.sources import ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 
 _OF_ARRIVALS = {"arrivals": "put v1.train.txt, v1.dev.txt or v1.test.txt into the same folder"}
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="azure_v1_arrivals",
     title="Arrivals derived from Azure's VMs of 2017: 16 flavours, batches, durations in bins",
     url="https://github.com/huaweicloud/trace_generation_rnn",
-    missing_names=frozenset({""}),
     licence="CC-BY-4.0 (Azure)",
     lacks=(
         "machines and their sizes",
@@ -34,8 +32,7 @@ SOURCE = ClusterSource(
         "ids begin with the split: dev/0 is the first VM of v1.dev.txt",
         "ingest a split with its durations and both maps, all in one folder",
     ),
-    files=described(
-        "azure_v1_arrivals",
+    kinds=(
         Kind(
             word="arrivals",
             title="flavours that arrive, bin by bin (v1.dev.txt)",

@@ -3,18 +3,16 @@
 Facts: Azure/AzurePublicDataset, AzurePublicDatasetV1.md and V2.md, and their notebooks.
 """
 
-from tracekit.intake.sources import ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 
 _ID = r"[A-Za-z0-9+/]{20,}=*"
 _SIZE = r">?[\d.]+"
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="azure_vm17",
     title="Azure VM traces of 2017 and 2019: 2.0 and 2.7 million VMs of 30 days, CPU every 300 s",
     url="https://github.com/Azure/AzurePublicDataset/blob/master/AzurePublicDatasetV1.md",
-    missing_names=frozenset({""}),
     licence="CC-BY-4.0",
     lacks=(
         "machines and their sizes",
@@ -35,8 +33,7 @@ SOURCE = ClusterSource(
         "readings are percent of a VM's vCPUs: ingest them with the VM table, which says how many",
         "the service of a VM is its deployment",
     ),
-    files=described(
-        "azure_vm17",
+    kinds=(
         Kind(
             word="vms",
             title="VMs: life, vCPUs, memory",
@@ -45,16 +42,14 @@ SOURCE = ClusterSource(
             rf" cores={_SIZE} memory={_SIZE}",
             rules=(
                 (
-                    "cores",
-                    "NOT coalesce(bucket(cores, '>24', 30) > 0, false)",
-                    "a size above 0, or >24",
+                    "cores: NOT coalesce(bucket(cores, '>24', 30) > 0, false)"
+                    " -> a size above 0, or >24"
                 ),
                 (
-                    "memory",
-                    "NOT coalesce(bucket(memory, '>64', 70) > 0, false)",
-                    "a size above 0, or >64",
+                    "memory: NOT coalesce(bucket(memory, '>64', 70) > 0, false)"
+                    " -> a size above 0, or >64"
                 ),
-                ("deleted", "deleted < created", "a time behind its creation"),
+                "deleted: deleted < created -> a time behind its creation",
             ),
         ),
         Kind(

@@ -4,8 +4,7 @@ Facts: Shen, van Beek, Iosup, "Statistical Characterization of Business-Critical
 Cloud Datacenters", CCGrid 2015; the archive's page names the columns.
 """
 
-from tracekit.intake.sources import ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 
 HEADER = (
@@ -15,11 +14,10 @@ HEADER = (
     "Network transmitted throughput [KB/s]"
 )
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="bitbrains",
     title="Bitbrains GWA-T-12: 1,750 virtual machines with CPU, memory, disk and network use",
     url="https://atlarge-research.com/gwa-t-12/",
-    missing_names=frozenset({""}),
     licence="Grid Workloads Archive: free for research, cite the paper",
     lacks=("nodes", "placement", "services", "limits"),
     inferred=(
@@ -31,8 +29,7 @@ SOURCE = ClusterSource(
         "KB is taken as 1,024 bytes: provisioned memory then comes in whole GiB",
         "a machine is named by its file, so that each month of rnd belongs in a store of its own",
     ),
-    files=described(
-        "bitbrains",
+    kinds=(
         Kind(
             word="vm",
             title="one virtual machine's provisions and use",
@@ -41,21 +38,15 @@ SOURCE = ClusterSource(
             separator=";",
             header=HEADER,
             rules=(
-                (
-                    "used_mhz",
-                    "provisioned_mhz <= 0 AND used_mhz > 0",
-                    "0, as no CPU is provisioned",
-                ),
+                "used_mhz: provisioned_mhz <= 0 AND used_mhz > 0 -> 0, as no CPU is provisioned",
                 # samples are means, and a clock may be above its nominal rate
                 (
-                    "used_mhz",
-                    "provisioned_mhz > 0 AND used_mhz > 4 * provisioned_mhz",
-                    "at most 4 times what is provisioned",
+                    "used_mhz: provisioned_mhz > 0 AND used_mhz > 4 * provisioned_mhz"
+                    " -> at most 4 times what is provisioned"
                 ),
                 (
-                    "used_kb",
-                    "provisioned_kb > 0 AND used_kb > 4 * provisioned_kb",
-                    "at most 4 times what is provisioned",
+                    "used_kb: provisioned_kb > 0 AND used_kb > 4 * provisioned_kb"
+                    " -> at most 4 times what is provisioned"
                 ),
             ),
             whole=True,

@@ -3,11 +3,10 @@
 Facts: alibaba/clusterdata, cluster-trace-gpu-v2025, README.md and the first rows of the file.
 """
 
-from tracekit.intake.sources import ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="dlrm25",
     title="Alibaba DLRM trace 2025: 23,871 inference instances of 156 applications with GPUs, RDMA",
     url="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2025",
@@ -24,8 +23,7 @@ SOURCE = ClusterSource(
         "requests and limits of 0 are none",
         "role (CN, HN) is not kept: no node says which it is",
     ),
-    files=described(
-        "dlrm25",
+    kinds=(
         Kind(
             word="instances",
             title="instances: requests, limits, lives, how many a node may hold",
@@ -37,14 +35,12 @@ SOURCE = ClusterSource(
             empty=("", "nan"),
             rules=(
                 (
-                    "max_instance_per_node",
-                    "max_instance_per_node < 1 AND max_instance_per_node <> -1",
-                    "1 or more, or -1 for no limit",
+                    "max_instance_per_node: max_instance_per_node < 1"
+                    " AND max_instance_per_node <> -1 -> 1 or more, or -1 for no limit"
                 ),
                 (
-                    "deletion_time",
-                    "deletion_time < coalesce(creation_time, 0)",
-                    "no time before creation_time",
+                    "deletion_time: deletion_time < coalesce(creation_time, 0)"
+                    " -> no time before creation_time"
                 ),
             ),
         ),

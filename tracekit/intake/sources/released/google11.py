@@ -3,8 +3,7 @@
 Facts: google/cluster-data, ClusterData2011_2 (headerless CSV, times in microseconds).
 """
 
-from tracekit.intake.sources import ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 from tracekit.intake.sources.released._google import (
     AFTER,
@@ -19,11 +18,10 @@ from tracekit.intake.sources.released._google import (
 _NAME = r"[A-Za-z0-9+/]{43}="
 _NUMBER = r"[-+.\deE]*"
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="google11",
     title="Google cluster data 2011 (version 2): 12,500 machines, 29 days, tasks and usage",
     url="https://github.com/google/cluster-data/blob/master/ClusterData2011_2.md",
-    missing_names=frozenset({""}),
     licence="CC-BY-4.0",
     lacks=(
         "cores and bytes: all sizes are fractions of the largest machine of the cell",
@@ -45,14 +43,14 @@ SOURCE = ClusterSource(
         "disk_io is the share of time that the disk served the task, only in the first 14 days",
         SAMPLED,
     ),
-    files=described(
-        "google11 _google",
+    shared="_google",
+    kinds=(
         Kind(
             word="machines",
             title="machines that come, go and change",
             columns=rf"time:number!=\d+ machine:whole!=\d+ event:number!=[012] platform={_NAME}|"
             " cpu:number memory:number",
-            rules=(("event", "event NOT IN (0, 1, 2)", "a code from 0 to 2"),),
+            rules=("event: event NOT IN (0, 1, 2) -> a code from 0 to 2",),
             beside=("attributes",),
             whole=True,
         ),
@@ -76,7 +74,7 @@ SOURCE = ClusterSource(
             columns=r"time:number!=\d+ missing=[0-6]? job:whole!=\d+ task:whole!=\d+ machine=\d*"
             rf" event:number!=[0-8] -={_NAME}| -=[0-3]? priority:number=\d* cpu:number"
             " memory:number disk:number different:number=[01]?",
-            rules=(("event", "event NOT IN (0, 1, 2, 3, 4, 5, 6, 7, 8)", "a code from 0 to 8"),),
+            rules=("event: event NOT IN (0, 1, 2, 3, 4, 5, 6, 7, 8) -> a code from 0 to 8",),
             tables=("container", "container_resource"),
         ),
         Kind(
@@ -85,7 +83,7 @@ SOURCE = ClusterSource(
             columns=r"time:number!=\d+ end:number=\d+ job:whole!=\d+ task:whole!=\d+ -=\d*"
             rf" cpu:number memory:number {f'-={_NUMBER} ' * 4}disk_io:number disk:number"
             rf" {f'-={_NUMBER} ' * 7}",
-            rules=(("end", '"end" < time', "an end no earlier than the start"),),
+            rules=("""end: "end" < time -> an end no earlier than the start""",),
         ),
     ),
 )

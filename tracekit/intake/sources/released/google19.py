@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from tracekit.base.opened import PARQUET_MAGIC
-from tracekit.intake.sources import ClusterSource, Head
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources import Head
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 from tracekit.intake.sources._objects import objects
 from tracekit.intake.sources.released._google import (
@@ -79,11 +79,10 @@ def _kind(table: str, columns: str, some: str, but: str, to: str, **more: Any) -
     )
 
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="google19",
     title="Google cluster data 2019 (version 3): eight cells, May 2019, instances and usage",
     url="https://github.com/google/cluster-data/blob/master/ClusterData2019.md",
-    missing_names=frozenset({""}),
     licence="CC-BY-4.0",
     lacks=(
         "cores and bytes: all sizes are fractions of the largest machine",
@@ -106,8 +105,8 @@ SOURCE = ClusterSource(
         "ingest all files of a cell at once, and one cell per store",
         SAMPLED,
     ),
-    files=described(
-        "google19 _google",
+    shared="_google",
+    kinds=(
         _kind(
             word="machines",
             title="machines that come, go and change (machine_events)",
@@ -118,9 +117,8 @@ SOURCE = ClusterSource(
             but="collection_id name",
             rules=(
                 (
-                    "type",
-                    "coalesce(machine_event(type), 0) = 0",
-                    "one of ADD, REMOVE, UPDATE or its number",
+                    "type: coalesce(machine_event(type), 0) = 0"
+                    " -> one of ADD, REMOVE, UPDATE or its number"
                 ),
             ),
             beside=("attributes",),
@@ -157,9 +155,8 @@ SOURCE = ClusterSource(
             but="average_usage",
             rules=(
                 (
-                    "type",
-                    "instance_event(type) IS NULL",
-                    "an event of instance_events, by name or number",
+                    "type: instance_event(type) IS NULL"
+                    " -> an event of instance_events, by name or number"
                 ),
             ),
             beside=("collections", "attributes"),
@@ -173,13 +170,7 @@ SOURCE = ClusterSource(
             table="instance_usage",
             some="start_time collection_id average_usage",
             but="type",
-            rules=(
-                (
-                    "end_time",
-                    "end_time < start_time::DOUBLE",
-                    "an end no earlier than the start",
-                ),
-            ),
+            rules=("end_time: end_time < start_time::DOUBLE -> an end no earlier than the start",),
         ),
     ),
 )

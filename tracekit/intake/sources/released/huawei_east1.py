@@ -3,15 +3,13 @@
 Facts: huaweicloud/VM-placement-dataset, Huawei-East-1 (README).
 """
 
-from tracekit.intake.sources import ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="huawei_east1",
     title="Huawei-East-1: 125,430 VMs created and 116,313 deleted in 30 days",
     url="https://github.com/huaweicloud/VM-placement-dataset",
-    missing_names=frozenset({""}),
     licence="CC-BY-NC: fetch it yourself, no commercial use",
     lacks=(
         "machines and their sizes",
@@ -26,17 +24,16 @@ SOURCE = ClusterSource(
         "a sharing VM takes 1/4 to 1/2 of its cores, says upstream; VMAgent reckons with 1/3",
         "60 to 90 % of the VMs of a small flavour share cores, says upstream",
     ),
-    files=described(
-        "huawei_east1",
+    kinds=(
         Kind(
             word="events",
             title="creations and deletions of VMs",
             columns="vmid! cpu:number memory:number time:seconds!+ type:number!",
             header="exactly",
             rules=(
-                ("type", "type NOT IN (0, 1)", "0 (creation) or 1 (deletion)"),
-                ("cpu", "type = 0 AND NOT coalesce(cpu > 0, false)", "a size above 0"),
-                ("memory", "type = 0 AND NOT coalesce(memory > 0, false)", "a size above 0"),
+                "type: type NOT IN (0, 1) -> 0 (creation) or 1 (deletion)",
+                "cpu: type = 0 AND NOT coalesce(cpu > 0, false) -> a size above 0",
+                "memory: type = 0 AND NOT coalesce(memory > 0, false) -> a size above 0",
             ),
             whole=True,
         ),

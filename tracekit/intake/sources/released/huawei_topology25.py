@@ -8,8 +8,8 @@ import re
 from functools import partial
 from pathlib import PurePath
 
-from tracekit.intake.sources import ClusterSource, Head
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources import Head
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 from tracekit.intake.sources._objects import as_csv, is_workbook
 
@@ -24,7 +24,7 @@ def _is(columns: list[str], stem: str, head: Head) -> bool:
     return head.fields() == columns
 
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="huawei_topology25",
     title="Huawei topology-aware 2025: five lists of 4,998 VMs for 1,710 servers with NUMA cells",
     url="https://github.com/mdl1104/Dataset-for-topology-aware-VM-placement",
@@ -51,8 +51,7 @@ SOURCE = ClusterSource(
         "VM_data_C1 to C5 are five problems: ingest one of them per store; ids begin with c1/, c2/",
         "the service of a VM says of which group it is: c1/affinity/3",
     ),
-    files=described(
-        "huawei_topology25",
+    kinds=(
         Kind(
             word="servers",
             title="free cores and GB of the two NUMA cells of each server",
@@ -71,17 +70,15 @@ SOURCE = ClusterSource(
             recognises=partial(_is, _REQUESTS, r"vm_data_c\d+"),
             empty=_NOTHING,
             rules=(
-                ("numa", "numa NOT IN (1, 2)", "1 or 2"),
+                "numa: numa NOT IN (1, 2) -> 1 or 2",
                 (
-                    "strategy",
-                    "strategy NOT IN ('affinity', 'anti-affinity', 'fault_domain')",
-                    "affinity or anti-affinity or fault_domain or none",
+                    "strategy: strategy NOT IN ('affinity', 'anti-affinity', 'fault_domain')"
+                    " -> affinity or anti-affinity or fault_domain or none"
                 ),
-                ("group", 'strategy IS NOT NULL AND "group" IS NULL', "the number of the group"),
+                """group: strategy IS NOT NULL AND "group" IS NULL -> the number of the group""",
                 (
-                    "domain",
-                    "strategy = 'fault_domain' AND domain IS NULL",
-                    "the number of the fault domain",
+                    "domain: strategy = 'fault_domain' AND domain IS NULL"
+                    " -> the number of the fault domain"
                 ),
             ),
             whole=True,

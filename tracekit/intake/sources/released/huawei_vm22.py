@@ -5,8 +5,8 @@ Facts: huaweicloud/HUAWEICloudPublicDataset, HuaweiCloudVMSchedulingDataset/READ
 
 import re
 
-from tracekit.intake.sources import ClusterSource, Head
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources import Head
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind, json_lines
 
 
@@ -16,11 +16,10 @@ def _has(head: Head, *keys: str) -> bool:
     return head.start.lstrip()[:1] == b"{" and all(one.search(head.start) for one in wanted)
 
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="huawei_vm22",
     title="Huawei VM scheduling 2022: CPU use, steal time and NUMA cells of VMs on their hosts",
     url="https://github.com/huaweicloud/HUAWEICloudPublicDataset",
-    missing_names=frozenset({""}),
     licence="CC-BY-4.0",
     lacks=(
         "memory use, disks, network",
@@ -42,8 +41,7 @@ SOURCE = ClusterSource(
         "the four sets, and the files of the last two, are problems of their own: one per store",
         "written after upstream's description: the files lie in Git LFS",
     ),
-    files=described(
-        "huawei_vm22",
+    kinds=(
         Kind(
             word="qos",
             title="VMs with CPU use and steal time (qos_modeling)",
@@ -52,9 +50,9 @@ SOURCE = ClusterSource(
             rows=json_lines,
             recognises=lambda head: _has(head, "instance_id", "pod_host", "steal_time"),
             rules=(
-                ("cpu_util", "len(cpu_util) <> len(times)", "as many values as times"),
-                ("steal_time", "len(steal_time) <> len(times)", "as many values as times"),
-                ("flavor_group", "flavor_group NOT IN ('F1', 'F2')", "F1 or F2"),
+                "cpu_util: len(cpu_util) <> len(times) -> as many values as times",
+                "steal_time: len(steal_time) <> len(times) -> as many values as times",
+                "flavor_group: flavor_group NOT IN ('F1', 'F2') -> F1 or F2",
             ),
             whole=True,
             tables=("container", "container_resource", "container_amount", "node"),
@@ -67,9 +65,8 @@ SOURCE = ClusterSource(
             recognises=lambda head: _has(head, "host_vcpus", "vm_util"),
             rules=(
                 (
-                    "time_start",
-                    "point_ms(time_start) IS NULL",
-                    "a date with a time of the day, or seconds",
+                    "time_start: point_ms(time_start) IS NULL"
+                    " -> a date with a time of the day, or seconds"
                 ),
             ),
             whole=True,
@@ -84,9 +81,8 @@ SOURCE = ClusterSource(
             recognises=lambda head: _has(head, "Created_at_point", "duration_point"),
             rules=(
                 (
-                    "vm_util",
-                    "len(vm_util) <> trunc(duration_point)",
-                    "as many values as duration_point says",
+                    "vm_util: len(vm_util) <> trunc(duration_point)"
+                    " -> as many values as duration_point says"
                 ),
             ),
             alone=True,
@@ -99,9 +95,8 @@ SOURCE = ClusterSource(
             recognises=lambda head: _has(head, "pm_id", "cpu_usage"),
             rules=(
                 (
-                    "cpu_usage",
-                    "NOT coalesce(all_numbers(lists_of(cpu_usage)), false)",
-                    "a list of numbers, or lists of some VMs",
+                    "cpu_usage: NOT coalesce(all_numbers(lists_of(cpu_usage)), false)"
+                    " -> a list of numbers, or lists of some VMs"
                 ),
             ),
             whole=True,

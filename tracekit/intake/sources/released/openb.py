@@ -3,11 +3,10 @@
 Facts: alibaba/clusterdata, cluster-trace-gpu-v2023 (``openb_node_list_*``, ``openb_pod_list_*``).
 """
 
-from tracekit.intake.sources import ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="openb",
     title="Alibaba GPU cluster trace 2023: 8,152 pods for 1,523 nodes, with life times",
     url="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2023",
@@ -21,8 +20,7 @@ SOURCE = ClusterSource(
         "the node names of the GPU list mostly denote other nodes than those of the whole list",
         "pods that never ran (pod_phase Pending) are containers like the others",
     ),
-    files=described(
-        "openb",
+    kinds=(
         Kind(
             word="nodes",
             title="nodes: cores, memory, GPUs and their model",
@@ -38,9 +36,7 @@ SOURCE = ClusterSource(
             " gpu_milli:number+ creation_time:seconds deletion_time:seconds",
             header="names",
             empty=("", "nan"),
-            rules=(
-                ("deletion_time", "deletion_time < creation_time", "no time before creation_time"),
-            ),
+            rules=("deletion_time: deletion_time < creation_time -> no time before creation_time",),
             whole=True,
             alone=True,
         ),

@@ -5,8 +5,8 @@ table itself.
 """
 
 from tracekit.base.units import BYTES_PER_MIB
-from tracekit.intake.sources import Archives, ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources import Archives
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 from tracekit.intake.sources.released._alibaba_batch import ALONE, BEGUN, MOST_INSTANCE_BYTES
 
@@ -14,7 +14,7 @@ _archive = Archives.single
 _NAME = r"[\w./-]*"
 _OF_JOB = rf"job={_NAME} task={_NAME}"
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="pai20",
     title="Alibaba GPU cluster trace 2020 (PAI): 1,897 machines, jobs in tasks and instances",
     url="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2020",
@@ -42,8 +42,8 @@ SOURCE = ClusterSource(
         "gigabytes are taken as 2^30 bytes; upstream does not say",
         "of what network bytes are counted is not stated: per sample, per second or in all",
     ),
-    files=described(
-        "pai20 _alibaba_batch",
+    shared="_alibaba_batch",
+    kinds=(
         Kind(
             word="machines",
             title="machines: cores, memory, GPUs and their kind",

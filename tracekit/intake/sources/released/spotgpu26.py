@@ -4,11 +4,10 @@ Facts: alibaba/clusterdata, cluster-trace-v2026-spot-gpu, README.md (which lists
 another order than the files have them), and the node table itself.
 """
 
-from tracekit.intake.sources import ClusterSource
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="spotgpu26",
     title="Alibaba spot GPU trace 2026: 4,278 GPU nodes, high-priority and spot jobs",
     url="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-spot-gpu",
@@ -23,8 +22,7 @@ SOURCE = ClusterSource(
         "no gang is stated, though a job names how many workers it has",
         "times are seconds since the first job",
     ),
-    files=described(
-        "spotgpu26",
+    kinds=(
         Kind(
             word="nodes",
             title="nodes: cores, GPUs and their model",
@@ -40,8 +38,8 @@ SOURCE = ClusterSource(
             header="names",
             empty=("", "nan"),
             rules=(
-                ("worker_num", "worker_num < 1 OR worker_num % 1 <> 0", "1 or more, whole"),
-                ("job_type", "job_type NOT IN ('HP', 'Spot')", "HP or Spot"),
+                "worker_num: worker_num < 1 OR worker_num % 1 <> 0 -> 1 or more, whole",
+                "job_type: job_type NOT IN ('HP', 'Spot') -> HP or Spot",
             ),
         ),
     ),

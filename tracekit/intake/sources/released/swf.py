@@ -6,8 +6,8 @@ JSSPP 1999; the Parallel Workloads Archive keeps the logs.
 
 import re
 
-from tracekit.intake.sources import ClusterSource, Head
-from tracekit.intake.sources._described import described
+from tracekit.intake.sources import Head
+from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")
@@ -24,7 +24,7 @@ def _is_log(head: Head) -> bool:
     return len(first) == 18 and all(_NUMBER.fullmatch(field) for field in first)
 
 
-SOURCE = ClusterSource(
+SOURCE = Released(
     name="swf",
     title="Job logs of parallel computers in the Standard Workload Format (SWF)",
     url="https://www.cs.huji.ac.il/labs/parallel/workload/",
@@ -41,8 +41,7 @@ SOURCE = ClusterSource(
         "memory is stated for a processor; KB is taken as 1,024 bytes",
         "sizes of partitions are not in the format",
     ),
-    files=described(
-        "swf",
+    kinds=(
         Kind(
             word="log",
             title="jobs of one parallel computer",
@@ -57,9 +56,9 @@ SOURCE = ClusterSource(
             recognises=_is_log,
             rules=(
                 (
-                    "requested_processors",
-                    "coalesce(greatest(requested_processors, allocated_processors), 0) < 1",
-                    "1 or more, requested or allocated",
+                    "requested_processors: coalesce(greatest(requested_processors,"
+                    " allocated_processors), 0) < 1"
+                    " -> 1 or more, requested or allocated"
                 ),
             ),
             whole=True,

@@ -152,7 +152,6 @@ SOURCE = ClusterSource(
     name="tianchi18",
     title="Alibaba Tianchi 2018 set B: 68,224 containers with demand curves, 6,000 nodes",
     url="https://tianchi.aliyun.com/competition/entrance/231663/information",
-    missing_names=frozenset({""}),
     lacks=("arrivals", "departures", "requests", "network", "racks and zones", "prices"),
     inferred=(
         "a container asks for the peak of its application's curve",
