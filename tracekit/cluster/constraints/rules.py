@@ -183,8 +183,8 @@ def _grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
 class RulesKeeper:
     """How many containers of some classes are in each domain.
 
-    Numbers by domain lie one thing after the other in one array, each thing with a last number,
-    that of nodes in no domain; it stays 0.
+    Counts by domain lie in one array, one counted thing after the other. Each thing has one number
+    more than domains: its last is that of nodes in no domain, and stays 0.
     """
 
     def __init__(self, rules: CountRules, nodes: int) -> None:
@@ -212,7 +212,7 @@ class RulesKeeper:
     def _counters(
         self, pairs: IntArray | None, things: dict[tuple[int, tuple[int, ...]], int]
     ) -> IntArray:
-        """Which of the things that are counted each row goes by: classes in a row of domains."""
+        """For each row of the table the thing that it counts: some classes in a row of domains."""
         if pairs is None:
             return np.zeros(0, dtype=np.int64)
         classes = _grouped(pairs[:, ::-1].tolist())

@@ -69,7 +69,7 @@ class Bounds(NamedTuple):
         One row of measures per sampling step, each a lower bound; None where none is proven.
     movable : dict
         For each resource the share of what is used, at settled steps, that a policy can move: see
-        ``tracekit.replay.bounds.measures``.
+        ``MovableShare``.
     """
 
     rows: list[dict[str, Any]]
@@ -88,8 +88,8 @@ def nodes_bound(workload: Workload) -> int:
 def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
     """Bounds at every step, and what can be moved at all; ``rebalanced`` where something evicts.
 
-    They hold for who places all containers, as nobody can who respects requests where some fit
-    nowhere, and for who places all others.
+    Where some containers fit on no node, a bound holds for a policy that places all containers, and
+    for one that places all others.
     """
     found = _bounds_of(workload, rebalanced=rebalanced)
     others = placeable(workload)

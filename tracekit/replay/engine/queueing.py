@@ -62,12 +62,12 @@ class Gangs:
         return np.array(found, dtype=np.int64)
 
     def needed(self, some: IntArray, node: IntArray, now: int) -> int:
-        """How many of these members of one gang must find a node, that none is sent back.
+        """How many of these members of one gang must find a node, so that none is sent back.
 
-        As many as are wanting of the gang's minimum, even where fewer are left of the gang: it can
-        never begin then. Who ran before counts, so that a gang that has begun is never short. A
-        gang that states no minimum needs all that are left of it, and no more than are ever there
-        together.
+        A gang that states a minimum needs as many as it lacks of that, even where fewer members are
+        left: then it can never begin. A member that ran before counts, so that a gang that has
+        begun lacks none. A gang that states no minimum needs all members that are left, and no more
+        than are ever present together.
 
         Parameters
         ----------

@@ -55,10 +55,10 @@ class Run(Shown):
     stays : DataFrame
         How many containers a strategy left where they were, by policy, strategy and reason.
     nodes : DataFrame, optional
-        How full each node is: see ``tracekit.replay.runs.run``.
+        How full each node is: see ``node_use``.
     movable : mapping
         The share 0..1 of what is used of each resource that a policy can move: see
-        ``tracekit.replay.bounds.measures``.
+        ``tracekit.replay.bounds.measures.MovableShare``.
     repeats, differences : DataFrame, optional
         Measures of every order of arrival, and how policies differ over them: see
         ``tracekit.answer.repeat``.
