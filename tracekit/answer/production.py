@@ -162,7 +162,7 @@ _COEFFICIENTS = {"k1": "core", "k2": "socket"}
 
 
 def answer_of_binding(run: VcpuRun) -> Answer:
-    """What ways to bind lose to neighbours, the first of them beside each other one."""
+    """CPU that each way to bind loses to neighbours, the first compared with each other one."""
     return answer_of([*facts_of_binding(run.differences, run.summary), *run.remarks])
 
 

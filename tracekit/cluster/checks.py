@@ -99,7 +99,7 @@ def all_sound(amounts: Float32Array) -> bool:
 def check_further(
     usage: Float32Array | None, used: tuple[int, ...], like: tuple[int, ...], names: Sequence[str]
 ) -> None:
-    """Raise TracekitError for recorded use of further resources that is none of theirs.
+    """Raise TracekitError where use of further resources has a wrong shape, column or value.
 
     Parameters
     ----------

@@ -178,11 +178,11 @@ class SizeDoubt:
         return replace(self, node_use=use)
 
     def drawn(self, rng: np.random.Generator) -> FloatArray:
-        """Sizes as they may be too, shape (groups, 2).
+        """Other sizes that agree with the data, drawn at random, shape (groups, 2).
 
-        One that is told comes from the normal distribution that its interval is of. One that is not
-        comes from around the common size, itself drawn from its interval, as far away as told sizes
-        lie apart, and within what its own interval does not rule out.
+        A size that the data tell is drawn from the normal distribution of its interval. Any other
+        is drawn around the common size, which is drawn from its own interval: as far away as told
+        sizes lie apart, and within what the size's interval does not rule out.
         """
         noise = rng.standard_normal(self.size.shape)
         own = self.size + noise * (self.high - self.low) / (2 * NORMAL_95)

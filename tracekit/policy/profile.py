@@ -153,7 +153,7 @@ class Profile(PlacementPolicy):
         return re.sub(r"\[[^\]]*\]", "", cls.text)
 
     def address(self) -> str:
-        """As ``parse_policy`` reads it in any process."""
+        """The profile's text as ``parse_policy`` reads it in any process."""
         return self.where
 
     def __str__(self) -> str:

@@ -65,7 +65,7 @@ def check_promises(kind: type[PlacementPolicy], rng: np.random.Generator) -> Non
 
 
 def documented(kind: type[PlacementPolicy]) -> None:
-    """It says what it does, where it comes from, what it reads, and what each parameter means."""
+    """A policy says what it does, its source, what it reads, and what each parameter means."""
     for name, example in (
         ("reads", 'reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})'),
         ("source", 'source: ClassVar[str] = "paper and equation, or program and version"'),

@@ -133,7 +133,7 @@ class CellsKeeper:
             self._free[cell, 1, node] -= memory
 
     def remove(self, index: int, node: int) -> None:
-        """It gives back what it took."""
+        """Give a node's cells back what a container took of them."""
         for cell, cpu, memory in self._got.pop(index):
             self._free[cell, 0, node] += cpu
             self._free[cell, 1, node] += memory

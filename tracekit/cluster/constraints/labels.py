@@ -217,12 +217,12 @@ class Toleration:
 
 
 def taints(text: str) -> tuple[Taint, ...]:
-    """Taints that close a node, of a JSON list of them; raises ValueError for anything else."""
+    """The taints of a JSON list that close a node; raises ValueError for anything else."""
     return tuple(taint for taint in all_taints(text) if taint.effect in CLOSING)
 
 
 def all_taints(text: str) -> tuple[Taint, ...]:
-    """Taints of a JSON list of them, also those that are a wish; raises ValueError likewise."""
+    """All taints of a JSON list, preferences among them; raises ValueError for anything else."""
     return tuple(
         Taint(_text(row, "key"), _text(row, "value"), _text(row, "effect")) for row in _rows(text)
     )

@@ -55,7 +55,7 @@ def named_frames(
 
 
 def spelled(names: Sequence[str], known: AbstractSet[str]) -> dict[str, str]:
-    """Which columns are known ones in other letters; none of those that two may be meant by."""
+    """Columns that are known ones in other case, but for those of which two mean the same."""
     likely = {one: one.strip().casefold() for one in names if one not in known}
     meant = [one for one in likely.values() if one in known and one not in names]
     return {one: as_known for one, as_known in likely.items() if meant.count(as_known) == 1}

@@ -68,7 +68,7 @@ class BalancedAllocation(PlacementPolicy):
 
     @property
     def best_score(self) -> float | None:
-        """100, and 10 of the oldest form."""
+        """The highest score: 100, in the oldest form 10."""
         return _LEGACY.get(self.form, 100)
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:

@@ -225,7 +225,7 @@ class Displaced:
         self._not_again: set[int] = set()
 
     def off(self, containers: IntArray, cause: Cause) -> None:
-        """These were taken off their nodes."""
+        """Note that these containers were taken off their nodes, and why."""
         some = containers.tolist()
         self._last.update(dict.fromkeys(some, cause))
         if cause == "loss":

@@ -164,7 +164,7 @@ def effective_request(pod: Pod) -> dict[str, int]:
 
 
 def effective_limit(pod: Pod) -> dict[str, int]:
-    """The limits, by the same rule; overhead is added to them too."""
+    """The limits of a pod with its overhead, by the rule of ``effective_request``."""
     return _effective(pod, lambda container: container.limits)
 
 

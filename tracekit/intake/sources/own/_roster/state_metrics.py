@@ -38,7 +38,7 @@ class Seen:
     last_ms: int
 
     def widen(self, series: Series) -> None:
-        """It was seen at these times, too."""
+        """Add times at which the object was seen."""
         self.first_ms = min(self.first_ms, int(series.times_ms[0]))
         self.last_ms = max(self.last_ms, int(series.times_ms[-1]))
 
