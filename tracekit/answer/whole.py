@@ -114,7 +114,7 @@ def begin(asked: Question, crew: Crew) -> Begun:
     load = asked.source.load()
     if load.containers.count * load.nodes.count > LARGEST_ONCE:
         return Begun(use, None)
-    search = _search(asked, "recorded", asked.source, asked.in_use, repeats=1)
+    search = _search(asked, "recorded", asked.source, [asked.in_use], repeats=1)
     return Begun(use, crew.submit(search).result)
 
 
@@ -281,18 +281,10 @@ class _Counting:
         """
         if case == "recorded" and self.begun.recorded is not None:
             return self.begun.recorded
-        name, *others = to_count(
-            self.choice, named=self.asked.policies.names, in_use=self.asked.in_use
-        )
+        names = to_count(self.choice, named=self.asked.policies.names, in_use=self.asked.in_use)
         once = self.asked.first or _size(self.found) > LARGEST or repeats == 1
-        search = _search(
-            self.asked,
-            case,
-            source,
-            name,
-            repeats=1 if once else None,
-            rivals=others if rivals and not once else (),
-        )
+        counted = names if rivals and not once else names[:1]
+        search = _search(self.asked, case, source, counted, repeats=1 if once else None)
         if once:
             return self.crew.submit(search).result
         return functools.partial(search.by, self.crew, self.progress)
@@ -317,12 +309,11 @@ class _Counting:
 
 @dataclass(frozen=True, kw_only=True)
 class _Search:
-    """A study of the fewest nodes; a task."""
+    """A study of the fewest nodes of the first policy, those behind it its rivals; a task."""
 
     source: WorkloadSource
-    policy: Sent
+    policies: tuple[Sent, ...]
     subject: str
-    rivals: tuple[Sent, ...]
     repeats: int | None
     seed: int
     kept: Path
@@ -334,11 +325,12 @@ class _Search:
 
     def by(self, crew: Crew, progress: Progress) -> Study:
         """Search, the replays by a crew."""
+        first, *rivals = (one.entrant for one in self.policies)
         return shrink_cluster(
             self.source,
-            policies=[self.policy.entrant],
+            policies=[first],
             subject=self.subject,
-            rivals=[one.entrant for one in self.rivals],
+            rivals=rivals,
             repeats=self.repeats,
             seed=self.seed,
             crew=crew,
@@ -352,17 +344,15 @@ def _search(
     asked: Question,
     case: Case,
     source: WorkloadSource,
-    policy: str,
+    policies: Sequence[str],
     *,
     repeats: int | None,
-    rivals: Sequence[str] = (),
 ) -> _Search:
     """The search of one case, whose replays are kept beside its study."""
     return _Search(
         source=source,
-        policy=Sent(asked.entrant(policy)),
-        subject=policy,
-        rivals=tuple(Sent(asked.entrant(one)) for one in rivals),
+        policies=tuple(Sent(asked.entrant(one)) for one in policies),
+        subject=policies[0],
         repeats=repeats,
         seed=asked.seed,
         kept=kept_folder(asked.studies / FOLDERS[case]),
