@@ -10,7 +10,7 @@ import pytest
 from tracekit.base.arrays import FloatArray
 from tracekit.base.units import MS_PER_DAY
 from tracekit.cluster.requests.reserved import nothing_fixed
-from tracekit.sizing.requests.rows import frame_of, growing, grown, growth_of
+from tracekit.sizing.requests.rows import amount, frame_of, growing, grown, growth_of
 from tracekit.sizing.requests.study import requests_of
 from tracekit.sizing.use import RecordedUse
 
@@ -119,3 +119,10 @@ def test_who_grows_beyond_the_request_gets_what_is_recommended() -> None:
     assert row[0]["recommended"] > 4
     assert row[0]["freed"] < 0
     assert grown(study)["holds_ms"].to_list() == [0.0]
+
+
+def test_an_amount_has_three_digits_and_whole_ones_from_a_hundred_on() -> None:
+    given = (None, 0.0, 12345.4, 100.0, 99.95, 10.0, 9.996, 1.0, 0.99951, -0.1234, -0.0001)
+    assert [amount(one, "cpu") for one in given] == [
+        "-", "0", "12,345", "100", "100.0", "10.0", "10.00", "1.00", "1.000", "-0.123", "0.000"
+    ]  # fmt: skip
