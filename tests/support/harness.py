@@ -31,7 +31,6 @@ def main() -> int:
         [str(_TESTS / "fuzz" / "campaign.py"), *sys.argv[1:]],
         [str(_TESTS / "faults" / "every_call.py")],
         ["-m", "pytest", "-q", "-n", "0", str(_TESTS / "faults" / "test_store_states.py")],
-        ["-m", "pytest", "-q", "-n", "0", str(_TESTS / "faults" / "test_cluster_states.py")],
         ["-m", "pytest", "-q", "-s", "-n", "0", str(_TESTS / "faults" / "test_killed_anew.py")],
         ["-m", "pytest", "-q", "-s", "-n", "0", str(_TESTS / "end_to_end" / "test_run_killed.py")],
     )
