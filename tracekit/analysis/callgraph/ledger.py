@@ -48,19 +48,11 @@ Action = Literal[
 
 #: What one of each defect is: a record, an rpc id, a call, a trace's entry or a trace.
 UNITS: dict[Defect, str] = {
-    "duplicate_record": "records",
-    "rpc_id_not_a_path": "records",
-    "shifted_rpc_id": "records",
-    "missing_upstream": "records",
-    "missing_downstream": "records",
+    **dict.fromkeys(get_args(Defect), "records"),
     "several_upstreams": "rpc ids",
     "several_downstreams": "rpc ids",
-    "swapped_ends": "records",
-    "outvoted_upstream": "records",
-    "outvoted_downstream": "records",
-    "reused_rpc_id": "calls",
-    "missing_twin": "records",
     "missing_call": "rpc ids",
+    "reused_rpc_id": "calls",
     "contradicts_parent": "calls",
     "ambiguous_parent": "calls",
     "orphan": "calls",

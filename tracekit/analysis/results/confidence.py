@@ -49,22 +49,28 @@ def node_cohorts_confidence(inputs: Inputs) -> pl.DataFrame:
     )
     one, stays = pl.lit(1.0), pl.col("stays").fill_null(0).cast(pl.Float64)
     parts = [
-        _part(members, "containers_per_node", pl.col("containers").fill_null(0), one),
-        _part(members, "container_cpu_mean", stays * pl.col("container_cpu_mean"), stays),
-        _part(members, "container_cpu_std", stays * pl.col("container_cpu_std"), stays),
-        _part(members, "cpu_mean", pl.col("cpu_mean"), one),
-        _part(members, "memory_mean", pl.col("memory_mean"), one),
+        _part(members, measure, total, weight, cohort=pl.col("cohort"))
+        for measure, total, weight in (
+            ("containers_per_node", pl.col("containers").fill_null(0), one),
+            ("container_cpu_mean", stays * pl.col("container_cpu_mean"), stays),
+            ("container_cpu_std", stays * pl.col("container_cpu_std"), stays),
+            ("cpu_mean", pl.col("cpu_mean"), one),
+            ("memory_mean", pl.col("memory_mean"), one),
+        )
     ]
     return means_with_intervals(inputs, pl.concat(parts), ["cohort"])
 
 
-def _part(members: pl.DataFrame, measure: str, total: pl.Expr, weight: pl.Expr) -> pl.DataFrame:
-    return members.select(
-        "cohort",
-        pl.lit(measure).alias("measure"),
-        "node",
-        total.cast(pl.Float64).alias("total"),
-        weight.alias("weight"),
+def _part(
+    frame: pl.DataFrame, measure: str, total: pl.Expr, weight: pl.Expr, **keys: pl.Expr
+) -> pl.DataFrame:
+    """What each node contributes to a measure, as ``means_with_intervals`` takes it."""
+    return frame.select(
+        **keys,
+        measure=pl.lit(measure),
+        node="node",
+        total=total.cast(pl.Float64),
+        weight=weight.cast(pl.Float64),
     )
 
 
@@ -84,9 +90,15 @@ def node_vs_container_confidence(inputs: Inputs) -> pl.DataFrame:
     """
     nodes = inputs.frames["usage/node_profile"].with_columns(pl.lit(1).alias("stays"))
     hosts = inputs.frames["usage/node_containers"]
+    stays = pl.col("stays")
     parts = [
-        _node_vs_container_confidence_part(
-            frame, level, resource, measure, f"{prefix}{resource}_{column}"
+        _part(
+            frame,
+            measure,
+            stays * pl.col(f"{prefix}{resource}_{column}"),
+            stays,
+            level=pl.lit(level),
+            resource=pl.lit(resource),
         )
         for frame, level, prefix in ((nodes, "node", ""), (hosts, "container", "container_"))
         for resource in ("cpu", "memory")
@@ -95,28 +107,9 @@ def node_vs_container_confidence(inputs: Inputs) -> pl.DataFrame:
     return means_with_intervals(inputs, pl.concat(parts), ["level", "resource"])
 
 
-def _node_vs_container_confidence_part(
-    frame: pl.DataFrame, level: str, resource: str, measure: str, column: str
-) -> pl.DataFrame:
-    return frame.select(
-        pl.lit(level).alias("level"),
-        pl.lit(resource).alias("resource"),
-        pl.lit(measure).alias("measure"),
-        "node",
-        (pl.col("stays") * pl.col(column)).alias("total"),
-        pl.col("stays").cast(pl.Float64).alias("weight"),
-    )
-
-
-_ZONE_SUMMARY_CONFIDENCEMEASURES = (
-    "cpu_mean",
-    "cpu_median",
-    "cpu_std",
-    "cpu_max",
-    "memory_mean",
-    "memory_median",
-    "memory_std",
-    "memory_max",
+#: Columns of ``usage/node_profile`` of which zones have intervals.
+ZONE_MEASURES = (
+    *(f"{name}_{what}" for name in ("cpu", "memory") for what in ("mean", "median", "std", "max")),
     "util_diff",
     "debris",
 )
@@ -135,7 +128,7 @@ def zone_summary_confidence(inputs: Inputs) -> pl.DataFrame:
     profile = inputs.frames["usage/node_profile"]
     values = (
         profile.unpivot(
-            _ZONE_SUMMARY_CONFIDENCEMEASURES,
+            ZONE_MEASURES,
             index=["zone", "node"],
             variable_name="measure",
             value_name="total",
