@@ -90,15 +90,15 @@ REFUSED = [
     ("[replay]\nrepaet = 1", "'repaet'", "'repeat'"),
     ("[repaly]\nrepeat = 1", "'repaly'", "'replay'"),
     ("[replay]\nstore = 's'", "'store'", ""),
-    ("[info]\njson = [1]", "json must be", None),
-    ("policies = 3", "got 3", None),
-    ("policies = [['a']]", "policies must be", None),
+    ("[info]\njson = [1]", "json", None),
+    ("policies = 3", "3", None),
+    ("policies = [['a']]", "policies", None),
     ("policies = ['./mine.py[a=1]']", "./mine.py[a=1]", "policy"),
     ("policies = ['first_fit[]+./mine.py']", "first_fit", "policy"),
     ("[replay]\nengine = 'spark://h:1'", "'engine'", "--engine"),
-    ("a = [", "not TOML", "docs/"),
-    (f"policies = {'[' * 20_000}", "nested too deeply", "docs/"),
-    (f"policies = [{'1' * 5_000}]", "Exceeds the limit", "docs/"),
+    ("a = [", "TOML", "docs/"),
+    (f"policies = {'[' * 20_000}", "TOML", "docs/"),
+    (f"policies = [{'1' * 5_000}]", "TOML", "docs/"),
 ]
 
 

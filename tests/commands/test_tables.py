@@ -37,15 +37,14 @@ def test_a_weighted_profile_is_broken_between_its_parts(
         assert any(whole in one for one in parts), whole
 
 
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [(0, "0 rows"), (4, "4 rows"), (10, "10 rows"), (11, "10 of 11 rows; all: --format csv")],
-)
+@pytest.mark.parametrize("rows", [0, 4, 10, 11])
 def test_no_more_rows_are_offered_where_all_are_shown(
-    rows: int, said: str, capsys: pytest.CaptureFixture[str]
+    rows: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     print_frame(pl.DataFrame({f"a_long_column_{at}": [at] * rows for at in range(12)}), "table")
-    assert capsys.readouterr().out.splitlines()[-1] == said
+    shown = capsys.readouterr().out
+    assert ("--format csv" in shown) == (rows > 10)
+    assert str(rows) in shown.splitlines()[-1]
 
 
 #: Amounts beside a name as wide as a replay's widest policies, of which many place alike.

@@ -1,4 +1,4 @@
-"""What looks like another mistake is told as what it is."""
+"""What looks like another mistake is named as what it is."""
 
 from __future__ import annotations
 
@@ -14,35 +14,33 @@ import tracekit
 from tracekit.base.errors import TracekitError
 from tracekit.commands.shell import run
 
-#: What stands first in the line, and what it is found to be.
+#: What is asked, and what of it is wrong.
 CASES = [
-    (["replay", "run", "--out", "x"], "run is", "tracekit replay"),
-    (["query", "run", "usage/zone_summary"], "run is", "tracekit replay"),
-    (["info", "analysis"], "analysis is", "tracekit analysis"),
-    (["ingest", "store", "x"], "store is", "a store"),
-    (["fetch", "ctm21", "x", "--tables", "node", "--parts", "5-9"], "Node", "part 0"),
+    (["replay", "run", "--out", "x"], "run"),
+    (["query", "run", "usage/zone_summary"], "run"),
+    (["info", "analysis"], "analysis"),
+    (["ingest", "store", "x"], "store"),
+    (["fetch", "ctm21", "x", "--tables", "node", "--parts", "5-9"], "Node"),
     (["replay", "--workload", "paper000", "--policy", "first_fit,best_fit", "--out", "x"],
-     "'first_fit,best_fit' is", "a list"),
+     "first_fit,best_fit"),
     (["replay", "--workload", "paper000", "--policy",
-      "target_load_packing[target_utilization=160]", "--out", "x"],
-     "parameter target_utilization", "160"),
-    (["report", "run", "--out", "nowhere/r.html"], "cannot write", "no folder nowhere"),
-    (["replay", "run/manifest.json", "--out", "x"], "run/manifest.json is", "a file"),
-    (["info", "run/manifest.json"], "run/manifest.json is", "a file"),
-    (["report", "run/manifest.json", "--out", "x.html"], "run/manifest.json is", "a file"),
-    (["info", "study"], "study is", "of a study"),
-    (["replay", "--workload", "study", "--out", "x"], "no trace tables", "study"),
-    (["run", "whole", "--out", "x"], "whole is", "tracekit run"),
-    (["compare", "whole", "run"], "whole is", "has one"),
-    (["compare", "nosuch", "run"], "no such", "nosuch"),
+      "target_load_packing[target_utilization=160]", "--out", "x"], "160"),
+    (["report", "run", "--out", "nowhere/r.html"], "nowhere"),
+    (["replay", "run/manifest.json", "--out", "x"], "run/manifest.json"),
+    (["info", "run/manifest.json"], "run/manifest.json"),
+    (["report", "run/manifest.json", "--out", "x.html"], "run/manifest.json"),
+    (["info", "study"], "study"),
+    (["replay", "--workload", "study", "--out", "x"], "study"),
+    (["run", "whole", "--out", "x"], "whole"),
+    (["compare", "whole", "run"], "whole/replay"),
+    (["compare", "nosuch", "run"], "nosuch"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "first", "found"), CASES)
-def test_it_says_what_it_really_is_and_leaves_nothing(
+@pytest.mark.parametrize(("arguments", "wrong"), CASES)
+def test_it_names_what_is_wrong_and_leaves_nothing(
     arguments: list[str],
-    first: str,
-    found: str,
+    wrong: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -60,11 +58,7 @@ def test_it_says_what_it_really_is_and_leaves_nothing(
         (tmp_path / store / "manifest.json").write_text(document)
     shutil.copytree(tmp_path / "run", tmp_path / "whole" / "replay")
     assert run(arguments) == 2
-    told = capsys.readouterr().err
-    # a store is named by its full path in some of them
-    line = told.splitlines()[0].replace(f"{tmp_path}/", "")
-    assert line.startswith(f"error: {first}")
-    assert found in line
+    assert wrong in capsys.readouterr().err
     there = ["analysis", "run", "store", "study", "whole"]
     assert sorted(path.name for path in tmp_path.iterdir()) == there
 

@@ -241,7 +241,7 @@ def test_a_damaged_run_is_told(name: str, run_folder: Path, tmp_path: Path) -> N
     assert name in FRAMES
     shutil.copytree(run_folder, tmp_path / "run")
     (tmp_path / "run" / f"{name}.parquet").unlink()
-    with pytest.raises(TracekitError, match=f"has no {name}.parquet"):
+    with pytest.raises(TracekitError, match=name):
         render(tmp_path / "run", tmp_path / "out.html")
 
 

@@ -56,5 +56,5 @@ def test_a_page_with_a_fault_is_told_and_the_others_are_whole(
     assert page.count("unsupported format string") == 1
     assert 'id="/policies"' in page
     monkeypatch.setenv("TRACEKIT_DEBUG", "1")
-    with pytest.raises(TracekitError, match="tracekit failed: TypeError"):
+    with pytest.raises(TracekitError):
         run(["report", str(run_folder), "--out", str(out)])

@@ -48,7 +48,7 @@ def test_a_damaged_one_beside_is_left_out_and_a_given_one_is_an_error(tmp_path: 
     bad = made(tmp_path / "studies" / "bad", "bad")
     (bad / "x.parquet").unlink()
     assert not shown(tmp_path / "store", [])
-    with pytest.raises(TracekitError, match="damaged"):
+    with pytest.raises(TracekitError):
         shown(tmp_path / "store", [bad])
 
 

@@ -108,6 +108,7 @@ def nodes(
     from tracekit.store.folder import open_store
 
     entrants = Entrants.of(policies)
+    held = [parse_threshold(one, LIMIT) for one in limits]
     source = source_of(
         None if store is None else open_store(store),
         workload,
@@ -121,7 +122,7 @@ def nodes(
         lambda crew: shrink_cluster(
             source,
             policies=entrants.chosen,
-            limits=[parse_threshold(one, LIMIT) for one in limits],
+            limits=held,
             may_remove=may_remove,
             scale=scale,
             least=least or "",

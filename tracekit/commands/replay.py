@@ -132,12 +132,14 @@ def replay(
     from tracekit.store.folder import open_store
     from tracekit.store.spark import crew_of
 
+    # before anything is read
+    entrants, repeated = Entrants.of(policies), Entrants.of(repeat_policies)
     crew = crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
     try:
         return replay_by(
             crew,
             None if store is None else open_store(store),
-            Entrants.of(policies),
+            entrants,
             out=out,
             seed=seed,
             assume=priced(starting(assume, start), prices, price_table, currency),
@@ -146,7 +148,7 @@ def replay(
             schedulers=_schedulers(schedulers, cache_age),
             gangs=gangs,
             repeats=repeats,
-            repeat_policies=Entrants.of(repeat_policies),
+            repeat_policies=repeated,
             repeats_up_to=repeats_up_to,
             progress=progress,
         )

@@ -64,14 +64,17 @@ def sensitivity(
 ) -> Study:
     """Policies under changed assumptions; see ``tracekit.answer.sensitivity.study``."""
     from tracekit.answer.sensitivity.study import vary_assumptions
+    from tracekit.cluster.source import check_assumed
     from tracekit.commands._study import made
     from tracekit.policy.entrant import Entrants
     from tracekit.store.folder import open_store
 
+    chosen = Entrants.of(policies).chosen  # before the store is opened
+    check_assumed([*assume, *changes])
     return made(
         lambda crew: vary_assumptions(
             open_store(store),
-            policies=Entrants.of(policies).chosen,
+            policies=chosen,
             assume=priced(assume, prices, price_table, currency),
             changes=changes,
             measure=measure,

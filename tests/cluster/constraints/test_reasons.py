@@ -10,8 +10,8 @@ import pytest
 
 from tracekit.cluster.constraints import reasons
 from tracekit.cluster.constraints.allowed import Suited
+from tracekit.cluster.constraints.constraint import Reason
 from tracekit.cluster.constraints.labels import Labels
-from tracekit.cluster.constraints.reasons import closed_nodes
 
 NODES = pl.DataFrame(
     {
@@ -59,7 +59,7 @@ def test_selectors(asked: object, expected: list[str]) -> None:
     part = _suited(asked).selectors()
     assert part is not None
     found = part.why(0, 4)
-    assert [closed_nodes(reason, int(mask.sum())) for reason, mask in found.items()] == expected
+    assert [reason.of(int(mask.sum())) for reason, mask in found.items()] == expected
     assert (np.logical_or.reduce(list(found.values())) == ~part.keeper(4).open(0)).all()
 
 
@@ -68,5 +68,4 @@ def test_too_many_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     part = _suited({"disk": "ssd"}).selectors()
     assert part is not None
     assert part.reasons is None
-    assert list(part.why(0, 4)) == ["selector"]
-    assert closed_nodes("selector", 3) == "3 nodes are closed by selector"
+    assert list(part.why(0, 4)) == [Reason("", "selector")]

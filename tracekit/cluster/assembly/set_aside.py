@@ -13,7 +13,6 @@ from tracekit.cluster.assembly.lives import Lives
 from tracekit.cluster.assembly.sizes import Sizes
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.reasons import closed_nodes
 from tracekit.cluster.resources import amount_text
 from tracekit.store import never_ran
 from tracekit.store.folder import Store
@@ -169,7 +168,7 @@ def _why(parts: Sequence[Constraint], index: int, node: int, nodes: int) -> str:
     for one in parts:
         for reason, mask in one.why(index, nodes).items():
             if mask[node]:
-                return closed_nodes(reason, 1).replace("1 node", "which", 1)
+                return f"which {reason.of_one}"
     return ""
 
 

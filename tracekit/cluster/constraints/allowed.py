@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
-from tracekit.cluster.constraints.constraint import Constraint, everywhere
+from tracekit.cluster.constraints.constraint import Constraint, Reason, everywhere
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.labels import (
     UNSCHEDULABLE,
@@ -22,7 +22,7 @@ from tracekit.cluster.constraints.labels import (
     taints,
     tolerations,
 )
-from tracekit.cluster.constraints.reasons import Reasons, closed_nodes, of_selectors, of_taints
+from tracekit.cluster.constraints.reasons import Reasons, of_selectors, of_taints
 from tracekit.cluster.constraints.texts import statements
 
 
@@ -66,7 +66,7 @@ class Allowed(Constraint):
         why = None if self.reasons is None else self.reasons.on(nodes)
         return replace(self, mask=self.mask[:, nodes], reasons=why)
 
-    def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
+    def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
         """The reasons that close these nodes to a container, in words where they are known."""
         return self.reasons.closed(index) if self.reasons else super().why(index, nodes)
 
@@ -238,5 +238,5 @@ def _why(parts: Sequence[Constraint], index: int, large: BoolArray) -> str:
     """The reasons that close large enough nodes to a container; how many others are too small."""
     masks = {reason: mask for one in parts for reason, mask in one.why(index, len(large)).items()}
     counts = {reason: int((mask & large).sum()) for reason, mask in masks.items()}
-    counts["are too small"] = int((~large & ~np.any([*masks.values()], axis=0)).sum())
-    return ", ".join(closed_nodes(reason, count) for reason, count in counts.items() if count)
+    counts[Reason("are", "too small")] = int((~large & ~np.any([*masks.values()], axis=0)).sum())
+    return ", ".join(reason.of(count) for reason, count in counts.items() if count)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.constraints.constraint import CellChoice, Constraint, everywhere
+from tracekit.cluster.constraints.constraint import CellChoice, Constraint, Reason, everywhere
 
 #: What a container takes of cells: cell, cpu_milli, memory_bytes.
 Taken = list[tuple[int, int, int]]
@@ -84,15 +84,13 @@ class Cells(Constraint):
         """The keeper of what is left of each cell."""
         return CellsKeeper(self, nodes)
 
-    def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
+    def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
         """That too few cells are large enough, of the nodes where that is so."""
         bound = int(self.numa_cells[index])
-        what = "have no NUMA cell that is large enough"
+        what = "no NUMA cell that is large enough"
         if bound > 1:
-            what = (
-                f"have fewer than {bound} NUMA cells that are large enough for an equal part each"
-            )
-        return {what: ~self.keeper(nodes).open(index)}
+            what = f"fewer than {bound} NUMA cells that are large enough for an equal part each"
+        return {Reason("have", what): ~self.keeper(nodes).open(index)}
 
 
 class CellsKeeper:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -10,6 +10,33 @@ from tracekit.base.arrays import BoolArray, IntArray
 
 #: Which cell of a node a container gets: the lowest number that fits, or the fullest that fits.
 CellChoice = Literal["first", "tight"]
+
+
+#: What a verb of several nodes is of one.
+_OF_ONE = {"lack": "lacks", "have": "has", "are": "is", "meet": "meets"}
+
+
+class Reason(NamedTuple):
+    """Why nodes are closed: a verb and what follows it; without a verb the name of a rule."""
+
+    verb: str
+    what: str
+
+    @property
+    def text(self) -> str:
+        """What several nodes do: ``lack the label disk=ssd``; the name of a rule as it is."""
+        return f"{self.verb} {self.what}".lstrip()
+
+    @property
+    def of_one(self) -> str:
+        """What one node does: ``lacks the label disk=ssd``."""
+        return f"{_OF_ONE[self.verb]} {self.what}" if self.verb else f"is closed by {self.what}"
+
+    def of(self, nodes: int) -> str:
+        """What so many nodes do: ``1 node lacks the label disk=ssd``."""
+        if nodes == 1:
+            return f"1 node {self.of_one}"
+        return f"{nodes:,} nodes {self.text if self.verb else f'are closed by {self.what}'}"
 
 
 class Keeper(Protocol):
@@ -93,9 +120,9 @@ class Constraint:
         """Containers of which no node, whichever it is, takes more than so many at a time."""
         return iter(())
 
-    def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
+    def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
         """The reasons that close these nodes to a container while nothing runs."""
-        return {self.name: ~self.keeper(nodes).open(index)}
+        return {Reason("", self.name): ~self.keeper(nodes).open(index)}
 
 
 def everywhere(nodes: int) -> BoolArray:

@@ -10,14 +10,13 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.facts import Fact, remark
+from tracekit.cluster.constraints.constraint import Reason
 from tracekit.cluster.constraints.labels import NAMES, Labels, Requirement, Taint
 
 #: What is said of a node that takes nothing new.
-CORDONED = "are cordoned"
-#: Of one node these verbs end otherwise.
-_OF_ONE = {"lack": "lacks", "have": "has", "are": "is", "meet": "meets"}
+CORDONED = Reason("are", "cordoned")
 #: What a selector with an alternative that asks for nothing does: it selects no node.
-_EMPTY = "are not selected, as the selector asks for nothing"
+_EMPTY = Reason("are", "not selected, as the selector asks for nothing")
 #: So many containers are named.
 _NAMED = 3
 #: With more different reasons the constraint is told by its name alone.
@@ -32,17 +31,16 @@ class Reasons:
     ----------
     of : int64, shape (containers,)
         Which statement each makes, -1 for none.
-    holds : bool, shape (statements, texts)
+    holds : bool, shape (statements, reasons)
         The reasons of each statement.
-    texts : tuple of str
-        What several nodes do: ``lack the label disk=ssd``.
-    masks : bool, shape (texts, nodes)
+    known : tuple of Reason
+    masks : bool, shape (reasons, nodes)
         The nodes of which each is true.
     """
 
     of: IntArray
     holds: BoolArray
-    texts: tuple[str, ...]
+    known: tuple[Reason, ...]
     masks: BoolArray
 
     def taken(self, order: IntArray) -> Self:
@@ -53,20 +51,12 @@ class Reasons:
         """The part with the nodes at these positions alone."""
         return replace(self, masks=self.masks[:, nodes])
 
-    def closed(self, index: int) -> dict[str, BoolArray]:
+    def closed(self, index: int) -> dict[Reason, BoolArray]:
         """Each reason by which nodes are closed to a container, with these nodes."""
         if self.of[index] < 0:
             return {}
         mine = np.flatnonzero(self.holds[self.of[index]]).tolist()
-        return {self.texts[at]: self.masks[at] for at in mine if self.masks[at].any()}
-
-
-def closed_nodes(reason: str, nodes: int) -> str:
-    """A reason of so many nodes: ``1 node lacks the label disk=ssd``."""
-    verb, _, rest = reason.partition(" ")
-    if verb not in _OF_ONE:
-        return f"{nodes:,} node{'s are' if nodes != 1 else ' is'} closed by {reason}"
-    return f"{nodes:,} nodes {reason}" if nodes != 1 else f"1 node {_OF_ONE[verb]} {rest}"
+        return {self.known[at]: self.masks[at] for at in mine if self.masks[at].any()}
 
 
 def of_selectors(
@@ -89,8 +79,8 @@ def of_selectors(
         every = [np.logical_and.reduce([labels.meets(one) for one in each]) for each in known]
         none = ~np.logical_or.reduce(every) if every else np.ones(nodes, np.bool_)
         texts = [" and ".join(_asked(one) for one in each) for each in known]
-        said = f"meet none of: {' | '.join(texts)}" if texts else _EMPTY
-        made.state({said: none} if alternatives else {})
+        why = Reason("meet", f"none of: {' | '.join(texts)}") if texts else _EMPTY
+        made.state({why: none} if alternatives else {})
     return made.reasons(of)
 
 
@@ -111,9 +101,11 @@ def of_taints(
     has : bool, shape (taints, nodes)
     """
     made = _Made(has.shape[1])
-    texts = [CORDONED if one is None else f"have the taint {_written(one)}" for one in taints]
+    known = [
+        CORDONED if one is None else Reason("have", f"the taint {_written(one)}") for one in taints
+    ]
     for bears in borne:
-        made.state({text: has[at] for at, text in enumerate(texts) if not bears[at]})
+        made.state({why: has[at] for at, why in enumerate(known) if not bears[at]})
     return made.reasons(of)
 
 
@@ -121,11 +113,11 @@ class _Made:
     """Gathers reasons, each once."""
 
     def __init__(self, nodes: int) -> None:
-        self._masks: dict[str, BoolArray] = {}
-        self._stated: list[list[str]] = []
+        self._masks: dict[Reason, BoolArray] = {}
+        self._stated: list[list[Reason]] = []
         self._nodes = nodes
 
-    def state(self, found: dict[str, BoolArray]) -> None:
+    def state(self, found: dict[Reason, BoolArray]) -> None:
         """Add a statement with its reasons."""
         self._stated.append(list(found))
         if len(self._masks) <= _MOST:
@@ -135,27 +127,27 @@ class _Made:
         """All of them."""
         if len(self._masks) > _MOST:
             return None
-        texts = tuple(self._masks)
-        holds = np.zeros((len(self._stated), len(texts)), dtype=np.bool_)
-        at = {text: number for number, text in enumerate(texts)}
+        known = tuple(self._masks)
+        holds = np.zeros((len(self._stated), len(known)), dtype=np.bool_)
+        at = {reason: number for number, reason in enumerate(known)}
         for row, some in enumerate(self._stated):
             holds[row, [at[text] for text in some]] = True
         masks = np.array(list(self._masks.values()), dtype=np.bool_)
         return Reasons(
-            of=of, holds=holds, texts=texts, masks=masks.reshape(len(texts), self._nodes)
+            of=of, holds=holds, known=known, masks=masks.reshape(len(known), self._nodes)
         )
 
 
-def _unmet(asked: Requirement) -> str:
-    """Words for nodes that do not meet a requirement."""
+def _unmet(asked: Requirement) -> Reason:
+    """Why nodes are closed that do not meet a requirement."""
     name = _name(asked)
     if asked.key in NAMES and asked.operator == "In":
-        return f"are not {name}"
+        return Reason("are", f"not {name}")
     if asked.operator == "NotIn":
-        return f"have the label {name}"
+        return Reason("have", f"the label {name}")
     if asked.operator == "DoesNotExist":
-        return f"have the label {asked.key}"
-    return f"lack the label {name}"
+        return Reason("have", f"the label {asked.key}")
+    return Reason("lack", f"the label {name}")
 
 
 def _asked(one: Requirement) -> str:

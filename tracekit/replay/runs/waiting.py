@@ -152,8 +152,8 @@ def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
     for part in sorted(parts, key=lambda one: order.get(one.name, len(order))):
         if part.fixed:
             why = part.why(index, load.nodes.count)
-            found |= {CORDONED: why[CORDONED]} if CORDONED in why else {}
-            found |= {reason: mask for reason, mask in why.items() if reason not in found}
+            found |= {CORDONED.text: why[CORDONED]} if CORDONED in why else {}
+            found |= {one.text: mask for one, mask in why.items() if one.text not in found}
     for column in np.flatnonzero(load.containers.request[index]).tolist():
         what, has = _resource(load.resources[column]), load.nodes.allocatable[:, column]
         small = has < load.containers.request[index, column]
