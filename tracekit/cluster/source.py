@@ -65,7 +65,7 @@ class WorkloadSource:
     """A store, or a workload as ``tracekit.cluster.named`` understands it.
 
     With ``gangs`` the containers of a service are admitted together: ``workload.gangs``.
-    With ``calls`` it is known who calls whom: ``policy.profile``.
+    With ``calls`` the workload has the calls between services, which ``near_weight`` reads.
     ``mapped`` is a folder where somebody shares the workload, who read it already.
     """
 

@@ -224,7 +224,7 @@ class Entrants:
         return any("calls" in one.reads for one in self.chosen)
 
     def placing_by(self, fit: Path, *, unasked: bool) -> Entrants:
-        """The same entrants; those that ask for a fit place by this one, see ``with_fit``."""
+        """The entrants, with this fit in those that ask for one: see ``with_fit``."""
         chosen, named, files = (
             tuple(with_fit(one, fit, unasked=unasked) for one in some)
             for some in (self.chosen, self.named, self.files)

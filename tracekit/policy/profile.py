@@ -1,4 +1,4 @@
-"""Profiles: several policies weighed against each other, as kube-scheduler's plugins are; nearness.
+"""Profiles weigh policies against each other, as kube-scheduler weighs plugins; and nearness.
 
 Written as ``0.7*target_load_packing+0.3*load_variation_risk_balancing``. Every policy gives each
 candidate 0..100, and the node with the highest weighted sum is chosen. A policy that says what its

@@ -9,7 +9,7 @@ import pytest
 from replay_support import container
 
 from tracekit.base.errors import TracekitError
-from tracekit.policy.entrant import parse_entrant, with_fit
+from tracekit.policy.entrant import Entrants, parse_entrant, with_fit
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.view.cluster import Cluster
@@ -121,3 +121,9 @@ def test_who_takes_the_fit_of_a_run(text: str, unasked: bool, name: str | None, 
     found = with_fit(parse_entrant(text), fit, unasked=unasked)
     assert str(found) == (name or str(parse_entrant(text)))
     assert (str(fit) in found.address()) == ("fit=beside" in str(found))
+
+
+def test_a_named_policy_is_named_by_the_fit_that_it_takes(fit: Path) -> None:
+    asked = Entrants.of(["interference", "first_fit"]).placing_by(fit, unasked=True)
+    assert asked.names == ("interference[fit=beside]", "first_fit")
+    assert [str(one) for one in asked.chosen] == list(asked.names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,6 +50,13 @@ def test_its_text_reads_back_as_the_same_policy(name: str) -> None:
     assert parse_rebalancer(str(policy)) == policy
     spelled = f"{name}[{parameters.spell_all(policy, defaults=True)}]"
     assert parse_rebalancer(spelled) == policy
+
+
+def test_words_are_joined_by_a_plus() -> None:
+    text = "remove_duplicates[not_owner_kinds=DaemonSet+Job]"
+    policy: Any = parse_rebalancer(text)
+    assert policy.not_owner_kinds == ("DaemonSet", "Job")
+    assert str(policy) == text
 
 
 @every_policy
