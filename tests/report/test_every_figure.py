@@ -16,9 +16,9 @@ from tracekit.base.facts import Answer, Fact, Scalar, answer_of
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.blocks import COMMANDS, block, rows_of
 from tracekit.report.data import Data
-from tracekit.report.drawing.plot import color
 from tracekit.report.drawn import drawn
 from tracekit.report.figures import FACTS, Figure, all_figures
+from tracekit.report.plot import color
 from tracekit.store.sqlfiles import all_queries
 
 SIZES = {"few rows": (3, 3), "many rows": (3000, 5000)}

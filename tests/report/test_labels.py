@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis import strategies as st
 
-from tracekit.report.drawing.plot import Label, _box, evenly, highest, placed
+from tracekit.report.plot import Label, _box, evenly, highest, placed
 
 WIDTH_PX, HEIGHT_PX = 560, 340
 

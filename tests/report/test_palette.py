@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracekit.base.arrays import FloatArray
-from tracekit.report.drawing.plot import SERIES, SURFACES, TEXT, declarations
+from tracekit.report.plot import SERIES, SURFACES, TEXT, declarations
 
 #: Machado, Oliveira and Fernandes 2009, severity 1.0, in linear RGB.
 DEFICIENCIES = {

@@ -11,9 +11,9 @@ import polars as pl
 
 from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
-from tracekit.report.drawing.plot import DIGITS, color, evenly
 from tracekit.report.drawn import drawn
 from tracekit.report.figures import FACTS, Figure
+from tracekit.report.plot import DIGITS, color, evenly
 from tracekit.report.tables import Table, table
 from tracekit.store.sqlfiles import all_queries, get_query
 

@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.base.words import short_id
-from tracekit.report.drawing.plot import (
+from tracekit.report.figures import Axis, Figure, Layer
+from tracekit.report.plot import (
     POLICY_SLOTS,
     Label,
     above,
@@ -21,7 +22,6 @@ from tracekit.report.drawing.plot import (
     rows_axis,
     whiskers,
 )
-from tracekit.report.figures import Axis, Figure, Layer
 
 _ROW_PX, _GAP_PX, _TOP_PX, _BOTTOM_PX = 44, 70, 16, 58
 #: What a narrow window has in place of the upright title: a line above; and letters in a line.

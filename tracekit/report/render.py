@@ -18,9 +18,8 @@ from tracekit.base.facts import Answer
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
-from tracekit.report import again
+from tracekit.report import again, plot
 from tracekit.report.data import Data, opened
-from tracekit.report.drawing import plot
 from tracekit.report.page import Printer
 from tracekit.report.pages import FAULTS, PAGES, Page, page_fault
 

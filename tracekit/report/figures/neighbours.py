@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 
 from tracekit.replay.chance.student import means
-from tracekit.report.drawing.plot import evenly
 from tracekit.report.figures import Axis, Figure, Layer
+from tracekit.report.plot import evenly
 
 _MOST = 80
 _SAME_CORE, _SAME_SOCKET, _SAME_NODE = "same core", "same socket", "same node (proxy)"

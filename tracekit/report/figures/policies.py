@@ -4,9 +4,9 @@ import polars as pl
 
 from tracekit.policy.placement import title_of_policy
 from tracekit.replay.runs.run import BOUND, OBSERVED
-from tracekit.report.drawing.plot import highest
 from tracekit.report.figures import FACTS, Axis, Figure, Layer, ceiling_of
 from tracekit.report.figures.nodes import CPU
+from tracekit.report.plot import highest
 
 _PRODUCTION = "production"
 _USED, _WAITING = "nodes_used_mean", "pending"

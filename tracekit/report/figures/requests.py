@@ -3,8 +3,8 @@
 import polars as pl
 
 from tracekit.base.words import short_ids, words_of
-from tracekit.report.drawing.plot import evenly
 from tracekit.report.figures import Axis, Figure, Layer
+from tracekit.report.plot import evenly
 from tracekit.store.sqlfiles import default_of
 
 _SERVICES = 12

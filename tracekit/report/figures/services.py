@@ -4,8 +4,8 @@ import polars as pl
 
 from tracekit.base.words import short_ids
 from tracekit.policy.placement import title_of_policy
-from tracekit.report.drawing.plot import evenly
 from tracekit.report.figures import Axis, Figure, Layer
+from tracekit.report.plot import evenly
 
 _MOST, _EDGES = 800, 12
 #: Response times are recorded to the millisecond: what is not longer tells nothing.

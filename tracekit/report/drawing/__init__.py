@@ -1,1 +1,0 @@
-"""What all figures share: colours, layout, axes, and names beside marks."""
