@@ -77,10 +77,11 @@ def test_who_waits_because_a_gang_held_its_node_is_told_so() -> None:
     ]
 
 
-def test_who_waits_for_members_to_come_waits_for_no_node() -> None:
-    """Nine places: the first nine wait for the tenth, and from 5 s on all ten for a node."""
-    outcome = run(gangs(9, [*ten(*[0] * 9), (5000, END_MS, 0)]))
-    assert outcome.steps["pending"].to_list() == [0] * 5 + [10] * (END_MS // 1000 - 5)
+@pytest.mark.parametrize(("minimum", "first"), [(10, 0), (9, 9)])
+def test_who_waits_for_members_to_come_waits_for_no_node(minimum: int, first: int) -> None:
+    """Eight places: nine pods wait for the tenth where it is needed, else for a node."""
+    outcome = run(gangs(8, [*ten(*[0] * 9), (5000, END_MS, 0)], minimum))
+    assert outcome.steps["pending"].to_list() == [first] * 5 + [10] * (END_MS // 1000 - 5)
 
 
 @dataclass
