@@ -307,7 +307,7 @@ def _question(
         studies=asked.out / BESIDE,
         source=source,
         policies=asked.policies,
-        called=str(asked.store),
+        called=str(asked.store.path),
         fit=fit,
         seed=asked.seed,
         first=first,
