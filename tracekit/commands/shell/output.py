@@ -103,6 +103,14 @@ def _cell_text(value: Any, unit: str = "") -> str:
     return visible((amount(value, unit) if plain else str(value)) or "-")
 
 
+def console(*, stderr: bool) -> Any:
+    """Where rich draws: as wide as the terminal, a page where there is none."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, width=None if stream.isatty() else WIDTH, soft_wrap=False)
+
+
 def print_frame(frame: Any, output_format: str, *, title: str = "") -> None:
     """Print a polars frame as a table, CSV or JSON array."""
     if output_format == "json":

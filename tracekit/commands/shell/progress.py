@@ -1,23 +1,22 @@
-"""What long work says on stderr while it is under way: lines, of which a terminal renews the last.
+"""What long work says on stderr while it is under way: a line per stage, a bar on a terminal.
 
-A line says when, what, how much in how long, and what is next.
+The lines go to a file or a pipe as to a terminal: when, what, how much in how long, what is next.
 """
 
 import os
-import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from tracekit.base.progress import SILENT, Progress, Task
+from tracekit.commands.shell.output import console
 from tracekit.commands.shell.streams import visible
 
 #: The setting that ``tracekit --quiet`` makes: nothing is said on the way.
 QUIET = "TRACEKIT_QUIET"
-#: A terminal shows no more often how far a task is.
-_RENEWED_S = 0.2
 #: After so long a task says how far it is; then whenever it has taken this much longer again.
 _FIRST_S = 5.0
 _LONGER = 1.4
@@ -31,31 +30,21 @@ _SILENT_S = 600.0
 
 @contextmanager
 def progress(verb: str) -> Iterator[Progress]:
-    """Progress of a verb on stderr."""
+    """Progress of a verb on stderr: lines, and a bar too where it is a terminal."""
     if os.environ.get(QUIET):
         yield SILENT
-        return
-    terminal = sys.stderr.isatty()
-    lines = Lines(_print, renew=_renew if terminal else None)
-    try:
+    elif sys.stderr.isatty():
+        with _bars() as drawn:
+            yield drawn
+    else:
+        lines = Lines(_print)
         yield lines
-    finally:
-        if terminal:
-            _renew("")
-    if lines.said and not terminal:
-        lines.stage(f"{verb} is done")
+        if lines.said:
+            lines.stage(f"{verb} is done")
 
 
 def _print(line: str) -> None:
     print(visible(line), file=sys.stderr, flush=True)
-
-
-def _renew(line: str) -> None:
-    """Write a line in place of the one that was renewed last; the next line replaces it."""
-    text = visible(line)[: shutil.get_terminal_size().columns - 1]
-    stream = getattr(sys.stderr, "plain", sys.stderr)
-    stream.write(f"\r\x1b[K{text}")
-    stream.flush()
 
 
 class Lines:
@@ -65,16 +54,12 @@ class Lines:
     ----------
     say : takes a line
     clock : gives seconds
-    renew : takes what stands below the lines until it is renewed, where that can be shown
     """
 
     def __init__(
-        self,
-        say: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
-        renew: Callable[[str], None] | None = None,
+        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._say, self._renew = say, renew
+        self._say = say
         self._clock = clock
         self._start = clock()
         self._one_at_a_time = threading.Lock()
@@ -88,17 +73,6 @@ class Lines:
         """Say what a stage came to."""
         self._line(f"  {text}")
 
-    @property
-    def renews(self) -> bool:
-        """Whether ``show`` can show anything."""
-        return self._renew is not None
-
-    def show(self, text: str) -> None:
-        """Show how far a task is, until the next line."""
-        if self._renew is not None:
-            with self._one_at_a_time:
-                self._renew(f"{_seconds(self._clock() - self._start):>9}    {text}")
-
     @contextmanager
     def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:
         """A task that says how far it is now and then, and what it was at the end."""
@@ -110,8 +84,6 @@ class Lines:
     def _line(self, text: str) -> None:
         with self._one_at_a_time:
             self.said += 1
-            if self._renew is not None:
-                self._renew("")
             self._say(f"{_seconds(self._clock() - self._start):>9}  {text}")
 
 
@@ -124,18 +96,13 @@ class _LineTask:
         self._lines, self._text, self._total, self._unit = lines, text, total, unit
         self._clock, self._start = clock, clock()
         self._next_s = _FIRST_S
-        self._shown_s = -_RENEWED_S
         self.done = 0.0
 
     def advance(self, amount: float, note: str = "") -> None:
         """More is done; it is said when there was nothing to read for a while."""
         self.done += amount
         passed = self._clock() - self._start
-        if self._lines.renews:
-            if passed >= self._shown_s + _RENEWED_S:
-                self._shown_s = passed
-                self._lines.show(self._on_the_way(passed, note))
-        elif passed >= self._next_s and self.done != self._total:
+        if passed >= self._next_s and self.done != self._total:
             self._next_s = min(passed * _LONGER, passed + _SILENT_S)
             self._lines.say(self._on_the_way(passed, note))
 
@@ -185,3 +152,75 @@ def _seconds(seconds: float) -> str:
     if whole < 100:
         return f"{whole} s"
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {whole % 60:02} s"
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
+    from rich.progress import (
+        BarColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import (
+        Progress as RichProgress,
+    )
+
+    class Left(TimeRemainingColumn):
+        """How long the rest takes, once that can be said."""
+
+        def render(self, task: Any) -> Any:
+            share = (task.completed / task.total) if task.total else 0.0
+            foretold = (task.total or 0) >= _MANY and _foretold(share, task.elapsed or 0.0)
+            return super().render(task) if foretold else ""
+
+    with RichProgress(
+        TextColumn("{task.description:<24}"),
+        BarColumn(bar_width=20),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[note]}"),
+        Left(compact=True),
+        console=console(stderr=True),
+        transient=True,
+    ) as drawn:
+        yield _Terminal(drawn)
+
+
+class _Terminal(Lines):
+    """The same lines, and a bar below them for each task under way, drawn by rich."""
+
+    def __init__(self, drawn: Any) -> None:
+        super().__init__(self._above)
+        self._drawn = drawn
+
+    def _above(self, line: str) -> None:
+        self._drawn.console.print(visible(line), highlight=False, markup=False)
+
+    @contextmanager
+    def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:
+        """A task as a bar, and a line at its end."""
+        bar = self._drawn.add_task(visible(text), total=total, note=unit)
+        task = _BarTask(self._drawn, bar, _LineTask(self, text, None, unit, time.monotonic))
+        try:
+            yield task
+        finally:
+            self._drawn.remove_task(bar)
+        task.end(self)
+
+
+class _BarTask:
+    """One line of the drawn progress."""
+
+    def __init__(self, drawn: Any, bar: Any, line: _LineTask) -> None:
+        self._drawn, self._bar, self._line = drawn, bar, line
+
+    def advance(self, amount: float, note: str = "") -> None:
+        """Move the bar."""
+        self._line.done += amount
+        fields = {"note": visible(note)} if note else {}
+        self._drawn.update(self._bar, advance=amount, **fields)
+
+    def end(self, lines: Lines) -> None:
+        """Say what it was."""
+        if self._line.done:
+            lines.say(self._line.ended())

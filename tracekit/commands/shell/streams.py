@@ -54,12 +54,12 @@ class _Output:
 class _Visible(_Output):
     """A stream for people: nothing that is written steers their terminal.
 
-    ``plain`` is the stream itself, for the line of progress that is renewed.
+    ``rich_proxied_file`` is where rich writes, which has colours of its own to send.
     """
 
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
-        self.plain = _Output(stream)
+        self.rich_proxied_file = _Output(stream)
 
     def write(self, text: str) -> int:
         return super().write(visible(text, lines=True))
