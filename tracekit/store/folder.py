@@ -287,6 +287,9 @@ class Store:
     path: Path
     manifest: Manifest = field(compare=False)
 
+    def __str__(self) -> str:
+        return str(self.path)
+
     @property
     def name(self) -> str:
         """The folder's name; ``tracekit run`` calls a store 'store', so there its parent's."""
