@@ -113,6 +113,8 @@ def command(
 
     written = None if out is None else here(out)
     _check_output(written, output_format.value, json=json)
+    if written is not None:
+        _check_outside(written)
     frame = asked()
     if json:
         print_json(_document(name, frame))
@@ -145,6 +147,20 @@ def _check_output(out: Path | None, output_format: str, *, json: bool) -> None:
         )
     if out is not None:
         format_of_file(out, output_format)
+
+
+def _check_outside(out: Path) -> None:
+    """Refuse a file in a store or a result, whose own files it could replace."""
+    from tracekit.base.errors import TracekitError
+    from tracekit.base.files.result_folder import document_of
+    from tracekit.store.folder import is_store
+
+    for folder in out.absolute().parents:
+        if is_store(folder) or document_of(folder) is not None:
+            raise TracekitError(
+                f"{out} lies in {folder}, which tracekit wrote: rows could replace a part of it",
+                hint="write to a file outside of it",
+            )
 
 
 def _document(name: str, frame: Any) -> dict[str, Any]:

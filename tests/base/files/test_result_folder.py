@@ -12,7 +12,13 @@ import pytest
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, read_answer, write_document
 from tracekit.base.files.parquet import read_frame
-from tracekit.base.files.result_folder import ResultFolder, check_sound, checksum, is_sealed
+from tracekit.base.files.result_folder import (
+    ResultFolder,
+    check_sound,
+    checksum,
+    document_of,
+    is_sealed,
+)
 from tracekit.base.study import Study, read_study, write_study
 from tracekit.commands._verify import Subset, verified
 
@@ -169,3 +175,10 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
             write_study(STUDY, tmp_path / name)
     assert (tmp_path / "letters" / "dear.txt").read_text() == "keep"
     assert (tmp_path / "file").read_text() == "keep"
+
+
+def test_a_document_without_seal_and_checksums_is_of_no_result(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"schema": "tracekit/synth/1", "files": 3}')
+    assert document_of(tmp_path) is None
+    (tmp_path / "manifest.json").write_text('{"schema": "tracekit/replay/1", "checksums": {}}')
+    assert document_of(tmp_path) is not None

@@ -204,3 +204,12 @@ def test_a_table_of_ones_own_stands_beside_those_of_the_store(folder: Path, endi
     sql = "SELECT DISTINCT node, price FROM node_usage JOIN prices USING (node) ORDER BY node"
     read = {"prices": folder / f"prices.{ending}"}
     assert tracekit.query(folder / "store", sql, read=read).equals(prices)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "rows.json", "tables/new.json"])
+def test_rows_are_not_written_into_a_store(name: str, tmp_path: Path) -> None:
+    store = tiny_store(tmp_path / "store").path
+    files = {path: path.read_bytes() for path in store.rglob("*") if path.is_file()}
+    command = ["query", str(store), "SELECT 1 AS a", "--out", str(store / name), "--format", "json"]
+    assert run(command) == 2
+    assert {path: path.read_bytes() for path in store.rglob("*") if path.is_file()} == files

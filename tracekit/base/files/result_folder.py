@@ -240,7 +240,8 @@ def _seal(document: Mapping[str, Any]) -> str:
 def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     """The document of a folder of results, and its path; None where the folder is none.
 
-    A document that cannot be read is empty, and so has no seal.
+    A document that cannot be read is empty, and so has no seal. One without seal and checksums, as
+    that of a made-up trace's truth, is of no result.
     """
     for name in (STUDY, MANIFEST):
         try:
@@ -249,7 +250,7 @@ def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
             continue
         except (ValueError, RecursionError):
             found = {}
-        if isinstance(found, dict):
+        if isinstance(found, dict) and (not found or {"seal", "checksums"} & found.keys()):
             return folder / name, found
     return None
 
