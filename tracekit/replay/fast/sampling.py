@@ -79,12 +79,10 @@ class CompiledSampler:
     def __init__(self, load: Workload) -> None:
         self._load = load
         self._capacity = load.nodes.capacity[:, :2].astype(np.float64, order="C")
-        self._total = self._capacity.sum(axis=0)
-        self._room = Room(load)
         straight = np.arange(load.containers.count)
         self._column = straight if load.use.column is None else load.use.column
         self._usage, self._background = np.asarray(load.use.values), np.asarray(load.use.background)
-        self._unmeasured = Unmeasured(load, self._sampled)
+        self._unmeasured = Unmeasured(load, _Looked(load, self._capacity.sum(axis=0)))
         self.over_time = self._unmeasured.over_time
 
     def sample(
@@ -128,7 +126,19 @@ class CompiledSampler:
         _count(self._load.containers.request, running, node, requested, containers)
         return Counted(requested.T, containers)
 
-    def _sampled(self, each: Sequence[Stretch], taken: Sequence[_Taken]) -> tuple[Sampled, Columns]:
+
+class _Looked:
+    """What measures look at of waiting steps.
+
+    It knows no sampler, so that no circle of objects holds the matrices of a workload: Python frees
+    circles late, and a search for the fewest nodes makes a workload for each count.
+    """
+
+    def __init__(self, load: Workload, total: FloatArray) -> None:
+        self._load, self._total, self._room = load, total, Room(load)
+
+    def __call__(self, each: Sequence[Stretch], taken: Sequence[_Taken]) -> tuple[Sampled, Columns]:
+        """Samples of the stretches, and the columns that the compiled pass gives."""
         stretches = unmoved(each)
         of = {id(one.containers): took for one, took in zip(each, taken, strict=True)}
         held = Held(
