@@ -26,14 +26,14 @@ from tracekit.store.views import read
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
 
-def nodes_of(store: Store, who: Replayed, reserved: IntArray | None) -> Nodes:
+def nodes_of(store: Store, replayed: Replayed, reserved: IntArray | None) -> Nodes:
     """The nodes with what their rows in the table ``node`` state of them.
 
     Parameters
     ----------
     reserved : int64, shape (nodes, resources), optional
     """
-    ids, capacity, listed = tuple(who.nodes), who.amounts.capacity, who.found.nodes
+    ids, capacity, listed = tuple(replayed.nodes), replayed.amounts.capacity, replayed.sizes.nodes
     if not listed.height:
         return Nodes(ids=ids, capacity=capacity, reserved=reserved)
     labels = Labels(listed)

@@ -50,12 +50,12 @@ class Replayed:
     places_waiting : bool
         Whether containers that wait for a node in production are to be placed.
     too_large : tuple of int
-        Those that are left out because they fit on no node: rows of ``found.containers``.
+        Those that are left out because they fit on no node: rows of ``sizes.containers``.
     lacking : tuple of (int, str)
         Those that are left out because no node has what they ask for, likewise, and what it is.
     """
 
-    found: Sizes
+    sizes: Sizes
     nodes: list[str]
     life: Lives
     amounts: Amounts
@@ -73,7 +73,7 @@ class Replayed:
     @property
     def left_waiting(self) -> pl.DataFrame:
         """Rows of the containers that wait for a node in production and are left out."""
-        waiting = self.found.containers.filter(waits() & ~gated())
+        waiting = self.sizes.containers.filter(waits() & ~gated())
         return waiting.join(self.rows, on="container", how="anti")
 
 
@@ -100,7 +100,7 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
     rows = found.containers[life.order]
     where = _positions(rows["node"], nodes)
     return Replayed(
-        found=found,
+        sizes=found,
         nodes=nodes,
         life=life,
         amounts=amounts,

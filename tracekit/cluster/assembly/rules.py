@@ -31,30 +31,30 @@ _GROUPS = (
 )
 
 
-def rules_of(who: Replayed, assumptions: SizedAssumptions, start: Start) -> Rules:
+def rules_of(replayed: Replayed, assumptions: SizedAssumptions, start: Start) -> Rules:
     """The rules in the tables, less those that the assumptions leave out.
 
     Containers that were there at the beginning stay where they ran if ``start`` is ``observed``;
     daemons do always, where it is known.
     """
-    rows = who.rows
+    rows = replayed.rows
     gang, minimum = gangs_of(rows)
-    daemon = np.asarray(rows["daemon"].fill_null(0).to_numpy() > 0) & (who.where >= 0)
-    stays = who.life.there & (who.where >= 0) & (start == "observed")
+    daemon = np.asarray(rows["daemon"].fill_null(0).to_numpy() > 0) & (replayed.where >= 0)
+    stays = replayed.life.there & (replayed.where >= 0) & (start == "observed")
     if start == "observed" and not stays.any():
         raise nothing_observed()
     put = stays | daemon
     return Rules(
-        constraints=_constraints(who, assumptions),
-        pinned=np.where(put, who.where, -1) if put.any() else None,
+        constraints=_constraints(replayed, assumptions),
+        pinned=np.where(put, replayed.where, -1) if put.any() else None,
         daemon=daemon if daemon.any() else None,
         priority=priority_of(rows["priority"]),
         evicts_nobody=_stating(rows["rules"], NEVER_PREEMPTS, "Never"),
         never_evicted=_stating(rows["rules"], NEVER_EVICTED, "false"),
         gang=gang,
         gang_minimum=minimum,
-        budgets=budgets_of(rows["rules"], who.left_waiting["rules"]),
-        written=written_of(rows, who.found.nodes, who.life.begins_listed_ms),
+        budgets=budgets_of(rows["rules"], replayed.left_waiting["rules"]),
+        written=written_of(rows, replayed.sizes.nodes, replayed.life.begins_listed_ms),
     )
 
 
@@ -76,9 +76,9 @@ def _stating(stated: pl.Series, kind: str, value: str) -> BoolArray | None:
     return np.asarray(stated.is_in(said).fill_null(value=False).to_numpy()) if said else None
 
 
-def _constraints(who: Replayed, assumptions: SizedAssumptions) -> Constraints | None:
+def _constraints(replayed: Replayed, assumptions: SizedAssumptions) -> Constraints | None:
     """The constraints in the tables, less those that the assumptions leave out."""
-    found, nodes = who.found, who.found.nodes
+    found, nodes = replayed.sizes, replayed.sizes.nodes
     if not nodes.height:
         return None
     left_out = [
@@ -91,10 +91,10 @@ def _constraints(who: Replayed, assumptions: SizedAssumptions) -> Constraints | 
     return constraints_of(
         nodes,
         found.capacity if assumptions.cells == "keep" else None,
-        who.rows.drop(left_out),
+        replayed.rows.drop(left_out),
         found.rules if assumptions.groups == "keep" else None,
-        request=who.request,
-        capacity=who.amounts.capacity,
+        request=replayed.request,
+        capacity=replayed.amounts.capacity,
         whole={
             "cpu": assumptions.full_cpu_cores,
             "memory": float(assumptions.full_memory_bytes),

@@ -61,15 +61,19 @@ class Used:
         return found
 
 
-def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
+def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> Used:
     """The use of containers, and the amount of each node reserved for other use.
 
     What is not recorded is ``used_share`` of the request all the time; containers without any
     recorded use that ask for the same share a column, but those with use of a further resource.
     """
-    life, capacity, request = who.life, who.amounts.capacity, who.request[:, : len(BASE)]
-    ids = who.rows["container"]
-    further = further_use_of(store, ids, who.amounts.resources, life, assumptions)
+    life, capacity, request = (
+        replayed.life,
+        replayed.amounts.capacity,
+        replayed.request[:, : len(BASE)],
+    )
+    ids = replayed.rows["container"]
+    further = further_use_of(store, ids, replayed.amounts.resources, life, assumptions)
     instead = (request * assumptions.used_share).astype(np.float32)
     lives_ms = life.arrival_ms, life.departure_ms
     found = use_of(
@@ -94,8 +98,8 @@ def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
         usage = np.concatenate([usage, constant], axis=2)
     unknown = found.lacking | silent
     column = column.astype(np.int64)
-    background = _beyond(store, who, assumptions, usage=usage, column=column, unknown=unknown)
-    held = held_at_most(who.where, who.request, *lives_ms, nodes=len(capacity))
+    background = _beyond(store, replayed, assumptions, usage=usage, column=column, unknown=unknown)
+    held = held_at_most(replayed.where, replayed.request, *lives_ms, nodes=len(capacity))
     return Used(
         values=usage,
         column=column,
@@ -113,7 +117,7 @@ def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
 
 def _beyond(
     store: Store,
-    who: Replayed,
+    replayed: Replayed,
     assumptions: SizedAssumptions,
     *,
     usage: Float32Array,
@@ -126,8 +130,8 @@ def _beyond(
     container that was there at the beginning was on its node all along, although the replay lets it
     arrive later: what it used then is no use of the rest.
     """
-    life, nodes = who.life, pl.Series(who.nodes)
-    capacity = who.amounts.capacity[:, : len(BASE)]
+    life, nodes = replayed.life, pl.Series(replayed.nodes)
+    capacity = replayed.amounts.capacity[:, : len(BASE)]
     stated = use_of(store, BACKGROUND, nodes, capacity, life=life, assumptions=assumptions)
     rest = np.zeros((len(BASE), len(life.times_ms), len(nodes)), dtype=np.float32)
     if stated.measured.any():
@@ -137,12 +141,12 @@ def _beyond(
         return rest
     own = use_of(store, NODES, nodes, capacity, life=life, assumptions=assumptions)
     rest[:, :, own.measured] = own.values
-    placed = np.flatnonzero(who.recorded >= 0)
+    placed = np.flatnonzero(replayed.recorded >= 0)
     for step, now in enumerate(life.times_ms.tolist()):
         came = life.there[placed] | (life.arrival_ms[placed] <= now)
         here = placed[came & (now < life.departure_ms[placed])]
         for resource in range(len(BASE)):
             used = usage[resource, step, column[here]]
-            rest[resource, step] -= np.bincount(who.recorded[here], used, len(nodes))
+            rest[resource, step] -= np.bincount(replayed.recorded[here], used, len(nodes))
     rest[:, :, ~own.measured] = 0.0
     return np.maximum(rest, 0.0, out=rest)

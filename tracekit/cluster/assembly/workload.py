@@ -33,26 +33,26 @@ def workload_from_sizes(
     TracekitError
         When there is no node or no container to replay, or the tables contradict each other.
     """
-    who = replayed_of(store, assumptions, rng)
-    used = used_of(store, who, assumptions)
-    rules = rules_of(who, assumptions, assumptions.start)
-    shut_out = _shut_out(who, rules)
+    replayed = replayed_of(store, assumptions, rng)
+    used = used_of(store, replayed, assumptions)
+    rules = rules_of(replayed, assumptions, assumptions.start)
+    shut_out = _shut_out(replayed, rules)
     load = assembled(
         store,
-        who,
-        use=_use(who.life, used),
+        replayed,
+        use=_use(replayed.life, used),
         reserved=used.reserved,
         rules=rules,
         provenance=provenance_of(
-            store, who, used, rules=rules, assumptions=assumptions, shut_out=shut_out
+            store, replayed, used, rules=rules, assumptions=assumptions, shut_out=shut_out
         ),
     )
-    return _without(with_node_lives(load, store, who.found.nodes, who.life), shut_out)
+    return _without(with_node_lives(load, store, replayed.sizes.nodes, replayed.life), shut_out)
 
 
 def assembled(
     store: Store,
-    who: Replayed,
+    replayed: Replayed,
     *,
     use: Use,
     reserved: IntArray | None,
@@ -67,25 +67,25 @@ def assembled(
     """
     return Workload(
         name=store.name,
-        nodes=nodes_of(store, who, reserved),
-        containers=_containers(who),
+        nodes=nodes_of(store, replayed, reserved),
+        containers=_containers(replayed),
         use=use,
         rules=rules,
         provenance=provenance,
-        resources=who.amounts.resources,
+        resources=replayed.amounts.resources,
     )
 
 
-def _containers(who: Replayed) -> Containers:
-    rows, life, amounts = who.rows, who.life, who.amounts
+def _containers(replayed: Replayed) -> Containers:
+    rows, life, amounts = replayed.rows, replayed.life, replayed.amounts
     return Containers(
         ids=tuple(rows["container"]),
         services=tuple(rows["service"].fill_null(UNKNOWN)),
-        recorded_node=who.recorded,
+        recorded_node=replayed.recorded,
         arrival_ms=life.arrival_ms,
         departure_ms=life.departure_ms,
-        request=who.request,
-        nonzero_request=nonzero(who.request, amounts.stated[life.order], amounts.resources),
+        request=replayed.request,
+        nonzero_request=nonzero(replayed.request, amounts.stated[life.order], amounts.resources),
         limit=amounts.limit[life.order],
         exchangeable=life.exchangeable,
     )
@@ -113,18 +113,18 @@ def _without(load: Workload, shut_out: list[tuple[int, str]]) -> Workload:
     return in_order_of(load, kept, load.containers.arrival_ms)
 
 
-def _shut_out(who: Replayed, rules: Rules) -> list[tuple[int, str]]:
+def _shut_out(replayed: Replayed, rules: Rules) -> list[tuple[int, str]]:
     """Containers that no policy can place, as selectors, taints or cells close every node; and why.
 
     Those of gangs are not among them: their gang waits with them. Nor are all of a workload.
     """
     found = [
         (at, why)
-        for at, why in nowhere(rules.constraints, who.request, who.amounts.capacity)
+        for at, why in nowhere(rules.constraints, replayed.request, replayed.amounts.capacity)
         if (rules.pinned is None or rules.pinned[at] < 0)
         and (rules.gang is None or rules.gang[at] < 0)
     ]
-    return found if len(found) < who.rows.height else []
+    return found if len(found) < replayed.rows.height else []
 
 
 def sized_assumptions(settings: Sequence[str]) -> SizedAssumptions:

@@ -46,17 +46,17 @@ class Sizing:
 
     Parameters
     ----------
-    found : Sizes
+    sizes : Sizes
         The rows: a node each, a container each, and what they have and request.
     amounts : Amounts
         The same by column, with the requests that the assumptions choose.
-    asked : Asked
+    requests : Asked
         These requests, and where they come from.
     """
 
-    found: Sizes
+    sizes: Sizes
     amounts: Amounts
-    asked: Asked
+    requests: Asked
 
 
 def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
@@ -69,59 +69,59 @@ def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
     """
     choice = choice_of(assumptions.requests, recorded=is_sized(store))
     # what is chosen for some containers leaves the others what they had
-    keeps = is_sized(store) and choice.kind in ("recorded", "sized", "file")
-    found, assumed = _rows(store, trace, assumptions, keeps=keeps)
+    of_record = is_sized(store) and choice.kind in ("recorded", "sized", "file")
+    sizes, assumed = _rows(store, trace, assumptions, of_record=of_record)
     sized = SizedAssumptions(
         resources=assumptions.resources,
         node_cpu_cores=assumptions.node_cpu_cores,
         node_memory_bytes=assumptions.node_memory_bytes,
     )
-    amounts = amounts_of(found, trace.node_ids, sized)
-    asked = _asked(amounts, assumed, assumptions)
-    if keeps:
+    amounts = amounts_of(sizes, trace.node_ids, sized)
+    requests = _requests(amounts, assumed, assumptions)
+    if of_record:
         counted = {"containers_with_assumed_request": int(assumed.any(axis=1).sum())}
-        asked = dataclasses.replace(asked, facts=counted)
-    asked = laid_over(
+        requests = dataclasses.replace(requests, facts=counted)
+    requests = laid_over(
         choice,
-        asked,
+        requests,
         store,
         container_ids=trace.container_ids,
         services=trace.service_ids,
         capacity=amounts.capacity,
         limit_factor=assumptions.limit_factor,
         # a file tells what use is a fraction of, unless the store records it
-        of_use=not keeps,
+        of_use=not of_record,
     )
-    asked, capacity = of_nodes(asked, amounts.resources), amounts.capacity
+    requests, capacity = of_nodes(requests, amounts.resources), amounts.capacity
     if assumptions.background == "none":
-        capacity = _filled(capacity, asked.request, assumptions.target_alloc_fraction)
+        capacity = _filled(capacity, requests.request, assumptions.target_alloc_fraction)
     amounts = dataclasses.replace(
         amounts,
         capacity=capacity,
-        request=asked.request,
-        limit=asked.limit,
-        stated=asked.stated,
+        request=requests.request,
+        limit=requests.limit,
+        stated=requests.stated,
     )
-    return Sizing(found=found, amounts=amounts, asked=asked)
+    return Sizing(sizes=sizes, amounts=amounts, requests=requests)
 
 
 def _rows(
-    store: Store, trace: Trace, assumptions: Assumptions, *, keeps: bool
+    store: Store, trace: Trace, assumptions: Assumptions, *, of_record: bool
 ) -> tuple[Sizes, BoolArray]:
     """A row of each node and container and its sizes, and which requests are assumed.
 
     Parameters
     ----------
-    keeps : bool
+    of_record : bool
         Whether recorded requests count.
 
     Returns
     -------
     Sizes, bool of shape (containers, 2)
     """
-    found = sizes_of(store)
+    sizes = sizes_of(store)
     containers = pl.DataFrame({"container": trace.container_ids})
-    requests = found.requests if keeps else found.requests.clear()
+    requests = sizes.requests if of_record else sizes.requests.clear()
     requests = requests.join(containers, on="container", how="semi", maintain_order="left")
     stated = pl.col("request").is_not_null() | (pl.col("limit") > 0)
     known = requests.filter(stated).select("container", "resource", known=True)
@@ -140,10 +140,10 @@ def _rows(
         rows.append(made)
     auto = records_nodes(store) and assumptions.node_sizes == "auto"
     every = dataclasses.replace(
-        found,
-        nodes=_beside(found.nodes, "node", trace.node_ids),
-        capacity=found.capacity if auto else found.capacity.clear(),
-        containers=_beside(found.containers, "container", trace.container_ids).with_columns(
+        sizes,
+        nodes=_beside(sizes.nodes, "node", trace.node_ids),
+        capacity=sizes.capacity if auto else sizes.capacity.clear(),
+        containers=_beside(sizes.containers, "container", trace.container_ids).with_columns(
             service=pl.Series(trace.service_ids)
         ),
         requests=pl.concat([requests, *rows], how="diagonal_relaxed"),
@@ -156,7 +156,7 @@ def _beside(rows: pl.DataFrame, entity: str, ids: Sequence[str]) -> pl.DataFrame
     return pl.DataFrame({entity: ids}).join(rows, on=entity, how="left", maintain_order="left")
 
 
-def _asked(amounts: Amounts, assumed: BoolArray, assumptions: Assumptions) -> Asked:
+def _requests(amounts: Amounts, assumed: BoolArray, assumptions: Assumptions) -> Asked:
     """Requests and limits, and what a fraction of use is of: the limit, else the request."""
     base = slice(0, len(BASE))
     request, limit = amounts.request[:, base], amounts.limit.copy()
@@ -200,22 +200,22 @@ def workload_from_store(
     """
     trace = trace_of(store, assumptions)
     sizing = sizing_of(store, trace, assumptions)
-    asked, amounts = sizing.asked, sizing.amounts
+    requests, amounts = sizing.requests, sizing.amounts
     seen = seen_of(trace.first_step, trace.last_step, trace.axis, assumptions)
     life = lives_of_samples(seen, trace.axis, assumptions, rng)
-    who = _replayed(trace, sizing, life)
-    settled = Settled(trace, seen, life, asked.full)
+    replayed = _replayed(trace, sizing, life)
+    settled = Settled(trace, seen, life, requests.full)
     background = settled.background(amounts.capacity if assumptions.background == "keep" else None)
     times_ms = life.arrival_ms, life.departure_ms
     reserved = reserved_of(
         assumptions.reserved,
         background=background,
         capacity=amounts.capacity,
-        held=held_at_most(who.where, who.request, *times_ms, nodes=len(amounts.capacity)),
+        held=held_at_most(replayed.where, replayed.request, *times_ms, nodes=len(amounts.capacity)),
     )
     load = assembled(
         store,
-        who,
+        replayed,
         use=Use(
             step_ms=life.step_ms,
             times_ms=life.times_ms,
@@ -224,13 +224,13 @@ def workload_from_store(
             background=background,
         ),
         reserved=reserved,
-        rules=rules_of(who, SizedAssumptions(), assumptions.start),
+        rules=rules_of(replayed, SizedAssumptions(), assumptions.start),
         provenance=Provenance(
             quantities=_quantities(store, sizing, reserved),
             assumptions={**as_values(assumptions), **life.resolved},
-            doubt=_doubt(asked.doubt, trace, life, amounts.capacity, assumptions),
-            facts={**trace.facts, "container_steps_held": settled.held, **asked.facts},
-            remarks=asked.remarks,
+            doubt=_doubt(requests.doubt, trace, life, amounts.capacity, assumptions),
+            facts={**trace.facts, "container_steps_held": settled.held, **requests.facts},
+            remarks=requests.remarks,
         ),
     )
     if assumptions.network_and_disk == "none":
@@ -241,11 +241,11 @@ def workload_from_store(
 def _replayed(trace: Trace, sizing: Sizing, life: Lives) -> Replayed:
     where = trace.at[life.order].astype(np.int64)
     return Replayed(
-        found=sizing.found,
+        sizes=sizing.sizes,
         nodes=list(trace.node_ids),
         life=life,
         amounts=sizing.amounts,
-        rows=sizing.found.containers[life.order],
+        rows=sizing.sizes.containers[life.order],
         where=where,
         recorded=where,
         request=sizing.amounts.request[life.order],
@@ -261,7 +261,7 @@ def _quantities(store: Store, sizing: Sizing, reserved: IntArray | None) -> dict
     return {
         **rests_on(store, "limits", "arrivals"),
         **nodes_rest_on(nodes),
-        **requests_rest_on(sizing.asked.rests),
+        **requests_rest_on(sizing.requests.rests),
         **reserved_rests_on(reserved),
     }
 
