@@ -43,6 +43,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, Sent, parse_entrant
 from tracekit.replay.chance.student import MATERIAL
 from tracekit.replay.measures import of_workload
+from tracekit.replay.runs import one as replays
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold, at_most
@@ -200,10 +201,12 @@ def forget() -> None:
     _staying.cache_clear()
     nodes_by_requests.cache_clear()
     few_nodes.forget()
+    replays.forget()
 
 
 @functools.lru_cache(maxsize=1)
 def _loaded(source: WorkloadSource) -> Workload:
+    forget()  # a process holds the matrices of one workload at a time
     return source.load()
 
 

@@ -105,6 +105,12 @@ def _ordered(source: Source, seed: int) -> Workload:
     return in_order(_loaded(source), seed)
 
 
+def forget() -> None:
+    """Forget the workload of the last replay here."""
+    _loaded.cache_clear()
+    _ordered.cache_clear()
+
+
 def in_order(load: Workload, seed: int) -> Workload:
     """The workload in the order of arrival that a seed gives."""
     return rearranged(load, stream(seed, "arrivals"))
