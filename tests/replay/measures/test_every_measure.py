@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,8 @@ from replay_support import workload
 from tracekit.commands.shell import run
 from tracekit.replay import measures
 from tracekit.replay.bounds.measures import bounds_of
-from tracekit.replay.fast.sampling import CompiledSampler
+from tracekit.replay.engine.sampling import Columns
+from tracekit.replay.fast.sampling import CompiledSampler, _Looked
 from tracekit.replay.measures import (
     Measure,
     all_measures,
@@ -52,15 +54,21 @@ def test_a_gap_is_told_only_where_a_bound_is_proven() -> None:
             assert row[one.step.column] is not None, one.name
 
 
-def test_the_compiled_pass_gives_columns_of_measures_only() -> None:
+def test_the_compiled_pass_gives_columns_of_measures_only(monkeypatch: pytest.MonkeyPatch) -> None:
     load = workload([(100, 100)] * 2, [(0, 9000, 10, 10)], steps=3)
-    sampler, known = CompiledSampler(load), []
-    given = sampler._known
-    sampler._known = lambda *made: known.append(given(*made)) or known[-1]  # type: ignore[func-returns-value, method-assign]
+    columns_of = _Looked._columns
+    made: Columns = {}
+
+    def noted(*given: Any) -> Columns:
+        made.update(columns_of(*given))
+        return made
+
+    monkeypatch.setattr(_Looked, "_columns", noted)
+    sampler = CompiledSampler(load)
     list(sampler.sample(np.array([True]), np.array([1]), range(3)))
     sampler.measures()
     steps = {one.step.column for _, one in declared_measures() if one.step}
-    assert set(known[0]) <= {"placed", *steps}
+    assert set(made) <= {"placed", *steps}
 
 
 FAIRNESS = '''

@@ -67,11 +67,8 @@ def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> 
     What is not recorded is ``used_share`` of the request all the time; containers without any
     recorded use that ask for the same share a column, but those with use of a further resource.
     """
-    life, capacity, request = (
-        replayed.life,
-        replayed.amounts.capacity,
-        replayed.request[:, : len(BASE)],
-    )
+    life, capacity = replayed.life, replayed.amounts.capacity
+    request = replayed.request[:, : len(BASE)]
     ids = replayed.rows["container"]
     further = further_use_of(store, ids, replayed.amounts.resources, life, assumptions)
     instead = (request * assumptions.used_share).astype(np.float32)

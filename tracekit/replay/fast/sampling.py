@@ -159,10 +159,10 @@ class _Looked:
         containers = np.stack([took.containers for took in taken])
         steps = [one.steps for one in each]
         running, busy = containers.sum(axis=1), np.count_nonzero(containers, axis=1)
-        known = self._known(made, np.repeat(running, steps), np.repeat(busy, steps))
-        return sampled, known
+        columns = self._columns(made, np.repeat(running, steps), np.repeat(busy, steps))
+        return sampled, columns
 
-    def _known(self, made: _Made, placed: IntArray, busy: IntArray) -> Columns:
+    def _columns(self, made: _Made, placed: IntArray, busy: IntArray) -> Columns:
         """Columns that the compiled pass gives; the files of the measures compute all others.
 
         Parameters
