@@ -1,4 +1,4 @@
-"""Other orders of arrival, and other sizes where these were inferred."""
+"""Other orders of arrival of a workload, and other sizes where sizes were inferred."""
 
 import dataclasses
 
@@ -11,10 +11,10 @@ from tracekit.cluster.workload import Workload
 
 
 def with_drawn_sizes(load: Workload, rng: np.random.Generator) -> Workload:
-    """The workload with sizes drawn from their intervals; as it is where none is inferred.
+    """The workload with sizes drawn from their intervals; unchanged if none is inferred.
 
-    Where use is recorded as fractions of the sizes it is drawn with them, and what is left of the
-    use of a node for its background; the use of every node stays what was measured.
+    If recorded use is a fraction of the sizes, use is scaled with them, and the background becomes
+    what is then left of the node's use. The measured use of every node stays.
     """
     doubt = load.provenance.doubt
     if doubt is None:
@@ -52,7 +52,7 @@ def _columns(load: Workload) -> np.ndarray:
 
 
 def _scaled(load: Workload, factor: FloatArray) -> Float32Array:
-    """Use times the factor of each container, (2, containers); containers of a column share it."""
+    """Use times each container's factor, (2, containers); containers of a column share it."""
     by_column = np.ones((2, load.use.values.shape[2]), dtype=np.float32)
     by_column[:, _columns(load)] = factor
     return np.asarray(load.use.values * by_column[:, None, :])
@@ -78,12 +78,12 @@ def _rest(load: Workload, usage: Float32Array, doubt: SizeDoubt) -> Float32Array
 def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
     """The same workload with its containers in another order of arrival, drawn from ``rng``.
 
-    Exchangeable containers draw new times of arrival among themselves; containers that
-    arrive at one time come in a new order; gangs stay in one piece. Nothing else changes, so that
-    every order asks the same of the cluster once all have arrived; but sizes that were inferred are
-    drawn from their intervals, so that other orders also say what their doubt comes to.
+    Exchangeable containers draw new times of arrival among themselves, containers that arrive at
+    one time come in a new order, and gangs stay in one piece. Nothing else changes: once all have
+    arrived, every order makes the same demand on the cluster. Sizes that were inferred are drawn
+    from their intervals, so that the spread over orders includes their doubt.
 
-    Daemons keep their time and their order, and come before all others of that time. Nothing is
+    Daemons keep their time and order, and come before other containers of that time. Nothing is
     drawn for them, so that the others come in the same order on more nodes and on fewer.
     """
     daemons, others = _daemons_and_others(load)
@@ -97,7 +97,7 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
 
 
 def _daemons_and_others(load: Workload) -> tuple[IntArray, IntArray]:
-    """Positions of the daemons, and of all others, each in order."""
+    """Positions of the daemons, and of all other containers, each in order."""
     if load.rules.daemon is None:
         return np.arange(0), np.arange(load.containers.count)
     return np.flatnonzero(load.rules.daemon), np.flatnonzero(~load.rules.daemon)

@@ -1,7 +1,7 @@
-"""Assumptions for data that the trace lacks and the replay needs, as named parameters.
+"""Assumptions for what a replay needs and a trace lacks, as named parameters.
 
-CTM21 holds no sizes, requests or limits; usage is in fractions of them. The defaults are readings
-of this project where the sources are silent; every report prints them beside its results.
+CTM21 holds no sizes, requests or limits; its use is in fractions of them. Where no source states a
+default, it is this project's choice. Every report prints the assumptions beside its results.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ from tracekit.cluster.reserved import OF_TRACE, Reserved
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """How a trace becomes a workload; ``--assume name=value`` sets one."""
+    """Assumptions that make a workload of a trace; ``--assume name=value`` sets one."""
 
     requests: Requests = AUTO
     node_sizes: Annotated[

@@ -1,11 +1,12 @@
 """Budgets of disruption: how many containers of a set may be missing because of evictions.
 
+Of the containers that a budget selects, ``minAvailable`` must run, or ``maxUnavailable`` may be
+missing; a percentage is of the containers that should exist, rounded up. An eviction that a budget
+does not allow is refused; so is any eviction of a container under several budgets. Preemption
+avoids evictions against a budget but may make them: see ``tracekit.replay.engine.preemption``.
+
 Source: kubernetes v1.34 pkg/controller/disruption (disruptionsAllowed), and the eviction of
-registry/core/pod/storage: of those a budget selects, ``minAvailable`` must run, or
-``maxUnavailable`` may be missing; percentages are of those that there should be, rounded up. An
-eviction that the budget does not allow is refused, and that of a container under several budgets
-always. Preemption avoids evictions against a budget but is not bound by it: see
-``tracekit.replay.engine.preemption``.
+registry/core/pod/storage.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ class Budgets:
     of : int64, shape (containers, most)
         Positions of each container's budgets, -1 behind the last.
     available : bool, shape (budgets,)
-        Whether the amount must run; else it may be missing.
+        True if the amount must run, False if it may be missing.
     amount : int64, shape (budgets,)
     percent : bool, shape (budgets,)
-        Whether the amount is a percentage of those there should be.
+        Whether the amount is a percentage of the containers that should exist.
     missing : int64, shape (budgets,), optional
-        How many of each should run and are not replayed, as they wait in production. None: none.
+        Number of each budget's containers that should run and are not replayed, because they
+        wait in production. None: none.
     """
 
     names: tuple[str, ...]
@@ -56,12 +58,12 @@ class Budgets:
         return len(self.of)
 
     def allowed(self, running: BoolArray, present: BoolArray) -> IntArray:
-        """How many more of each budget may be evicted, shape (budgets,).
+        """How many more containers of each budget may be evicted, shape (budgets,).
 
         Parameters
         ----------
         running, present : bool, shape (containers,)
-            Who runs, and who should.
+            Which containers run, and which should.
         """
         healthy, expected = self._count(running), self._count(present)
         if self.missing is not None:
@@ -72,7 +74,7 @@ class Budgets:
         return np.where(expected > 0, np.maximum(healthy - wanted, 0), 0)
 
     def against(self, those: Iterable[int], allowed: IntArray) -> list[bool]:
-        """Which of these containers, evicted one after another, break a budget."""
+        """For each of these containers, evicted in this order, whether that breaks a budget."""
         left, found = allowed.copy(), []
         for one in those:
             own = self.of[one][self.of[one] >= 0]
@@ -81,7 +83,7 @@ class Budgets:
         return found
 
     def granted(self, those: IntArray, allowed: IntArray) -> IntArray:
-        """The containers that may be evicted among those asked for, in this order."""
+        """Those of these containers that may be evicted one after another, in this order."""
         left, kept = allowed.copy(), []
         for one in those.tolist():
             own = self.of[one][self.of[one] >= 0]
@@ -92,7 +94,7 @@ class Budgets:
         return np.array(kept, dtype=np.int64)
 
     def barred(self, those: IntArray, allowed: IntArray) -> BoolArray:
-        """Which of these containers must not be evicted now."""
+        """Which of these containers may not be evicted now."""
         own = self.of[those]
         spent = np.append(allowed < 1, False)  # the last is that of -1
         held: BoolArray = spent[own].any(axis=1) | ((own >= 0).sum(axis=1) > 1)
@@ -104,7 +106,7 @@ class Budgets:
         return [self.names[at] for at in np.unique(own[own >= 0]).tolist()]
 
     def taken(self, order: IntArray) -> Budgets:
-        """The budgets of some of the containers, in the order given."""
+        """The budgets for the containers at these positions, in this order."""
         return dataclasses.replace(self, of=self.of[order])
 
     def remarks(self) -> tuple[Fact, ...]:
@@ -124,9 +126,9 @@ class Budgets:
 
 
 def limit_of(spec: Mapping[str, Any]) -> tuple[bool, int, bool] | None:
-    """Whether it must be available, amount, whether percent; None where it cannot be read.
+    """Whether the amount must run, the amount, and whether it is a percentage; None if unreadable.
 
-    A budget that states neither allows nothing.
+    A budget that states no amount allows no eviction.
     """
     for name in ("maxUnavailable", "minAvailable"):
         stated = spec.get(name)
@@ -152,12 +154,12 @@ def _rows(text: str) -> list[Mapping[str, Any]]:
 
 
 def budgets_of(stated: pl.Series, waiting: pl.Series | None = None) -> Budgets | None:
-    """The budgets of each container, by the column ``rules``; None where there are none.
+    """The budgets of each container, from the column ``rules``; None if there is no budget.
 
     Parameters
     ----------
     waiting : Series, optional
-        The same column of containers that should run and are not among those.
+        The same column for containers that should run and are not replayed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The calls of a workload: the weights of a call graph between services."""
+"""The calls between the services of a workload."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +13,17 @@ from tracekit.base.files.parquet import read_frame
 
 @dataclass(frozen=True, kw_only=True)
 class CallWeights:
-    """Calls between services of a workload, both directions together.
+    """Numbers of calls between services, both directions added up.
 
     Parameters
     ----------
     kind : int64, shape (containers,)
         The number of each container's service.
     offsets : int64, shape (services + 1,)
-        Where the neighbours of each service begin.
+        The position in ``neighbours`` at which each service's neighbours begin.
     neighbours : int64, shape (entries,)
     calls : float64, shape (entries,)
-        Calls between a service and its neighbour; each pair is there from both ends.
+        Calls between a service and its neighbour; each pair is listed for both services.
     """
 
     kind: IntArray
@@ -37,7 +37,7 @@ class CallWeights:
         return len(self.offsets) - 1
 
     def shares(self, kind: int) -> FloatArray:
-        """Share of a service's calls that goes to each service or comes from it, of sum 1 or 0.
+        """The share of a service's calls with each service; shares sum to 1, or 0 without calls.
 
         Returns
         -------
@@ -50,9 +50,9 @@ class CallWeights:
         return found / total if total > 0 else found
 
     def stay_share(self, kind: int, kinds: IntArray, nodes: IntArray, size: int) -> FloatArray:
-        """Share of a container's calls that would stay on each node, shape (nodes,).
+        """The share of a container's calls that would stay on each node, shape (nodes,).
 
-        A call is as likely to meet any container of a service as another.
+        A call reaches each container of a service with the same probability.
 
         Parameters
         ----------
@@ -68,12 +68,12 @@ class CallWeights:
         return np.asarray(np.bincount(nodes, each[kinds], minlength=size), dtype=np.float64)
 
     def kept_share(self, node: IntArray) -> float | None:
-        """Share of all calls whose two ends share a node; None without any call between placed.
+        """The share of all calls that stay on a node; None without calls between placed containers.
 
         Parameters
         ----------
         node : int64, shape (containers,)
-            -1 where a container was never placed.
+            The node of each container; -1 if it was never placed.
         """
         placed = np.flatnonzero(node >= 0)
         running = np.bincount(self.kind[placed], minlength=self.services)
@@ -95,14 +95,14 @@ class CallWeights:
 
 
 def call_weights(services: tuple[str, ...], edges: pl.DataFrame) -> CallWeights:
-    """The weights of a workload's services from edges of a call graph.
+    """The calls between a workload's services, from the edges of a call graph.
 
     Parameters
     ----------
     services : tuple of str, shape (containers,)
     edges : DataFrame
-        ``upstream``, ``downstream``, ``calls``; edges to services the workload has not, to
-        unknown ones and of a service to itself are left out.
+        ``upstream``, ``downstream``, ``calls``. Edges with a service that the workload lacks,
+        and edges of a service to itself, are left out.
     """
     names, kind = np.unique(np.array(services, dtype=object), return_inverse=True)
     at = pl.DataFrame({"service": list(names), "at": np.arange(len(names), dtype=np.int64)})
@@ -129,7 +129,7 @@ def call_weights(services: tuple[str, ...], edges: pl.DataFrame) -> CallWeights:
 
 
 def calls_of_folder(folder: Path, services: tuple[str, ...]) -> CallWeights:
-    """The weights that ``calls.parquet`` of a workload's folder states.
+    """The calls that ``calls.parquet`` in a workload's folder states.
 
     Raises
     ------

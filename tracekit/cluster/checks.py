@@ -1,4 +1,4 @@
-"""Checks of impossible workloads; each error is one line."""
+"""Checks that a workload is possible; each error is one line."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from tracekit.cluster.resources import BASE, CPU, MEMORY
 
 
 def check_unique(kind: str, ids: tuple[str, ...]) -> None:
-    """Raise TracekitError where there is no id, or one is given twice."""
+    """Raise TracekitError if there is no id, or one occurs twice."""
     if not ids:
         raise TracekitError(f"the workload has no {kind}", hint=f"give at least one {kind}")
     if len(set(ids)) < len(ids):
@@ -56,7 +56,7 @@ def check_amounts(
 def check_times(
     arrival_ms: IntArray, departure_ms: IntArray, container_ids: tuple[str, ...]
 ) -> None:
-    """Raise TracekitError for a container that departs before it arrives, or out of order."""
+    """Raise TracekitError for a container that departs before it arrives, or is out of order."""
     wrong = np.flatnonzero(departure_ms <= arrival_ms)
     if len(wrong):
         at = int(wrong[0])
@@ -72,7 +72,7 @@ def check_times(
 def check_per_container(
     containers: int, nodes: int, pinned: IntArray | None, lengths: Mapping[str, int]
 ) -> None:
-    """Raise TracekitError where an array is not of all containers, or pins one to no node."""
+    """Raise TracekitError if an array has another length, or pins a container to no node."""
     for name, length in lengths.items():
         if length != containers:
             raise TracekitError(f"{name} has {length} entries, expected {containers}")
@@ -84,7 +84,7 @@ def check_per_container(
 
 
 def nothing_observed() -> TracekitError:
-    """The error of a replay that is to start as observed where nothing was."""
+    """The error of a replay with ``start=observed`` of a workload without recorded nodes."""
     return TracekitError(
         "start=observed, but of nothing that was there at the beginning it is known where it ran",
         hint="leave out --start: everything is placed anew",
@@ -92,7 +92,7 @@ def nothing_observed() -> TracekitError:
 
 
 def all_sound(amounts: Float32Array) -> bool:
-    """Whether every amount is a number of 0 or more, due or not; quick."""
+    """Whether every amount is a number of 0 or more, needed or not; this is quick."""
     return amounts.size == 0 or bool(amounts.min() >= 0 and amounts.max() < np.inf)
 
 
@@ -104,7 +104,7 @@ def check_further(
     Parameters
     ----------
     usage : float32, shape (used, steps, columns), or None
-    like : shape of the use of cpu and memory
+    like : shape of the use of CPU and memory
     """
     found = (0, *like[1:]) if usage is None else usage.shape
     if found != (len(used), *like[1:]):
@@ -127,12 +127,12 @@ def check_usage(
     amounts: Float32Array,
     now_ms: int,
 ) -> None:
-    """Raise TracekitError for usage that is no number of 0 or more where it is due.
+    """Raise TracekitError for needed use that is no number of 0 or more.
 
     Parameters
     ----------
-    due : shape (ids,)
-    amounts : shape (2, ids), of cpu and memory
+    due : bool, shape (ids,); whether the use is needed
+    amounts : shape (2, ids), of CPU and memory
     """
     at = _first_bad(due, amounts)
     if at is not None:

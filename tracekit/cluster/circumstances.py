@@ -1,4 +1,4 @@
-"""Assumptions of whatever workload: losses, gangs' patience, ceiling and prices of nodes."""
+"""Assumptions for every kind of workload: lost nodes, waiting of gangs, ceiling and prices."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ NAMES = {
 
 
 def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Settings of these assumptions, and the settings of others."""
+    """The settings of these assumptions by name, and all other settings."""
     own: dict[str, str] = {}
     others = []
     for setting in assume:
@@ -39,12 +39,12 @@ def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> Workload:
-    """The workload under these circumstances.
+    """The workload with these assumptions.
 
     Raises
     ------
     TracekitError
-        For a value that cannot be, or patience of gangs where there is no gang.
+        For an impossible value, and for waiting times of gangs without a gang.
     """
     if "lost" in own:
         load = with_losses(load, own["lost"], rng)

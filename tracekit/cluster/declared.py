@@ -1,6 +1,6 @@
 """Assumptions that every kind of store has: each with its type, meaning and default.
 
-Nothing heavy is imported here, since verbs read it for the command line's help.
+Nothing slow is imported here, since the help of commands reads it.
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ CEILING_PREFIX = "ceiling_"
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling:
-    """Shares of a node's capacity above which it is full; raises TracekitError for no share."""
+    """Shares of CPU and memory above which a node is full; raises TracekitError for others."""
 
     cpu_fraction: Annotated[
         float,

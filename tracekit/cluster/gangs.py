@@ -1,10 +1,10 @@
 """Gangs: containers that are admitted together or not at all.
 
-A gang is what the source of a workload calls one. As an option of any replay it is a service's
-containers that were there from the start: they arrive together, at the earliest of their times.
-Either way none runs before there is room for as many as the gang needs, by default all of them.
-Source of the rule: scheduler-plugins 903da7df pkg/coscheduling (PodGroup with minMember); here the
-permit phase takes no time, as nothing else happens between two members of a gang.
+A gang comes from the source of a workload. With ``--gang`` the containers of a service that were
+there from the start are a gang as well: they arrive together, at the earliest of their times. No
+member runs before there is room for as many as the gang needs, by default all of them. Source of
+the rule: scheduler-plugins 903da7df pkg/coscheduling (PodGroup with minMember); here the permit
+phase takes no time, since nothing happens between two members of a gang.
 """
 
 import dataclasses
@@ -21,12 +21,12 @@ from tracekit.cluster.workload import UNKNOWN, Workload
 def with_gangs(load: Workload) -> Workload:
     """The workload with a gang for each service of which several containers are exchangeable.
 
-    Where the source has gangs of its own they stay; containers of no known service are in none.
+    Gangs of the source stay. A container without a known service is in no gang.
 
     Raises
     ------
     TracekitError
-        Where that makes no gang at all.
+        When this makes no gang.
     """
     if load.rules.gang is not None:
         return load
@@ -52,10 +52,10 @@ def with_gangs(load: Workload) -> Workload:
 
 
 def enough_of(load: Workload, members: IntArray) -> int:
-    """How many of a gang must run at once for any to run: as many as it states.
+    """The number of a gang's members that must run at once for any to run, as the gang states it.
 
-    Of one that states none it is as many as are ever there together: who replaces another that has
-    ended is not waited for, nor are those that left before it began.
+    If it states none, the number is the most members that exist at one time. So the gang does not
+    wait for a member that replaces another after its end.
     """
     stated = 0 if load.rules.gang_minimum is None else int(load.rules.gang_minimum[members[0]])
     return stated or most_together(
@@ -64,7 +64,7 @@ def enough_of(load: Workload, members: IntArray) -> int:
 
 
 def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
-    """How many of these containers are there at one time, at most; each shape (containers,)."""
+    """The most of these containers that exist at one time; each shape (containers,)."""
     arrival, departure = np.sort(arrival_ms), np.sort(departure_ms)
     # who departs as another arrives was there before it
     gone = np.searchsorted(departure, arrival, side="right")
@@ -72,7 +72,7 @@ def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
 
 
 def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
-    """The workload in another order; gangs that arrived at one time do so again, at the earliest.
+    """The workload in another order; a gang that arrived at one time still does, at its earliest.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ def in_order_of(
     Parameters
     ----------
     order : int64, shape (positions,)
-        Some containers may be left out, or be there several times under ``container_ids``.
+        Positions of containers; a position may be missing, or occur several times if
+        ``container_ids`` names the copies.
     arrival_ms : int64, shape (containers,)
         New times of arrival, in the order that the workload has now.
     """
@@ -148,7 +149,7 @@ _OF_CONTAINERS = (
 
 
 def _taken(part: Any, order: IntArray, *names: str) -> Any:
-    """A part whose fields of these names are of the containers at these positions."""
+    """A part of the workload with these fields taken at these positions of containers."""
     return dataclasses.replace(part, **{name: _at(getattr(part, name), order) for name in names})
 
 
@@ -159,7 +160,7 @@ def _at(value: Any, order: IntArray) -> Any:
 
 
 def runs(gang: IntArray) -> list[tuple[int, int]]:
-    """Stretches of one gang, or of containers without any: first, and one after the last."""
+    """Stretches of equal values in ``gang``: the first position, and one past the last."""
     cuts = np.flatnonzero(np.diff(gang)) + 1
     edges = [0, *cuts.tolist(), len(gang)]
     return [(start, end) for start, end in itertools.pairwise(edges) if end > start]

@@ -1,7 +1,8 @@
 """Nodes that are lost at a time: ``--assume lost=3@2h``, by name, by rack or zone, or drawn.
 
-What ran on such a node is evicted and waits for another; the node takes nothing any more, and its
-own background use and daemons are gone with it. Production lost no nodes, so it has no row then.
+A container on a lost node is evicted and waits for another node. The lost node takes nothing any
+more; its background use and daemons are gone with it. Production did not lose these nodes, so its
+row is left out.
 """
 
 import dataclasses
@@ -31,14 +32,14 @@ _UNITS = {
 
 
 def span_ms(text: str, *, whole: int, what: str) -> int:
-    """A span in milliseconds; a number without a unit is such already.
+    """A span in milliseconds; a number without a unit is in milliseconds.
 
     Parameters
     ----------
     whole : int
-        What a percentage is of, in milliseconds.
+        The time that a percentage is of, in milliseconds.
     what : str
-        Where the text stands, for the error.
+        The place of the text, for the error.
     """
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|m|h|d|%)?\s*", text)
     if not found:
@@ -54,26 +55,26 @@ _FORM = "write WHAT@TIME, for example lost=3@2h, lost=zone:b@50%, lost=node-7@90
 
 @dataclass(frozen=True)
 class _Loss:
-    """A loss: the lost thing as it is written, and the time after the beginning."""
+    """The lost nodes as they are written, and the time of the loss after the beginning."""
 
     what: str
     after_ms: int
 
 
 def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload:
-    """The workload with nodes lost; a count is drawn from the nodes that are left then.
+    """The workload with nodes lost; if a number is given, nodes are drawn from those left then.
 
     Parameters
     ----------
     text : str
         ``WHAT@TIME`` with commas between: WHAT is a node's name, ``rack:``, ``domain:`` or
-        ``zone:`` and a name, or a number of nodes; TIME is after the beginning, with a unit or as
-        a percentage of the whole.
+        ``zone:`` and a name, or a number of nodes; TIME is after the beginning, with a unit or
+        as a percentage of the whole.
 
     Raises
     ------
     TracekitError
-        For a text of another form, a node or domain that is not there, or a time beyond the end.
+        For a text of another form, an unknown node or domain, or a time beyond the end.
     """
     gone: dict[int, int] = {}
     drawn: list[int] = []
@@ -107,7 +108,7 @@ def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload
 
 
 def _left_by(load: Workload, when_ms: int) -> list[int]:
-    """Nodes that have left by then as production had it."""
+    """Nodes that have left by this time in production."""
     if load.nodes.losses is None:
         return []
     return [int(node) for node in load.nodes.losses.node[load.nodes.losses.time_ms <= when_ms]]
@@ -132,7 +133,7 @@ def _parsed(load: Workload, text: str) -> list[_Loss]:
 def _nodes(
     load: Workload, what: str, gone: Collection[int], rng: np.random.Generator
 ) -> tuple[list[int], bool]:
-    """Positions of the nodes that are meant, and whether they were drawn."""
+    """Positions of the nodes that ``what`` names, and whether they were drawn."""
     if what in load.nodes.ids:
         return [load.nodes.ids.index(what)], False
     kind, colon, name = what.partition(":")
@@ -153,9 +154,9 @@ def _nodes(
 
 
 def losing_zone(load: Workload, zone: str) -> Workload:
-    """The workload that loses a zone as its judged time begins: what ran there is placed anew.
+    """The workload that loses a zone when its judged time begins; containers there are placed anew.
 
-    Use that no container explains goes on, on the nodes that stay, as where nodes are taken away.
+    The background of the lost nodes goes on on the nodes that stay, as when nodes are removed.
 
     Raises
     ------
@@ -174,14 +175,15 @@ def losing_zone(load: Workload, zone: str) -> Workload:
 
 
 def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:
-    """The workload less what belongs to nodes from when they are gone.
+    """The workload without what belongs to some nodes from the time at which they are gone.
 
     Parameters
     ----------
     gone : mapping of int to int
-        Positions of nodes, with when. One that goes anyway goes at the earlier time.
+        Positions of nodes, and the time of each. A node that the workload loses anyway goes at
+        the earlier time.
     assumed : bool
-        Whether they are there in production.
+        Whether the loss is assumed, so that production kept the nodes.
     """
     lost_ms: IntArray = np.full(load.nodes.count + 1, np.iinfo(np.int64).max)
     asked: BoolArray = np.zeros(load.nodes.count, np.bool_)
@@ -227,7 +229,7 @@ def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -
 
 
 def _in_order(lost_ms: IntArray, asked: BoolArray) -> Losses:
-    """Nodes that are lost at some time, shape (nodes,), in the order of their times."""
+    """The nodes with a time of loss, shape (nodes,), in the order of these times."""
     gone = np.flatnonzero(lost_ms < np.iinfo(np.int64).max)
     order = gone[np.argsort(lost_ms[gone], kind="stable")]
     return Losses(node=order, time_ms=lost_ms[order], assumed=asked[order])

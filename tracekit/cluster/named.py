@@ -1,7 +1,7 @@
 """A workload that ``--workload`` names: its files become a store, which is replayed as any other.
 
-It is spelled ``NAME[assumption=value,...]:PATH``, ``NAME:PATH``, ``NAME`` for one that is made up,
-or as a path alone. The store is kept under a key of the files' places, sizes and times of change.
+It is written ``NAME[assumption=value,...]:PATH``, ``NAME:PATH``, ``NAME`` if it is made up, or as a
+path. The store is kept under a key made of the files' paths, sizes and times of change.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _SPELLED = re.compile(r"(?P<name>[a-z]\w*)(?P<given>\[[^\]]*\])?(?::(?P<path>.*)
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """What a name stands for.
+    """The meaning of a workload's name.
 
     Parameters
     ----------
     title, source : str
-        What the workload is, in a line, and where it is from.
+        A description of the workload in one line, and its origin.
     files : str
-        What a path must hold; empty for a workload that is made up.
+        The files that the path must hold; empty for a workload that is made up.
     assumed : mapping of str to str
-        What its replay assumes otherwise than that of a store.
+        Assumptions in which its replay differs from that of a store.
     """
 
     title: str
@@ -107,7 +107,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Given:
-    """A workload as it is spelled: a source's name, settings, and the path of its files."""
+    """A workload as it is written: a source's name, settings, and the path of its files."""
 
     name: str
     settings: tuple[tuple[str, str], ...]
@@ -115,7 +115,7 @@ class Given:
 
     @classmethod
     def of(cls, text: str) -> Given:
-        """The workload of a text that ``spelled`` gave; nothing is read."""
+        """The workload that a text of ``spelled`` stands for; nothing is read."""
         found = _SPELLED.fullmatch(text)
         if found is None:
             return cls("", (), Path(text))
@@ -125,7 +125,7 @@ class Given:
         )
 
     def spelled(self, spell: Callable[[Path], str]) -> str:
-        """The text that gives it again, with its path as ``spell`` writes it."""
+        """The text that stands for it, with its path as ``spell`` writes it."""
         settings = ",".join(f"{name}={value}" for name, value in self.settings)
         path = "" if self.path is None else f":{spell(self.path)}"
         return f"{self.name}{f'[{settings}]' if settings else ''}{path}"
@@ -133,7 +133,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Ingested:
-    """The store of a workload, what its replay assumes, and what drew it if it is made up."""
+    """The store of a workload, the assumptions of its replay, and its drawing if it is made up."""
 
     store: Store
     assume: tuple[str, ...]
@@ -141,13 +141,13 @@ class Ingested:
 
 
 def ingested(text: str, assume: Sequence[str] = (), progress: Progress = SILENT) -> Ingested:
-    """The store of the workload that ``--workload`` and ``--assume`` spell, made if it is new.
+    """The store of the workload that ``--workload`` names; it is made if it is new.
 
     Raises
     ------
     TracekitError
-        For an unknown name or parameter, a path that is not there, and files that no source reads
-        or with a row that is broken.
+        For an unknown name or parameter, a missing path, files that no source reads, and a
+        broken row.
     """
     given = parse_workload(text)
     spelled = [f"{name}={value}" for name, value in given.settings]
@@ -160,7 +160,7 @@ def ingested(text: str, assume: Sequence[str] = (), progress: Progress = SILENT)
 
 
 def settings_of(name: str, settings: Sequence[str] = ()) -> dict[str, str]:
-    """What the replay of a workload of that name assumes, by these settings or by itself."""
+    """The assumptions of a replay of this workload: these settings over its own."""
     assumed = {**NAMED[name].assumed} if name in NAMED else {}
     for setting in settings:
         key, equals, value = _SETTINGS.get(setting.replace(" ", ""), setting).partition("=")
@@ -175,7 +175,7 @@ def _texts(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def parse_workload(text: str) -> Given:
-    """The workload that a text spells; raises TracekitError for a name or path that is none."""
+    """The workload that a text names; raises TracekitError for an unknown name or missing path."""
     found = _SPELLED.fullmatch(text)
     if found is None or Path(text).exists() or _is_path(found):
         return _at(Path(text), text)
@@ -195,7 +195,7 @@ def parse_workload(text: str) -> Given:
 
 
 def resolved(text: str) -> str:
-    """The same workload, spelled so that it is the same from any folder."""
+    """The text of the same workload with an absolute path."""
     return parse_workload(text).spelled(lambda path: str(path.resolve()))
 
 
@@ -207,13 +207,13 @@ def _names() -> Mapping[str, str]:
 
 
 def _is_path(found: re.Match[str]) -> bool:
-    """A bare word that is no name is taken for a path."""
+    """Whether a bare word is a path, because no workload has that name."""
     name = _RENAMED.get(found["name"], found["name"])
     return found["path"] is None and not found["given"] and name not in _names()
 
 
 def _at(path: Path, text: str) -> Given:
-    """The workload that lies at a path, by the source whose files these are."""
+    """The workload at a path, with the source that reads its files."""
     if not path.exists():
         raise TracekitError(
             f"no such workload: {text}", hint=f"give a path, or one of: {', '.join(NAMED)}"
@@ -238,7 +238,7 @@ def _files(release: str, path: Path) -> Discovery:
 
 
 def _store_of_files(release: str, path: Path, progress: Progress) -> Store:
-    """The store of the files at a path, called after their source, or after the path."""
+    """The store of the files at a path; its name is that of the source, or of the path."""
     told = [VERSION, release]
     for one in _files(release, path).files:
         state = one.path.stat()
@@ -259,7 +259,7 @@ def store_of_drawn(drawn: Paper000) -> Store:
 
 
 def _kept(told: str, name: str, make: Callable[[Path], None]) -> Store:
-    """The store under a key; ``make`` writes it where it is not there, whole or not at all."""
+    """The store under a key; if there is none, ``make`` writes it, whole or not at all."""
     rooms = kept_folder() / "workloads"
     room = rooms / hashlib.sha256(told.encode()).hexdigest()[:24]
     if room.exists():
@@ -280,7 +280,7 @@ def _kept(told: str, name: str, make: Callable[[Path], None]) -> Store:
 
 
 def _forget(rooms: Path) -> None:
-    """Remove the stores that nobody replayed for long."""
+    """Remove stores that were not replayed for long."""
     for room in rooms.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another process removed it
             if time.time() - room.stat().st_mtime > _KEPT_S:

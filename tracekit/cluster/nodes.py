@@ -1,4 +1,4 @@
-"""What is known of nodes besides their sizes: rack, domain and zone, and when they come and go."""
+"""Domains of nodes (rack, domain, zone), and the times at which nodes come and go."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NodeDomains:
     Parameters
     ----------
     kinds : tuple of str
-        Those of ``KINDS`` that some node states.
+        The kinds of ``KINDS`` that some node states.
     names : tuple of str
         Names of domains, of all kinds.
     of : int64, shape (kinds, nodes)
@@ -39,7 +39,7 @@ class NodeDomains:
         return replace(self, of=self.of[:, nodes])
 
     def named(self, kind: str, name: str) -> IntArray:
-        """Positions of the nodes of a domain, shape (found,); none where there is no such one."""
+        """Positions of the nodes of a domain, shape (found,); empty if no node is in it."""
         of = self.by(kind)
         if of is None or name not in self.names:
             return np.empty(0, dtype=np.int64)
@@ -49,16 +49,16 @@ class NodeDomains:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Losses:
-    """Nodes that are lost, or that come, in the order of their times.
+    """Nodes that are lost, or that come, in the order of the times.
 
     Parameters
     ----------
     node, time_ms : int64, shape (losses,)
-        Each node once, but for those that leave and come back.
+        Each node occurs once, unless it leaves and comes back several times.
     assumed : bool, shape (losses,), optional
-        Which are lost because that was asked, and are there in production. None: none is.
+        Which losses are assumed, so that production kept the node. None: none is.
     drawn : bool, shape (losses,), optional
-        Which of these the seed chose, as a number of nodes was asked for. None: none.
+        Which nodes were drawn, because a number of nodes was given. None: none.
     """
 
     node: IntArray
@@ -72,7 +72,7 @@ class Losses:
         return self.node if self.assumed is None else self.node[~self.assumed]
 
     def on(self, place: IntArray) -> Losses:
-        """Those of the nodes that are left, at their new places; -1 is one that goes.
+        """The losses of the nodes that stay, at their new positions; -1 for a node that goes.
 
         Parameters
         ----------

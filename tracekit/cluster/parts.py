@@ -29,8 +29,8 @@ class Nodes:
     ids : tuple of str
     capacity : int64, shape (nodes, resources)
     reserved : int64, shape (nodes, resources), optional
-        The amount of the capacity that is reserved for what runs outside of containers; requests
-        may take the rest. None: nothing is. See ``tracekit.cluster.reserved``.
+        The part of the capacity that is reserved for use outside of containers; requests may
+        take the rest. None: nothing is reserved. See ``tracekit.cluster.reserved``.
     domains : NodeDomains, optional
         Rack, domain and zone of nodes. None: not known.
     losses : Losses, optional
@@ -38,16 +38,16 @@ class Nodes:
     joins : Losses, optional
         Nodes that come later, with their times; they take nothing before. None: none does.
     leaves, returns : Losses, optional
-        Nodes that leave for a while, and the times at which they come back; what runs on them is
-        evicted, as on those in ``losses``, which is given then. None: none does.
+        Nodes that leave for a while, and the times at which they come back; what runs on them
+        is evicted. ``losses`` is given then. None: none does.
     stays : bool, shape (nodes,), optional
         Nodes that are never removed: those of the control plane. None: there are none.
     cordoned : bool, shape (nodes,), optional
         Nodes that take nothing new at the end of the record. None: there are none.
     price_per_hour : float64, shape (nodes,), optional
-        The price of each node; NaN where not known. None: of none.
+        The price of each node, NaN if it is not known. None: no price is known.
     instance_types : tuple of str, optional
-        The instance type of each node, empty where not known. None: of none.
+        The instance type of each node, empty if it is not known. None: no type is known.
     currency : str
         The currency of the prices; empty where it is not stated.
     """
@@ -97,8 +97,8 @@ class Containers:
     request, nonzero_request, limit : int64, shape (containers, resources)
         ``nonzero_request`` replaces unstated cpu and memory; a limit of 0 is none.
     exchangeable : bool, shape (containers,), optional
-        Containers that may take each other's times of arrival, because nothing but an assumption
-        gave each its own; their usage is known from the first step on. None: none of them.
+        Containers that may swap their times of arrival, because these are assumed; their use is
+        known from the first step on. None: none may.
     """
 
     ids: tuple[str, ...]
@@ -132,22 +132,22 @@ class Use:
     times_ms : int64, shape (steps,)
         Sampling times, ``step_ms`` apart.
     settled_ms : int
-        Averages are over the samples from here on; before it the cluster is being filled.
+        The time from which samples are judged; before it the cluster is being filled.
     values : float32, shape (2, steps, columns)
-        Use of millicores and of bytes; counts only while the container runs, and is a number
-        then. Read it through ``at``.
+        Use in millicores and bytes. It counts while the container runs, and is a number then.
+        Read it through ``at``.
     column : int64, shape (containers,), optional
-        The column of ``values`` of each container, so that another order of arrival needs no
-        other matrix. None: its own position.
+        The column of ``values`` that holds each container's use, so that another order of
+        arrival needs no other matrix. None: the container's own position.
     recorded : bool, shape (2, columns), optional
-        Columns of ``values`` that are recorded; in others a stand-in counts. None: all are.
+        Which columns of ``values`` are recorded; the others hold assumed use. None: all are.
     background : float32, shape (2, steps, nodes)
-        Use of a node that no container of the workload explains.
+        Use of a node beyond that of the workload's containers.
     further_resources : tuple of int
-        Columns of resources beyond the first two whose use is recorded.
+        The resources beyond CPU and memory with recorded use, as positions in ``resources``.
     further : float32, shape (further_resources, steps, columns), optional
-        Use of each of them, by the columns of ``values``; NaN where not known. What counts then,
-        and of other resources: ``tracekit.policy.view.sampled``. None: of none is it recorded.
+        Use of each of these resources, by the columns of ``values``; NaN where it is not known.
+        ``tracekit.policy.view.sampled`` says what counts then. None: no such use is recorded.
     """
 
     step_ms: int
@@ -161,12 +161,12 @@ class Use:
     further: Float32Array | None = None
 
     def at(self, step: int) -> Float32Array:
-        """Use of millicores and of bytes at a sampling step, shape (2, containers)."""
+        """Use in millicores and bytes at a sampling step, shape (2, containers)."""
         use = self.values[:, step]
         return use if self.column is None else use.take(self.column, axis=1)
 
     def columns_of(self, containers: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-        """The column of each of some containers."""
+        """The columns of ``values`` for these containers."""
         return containers if self.column is None else self.column[containers]
 
 
@@ -177,40 +177,44 @@ class Rules:
     Parameters
     ----------
     constraints : Constraints, optional
-        Which containers may share a node, and where each may run; None: all anywhere.
+        Which containers may share a node, and where each may run. None: any container may run
+        anywhere.
     pinned : int64, shape (containers,), optional
-        The node that a container gets at its arrival without a policy being asked, whether or not
-        it has room; -1: a policy decides. None: a policy always does.
+        The node that a container gets at its arrival whatever a policy says, even without room;
+        -1 if the policy decides. None: the policy always decides.
     daemon : bool, shape (containers,), optional
         Containers that belong to their node: no rebalancer evicts them. None: there are none.
     priority : int64, shape (containers,), optional
-        Of waiting containers the one with the larger goes first, then the one that waited longest.
-        None: all have the same.
+        Among waiting containers the one with the highest priority goes first, then the one that
+        waited longest. None: all are equal.
     evicts_nobody : bool, shape (containers,), optional
-        Containers that wait where others would evict. None: none does.
+        Containers that wait instead of evicting others. None: there are none.
     never_evicted : bool, shape (containers,), optional
-        Containers that may not be evicted when their node is to be removed. None: all may.
+        Containers that may not be evicted to remove their node. None: there are none.
     gang : int64, shape (containers,), optional
-        Containers of one gang run all or none; -1 is no gang. Best they arrive at one time, next
-        to each other: until the last that is needed has arrived, the others wait. None: there are
-        no gangs. See ``tracekit.cluster.gangs``.
+        The gang of each container, -1 for none; of a gang either enough members run or none.
+        Members wait until the last that is needed has arrived. None: there are no gangs. See
+        ``tracekit.cluster.gangs``.
     gang_minimum : int64, shape (containers,), optional
-        How many of the container's gang are enough, the same for each of the gang; those beyond may
-        wait. 0, or None for all: none is stated, and those that are left of the gang are needed.
+        The number of members that is enough for the container's gang; further ones may wait. 0
+        if the gang states none; None if no gang does. Then all that are left are needed.
     gang_wait_ms : int
-        How long a gang holds nodes while at most a tenth of its members finds none; 0: not at all.
+        How long a gang holds nodes while at most a tenth of its members finds none; 0: not at
+        all.
     gang_backoff_ms : int
-        How long a gang that could not begin is not tried again.
+        How long a gang that could not begin waits for its next try.
     preemption : bool, optional
-        True: a container that fits nowhere evicts containers of lower priority. None: none does.
+        True: a container that fits nowhere evicts containers of lower priority. None: none
+        does.
     budgets : Budgets, optional
         The disruption budget of each container. None: there are none.
     written : Written, optional
-        What is written of containers and nodes for a descheduler to read. None: nothing is.
+        Labels and annotations of containers and nodes that a descheduler reads. None: there are
+        none.
     calls : CallWeights, optional
-        Which service calls which. None: not known, or no policy asks.
+        The calls between services. None: not known, or no policy reads them.
     ceiling : Ceiling
-        How full a node may be before it counts as full.
+        The shares of CPU and memory above which a node is full.
     """
 
     constraints: Constraints | None = None
@@ -239,19 +243,19 @@ class Rules:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Provenance:
-    """What a workload rests on.
+    """The origin of a workload's numbers.
 
     Parameters
     ----------
     assumptions, facts : mapping
-        Named assumptions with values; counts worth knowing about how the workload was made.
+        The values of assumptions, and counts about how the workload was made.
     quantities : mapping
         For each quantity ``recorded``, ``inferred``, ``assumed`` or ``absent``.
     remarks : tuple of Fact
-        What a reader must know of its source before the numbers.
+        Facts that a reader must know before the numbers.
     doubt : SizeDoubt, optional
-        How far inferred sizes may be off; other orders of arrival draw them too. None: no size is
-        inferred.
+        The intervals of inferred sizes; other orders of arrival draw sizes from them. None: no
+        size is inferred.
     """
 
     assumptions: Mapping[str, object] = field(default_factory=dict)

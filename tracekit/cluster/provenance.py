@@ -1,4 +1,4 @@
-"""What the numbers of a workload rest on, and the facts that a reader must know of it."""
+"""Where the numbers of a workload come from, and facts that a reader must know of it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SET_ASIDE = "recorded, but set aside by"
 
 
 def set_aside(by: str) -> str:
-    """How a quantity is known that stands in the files and that an assumption does not read."""
+    """The origin of a quantity that the files record and that an assumption leaves out."""
     return f"{SET_ASIDE} {by}"
 
 
 def rests_on(store: Store, *needed: str) -> dict[str, str]:
-    """The quantities of a store; those that are needed and absent are assumed."""
+    """The origin of each quantity of a store; a needed one that is absent is assumed."""
     return {
         name: ASSUMED if kind == ABSENT and name in needed else kind
         for name, kind in quantities(store).items()
@@ -42,12 +42,12 @@ def rests_on(store: Store, *needed: str) -> dict[str, str]:
 
 
 def requests_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """The origin of requests: the least certain of all resources, and that of each."""
+    """The origin of requests: the least certain of all resources, and that of each resource."""
     return _each("requests", rests)
 
 
 def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """The origin of nodes' sizes, likewise."""
+    """The origin of nodes' sizes: the least certain of all resources, and that of each."""
     return _each("node sizes", rests)
 
 
@@ -61,12 +61,12 @@ def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
 
 
 def use_rests_on(unknown: BoolArray) -> dict[str, str]:
-    """Whose use is assumed, where that of others is recorded.
+    """The numbers of containers whose use is assumed, while that of others is recorded.
 
     Parameters
     ----------
     unknown : bool, shape (2, containers)
-        Whose use of CPU, and of memory, is not recorded.
+        Whether a container's use of CPU, and of memory, is not recorded.
     """
     silent, containers = unknown.all(axis=0), unknown.shape[1]
     if silent.all():
@@ -84,18 +84,18 @@ def use_rests_on(unknown: BoolArray) -> dict[str, str]:
 
 
 def in_words(resources: Sequence[str]) -> str:
-    """Resources in a sentence: disk and network."""
+    """Names of resources for a sentence: disk and network."""
     names = [name.removesuffix("_milli").replace("_", " ") for name in short_names(resources)]
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def further_remark(used: Sequence[str]) -> tuple[Fact, ...]:
-    """A fact of the resources beyond CPU and memory whose use is recorded; none of none."""
+    """A fact of the resources beyond CPU and memory with recorded use; empty if there is none."""
     return (remark("further_use", resources=in_words(used)),) if used else ()
 
 
 def unpriced_remark(prices: FloatArray | None) -> tuple[Fact, ...]:
-    """A fact where some nodes have a price and others none; NaN is one that is not known."""
+    """A fact where only some nodes have a price; NaN is an unknown price."""
     lacking = 0 if prices is None else int(np.isnan(prices).sum())
     if prices is None or not lacking:
         return ()
@@ -105,11 +105,11 @@ def unpriced_remark(prices: FloatArray | None) -> tuple[Fact, ...]:
 def further_rests_on(
     used: Sequence[str], lacking: Sequence[int], containers: int
 ) -> dict[str, str]:
-    """What the use of these resources rests on.
+    """The origin of the use of these resources.
 
     Parameters
     ----------
-    lacking : of how many containers each is not recorded, so that requests stand in
+    lacking : for each, the number of containers without a record, whose requests stand in
     """
     return {
         **{f"use of {in_words([name])}": RECORDED for name in used},
@@ -140,23 +140,23 @@ class SizeDoubt:
     Parameters
     ----------
     group : int64, shape (containers,)
-        Each container's group, a service as a rule.
+        The group of each container: its service, as a rule.
     size : float64, shape (groups, 2)
-        Millicores and bytes that a full container takes; NaN where nothing is inferred.
+        Millicores and bytes of a container at a use of 1.0; NaN where nothing is inferred.
     low, high : float64, shape (groups, 2)
-        95 % interval of the group's own size; NaN where the data say nothing of it.
+        95 % interval of the group's own size; NaN if it cannot be estimated.
     told : bool, shape (groups, 2)
-        Whether the data tell the group's own size; else it has the common one.
+        Whether the group's own size is estimated; else it has the common one.
     common, common_low, common_high : float64, shape (2,)
-        The common size of all groups, and its 95 % interval; NaN where it cannot be told.
+        The common size of all groups, and its 95 % interval; NaN if it cannot be estimated.
     spread : float64, shape (2,)
-        Standard deviation of the logarithm of sizes over the groups that are told.
+        Standard deviation of the logarithms of the estimated sizes.
     limit_factor : float
         Limit over request.
     of_use : bool
-        Whether recorded use is a fraction of these sizes, and so is drawn with them.
+        Whether recorded use is a fraction of these sizes, so that it is scaled with them.
     node_use : float32, shape (2, steps, nodes), optional
-        All use of nodes, of which drawn containers take their part; None without background.
+        Use of whole nodes, from which the background is made; None without background.
     """
 
     group: IntArray
@@ -173,16 +173,16 @@ class SizeDoubt:
     node_use: Float32Array | None = None
 
     def on(self, nodes: IntArray) -> SizeDoubt:
-        """The part with the nodes at these positions alone."""
+        """The doubt for the nodes at these positions alone."""
         use = None if self.node_use is None else self.node_use[:, :, nodes]
         return replace(self, node_use=use)
 
     def drawn(self, rng: np.random.Generator) -> FloatArray:
         """Other sizes that agree with the data, drawn at random, shape (groups, 2).
 
-        A size that the data tell is drawn from the normal distribution of its interval. Any other
-        is drawn around the common size, which is drawn from its own interval: as far away as told
-        sizes lie apart, and within what the size's interval does not rule out.
+        An estimated size is drawn from the normal distribution of its interval. Any other is drawn
+        around the common size, which is itself drawn from its interval, with the spread of the
+        estimated sizes; it is then moved into the group's own interval.
         """
         noise = rng.standard_normal(self.size.shape)
         own = self.size + noise * (self.high - self.low) / (2 * NORMAL_95)
@@ -201,6 +201,6 @@ class SizeDoubt:
 
 
 def allowed(sizes: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Sizes moved into their intervals, where these are known and hold anything above 0."""
+    """Sizes moved into their intervals, where an interval is known and reaches above 0."""
     known = (high > 0) & ~np.isnan(low)
     return np.asarray(np.where(known, np.clip(sizes, low, np.where(known, high, sizes)), sizes))

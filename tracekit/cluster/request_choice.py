@@ -1,4 +1,4 @@
-"""The assumption ``requests``: where what containers ask for comes from."""
+"""The assumption ``requests``: the origin of containers' requests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Choice:
 
 
 def choice_of(text: str, *, recorded: bool) -> Choice:
-    """The choice that a text spells.
+    """The choice that a text names.
 
     Parameters
     ----------
@@ -47,7 +47,8 @@ def choice_of(text: str, *, recorded: bool) -> Choice:
     Raises
     ------
     TracekitError
-        For a word that is none and no file, and for recorded requests where there are none.
+        For an unknown word that is no file, and for ``recorded`` if the store records no
+        requests.
     """
     if text == AUTO:
         return Choice("recorded" if recorded else "uniform")
@@ -75,7 +76,7 @@ def choice_of(text: str, *, recorded: bool) -> Choice:
 
 
 def _folder(text: str) -> tuple[Path, str | None]:
-    """A folder, and the policy behind its last colon where the whole is no folder."""
+    """A folder, and the policy after the last colon unless the whole text is a folder."""
     if Path(text).is_dir() or ":" not in text:
         return Path(text), None
     folder, _, policy = text.rpartition(":")
@@ -83,7 +84,7 @@ def _folder(text: str) -> tuple[Path, str | None]:
 
 
 def absolute(assume: Iterable[str]) -> tuple[str, ...]:
-    """Settings whose paths hold in another process too."""
+    """Settings with absolute paths, which hold in another process too."""
     return tuple(_absolute(setting) for setting in assume)
 
 
@@ -98,7 +99,7 @@ def _absolute(setting: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The choice as manifests have it: of a path its last part, which is equal on all machines."""
+    """The choice for manifests: of a path the last part alone, which is equal on all machines."""
     if text.startswith(_SIZED):
         return f"{_SIZED}{Path(text.removeprefix(_SIZED)).name}"
     return Path(text).name if text.endswith(_FILES) else text

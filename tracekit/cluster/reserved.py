@@ -1,9 +1,9 @@
-"""The assumption ``reserved``: what of a node is kept for what runs outside of containers.
+"""The assumption ``reserved``: the part of a node that is kept for use outside of containers.
 
-A kubelet takes ``kube-reserved`` and ``system-reserved`` off a node's capacity, and schedulers have
-the rest, what is allocatable. A trace that tells how much nodes use beyond their containers tells
-what would have to be reserved. What production ran on a node fitted there, so no more is kept than
-its requests left.
+A kubelet takes ``kube-reserved`` and ``system-reserved`` off a node's capacity; schedulers have the
+rest, which is called allocatable. A trace that shows how much nodes use beyond their containers
+shows what would have to be reserved. Production's containers fitted on their nodes, so no more is
+reserved than their requests left.
 """
 
 import re
@@ -42,7 +42,7 @@ def reserved_of(
     capacity: IntArray,
     held: IntArray,
 ) -> IntArray | None:
-    """The amount that each node reserves for its background; None where none is reserved.
+    """The amount that each node reserves for its background; None if nothing is reserved.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def reserved_of(
         Use of millicores and of bytes over the whole time.
     capacity : int64, shape (nodes, resources)
     held : int64, shape (nodes, resources)
-        The most that production's containers requested there at one time.
+        The most that production's containers requested on each node at one time.
 
     Returns
     -------
     int64, shape (nodes, resources)
-        Rounded up; 0 of what a node has without limit.
+        Rounded up; 0 for a resource without limit.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def held_at_most(
     Parameters
     ----------
     node, arrival_ms, departure_ms : int64, shape (containers,)
-        -1 is on no node.
+        A node of -1 is none.
     request : int64, shape (containers, resources)
     """
     known = np.flatnonzero(node >= 0)
@@ -103,14 +103,14 @@ def held_at_most(
 
 
 def _typical(series: Float32Array, percentile: float | None) -> FloatArray:
-    """The mean over the steps, or a percentile, shape (nodes,)."""
+    """The mean over the steps, or a percentile if given, shape (nodes,)."""
     if percentile is None:
         return np.asarray(series.mean(axis=0, dtype=np.float64))
     return np.asarray(np.percentile(series, percentile, axis=0))
 
 
 def _parsed(text: str) -> tuple[list[int], float | None]:
-    """The columns that are reserved, and the percentile; None: the mean."""
+    """The columns that are reserved, and the percentile; None for the mean."""
     first, *rest = text.split(":")
     names = short_names(list(BASE))
     columns = [names.index(one) for one in rest if one in names]

@@ -1,7 +1,7 @@
-"""Resource names, and the integer arrays that hold amounts of them.
+"""Resource names, and integer arrays of amounts.
 
-Amounts of cpu are millicores, of memory bytes; a name that is neither is an extended resource,
-counted. Kubernetes spells weights with ``cpu`` and ``memory``; arrays carry the unit in the name.
+CPU is in millicores and memory in bytes; any other resource is counted in its own unit. Kubernetes
+calls them ``cpu`` and ``memory``; columns of arrays have the unit in their name.
 """
 
 import re
@@ -32,12 +32,12 @@ _ROUNDING = 1e-6
 
 
 def rounded_up(amounts: FloatArray) -> FloatArray:
-    """The whole numbers that hold amounts, of any shape."""
+    """Amounts rounded up to whole numbers; any shape."""
     return np.ceil(amounts - _ROUNDING)
 
 
 def rounded_down(amounts: FloatArray) -> FloatArray:
-    """The whole numbers that amounts hold, of any shape."""
+    """Amounts rounded down to whole numbers; any shape."""
     return np.floor(amounts + _ROUNDING)
 
 
@@ -48,7 +48,7 @@ _SHORT = {"cpu": CPU, "memory": MEMORY}
 
 
 def full_name(short: str) -> str:
-    """The array column of a name as Kubernetes writes it: ``cpu`` is ``cpu_milli``."""
+    """The column of a resource as Kubernetes names it: ``cpu_milli`` for ``cpu``."""
     return _SHORT.get(short, short)
 
 
@@ -66,12 +66,12 @@ def amount_text(amount: float, resource: str) -> str:
 
 
 def noun(resource: str) -> str:
-    """The unit of a column that is not of bytes, as a noun."""
+    """The unit of a column that is not in bytes, as a noun."""
     return "cores" if resource == CPU else resource.removesuffix(_MILLI).replace("_", " ")
 
 
 def column_of(resources: Sequence[str], name: str) -> int | None:
-    """The column of a resource, under its own name or an alias; None where there is none."""
+    """The column of a resource, under its own name or an alias; None if there is none."""
     for known in (name, *_SAME.get(name, ())):
         if known in resources:
             return list(resources).index(known)
@@ -79,7 +79,7 @@ def column_of(resources: Sequence[str], name: str) -> int | None:
 
 
 def lacking(wanted: Iterable[str], resources: Sequence[str]) -> list[str]:
-    """The wanted resources that a workload has under no name."""
+    """The wanted resources that a workload does not have, under any name."""
     return [name for name in wanted if column_of(resources, name) is None]
 
 
@@ -94,9 +94,9 @@ _IN_MEASURES = {
 
 
 def short_names(columns: Sequence[str]) -> list[str]:
-    """Names that measures begin with, as ``cpu`` of cpu_milli; letters, digits and _ alone.
+    """Names of resources for measures, as ``cpu`` for cpu_milli; letters, digits and _ alone.
 
-    A name that is taken already is made of the column's own letters instead.
+    If that name is taken, the name is made of all letters of the column.
     """
     found: list[str] = []
     for column in columns:
@@ -107,17 +107,17 @@ def short_names(columns: Sequence[str]) -> list[str]:
 
 
 def is_scalar(name: str) -> bool:
-    """Whether scoring drops the resource where a container does not ask for it."""
+    """Whether scoring leaves the resource out if a container does not request it."""
     return name not in (CPU, MEMORY, "ephemeral-storage")
 
 
 def column_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Column names: cpu, memory, pods if there, then the others by name."""
+    """Column names: cpu, memory, pods if there is such a column, then the others by name."""
     others = set(names) - set(BASE)
     pods = (PODS,) if PODS in others else ()
     return (*BASE, *pods, *sorted(others - {PODS}))
 
 
 def amounts(resources: Sequence[str], given: Mapping[str, int]) -> IntArray:
-    """The amounts of a resource map as a row, shape (resources,); 0 where not given."""
+    """The amounts of a mapping of resources as a row, shape (resources,); 0 if not given."""
     return np.array([given.get(name, 0) for name in resources], dtype=np.int64)

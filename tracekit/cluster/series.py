@@ -22,7 +22,7 @@ class Axis:
     ----------
     times_ms : int64, shape (steps,)
     stray_rows : int
-        Rows left out because their timestamp lies far from all others.
+        Number of rows left out because their timestamp is far from all others.
     """
 
     step_ms: int
@@ -35,7 +35,7 @@ class Axis:
         return int(self.times_ms[-1]) + self.step_ms
 
     def steps_of(self, times: IntArray) -> IntArray:
-        """The step each time falls into, -1 outside the axis."""
+        """The step of each time, -1 for a time outside of the axis."""
         steps = (times - self.times_ms[0]) // self.step_ms
         inside = (steps >= 0) & (steps < len(self.times_ms))
         return np.asarray(np.where(inside, steps, -1))
@@ -46,12 +46,12 @@ Gaps = pl.DataFrame
 
 
 def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
-    """The commonest positive difference between an entity's successive times; see ``commonest``."""
+    """The commonest positive gap between successive times of an entity; see ``commonest``."""
     return commonest(gaps_of(frame, entity), frame[entity].n_unique())
 
 
 def gaps_of(frame: pl.DataFrame, entity: str) -> Gaps:
-    """The positive differences between each entity's successive times."""
+    """The positive differences between successive times of each entity."""
     return (
         frame.select(entity, "time_ms")
         .unique()
@@ -64,9 +64,9 @@ def gaps_of(frame: pl.DataFrame, entity: str) -> Gaps:
 
 
 def commonest(gaps: Gaps, entities: int) -> int | None:
-    """The gap met most often; a tie goes to the smaller one.
+    """The gap that occurs most often; a tie goes to the smaller one.
 
-    None when there are fewer gaps than entities: a table sampled so thinly shows gaps, not steps.
+    None if there are fewer gaps than entities: so few samples show no step.
     """
     ordered = gaps.sort("len", "gap", descending=[True, False])
     enough = int(gaps["len"].sum()) >= entities
@@ -81,16 +81,16 @@ def over_span(
     start_ms: int,
     span_ms: int,
 ) -> tuple[IntArray, BoolArray]:
-    """Arrivals of which those of ``waiting`` are spread over a span: traces, stores and folders.
+    """Arrivals in which the containers in ``waiting`` are spread over a span.
 
-    Each has a slot of its own, in the order of ``waiting``; one that leaves before its slot comes
-    when it came. The second array, shape (containers,), says whose slot could be another's: those
-    that are there after the span.
+    Each has a slot of its own, in the order of ``waiting``. A container that departs before its
+    slot keeps its time of arrival. The second array, shape (containers,), says which containers may
+    swap slots: those that are there after the span.
 
     Parameters
     ----------
     waiting : int64
-        Positions of those that were there at the beginning, ``start_ms``.
+        Positions of the containers that were there at the beginning, ``start_ms``.
     """
     made, exchangeable = arrival_ms.copy(), np.zeros(len(arrival_ms), dtype=np.bool_)
     slots = start_ms + np.arange(len(waiting)) * span_ms // max(len(waiting), 1)
@@ -106,7 +106,7 @@ def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
 
 
 def settled_steps(times_ms: IntArray, settled_ms: int) -> IntArray:
-    """The steps that are judged: from the time on at which the cluster is filled, else all."""
+    """The steps that are judged: from the time at which the cluster is filled; else all."""
     settled = np.flatnonzero(times_ms >= settled_ms)
     return settled if len(settled) else np.arange(len(times_ms))
 
@@ -114,7 +114,7 @@ def settled_steps(times_ms: IntArray, settled_ms: int) -> IntArray:
 def check_steps(first_ms: int, last_ms: int, step_ms: int) -> None:
     """Raise TracekitError for more steps than any trace has.
 
-    So it is with times since 1970 beside times since the start.
+    A cause is a mixture of times since 1970 and times since the start.
     """
     steps = (last_ms - first_ms) // step_ms + 1
     if steps > MOST_STEPS:
@@ -128,12 +128,11 @@ def check_steps(first_ms: int, last_ms: int, step_ms: int) -> None:
 def axis_of(
     tables: Sequence[pl.DataFrame], step_ms: int, *, gap_steps: int, stray_share: float
 ) -> Axis:
-    """The axis that the times of several tables lie on, stray timestamps left out.
+    """The time axis of several tables, without stray timestamps.
 
-    A table is given by how many rows each time has: time_ms, rows.
-
-    Times more than ``gap_steps`` steps apart belong to different stretches. The stretch with most
-    rows is kept, and every other that holds at least ``stray_share`` of some table.
+    A table is given as the number of rows at each time: time_ms, rows. Times more than
+    ``gap_steps`` steps apart belong to different stretches. The stretch with most rows is kept, and
+    so is any other that holds at least ``stray_share`` of some table.
     """
     counted = pl.concat([_shares(times, at) for at, times in enumerate(tables)])
     if not counted.height:
@@ -176,12 +175,12 @@ def _largest_share(counted: pl.DataFrame, per_time: pl.DataFrame) -> pl.DataFram
 
 
 def hold(values: Float32Array) -> None:
-    """Fill gaps in place: the last value known, and before the first value that one.
+    """Fill gaps in place with the last known value, and before the first value with that one.
 
     Parameters
     ----------
     values : float32, shape (resources, steps, entities)
-        NaN where not known; an entity without any value stays NaN.
+        NaN is a gap; an entity without any value stays NaN.
     """
     steps = [values[:, step] for step in range(values.shape[1])]
     for earlier, later in itertools.pairwise(steps):

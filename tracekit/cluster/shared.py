@@ -1,6 +1,6 @@
-"""A workload in a folder that the processes of one machine map: one copy in memory for all of them.
+"""A workload in a folder that processes of one machine map, with one copy in memory for all.
 
-Arrays are plain ``.npy`` files, all else is one JSON document; reading them runs nothing.
+Arrays are plain ``.npy`` files, and all else is one JSON document. Reading them runs no code.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class SharedWorkload:
     folder: Path
 
     def load(self) -> Workload:
-        """The workload; its arrays are in memory once, however many processes have it."""
+        """The workload; its arrays are in memory once for all processes."""
         document = json.loads(read_text(self.folder / _DOCUMENT))
         return Workload(**self._fields(document))
 
@@ -87,7 +87,7 @@ class SharedWorkload:
 
 @contextlib.contextmanager
 def shared(load: Workload, folder: Path) -> Iterator[SharedWorkload]:
-    """The workload shared by way of a folder of its own, which is there as long as it is used."""
+    """The workload shared through a folder of its own, which exists within the ``with`` block."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
@@ -112,7 +112,7 @@ def _written(thing: Any, folder: Path, prefix: str) -> dict[str, Any]:
 
 
 def _kept(value: Any, folder: Path, name: str) -> Any:
-    """A value as the document has it; ``name`` is that of its file."""
+    """A value as the document has it; ``name`` is the stem of its file."""
     if isinstance(value, np.ndarray):
         _save(value, folder / f"{name}.npy")
         return {"array": f"{name}.npy"}
@@ -125,7 +125,7 @@ def _kept(value: Any, folder: Path, name: str) -> Any:
 
 
 def _save(value: NDArray[Any], path: Path) -> None:
-    """The array in a file; where it is mapped from one, that file under another name."""
+    """Write the array to a file; if it is mapped from a file, link that file."""
     file = value.base
     if isinstance(file, np.memmap) and _alike(file) == _alike(value):
         with contextlib.suppress(OSError):  # on another disk
@@ -139,7 +139,7 @@ def _alike(array: NDArray[Any]) -> tuple[object, ...]:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    """An array of a file, whose pages every process shares that only reads them."""
+    """An array of a file, with pages that all processes share while they only read."""
     # an array without elements cannot be mapped, and a small one need not be
     mode: Literal["c"] | None = "c" if path.stat().st_size > _MAPPED_BYTES else None
     return np.asarray(np.load(path, mmap_mode=mode, allow_pickle=False))

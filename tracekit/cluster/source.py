@@ -1,4 +1,4 @@
-"""The source of a workload, short enough to send to another process that reads it again."""
+"""The source of a workload: small enough to send to another process, which reads it again."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -47,9 +47,9 @@ class Source(Protocol):
 
 
 def check_assumed(settings: Sequence[str]) -> None:
-    """Raise TracekitError for the name of an assumption that no store has, before one is read.
+    """Raise TracekitError for an assumption that no store has, before any store is read.
 
-    Values, and names that only a store of another kind has, are checked where it is read.
+    Values, and names that only one kind of store has, are checked when the store is read.
     """
     known = [*names(Assumptions), *names(SizedAssumptions)]
     for setting in taken_apart(settings)[1]:
@@ -62,11 +62,11 @@ def check_assumed(settings: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class WorkloadSource:
-    """A store, or a workload as ``tracekit.cluster.named`` understands it.
+    """A store, or a workload that ``tracekit.cluster.named`` reads.
 
-    With ``gangs`` the containers of a service are admitted together: ``workload.gangs``.
+    With ``gangs`` the containers of a service are admitted together: ``tracekit.cluster.gangs``.
     With ``calls`` the workload has the calls between services, which ``near_weight`` reads.
-    ``mapped`` is a folder where somebody shares the workload, who read it already.
+    ``mapped`` is a folder in which another process shares the workload that it has read.
     """
 
     store: Store | None
@@ -113,7 +113,7 @@ class WorkloadSource:
         return _with_counts(load)
 
     def assuming(self, *settings: str) -> "WorkloadSource":
-        """The source with further assumptions, to be read from the store."""
+        """The source with further assumptions; its workload is read again."""
         return dataclasses.replace(self, assume=(*self.assume, *settings), mapped=None)
 
     def _calls(self, load: Workload) -> CallWeights:
@@ -133,7 +133,7 @@ class WorkloadSource:
 
 
 def drawn_workload(drawn: Paper000, rng: np.random.Generator, *assume: str) -> Workload:
-    """The workload of drawn tables; they arrive in an order drawn from ``rng``."""
+    """The workload of drawn tables; containers arrive in an order drawn from ``rng``."""
     store = store_of_drawn(drawn)
     assumed = [f"{name}={value}" for name, value in settings_of("paper000", assume).items()]
     return drawn.labelled(_of_store(store, assumed, rng))
@@ -147,7 +147,7 @@ def _of_store(store: Store, assume: Sequence[str], rng: np.random.Generator) -> 
 
 
 def _with_counts(load: Workload) -> Workload:
-    """The workload with counts of what its measures do not show as it was; none that is 0."""
+    """The workload with counts, above 0, of what its measures leave out."""
     away = [
         one.node
         for one in (load.nodes.losses, load.nodes.joins, load.nodes.leaves)
@@ -186,7 +186,7 @@ def source_of(
 ) -> WorkloadSource:
     """The source of a workload, with paths that hold in another process too.
 
-    A workload that is new is ingested here; ``progress`` says how far that is.
+    A workload that is new is ingested here; ``progress`` shows how far the ingest is.
     """
     source = WorkloadSource(
         None if store is None else dataclasses.replace(store, path=store.path.resolve()),

@@ -1,4 +1,4 @@
-"""Workload: what a replay takes. Nodes, containers in order of arrival, and usage over time."""
+"""Workload: nodes, containers in order of arrival, use over time, rules, and provenance."""
 
 from dataclasses import dataclass, field
 
@@ -26,12 +26,12 @@ _STEPS_AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """Five parts that fit together; checked when made.
+    """The input of a replay: five parts that fit together, which is checked when it is made.
 
     Parameters
     ----------
     resources : tuple of str
-        Columns of amounts of nodes and containers; the first two are cpu_milli, memory_bytes.
+        Names of the columns of amounts; the first two are cpu_milli and memory_bytes.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Workload:
         self._check_usage()
 
     def _check_usage(self) -> None:
-        """Usage must be known from a container's arrival on, or from the start if exchangeable."""
+        """Check that use is known from each arrival on, or from the start if exchangeable."""
         containers, use = self.containers, self.use
         first = np.searchsorted(use.times_ms, containers.arrival_ms).astype(np.int32)
         if containers.exchangeable is not None:
@@ -89,17 +89,12 @@ class Workload:
         )
 
     def present_but_daemons(self, step: int) -> BoolArray:
-        """Which containers exist at a sampling step and belong to no node, shape (containers,)."""
+        """Which containers that are no daemons exist at a sampling step, shape (containers,)."""
         present = self.present(step)
         return present if self.rules.daemon is None else present & ~self.rules.daemon
 
 
 def nonzero(request: IntArray, stated: BoolArray, resources: tuple[str, ...]) -> IntArray:
-    """Requests with the scheduler's default where cpu or memory is not stated.
-
-    Parameters
-    ----------
-    request, stated : shape (containers, resources)
-    """
+    """Requests with the scheduler's default where CPU or memory is not stated."""
     defaults = np.array([NONZERO_DEFAULT.get(name, 0) for name in resources], dtype=np.int64)
     return np.asarray(np.where(stated, request, defaults))

@@ -1,4 +1,4 @@
-"""Recorded amounts as the integer columns of a workload: units, and resources that nobody asks."""
+"""Recorded amounts as the integer columns of a workload: units, and resources nobody requests."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -52,11 +52,11 @@ class Amounts:
     capacity : int64, shape (nodes, resources)
     request, limit : int64, shape (containers, resources)
     stated : bool, shape (containers, resources)
-        Where a request is recorded at all.
+        Whether the request is recorded.
     cells : DataFrame
-        node, cell, column, amount: what single NUMA cells have.
+        Amounts of single NUMA cells: node, cell, column, amount.
     assumed : tuple of str
-        Columns in which the amount of some node is not recorded, but assumed.
+        Resources of which some node's amount is assumed.
     """
 
     resources: tuple[str, ...]
@@ -74,17 +74,19 @@ def amounts_of(
     assumptions: SizedAssumptions,
     used: Collection[str] = (),
 ) -> Amounts:
-    """The columns that some container asks for; requests are rounded up, capacities down.
+    """A column for each resource that some container requests.
+
+    Requests are rounded up, and capacities down.
 
     Parameters
     ----------
     nodes : the names of all nodes, recorded or assumed
-    used : columns that count, too, because their use is recorded
+    used : resources that have a column because their use is recorded
 
     Raises
     ------
     TracekitError
-        For a resource that ``resources`` names and nobody asks for.
+        For a resource that ``resources`` names and no container requests.
     """
     asked = in_columns(found.requests, assumptions, ("request", "limit"))
     have = in_columns(found.capacity, assumptions, ("amount",))
@@ -116,14 +118,14 @@ def amounts_of(
 
 
 def _whole(amounts: FloatArray) -> IntArray:
-    """Whole numbers; what is beyond all that an array can add up is more than any node has."""
+    """Amounts as whole numbers; one too large to be added up becomes the largest that can be."""
     return np.asarray(np.minimum(amounts, float(UNLIMITED // 2)).astype(np.int64))
 
 
 def in_columns(
     rows: pl.DataFrame, assumptions: SizedAssumptions, values: Sequence[str]
 ) -> pl.DataFrame:
-    """Rows of resources and units with ``column`` and their values in the unit of the column."""
+    """Rows of amounts with their ``column`` and with values in the unit of that column."""
     pairs = rows.select("resource", "unit").unique()
     wanted = [_column(r, u or "", assumptions) for r, u in pairs.iter_rows()]
     known = pairs.with_columns(
@@ -138,7 +140,7 @@ def in_columns(
 
 
 def _column(resource: str, unit: str, assumptions: SizedAssumptions) -> tuple[str, float]:
-    """The column of a resource, and what one of the unit is there."""
+    """The column of a resource, and how much of the column's unit one of the given unit is."""
     if resource == "net" and unit in _NETWORK:
         return _NETWORK[unit]
     column = _COLUMNS.get(resource, resource)
@@ -158,7 +160,7 @@ def _column(resource: str, unit: str, assumptions: SizedAssumptions) -> tuple[st
 def _wanted(
     asked: pl.DataFrame, whole: pl.DataFrame, assumptions: SizedAssumptions, used: Collection[str]
 ) -> tuple[str, ...]:
-    """The base columns, and those that somebody asks for, or uses, and some node has."""
+    """CPU, memory, and each resource that some container requests or uses and some node has."""
     some = {*asked.filter(pl.col("request") > 0)["column"], *used}
     there = set(whole["column"])
     found = column_order({*some & there, *(there & {PODS})})
@@ -178,7 +180,7 @@ def _wanted(
 def _matrix(
     rows: pl.DataFrame, entity: str, ids: pl.Series, resources: Sequence[str], value: str
 ) -> tuple[np.ndarray, BoolArray]:
-    """Amounts by entity and resource, and where there is one; shapes (ids, resources)."""
+    """Amounts by entity and resource, and whether each is stated; shapes (ids, resources)."""
     at = pl.DataFrame({entity: ids, "at": np.arange(len(ids))})
     column = pl.DataFrame({"column": list(resources), "of": np.arange(len(resources))})
     found = rows.join(at, on=entity).join(column, on="column").drop_nulls(value)
@@ -192,7 +194,7 @@ def _matrix(
 def _assume(
     room: IntArray, known: BoolArray, resources: Sequence[str], assumptions: SizedAssumptions
 ) -> list[str]:
-    """Fill in the cpu and memory of nodes of which they are not recorded."""
+    """Fill in assumed CPU and memory for nodes whose amounts are not recorded."""
     sizes = {
         CPU: round(assumptions.node_cpu_cores * MILLI_PER_CORE),
         MEMORY: assumptions.node_memory_bytes,

@@ -19,7 +19,7 @@ from tracekit.cluster.reserved import NONE, Reserved
 
 @dataclass(frozen=True, kw_only=True)
 class SizedAssumptions:
-    """How recorded sizes become a workload."""
+    """Assumptions that make a workload of recorded sizes."""
 
     requests: Requests = AUTO
     request_cpu_cores: declared.RequestCpuCores = CONTAINER_CPU_CORES

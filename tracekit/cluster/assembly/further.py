@@ -1,4 +1,4 @@
-"""Recorded use of resources beyond CPU and memory: which of it counts, and how much it is."""
+"""Recorded use of resources beyond CPU and memory: which resources count, and how much is used."""
 
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
@@ -35,15 +35,16 @@ _DISK_IO = "disk_io"
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherUse:
-    """Use of some further resources by some containers.
+    """Use of resources beyond CPU and memory, for the containers that have such a record.
 
     Parameters
     ----------
     used : tuple of int
-        Which columns of the workload's resources.
-    values : float32, shape (used, steps, those measured)
+        The columns of these resources among the workload's resources.
+    values : float32, shape (used, steps, measured containers)
     at : int64, shape (containers,)
-        Which of those measured each container is, -1 for none of them.
+        The position of each container in the last axis of ``values``, -1 for one without a
+        record.
     """
 
     used: tuple[int, ...]
@@ -51,7 +52,7 @@ class FurtherUse:
     at: IntArray
 
     def by_column(self, column: IntArray, columns: int) -> Float32Array | None:
-        """The values by the columns of usage, NaN elsewhere; None where there are none."""
+        """The values by columns of usage, NaN without a record; None where there is no record."""
         if not self.used:
             return None
         found = np.full((*self.values.shape[:2], columns), np.nan, dtype=np.float32)
@@ -60,14 +61,14 @@ class FurtherUse:
         return found
 
     def lacking(self) -> list[int]:
-        """Of how many containers each of them is not recorded."""
+        """For each resource, the number of containers without a record of its use."""
         return [len(self.at) - int((~np.isnan(first)).sum()) for first in self.values[:, 0]]
 
 
 def columns_used(
     store: Store, assumptions: SizedAssumptions, recorded: Recorded = CONTAINERS
 ) -> dict[str, str]:
-    """The resources beyond CPU and memory whose use is recorded, and the column of each."""
+    """The resources beyond CPU and memory with recorded use, each with its column."""
     files = store.stated_files(recorded.amounts)
     if not files:
         return {}
@@ -81,7 +82,7 @@ def columns_used(
 
 
 def with_disk_io(store: Store, found: Sizes, nodes: Sequence[str]) -> Sizes:
-    """The sizes with disk IO: a node has all of its own, a container requests its mean share.
+    """The sizes with disk IO: a node has 1 of it, and a container requests its mean share.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def further_use_of(
     life: Lives,
     assumptions: SizedAssumptions,
 ) -> FurtherUse:
-    """Use of those of ``resources`` that is recorded of these containers; gaps are held."""
+    """The recorded use of these containers, by resource of ``resources``; gaps are held."""
     recorded = set(columns_used(store, assumptions).values())
     wanted = {name: at for at, name in enumerate(resources) if name in recorded}
     spoken = np.zeros(len(ids), dtype=np.bool_)
@@ -170,7 +171,7 @@ class _Samples:
 def passed_over(
     store: Store, assumptions: SizedAssumptions, resources: Sequence[str], used: Collection[int]
 ) -> list[Fact]:
-    """What is recorded of the use of further resources and does not count."""
+    """Resources whose recorded use does not count, with the reason."""
     counted = {resources[at] for at in used}
     recorded = columns_used(store, assumptions)
     without = [name for name, column in recorded.items() if column not in resources]

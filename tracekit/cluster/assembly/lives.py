@@ -29,7 +29,7 @@ _STEPS_AFTER = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """When use was recorded: the first and the last time, and the usual step between samples."""
+    """The span of recorded use: its first and last time, and the usual step between samples."""
 
     first_ms: int
     last_ms: int
@@ -44,24 +44,25 @@ class Lives:
     ----------
     times_ms : int64, shape (steps,)
     order : int64, shape (containers,)
-        Row in the table of containers of the one that arrives first, second, ...
+        For the first to arrive, the second, ...: the container's row in the table of
+        containers.
     arrival_ms, departure_ms : int64, shape (containers,), in that order
     there : bool, shape (containers,), in that order
-        Whether it was there at the beginning.
+        Whether the container ran when the replay begins.
     exchangeable : bool, shape (containers,), in that order
-        Whose arrival only an assumption gave it.
+        Whether the container's time of arrival is assumed.
     settled_ms : int
-        When all that was there at the beginning has arrived.
+        When every container that ran at the beginning has arrived.
     over : int
-        Containers left out because they had departed before the beginning.
+        Number of containers left out because they departed before the beginning.
     assumed : bool
-        Whether the arrivals are not those that were recorded.
+        Whether arrivals are assumed instead of recorded.
     moment : bool
-        Whether nothing but a list of what runs at one moment tells when the replay begins.
+        Whether the beginning is known only from a list of what ran at one moment.
     remarks : tuple of Fact
-        What was assumed of them by default.
+        Defaults that were assumed for these lives.
     resolved : mapping
-        What the assumptions came to.
+        The values that assumptions of ``auto`` were resolved to.
     """
 
     times_ms: IntArray
@@ -80,17 +81,17 @@ class Lives:
 
     @property
     def begins_listed_ms(self) -> int | None:
-        """When the replay begins, where that stands for the moment of the list; else None."""
+        """The beginning of the replay if it is the moment of a list of what ran; else None."""
         return int(self.times_ms[0]) if self.moment else None
 
     def due(self) -> tuple[IntArray, IntArray]:
-        """The steps at which use is due in this order or any other: from one, and below one."""
+        """The first step, and one past the last, at which an order may need a container's use."""
         start = np.searchsorted(self.times_ms, self.arrival_ms)
         end = np.searchsorted(self.times_ms, self.departure_ms)
         return np.where(self.exchangeable, 0, start), end
 
     def taken(self, some: IntArray) -> Lives:
-        """The lives at these positions alone."""
+        """The lives of the containers at these positions."""
         each = ("order", "arrival_ms", "departure_ms", "there", "exchangeable")
         return dataclasses.replace(self, **{name: getattr(self, name)[some] for name in each})
 
@@ -102,14 +103,17 @@ def lives(
     rng: np.random.Generator,
     nodes: Sequence[str],
 ) -> Lives:
-    """Lives of containers, which come in order of arrival, on the axis of the replay.
+    """When each container arrives and departs, in order of arrival, on the time axis of the replay.
 
-    ``nodes`` are those that are replayed; with ``start=observed`` who ran on one is there first.
+    The replay begins with the first sample of use; without use it begins with the first arrival. It
+    ends with the latest arrival, departure or sample. A list of running containers begins with the
+    last arrival: the containers that came earlier and ended are not in the list, so their number
+    would seem to grow whatever the cluster did.
 
-    The replay begins with the first sample of use, without use with the first arrival; it ends with
-    the latest of arrivals, departures and use. A list of running containers begins with the last
-    arrival: those who came before it are those who stayed, so that their number grows towards the
-    end whatever the cluster did.
+    Parameters
+    ----------
+    nodes : the names of the nodes that are replayed
+        With ``start=observed`` a container that ran on one of them arrives first.
 
     Raises
     ------
@@ -161,7 +165,7 @@ def lives(
 
 
 class _Recorded(NamedTuple):
-    """When each container came and left, NaN where it stayed, and when the replay begins."""
+    """When each container came and left, NaN if it stayed, and when the replay begins."""
 
     arrival_ms: IntArray
     leaves_ms: FloatArray
@@ -194,7 +198,7 @@ def _all_before(
     measured: Measured | None,
     assumptions: SizedAssumptions,
 ) -> bool:
-    """Whether all that runs at the last arrival was there at the beginning."""
+    """Whether every container that runs at the last arrival counts as there from the beginning."""
     if assumptions.arrivals != "auto":
         return assumptions.arrivals == "before"
     placed = containers["node"].null_count() < containers.height
@@ -218,7 +222,7 @@ def there_from(start_ms: int, leaves_ms: FloatArray) -> IntArray:
     Raises
     ------
     TracekitError
-        When all have.
+        When every container has departed by then.
     """
     rows = np.flatnonzero(~(leaves_ms <= start_ms))
     if not len(rows):
@@ -237,7 +241,7 @@ def axis_from(
     *,
     assumed: tuple[int, int],
 ) -> tuple[int, IntArray, int]:
-    """The step, the sampling times, and the span over which arrives what was there.
+    """The step, the sampling times, and the span in which the containers there at first arrive.
 
     The end is the latest of arrivals, departures and use, for folders and stores alike.
 
@@ -246,7 +250,8 @@ def axis_from(
     leaves : float64, shape (containers,)
         NaN where a container stays.
     assumed : tuple of int
-        The span of arrivals, and the step, of which 0 is that of the use; in milliseconds.
+        The span of arrivals and the step, in milliseconds; a step of 0 takes that of the
+        samples.
     """
     span_ms, step_ms = assumed
     gone = leaves[~np.isnan(leaves)]
@@ -271,7 +276,7 @@ def axis_from(
 
 
 def _step_without_use(start: int, end: int, arrival: IntArray, leaves: FloatArray) -> int:
-    """A step of which few containers' time falls between two; short jobs ask for a shorter one."""
+    """A step so short that few containers come and go between two sampling times."""
     departure = np.where(np.isnan(leaves), end + 1, leaves).astype(np.int64)
     arrival = np.maximum(arrival, start)
     for steps in (*range(_STEPS, _MOST_STEPS, _STEPS), _MOST_STEPS):
@@ -285,9 +290,9 @@ def _step_without_use(start: int, end: int, arrival: IntArray, leaves: FloatArra
 def between_samples(
     times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray
 ) -> tuple[int, int]:
-    """How many containers come and go with no sampling time in their life: no step has them.
+    """How many containers come and go between two sampling times, so that no step has them.
 
-    And what part that is, in percent, of the time that all containers are there.
+    The second number is their share, in percent, of the time that all containers run.
     """
     after = np.append(times_ms, np.iinfo(np.int64).max)
     unseen = after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms
@@ -296,10 +301,10 @@ def between_samples(
 
 
 class Seen(NamedTuple):
-    """When the samples of use show each container, in steps; shape (containers,) each.
+    """The steps at which samples show each container; each field has the shape (containers,).
 
-    ``start`` and ``end`` (inclusive) reach the edge of the record for containers first or last
-    seen close to it; ``first`` is the step of the first sample itself.
+    ``start`` and ``end`` (inclusive) reach the edge of the record for containers first or last seen
+    close to it; ``first`` is the step of the first sample itself.
     """
 
     first: IntArray
@@ -308,7 +313,7 @@ class Seen(NamedTuple):
 
 
 def seen_of(first: IntArray, last: IntArray, axis: Axis, assumptions: Assumptions) -> Seen:
-    """When containers with their first and last sample at these steps are there."""
+    """The steps at which containers run, from the steps of their first and last samples."""
     final = len(axis.times_ms) - 1
     return Seen(
         first=first,

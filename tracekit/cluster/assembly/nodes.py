@@ -27,7 +27,7 @@ CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.
 
 
 def nodes_of(store: Store, replayed: Replayed, reserved: IntArray | None) -> Nodes:
-    """The nodes with what their rows in the table ``node`` state of them.
+    """The nodes with their sizes, labels, domains and prices from the table ``node``.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def nodes_of(store: Store, replayed: Replayed, reserved: IntArray | None) -> Nod
 
 
 def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
-    """The price of each node, NaN where it is not recorded; None where none is."""
+    """The price of each node, NaN where none is recorded; None where no node has a price."""
     prices = nodes["price_per_hour"].cast(pl.Float64)
     if prices.null_count() == len(prices):
         return None
@@ -58,9 +58,9 @@ def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
 
 
 def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
-    """Which nodes nobody takes away: those that run the control plane, and those that say so.
+    """Which nodes are never removed: those that run the control plane, or are marked so.
 
-    By Kubernetes' labels or taints; None where there are none.
+    Labels and taints of Kubernetes tell. None where no node has one.
 
     Source: kubernetes v1.34, "Well-Known Labels, Annotations and Taints".
     """
@@ -74,25 +74,25 @@ def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
 
 
 def cordoned_of(nodes: pl.DataFrame, rows: pl.DataFrame) -> BoolArray | None:
-    """Which nodes take nothing new at the end, by all rows of ``node``; None where all do."""
+    """Which nodes take nothing new at the end of the record; None where every node does."""
     found = nodes["node"].is_in(cordoned(rows)["node"].implode()).to_numpy()
     return found if found.any() else None
 
 
 def _instance_types(labels: Labels) -> tuple[str, ...] | None:
-    """The instance type of each node by its labels, empty where it has none; None without any."""
+    """The instance type of each node from its labels, empty without one; None if none has."""
     found = tuple(one or "" for one in _first(labels, *INSTANCE_TYPES))
     return found if any(found) else None
 
 
 def _domains(labels: Labels) -> NodeDomains | None:
-    """Rack, domain and zone of each node; without a column zone the label of Kubernetes counts."""
+    """Rack, domain and zone of each node; Kubernetes' zone label counts where no zone is stated."""
     named = {one: labels.values(one) for one in KINDS}
     return domains_of({**named, "zone": _first(labels, "zone", *ZONES)})
 
 
 def _first(labels: Labels, *names: str) -> list[str | None]:
-    """The value at each node of the first of these labels that it has."""
+    """For each node, the value of the first of these labels that the node has."""
     each = zip(*map(labels.values, names), strict=True)
     return [next((one for one in values if one), None) for values in each]
 
@@ -103,10 +103,11 @@ def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Liv
     Parameters
     ----------
     nodes : DataFrame
-        First rows of the table ``node``, in the order of the workload. A node that a container ran
-        on was there by then, whenever its first row is of.
+        First row of each node in the table ``node``, in the order of the workload. A node was
+        there from its first row on, or from the first container that ran there, if that is
+        earlier.
     life : Lives
-        The containers of the workload, in its order.
+        Lives of the workload's containers, in the workload's order.
     """
     if not nodes.height:
         return load
@@ -130,7 +131,7 @@ def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Liv
 
 
 def _came_ms(load: Workload, first_ms: IntArray, ran_from_ms: IntArray) -> IntArray:
-    """When each node came: when it is first spoken of, or something that ran there arrived."""
+    """When each node came: the time of its first row, or of the first container's arrival there."""
     came = first_ms.copy()
     ran = load.containers.recorded_node >= 0
     np.minimum.at(came, load.containers.recorded_node[ran], ran_from_ms[ran])
@@ -157,15 +158,15 @@ def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
 
 
 def with_absences(load: Workload, store: Store, nodes: pl.DataFrame) -> Workload:
-    """The workload with nodes closed while they are away; what runs there then is evicted.
+    """The workload with nodes closed while they are away; a container that runs there is evicted.
 
-    A daemon of such a node ends when it leaves, and one that would come meanwhile does not: what
-    runs there afterwards is a new one.
+    A daemon ends when its node leaves. A daemon that would arrive while its node is away is left
+    out: what runs there afterwards is another daemon.
 
     Parameters
     ----------
     nodes : DataFrame
-        Nodes of the workload, in its order.
+        Rows of the workload's nodes, in its order.
     """
     away = absences(read(store, "node"))
     at = nodes.select("node").with_row_index("at")
@@ -203,7 +204,7 @@ def _in_order(node: IntArray, time_ms: IntArray) -> Losses:
 def _unpinned(
     load: Workload, pinned: IntArray, node: IntArray, left: IntArray, back: IntArray
 ) -> Workload:
-    """The workload in which nobody is pinned to a node that is away when he arrives."""
+    """The workload in which no container is pinned to a node that is away at its arrival."""
     arrival, departure = load.containers.arrival_ms, load.containers.departure_ms.copy()
     daemon: BoolArray = (
         np.zeros(load.containers.count, np.bool_)

@@ -57,7 +57,8 @@ def provenance_of(
     Parameters
     ----------
     shut_out : list of (int, str)
-        Containers that are left out as every node is closed to them, and why.
+        Containers that are left out because every node is closed to them: position, and the
+        reason.
     """
     return Provenance(
         quantities=_quantities(store, replayed, used, assumptions),
@@ -72,14 +73,14 @@ def provenance_of(
 
 
 def _kept(replayed: Replayed, shut_out: list[tuple[int, str]]) -> IntArray:
-    """The positions of those that are replayed."""
+    """The positions of the containers that are replayed."""
     return np.setdiff1d(np.arange(replayed.rows.height), [at for at, _ in shut_out])
 
 
 def _quantities(
     store: Store, replayed: Replayed, used: Used, assumptions: SizedAssumptions
 ) -> dict[str, str]:
-    """The origin of each number of the replay."""
+    """Where each quantity of the replay comes from: recorded, inferred, assumed or absent."""
     known = rests_on(store, "use of containers")
     # of what never leaves the order alone is replayed, and is drawn
     aside = ("arrivals", "departures") if assumptions.departures == "none" else ()
@@ -97,7 +98,7 @@ def _quantities(
 def _remarks(
     store: Store, replayed: Replayed, budgets: Budgets | None, shut_out: list[tuple[int, str]]
 ) -> tuple[Fact, ...]:
-    """Doubts of the store, times, containers that are not replayed, and budgets."""
+    """Facts on the store's doubts, times, containers that are not replayed, and budgets."""
     return (
         *doubts(store, counted=frozenset({WITHOUT_USE, NEVER_RAN})),
         *replayed.life.remarks,
@@ -107,7 +108,7 @@ def _remarks(
 
 
 def _barred(replayed: Replayed, rules: Rules, shut_out: list[tuple[int, str]]) -> tuple[Fact, ...]:
-    """Containers on nodes that a selector or a taint has closed since they came."""
+    """A fact of containers that run on a node that a selector or taint has closed to them since."""
     pinned = rules.pinned
     ran = replayed.recorded if pinned is None else np.where(pinned >= 0, -1, replayed.recorded)
     if rules.daemon is not None:
@@ -126,14 +127,14 @@ def _further(replayed: Replayed, used: Used) -> list[str]:
 def _further_remarks(
     store: Store, replayed: Replayed, used: Used, assumptions: SizedAssumptions
 ) -> tuple[Fact, ...]:
-    """What counts as use of further resources, and what does not."""
+    """Facts of further resources: whose use counts, and whose does not."""
     counted = further_remark(_further(replayed, used))
     resources = replayed.amounts.resources
     return (*counted, *passed_over(store, assumptions, resources, used.further.used))
 
 
 def _left_out(replayed: Replayed, shut_out: list[tuple[int, str]]) -> tuple[Fact, ...]:
-    """Facts of containers that are not replayed, and on those that production left waiting."""
+    """Facts of containers that are not replayed, and of those that waited in production."""
     kept = replayed.rows[_kept(replayed, shut_out)]
     return (
         *too_large_remark(replayed.sizes, replayed.amounts, replayed.too_large),
@@ -150,7 +151,7 @@ def _facts(
     assumptions: SizedAssumptions,
     shut_out: list[tuple[int, str]],
 ) -> dict[str, int]:
-    """Counts of what was left out, and of what stands in for unknown values of those replayed."""
+    """Counts of containers that were left out, and of values that are not known of the others."""
     found, kept = replayed.sizes, _kept(replayed, shut_out)
     return {
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
@@ -177,7 +178,7 @@ def _facts(
 
 
 def _unknown(replayed: Replayed, silent: BoolArray) -> dict[str, int]:
-    """How many containers lack what a replay would use."""
+    """How many containers lack each value that a replay would use."""
     rows, where = replayed.rows, replayed.where
     without_node = rows["node"].null_count()
     return {
@@ -192,14 +193,14 @@ def _unknown(replayed: Replayed, silent: BoolArray) -> dict[str, int]:
 
 
 def _with_rules_not_held(rows: pl.DataFrame) -> int:
-    """How many containers have a rule that is not held; preferences are told by the store."""
+    """How many containers have a rule that no replay holds; preferences are not counted."""
     parts = rows["not_held"].fill_null("").str.split(", ")
     rules = parts.list.eval(~pl.element().str.starts_with(PREFERRED) & (pl.element() != ""))
     return int(rules.list.any().sum())
 
 
 def _stand_ins(unknown: BoolArray) -> dict[str, int]:
-    """How many containers have a part of their use recorded, so that a request stands in."""
+    """How many containers have some of their use recorded, and the request in place of the rest."""
     silent: BoolArray = np.asarray(unknown.all(axis=0))
     partly = {"cpu": unknown[0] & ~silent, "memory": unknown[1] & ~silent}
     counts = {"": silent, **{f"{name}_": which for name, which in partly.items()}}

@@ -33,26 +33,27 @@ _KNOWN_SHARE = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed:
-    """Nodes and containers, these in the order of their arrival.
+    """The nodes and containers of a replay; containers are in the order of their arrival.
 
     Parameters
     ----------
     rows : DataFrame
-        What the store says of each container.
+        The row of each container in the table ``container``.
     where, recorded : int64, shape (containers,)
-        The node that each ran on, -1 where none is known; ``recorded`` is all -1 where it is known
-        of few.
+        The node that each container ran on, -1 where it is not known. ``recorded`` is -1
+        everywhere if the nodes of most containers are not known.
     request : int64, shape (containers, resources)
     gated : int
-        How many containers are not asked of any policy, as no scheduler may place them yet.
+        Number of containers left out because no scheduler may place them yet.
     waiting : tuple of Fact
-        Of those that wait for a node in production, and are left out.
+        Facts of containers that waited for a node in production and are left out.
     places_waiting : bool
         Whether containers that wait for a node in production are to be placed.
     too_large : tuple of int
-        Those that are left out because they fit on no node: rows of ``sizes.containers``.
+        Rows of ``sizes.containers`` that are left out because they fit on no node.
     lacking : tuple of (int, str)
-        Those that are left out because no node has what they ask for, likewise, and what it is.
+        Rows that are left out because no node has a resource that they request, and that
+        resource.
     """
 
     sizes: Sizes
@@ -72,7 +73,7 @@ class Replayed:
 
     @property
     def left_waiting(self) -> pl.DataFrame:
-        """Rows of the containers that wait for a node in production and are left out."""
+        """Rows of containers that waited for a node in production and are left out."""
         waiting = self.sizes.containers.filter(waits() & ~gated())
         return waiting.join(self.rows, on="container", how="anti")
 
@@ -122,7 +123,7 @@ HOW_MANY = "--assume nodes=100 --assume node_cpu_cores=96 --assume node_memory_b
 
 
 def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
-    """Names of the nodes, in the order of the source; of assumed ones where it records none."""
+    """Names of the nodes in the order of the source; names of assumed nodes if it records none."""
     if found.nodes.height:
         return found.nodes["node"].to_list()
     if not assumptions.nodes:
@@ -135,7 +136,7 @@ def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
 
 
 def _without_daemons(life: Lives, found: Sizes) -> Lives:
-    """Lives without the daemons of nodes that are set aside: they belong to their node."""
+    """Lives without the daemons of nodes that are set aside: a daemon belongs to its node."""
     if not len(found.set_aside):
         return life
     rows = found.containers[life.order]
@@ -144,9 +145,9 @@ def _without_daemons(life: Lives, found: Sizes) -> Lives:
 
 
 def _shown(names: pl.Series, where: IntArray) -> IntArray:
-    """The node that each container ran on in production; none at all if few are known.
+    """The node that each container ran on in production; -1 everywhere if few are known.
 
-    A row of production that lacks most containers compares with nothing.
+    Production's row would compare with nothing if it lacked most containers.
     """
     placed = len(names) - names.null_count()
     known = int((where >= 0).sum())

@@ -32,10 +32,10 @@ _GROUPS = (
 
 
 def rules_of(replayed: Replayed, assumptions: SizedAssumptions, start: Start) -> Rules:
-    """The rules in the tables, less those that the assumptions leave out.
+    """The rules in the tables, without those that the assumptions leave out.
 
-    Containers that were there at the beginning stay where they ran if ``start`` is ``observed``;
-    daemons do always, where it is known.
+    With ``start=observed`` the containers there at the beginning stay where they ran. A daemon
+    always stays on its node, where the node is known.
     """
     rows = replayed.rows
     gang, minimum = gangs_of(rows)
@@ -59,14 +59,14 @@ def rules_of(replayed: Replayed, assumptions: SizedAssumptions, start: Start) ->
 
 
 def priority_of(recorded: pl.Series) -> IntArray | None:
-    """Priorities, 0 where none is recorded; None where none is at all."""
+    """The priority of each container, 0 where none is recorded; None if no container has one."""
     if recorded.null_count() == len(recorded):
         return None
     return np.asarray(recorded.fill_null(0).to_numpy().astype(np.int64))
 
 
 def _stating(stated: pl.Series, kind: str, value: str) -> BoolArray | None:
-    """Containers with a rule of this kind and value; None where there are none."""
+    """Which containers state a rule of this kind and value; None where no container does."""
     texts = [one for one in stated.drop_nulls().unique() if kind in one]
     said = [
         text
@@ -77,7 +77,7 @@ def _stating(stated: pl.Series, kind: str, value: str) -> BoolArray | None:
 
 
 def _constraints(replayed: Replayed, assumptions: SizedAssumptions) -> Constraints | None:
-    """The constraints in the tables, less those that the assumptions leave out."""
+    """The constraints in the tables, without those that the assumptions leave out."""
     found, nodes = replayed.sizes, replayed.sizes.nodes
     if not nodes.height:
         return None
@@ -103,9 +103,10 @@ def _constraints(replayed: Replayed, assumptions: SizedAssumptions) -> Constrain
 
 
 def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
-    """The gang of each container, -1 for none, and how many of it are enough; None without any.
+    """The gang of each container, -1 for none, and the number of members that is enough.
 
-    The latter is 0 of a gang of which nobody states it, and no more than its members.
+    That number is 0 where the source states none, and never above the number of members. None where
+    no container is in a gang.
     """
     names = rows["gang"]
     if names.null_count() == len(names):
@@ -120,7 +121,7 @@ def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
 
 
 def short_gangs(rows: pl.DataFrame) -> dict[str, int]:
-    """How many gangs have fewer members than they need, as a fact; empty for none."""
+    """A fact of gangs that have fewer members than they need; empty if there is none."""
     of = rows.drop_nulls("gang").group_by("gang").agg(pl.len(), pl.col("gang_minimum").max())
     short = of.filter(pl.col("gang_minimum") > pl.col("len")).height
     return {"gangs_short_of_members": short} if short else {}

@@ -1,4 +1,4 @@
-"""Containers that are set aside: they never ran, or ask for more than any node has."""
+"""Containers that are left out of a replay: they never ran, or request more than any node has."""
 
 from collections.abc import Sequence
 
@@ -27,11 +27,11 @@ _MANY = 0.5
 def without_waiting(
     store: Store, found: Sizes, life: Lives, assumptions: SizedAssumptions
 ) -> tuple[Lives, tuple[Fact, ...], bool]:
-    """The lives without containers that waited in production throughout, and a fact of them.
+    """The lives without containers that waited in production throughout, and a fact of these.
 
-    The third says whether others that waited are to be placed. What production could not place is
-    load that production did not carry. A policy that places it instead of others, or leaves it
-    waiting too, would compare with nothing.
+    Load that production could not place is load that it did not carry. A policy that places it
+    would be compared with nothing. The third value says whether other containers that waited are
+    placed.
     """
     rows = found.containers[life.order]
     who = rows.select(waits()).to_series().to_numpy()
@@ -45,13 +45,13 @@ def without_waiting(
 
 
 def without_gated(found: Sizes, life: Lives) -> tuple[Lives, int]:
-    """The lives without those that no scheduler may place yet, and how many those are."""
+    """The lives without containers that no scheduler may place yet, and the number of these."""
     who = found.containers[life.order].select(gated()).to_series().to_numpy()
     return (life.taken(np.flatnonzero(~who)) if who.any() else life), int(who.sum())
 
 
 def to_place_remark(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[Fact, ...]:
-    """A fact of those of some containers that waited in production, and are to be placed."""
+    """A fact of the containers that waited in production and are to be placed."""
     rows = rows.filter(waits())
     return (never_ran.waiting_fact("waiting_placed", rows, requests),) if rows.height else ()
 
@@ -65,11 +65,15 @@ def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> 
 def without_lacking(
     store: Store, found: Sizes, life: Lives
 ) -> tuple[Lives, tuple[tuple[int, str], ...]]:
-    """The lives without containers that request a resource that no node has; and these containers.
+    """The lives without containers that request a resource that no node has, and these containers.
 
-    Each of the latter is its row of ``found.containers`` and the name of the resource. Kubernetes
-    lists all resources of a node. Where a container with such a request ran all the same, the
-    amounts of nodes are not recorded, and the container stays. If no life were left, all stay.
+    Kubernetes lists all resources of a node. If a container with such a request ran all the same,
+    the amounts of nodes are not recorded, and the container stays. All stay if no life were left.
+
+    Returns
+    -------
+    Lives, tuple of (int, str)
+        The row of each such container in ``found.containers``, and the resource.
     """
     if not never_ran.says_so(store) or not found.nodes.height:
         return life, ()
@@ -89,10 +93,10 @@ def without_lacking(
 
 
 def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
-    """Lives without the containers that fit on no node, even an empty one, and which those are.
+    """The lives without containers that fit on no node, even an empty one, and these containers.
 
-    Nobody can place them, production neither, and a bound that counts them bounds nothing. All of
-    them stay where nothing else would be left, to be told why.
+    No policy can place such a container, and production could not. A bound that counts it would
+    bound nothing. All stay if no other container were left, so that the error can say why.
     """
     kept = fit_somewhere(amounts, life.order)
     if kept.all() or not kept.any():
@@ -101,7 +105,7 @@ def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
 
 
 def fit_somewhere(amounts: Amounts, order: IntArray) -> BoolArray:
-    """Which containers of an order, (containers,), fit on some node while that is empty."""
+    """Which containers of an order fit on some node while it is empty, shape (containers,)."""
     shapes, of = np.unique(amounts.request[order], axis=0, return_inverse=True)
     fits = [(amounts.capacity >= shape).all(axis=1).any() for shape in shapes]
     return np.array(fits, dtype=np.bool_)[of.reshape(-1)]
@@ -110,7 +114,7 @@ def fit_somewhere(amounts: Amounts, order: IntArray) -> BoolArray:
 def too_large_remark(
     found: Sizes, amounts: Amounts, too_large: tuple[int, ...]
 ) -> tuple[Fact, ...]:
-    """A fact of the containers that fit on no node, with what the first requests."""
+    """A fact of the containers that fit on no node, with the request of the first."""
     if not too_large:
         return ()
     room, requested = amounts.capacity.max(axis=0), amounts.request[too_large[0]]
@@ -129,7 +133,7 @@ def too_large_remark(
 
 
 def lacking_remark(found: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[Fact, ...]:
-    """A fact of the containers that request what no node has."""
+    """A fact of the containers that request a resource that no node has."""
     if not lacking:
         return ()
     names = [found.containers["container"][at] for at, _ in lacking]
@@ -142,15 +146,15 @@ _NAMED = 3
 
 
 def barred_now(constraints: Constraints | None, ran: IntArray) -> list[tuple[int, str]]:
-    """The containers whose own node is closed to them, each with what closes it, a clause.
+    """Containers whose own node is closed to them, each with the reason.
 
-    Kubernetes evicts nobody for most taints and for no selector, so that who was there before
-    stays. Only what does not depend on who runs where is asked.
+    Kubernetes evicts no container for a selector, and for few taints, so a container that was there
+    before stays. Only reasons that do not depend on other containers count.
 
     Parameters
     ----------
     ran : int64, shape (containers,)
-        The node where each ran; -1 for none that counts.
+        The node where each container ran; -1 for none.
     """
     parts = () if constraints is None else tuple(one for one in constraints.parts if one.fixed)
     at = np.flatnonzero(ran >= 0)
@@ -175,7 +179,7 @@ def _why(parts: Sequence[Constraint], index: int, node: int, nodes: int) -> str:
 def barred_remark(
     found: Sequence[tuple[int, str]], ran: IntArray, ids: Sequence[str], nodes: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """A fact of these containers, with the node of the first and why it is closed."""
+    """A fact of these containers, with the node of the first and the reason why it is closed."""
     if not found:
         return ()
     at, why = found[0]

@@ -1,4 +1,4 @@
-"""The small tables of a store with their ids as texts: what there is, has and asks for what."""
+"""The tables of nodes, containers, their resources and rules, with ids as texts."""
 
 from dataclasses import dataclass
 
@@ -24,22 +24,22 @@ class Sizes:
     Attributes
     ----------
     nodes : DataFrame
-        The table ``node`` as it is when the replay begins, a row for each node, in the order of
-        the source. Where a source states sizes, nodes without one are set aside.
+        A row for each node of the table ``node``, as it is when the replay begins, in the order
+        of the source. Where the source states sizes, a node without one is set aside.
     capacity : DataFrame
-        ``node_resource`` of these nodes, whole nodes and cells.
+        Rows of ``node_resource`` for these nodes, of whole nodes and of cells.
     containers : DataFrame
         The table ``container``, in order of arrival, then of the source.
     requests : DataFrame
-        ``container_resource``, the first of each container and resource.
+        The table ``container_resource``: the first row of each container and resource.
     rules : DataFrame
-        ``sharing_rule``.
+        The table ``sharing_rule``.
     set_aside : Series
-        Names of the nodes that are set aside, those of which nothing is recorded too.
+        Names of the nodes that are set aside, also of those without any record.
     unmeasured : int
-        How many of the nodes have no recorded use of their own, where others have.
+        Number of nodes without recorded use, where other nodes have use.
     unlisted : int
-        How many containers ask for something and are not listed; their requests are left out.
+        Number of containers that have a request and no row in ``container``; it is left out.
     """
 
     nodes: pl.DataFrame
@@ -53,23 +53,23 @@ class Sizes:
 
 
 def is_sized(store: Store) -> bool:
-    """Whether a store lists containers, and records what they ask for or what nodes have.
+    """Whether a store lists containers, and records their requests or the sizes of nodes.
 
-    Where nodes are recorded, containers that ask for nothing are containers without a request.
+    A container without a request in a store that records nodes is one that requests nothing.
     """
     sizes = _rows(store, "container_resource") or _rows(store, "node_resource")
     return bool(sizes and _rows(store, "container"))
 
 
 def records_nodes(store: Store) -> bool:
-    """Whether a store records what nodes have."""
+    """Whether a store records sizes of nodes."""
     return bool(_rows(store, "node_resource"))
 
 
 def used_by_others(store: Store) -> bool:
-    """Whether use comes as fractions from a source that lists no containers, as CTM21 does not.
+    """Whether use comes as fractions from a source that lists no containers, such as CTM21.
 
-    Then the samples of use tell when containers come and go.
+    Samples of use tell then when containers come and go.
     """
     listing = {entry.release for entry in store.manifest.parts("container") if entry.rows}
     using = {entry.release for entry in store.manifest.stated("container_usage")}
@@ -116,10 +116,10 @@ def sizes_of(store: Store) -> Sizes:
 
 
 def _unlisted(store: Store, requests: pl.DataFrame, containers: pl.DataFrame) -> int:
-    """How many containers ask for something and are not listed, as their row was broken.
+    """How many containers have a request and no row in ``container``, because the row was broken.
 
-    Raises TracekitError where that is so of most: their rows are rejects, or the file that lists
-    them is not there.
+    Raises TracekitError if that is most containers: their rows are rejects, or the file that lists
+    containers is missing.
     """
     asking = requests["container"].unique().sort()
     strange = asking.filter(~asking.is_in(containers["container"].implode()))

@@ -1,4 +1,4 @@
-"""Recorded use as matrices over the axis of the replay, a row group of the store at a time."""
+"""Recorded use as matrices over the time axis of the replay, read a row group at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ _FRACTIONS = ("cpu_fraction", "memory_fraction")
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """The record of an entity's use: in amounts, in fractions of its size, or both.
+    """Where the use of nodes or containers is recorded: in amounts, as fractions of sizes, or both.
 
     Parameters
     ----------
     prefix : str
-        What the names of its resources begin with.
+        The prefix of the names of its resources.
     """
 
     entity: str
@@ -39,18 +39,19 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """Use of some entities over the axis.
+    """Use of nodes or containers over the time axis.
 
     Parameters
     ----------
-    values : float32, shape (2, steps, those measured)
+    values : float32, shape (2, steps, measured ids)
     measured : bool, shape (ids,)
+        Whether any use of the entity is recorded.
     lacking : bool, shape (2, ids)
-        Of those measured, whose use of a resource is not recorded.
+        Whether the CPU, or the memory, of a measured entity is not recorded.
     held : int
-        Steps of their lives that have no sample of their own; 0 where no lives are told.
+        Number of steps within lives that have no sample of their own; 0 without lives.
     blank : int
-        Steps at which none of them has a sample, although some have before and after.
+        Number of steps between the first and the last sample at which no entity has a sample.
     """
 
     values: Float32Array
@@ -66,7 +67,7 @@ BACKGROUND = Recorded(entity="node", amounts="node_amount", prefix="background_"
 
 
 def measured(store: Store, recorded: Recorded) -> Measured | None:
-    """When use was recorded; None where it was not, or is a moment of nodes (``is_moment``)."""
+    """The span of recorded use; None without a record, and for nodes with a single moment."""
     aside = recorded == NODES and is_moment(store.manifest)
     entries = [
         entry
@@ -94,7 +95,7 @@ def use_of(
     instead: Float32Array | None = None,
     lives_ms: tuple[IntArray, IntArray] | None = None,
 ) -> Use:
-    """Use of millicores and bytes at every step: its last sample, or that of the step before.
+    """Use in millicores and bytes at every step: the last sample of the step or before it.
 
     Parameters
     ----------
@@ -102,7 +103,8 @@ def use_of(
     size : int64, shape (ids, 2)
         The amount of which recorded fractions are parts.
     instead : float32, shape (ids, 2), optional
-        What stands in where one resource of an entity is recorded and the other is not; else 0.
+        The use of a resource that is not recorded of an entity whose other resource is; 0
+        without it.
     lives_ms : pair of int64, shape (ids,), optional
         Arrival and departure of each entity.
     """
@@ -148,10 +150,12 @@ def sampled(
     step_ms: int,
     assumptions: SizedAssumptions,
 ) -> tuple[Float32Array, BoolArray]:
-    """The last sample of use in each step, in millicores and bytes, and which ids have rows at all.
+    """The last sample in each step, in millicores and bytes, and which ids have any sample.
 
-    Use has the shape (2, steps, ids with rows), and is NaN where a step has no sample; see
-    ``use_of``.
+    Returns
+    -------
+    float32, shape (2, steps, ids with samples); bool, shape (ids,)
+        NaN where a step has no sample.
     """
     column = positions_of(store, recorded, ids)
     spoken = np.zeros(len(ids), dtype=np.bool_)
@@ -176,9 +180,10 @@ def sampled(
 def _steps_held(
     values: Float32Array, times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray
 ) -> tuple[int, int]:
-    """Steps of lives without a sample of a resource that is recorded of the entity at others.
+    """Number of steps of lives without a sample, of a resource that has samples at other steps.
 
-    And steps between the first sample and the last at which nobody has any.
+    The second number counts the steps between the first sample and the last at which no entity has
+    one.
     """
     known = np.zeros((len(BASE), values.shape[2]), dtype=np.bool_)
     spoken = np.zeros(len(times_ms), dtype=np.bool_)
@@ -197,7 +202,7 @@ def _steps_held(
 def _amounts(
     store: Store, recorded: Recorded, assumptions: SizedAssumptions
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Rows of one base resource: key, time_ms, amount; ``fraction`` where it is one of the size."""
+    """Rows of one base resource: key, time_ms, amount; ``fraction`` if that is a share."""
     key = f"{recorded.entity}_key"
     columns = ("time_ms", key, "resource", "amount", "unit")
     for rows in row_groups(store, recorded.amounts, columns):
@@ -225,7 +230,7 @@ def _pieces(store: Store, recorded: Recorded, columns: tuple[str, ...]) -> Itera
 
 
 def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
-    """The rows that sources recorded; what ingest derived from them is left out."""
+    """Row groups that sources recorded, without rows that ingest derived from other rows."""
     for path in store.stated_files(table):
         with parquet_file(path) as file:
             for group in range(file.num_row_groups):
@@ -236,7 +241,7 @@ def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[p
 
 
 def positions_of(store: Store, recorded: Recorded, ids: pl.Series) -> IntArray:
-    """For each key of the store the position among ``ids``, -1 for none."""
+    """For each key of the store its position among ``ids``, -1 for a key that is not among them."""
     known = pl.DataFrame({"id": ids, "at": np.arange(len(ids))})
     every = pl.DataFrame({"id": ids_of(store, recorded.entity)})
     found = every.join(known, on="id", how="left", maintain_order="left")

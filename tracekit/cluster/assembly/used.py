@@ -1,4 +1,4 @@
-"""Use of containers of a store with sizes, and of nodes beyond them, over the replay's time."""
+"""Use of the containers of a store with sizes, and use of nodes beyond their containers."""
 
 from dataclasses import dataclass
 
@@ -23,21 +23,23 @@ from tracekit.store.folder import Store
 
 @dataclass(frozen=True, kw_only=True)
 class Used:
-    """Use over time.
+    """Use over time of the containers that are replayed, and of their nodes.
 
     Parameters
     ----------
     values : float32, shape (2, steps, columns)
     column : int64, shape (containers,)
-        Which column of ``values`` each container has.
+        The column of ``values`` that holds each container's use.
     unknown : bool, shape (2, containers)
-        Whose CPU, or memory, is not recorded.
+        Whether the container's CPU, or memory, is not recorded.
     silent : bool, shape (containers,)
-        Of whom neither is.
+        Whether neither is recorded.
     held : int
-        Steps of the lives of the others that have no sample of their own.
+        Number of steps within lives that have no sample of their own, over containers with
+        samples.
     blank : int
-        Steps at which no container has a sample, although some have before and after.
+        Number of steps between the first and the last sample at which no container has a
+        sample.
     background : float32, shape (2, steps, nodes)
     reserved : int64, shape (nodes, resources), or None
     further : FurtherUse
@@ -55,17 +57,18 @@ class Used:
 
     @property
     def recorded(self) -> BoolArray:
-        """Columns of ``values`` that are of a record, shape (2, columns)."""
+        """Whether each column of ``values`` holds a record, shape (2, columns)."""
         found = np.ones((len(BASE), self.values.shape[2]), dtype=np.bool_)
         found[:, self.column] = ~self.unknown
         return found
 
 
 def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> Used:
-    """The use of containers, and the amount of each node reserved for other use.
+    """The use of containers, and the amount of each node that is reserved for other use.
 
-    What is not recorded is ``used_share`` of the request all the time; containers without any
-    recorded use that ask for the same share a column, but those with use of a further resource.
+    A container without recorded use uses ``used_share`` of its request all the time. Such
+    containers share a column if their requests are equal, except those with recorded use of a
+    further resource.
     """
     life, capacity = replayed.life, replayed.amounts.capacity
     request = replayed.request[:, : len(BASE)]
@@ -123,9 +126,9 @@ def _beyond(
 ) -> Float32Array:
     """Use of nodes beyond that of the containers recorded there, shape (2, steps, nodes).
 
-    Nothing where no container's use is recorded: their requests say nothing of the rest. A
-    container that was there at the beginning was on its node all along, although the replay lets it
-    arrive later: what it used then is no use of the rest.
+    It is 0 where no container's use is recorded: requests say nothing of a node's other use. A
+    container that was there at the beginning ran on its node all along, although the replay lets it
+    arrive later: its use until then is not other use.
     """
     life, nodes = replayed.life, pl.Series(replayed.nodes)
     capacity = replayed.amounts.capacity[:, : len(BASE)]

@@ -26,7 +26,7 @@ from tracekit.store.folder import Store
 def workload_from_sizes(
     store: Store, assumptions: SizedAssumptions, rng: np.random.Generator
 ) -> Workload:
-    """The workload of a store with sizes, called after the store's folder.
+    """The workload of a store with sizes; its name is that of the store's folder.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def assembled(
     rules: Rules,
     provenance: Provenance,
 ) -> Workload:
-    """The five parts together; of a store that lists containers, and of one of usage alone.
+    """The workload of five parts, for a store that lists containers and for one of usage alone.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _use(life: Lives, used: Used) -> Use:
 
 
 def _without(load: Workload, shut_out: list[tuple[int, str]]) -> Workload:
-    """The workload without some containers."""
+    """The workload without the containers that no policy can place."""
     if not shut_out:
         return load
     kept = np.setdiff1d(np.arange(load.containers.count), [at for at, _ in shut_out])
@@ -114,9 +114,10 @@ def _without(load: Workload, shut_out: list[tuple[int, str]]) -> Workload:
 
 
 def _shut_out(replayed: Replayed, rules: Rules) -> list[tuple[int, str]]:
-    """Containers that no policy can place, as selectors, taints or cells close every node; and why.
+    """Containers that no policy can place because selectors, taints or cells close every node.
 
-    Those of gangs are not among them: their gang waits with them. Nor are all of a workload.
+    Each comes with the reason. A container of a gang is never among them: its gang waits with it.
+    If all containers of a workload were, none is.
     """
     found = [
         (at, why)
@@ -128,5 +129,5 @@ def _shut_out(replayed: Replayed, rules: Rules) -> list[tuple[int, str]]:
 
 
 def sized_assumptions(settings: Sequence[str]) -> SizedAssumptions:
-    """The assumptions with ``name=value`` settings."""
+    """The assumptions for a store with sizes, from ``name=value`` settings."""
     return parameters.build_from_settings(SizedAssumptions, settings, of="a store with sizes")

@@ -16,11 +16,11 @@ _STEP = (5**0.5 - 1) / 2
 
 
 def like_nodes(load: Workload, count: int) -> IntArray:
-    """Which nodes further ones are like, one after the other, shape (count,).
+    """The node that each further node is like, shape (count,).
 
-    They are spread evenly over the sizes of the nodes there are, so that the cluster grows as it is
-    made up. Never added: nodes of the control plane, nodes gone by the end, nodes closed to all
-    containers. Empty where there is no other.
+    The further nodes are spread evenly over the sizes of the cluster's nodes, so that the cluster
+    keeps its mix. Nodes of the control plane, nodes that are gone by the end, and nodes closed to
+    all containers are never copied. Empty where no node can be.
     """
     those = _can_be_had(load)
     if not len(those):
@@ -29,7 +29,7 @@ def like_nodes(load: Workload, count: int) -> IntArray:
 
 
 def sizes_of(load: Workload) -> FloatArray:
-    """How large nodes are beside the largest of each resource, the mean over them, (nodes,)."""
+    """The mean over resources of each node's amount over the largest amount, shape (nodes,)."""
     share = load.nodes.capacity / np.maximum(load.nodes.capacity.max(axis=0), 1)
     return np.asarray(share.mean(axis=1))
 
@@ -41,14 +41,14 @@ def spread_over(those: IntArray, count: int) -> IntArray:
 
 
 def kinds_of(load: Workload) -> list[IntArray]:
-    """The nodes that further ones may be like, by what they have and cost; most nodes first."""
+    """Nodes that further ones may be like, grouped by resources and price; largest group first."""
     price = load.nodes.price_per_hour
     each = None if price is None else np.nan_to_num(price, nan=-1.0)
     return sorted(kinds_among(load, _can_be_had(load), each), key=len, reverse=True)
 
 
 def kinds_among(load: Workload, nodes: IntArray, price: FloatArray | None) -> list[IntArray]:
-    """Some nodes by what they have, and by their price, (nodes,), if that counts; each in order."""
+    """Some nodes grouped by resources, and by price, (nodes,), if given; each group in order."""
     what = load.nodes.capacity[nodes].astype(np.float64)
     if price is not None:
         what = np.column_stack([what, price[nodes]])
@@ -57,7 +57,7 @@ def kinds_among(load: Workload, nodes: IntArray, price: FloatArray | None) -> li
 
 
 def _can_be_had(load: Workload) -> IntArray:
-    """Nodes that further ones may be like, in order."""
+    """The nodes that further ones may be like, in order."""
     open_ = open_to_some(load)
     if load.nodes.stays is not None:
         open_ &= ~load.nodes.stays
@@ -69,7 +69,7 @@ def _can_be_had(load: Workload) -> IntArray:
 
 
 def open_to_some(load: Workload) -> BoolArray:
-    """Nodes that selectors and taints leave open to some container but daemons, (nodes,)."""
+    """Nodes that selectors and taints leave open to some container that is no daemon, (nodes,)."""
     parts = () if load.rules.constraints is None else load.rules.constraints.parts
     rules = [part for part in parts if isinstance(part, Allowed)]
     if not rules or not load.containers.count:
@@ -87,14 +87,13 @@ def open_to_some(load: Workload) -> BoolArray:
 def with_more(load: Workload, like: IntArray) -> Workload:
     """The workload on its nodes and, behind them, one more like each of these.
 
-    A further node has what its original has, stands where that stands, and runs its daemons; it is
-    there from the beginning. Nothing was recorded on it, and it carries no use that no container
-    explains.
+    A further node has the resources, domains and daemons of its original, and is there from the
+    beginning. Nothing was recorded on it, and it has no background use.
 
     Parameters
     ----------
     like : int64, shape (more,)
-        Positions of nodes; one may be there several times.
+        Positions of the originals; a node may be copied several times.
     """
     if not len(like):
         return load
@@ -105,7 +104,7 @@ def with_more(load: Workload, like: IntArray) -> Workload:
 
 
 def _empty_at_first(more: Workload, known: int) -> Workload:
-    """The workload with nothing but containers on the nodes behind the known ones."""
+    """The workload in which no container is recorded on a further node."""
 
     def without(use: Float32Array) -> Float32Array:
         empty = use.copy()
@@ -132,7 +131,7 @@ def _empty_at_first(more: Workload, known: int) -> Workload:
 
 
 def _with_daemons(load: Workload, more: Workload, like: IntArray) -> Workload:
-    """The workload with a copy of each daemon of a node on the nodes that are like it."""
+    """The workload with a copy of each daemon for every copy of its node."""
     if load.rules.daemon is None or load.rules.pinned is None:
         return more
     on = np.where(load.rules.daemon, load.rules.pinned, -1)

@@ -17,7 +17,7 @@ _NAMES = {"cpu_milli": "CPU", "memory_bytes": "memory"}
 
 
 def scale_of(value: float) -> Fraction:
-    """A scale as the fraction that its decimal digits are; TracekitError unless above 0."""
+    """The exact fraction that a decimal text spells; raises TracekitError unless it is above 0."""
     if not 0 < value < float("inf"):
         raise TracekitError(
             f"--scale {value:g} is no number above 0", hint="for example --scale 1.3"
@@ -29,13 +29,14 @@ def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Wor
     """The workload with ``scale`` times as many containers, of the sizes there are.
 
     Load grows by replicas and not by larger containers, as services do that scale out. The copied
-    containers are drawn evenly over sizes: containers are counted by size, equal ones by what they
-    use, equal again in drawn order, from a drawn beginning, and the first n of them become about n
-    * scale. So what is requested and used grows by nearly ``scale``, whatever the order in which
-    containers are listed, and the count of nodes hangs little on the draw. A replica is its
-    original in everything: requests, use over time, times, gang, rules, recorded node; it is pinned
-    nowhere. Daemons belong to nodes and are not multiplied; the background stays as it is. What is
-    requested and used then, in times of what was, is a fact.
+    containers are drawn evenly over sizes. For this, containers are ordered by size, those of equal
+    size by what they use, and equal ones in drawn order; counting starts at a drawn position, and
+    of the first n containers about n * scale are made. So requests and use grow by nearly ``scale``
+    in whatever order containers are listed, and the count of nodes depends little on the draw.
+
+    A replica equals its original in requests, use over time, times, gang, rules and recorded node.
+    It is pinned nowhere. Daemons belong to nodes and are not multiplied; the background stays as it
+    is. The growth of requests and of use is a fact of the workload.
     """
     if scale == 1:
         return load
@@ -60,7 +61,7 @@ def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Wor
 
 
 def _copies(load: Workload, use: FloatArray, scale: Fraction, rng: np.random.Generator) -> IntArray:
-    """How often each container is there, shape (containers,)."""
+    """How many times each container is in the new workload, shape (containers,)."""
     copies = np.ones(load.containers.count, dtype=np.int64)
     free = (
         np.arange(load.containers.count)
@@ -82,7 +83,7 @@ def _copies(load: Workload, use: FloatArray, scale: Fraction, rng: np.random.Gen
 
 
 def _grown(load: Workload, made: Workload, use: FloatArray, order: IntArray) -> Iterator[Fact]:
-    """How many containers there are now, and by how much requests and use grew."""
+    """The new number of containers, and the factors by which requests and use grew."""
     yield remark("multiplied", made.containers.count, "containers", before=load.containers.count)
     before, after = (one.containers.request.sum(axis=0, dtype=np.float64) for one in (load, made))
     used, uses = use.sum(axis=1), use[:, order].sum(axis=1)
@@ -106,7 +107,7 @@ def _use(load: Workload) -> FloatArray:
 
 
 def mark_for(names: Iterable[str]) -> str:
-    """The mark before a copy's number in its name, so that no original has that name."""
+    """The mark between name and number of a copy, chosen so that no original has that name."""
     mark, taken = "+", set(names)
     while any(mark in name for name in taken):
         mark += "+"

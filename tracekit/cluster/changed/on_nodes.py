@@ -13,16 +13,17 @@ from tracekit.cluster.workload import Workload
 def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None = None) -> Workload:
     """The workload on the nodes at these positions, in this order.
 
-    The daemons of a node go with it. All other load stays. A container that was pinned to a node
-    that goes is placed by the policy at its arrival, and its recorded node is not known. Use that
-    no container explains is work that is not listed: that of nodes that go is spread over those
-    that stay, to each by what its own background leaves free on average, and what is kept for it
-    likewise.
+    The daemons of a removed node go with it; all other load stays. A container that was pinned to a
+    removed node is placed by the policy at its arrival, and its recorded node is unknown.
+    Background is work that is not listed: the background of removed nodes is spread over the nodes
+    that stay, to each by what its own background leaves free on average. Reserved amounts are
+    spread likewise.
 
     Parameters
     ----------
     nodes : int64, shape (kept,)
-        Where one is given again, that is a further node like it, and needs a name in ``node_ids``.
+        A position given again is a further node like the first, and needs a name in
+        ``node_ids``.
     """
     types = load.nodes.instance_types
     place = np.full(load.nodes.count + 1, -1, dtype=np.int64)  # the last is that of -1
@@ -86,7 +87,7 @@ def all_background(load: Workload, nodes: IntArray) -> Float32Array:
 
 
 def _all_reserved(reserved: IntArray, load: Workload, nodes: IntArray) -> IntArray:
-    """The amount reserved on the nodes that stay for the background of all, (kept, resources)."""
+    """The reserved amounts of the nodes that stay, for the background of all, (kept, resources)."""
     stays, left = reserved[nodes], reserved[_gone(load, nodes)].sum(axis=0)
     for column in np.flatnonzero(left):
         part = _parts(load.nodes.capacity[nodes, column], stays[:, column])
@@ -101,17 +102,17 @@ def _gone(load: Workload, nodes: IntArray) -> IntArray:
 
 
 def _parts(capacity: IntArray, own: FloatArray | IntArray) -> FloatArray:
-    """The part of each node in what is spread, of 1 in all: by what is free, else by size."""
+    """The share of each node in what is spread, summing to 1: by what is free, else by size."""
     free = np.maximum(capacity - own, 0).astype(np.float64)
     by = free if free.any() else np.maximum(capacity, 1).astype(np.float64)
     return np.asarray(by / by.sum())
 
 
 def beside_daemons(load: Workload) -> Workload:
-    """The containers that belong to no node, on what the daemons of each node leave of it.
+    """The workload without daemons, on what the daemons of each node leave of it.
 
-    What a daemon requests that is there all the time is reserved of its node, where that has a
-    limit; what daemons use is background.
+    The request of a daemon that is there all the time is reserved on its node, of each resource
+    that is limited; the use of daemons becomes background.
     """
     stays = _without_daemons_of(load, np.full(load.nodes.count + 1, -1, dtype=np.int64))
     if stays is load:
@@ -126,7 +127,7 @@ def beside_daemons(load: Workload) -> Workload:
 
 
 def room_beside_daemons(load: Workload) -> IntArray:
-    """The room for requests beside daemons that are there all the time, (nodes, resources)."""
+    """The room for requests beside daemons that are always there, (nodes, resources)."""
     if load.rules.daemon is None or load.rules.pinned is None:
         return load.nodes.allocatable
     at, node = _daemons(load)
@@ -144,7 +145,7 @@ def room_beside_daemons(load: Workload) -> IntArray:
 
 
 def _daemons(load: Workload) -> tuple[IntArray, IntArray]:
-    """Daemons whose node is known, and that node."""
+    """Daemons whose node is known, and the node of each."""
     assert load.rules.daemon is not None  # noqa: S101 - asked for before
     assert load.rules.pinned is not None  # noqa: S101
     at = np.flatnonzero(load.rules.daemon & (load.rules.pinned >= 0))
@@ -152,7 +153,7 @@ def _daemons(load: Workload) -> tuple[IntArray, IntArray]:
 
 
 def _with_use(load: Workload, at: IntArray, node: IntArray) -> Float32Array:
-    """The background with the use of some containers on their nodes, never rounded up."""
+    """The background with the use of these containers on their nodes added, never rounded up."""
     background = load.use.background.copy()
     for step in range(len(load.use.times_ms)):
         there = load.present(step)[at]
@@ -169,7 +170,7 @@ def _with_use(load: Workload, at: IntArray, node: IntArray) -> Float32Array:
 
 
 def _without_daemons_of(load: Workload, place: IntArray) -> Workload:
-    """The workload without daemons of the nodes whose new place is -1; its nodes are as before."""
+    """The workload without the daemons of nodes whose new place is -1; nodes stay as before."""
     if load.rules.daemon is None or load.rules.pinned is None:
         return load
     goes = load.rules.daemon & (load.rules.pinned >= 0) & (place[load.rules.pinned] < 0)
@@ -185,13 +186,13 @@ def _without_daemons_of(load: Workload, place: IntArray) -> Workload:
 
 
 def barred_by(load: Workload) -> tuple[str, ...] | None:
-    """The budgets that bar each node from being drained, as it was at the last sample.
+    """The budgets that bar each node from being drained, as the node was at the last sample.
 
     Returns
     -------
     tuple of str, shape (nodes,), optional
-        Names of budgets, with a comma between them; empty where none does. None where no container
-        is under a budget, or where it is not recorded on which node one of them runs.
+        Names of budgets with commas between them; empty if none bars the node. None if no
+        container is under a budget, or if the node of such a container is not recorded.
     """
     if load.rules.budgets is None:
         return None

@@ -1,4 +1,4 @@
-"""Containers that a replay leaves where they were observed."""
+"""Containers that a replay leaves on the node where they were observed."""
 
 import operator
 
@@ -11,9 +11,9 @@ from tracekit.cluster.workload import Workload
 
 
 def requests_respected(load: Workload) -> bool:
-    """Whether no node can be asked for more than it has, as long as policies respect requests.
+    """Whether no node can get more requests than it has, under policies that respect requests.
 
-    It can where pinned containers alone are too many, or come after those that policies place.
+    A node can if the containers pinned to it are too many, or come after those that policies place.
     """
     if load.rules.pinned is None:
         return True
@@ -22,9 +22,9 @@ def requests_respected(load: Workload) -> bool:
 
 
 def pinned_over_capacity(load: Workload) -> int:
-    """How many pinned containers find too little room on their node, full of pinned ones already.
+    """How many pinned containers find too little room beside the containers pinned before them.
 
-    What a policy placed there, or a rebalancer moved, is not counted: it is no fact of a workload.
+    Containers that a policy placed or a rebalancer moved there are not considered.
     """
     if load.rules.pinned is None:
         return 0
@@ -38,7 +38,7 @@ def pinned_over_capacity(load: Workload) -> int:
 
 
 def recorded_over_capacity(load: Workload) -> int:
-    """How many containers found too little room for their requests where production ran them."""
+    """How many containers found too little room for their request where production ran them."""
     return over_capacity(
         load.containers.recorded_node,
         load.nodes.allocatable,
@@ -55,7 +55,7 @@ def over_capacity(
     arrival_ms: IntArray,
     departure_ms: IntArray,
 ) -> int:
-    """As ``pinned_over_capacity``, of a workload's arrays.
+    """The count of ``pinned_over_capacity``, from the arrays of a workload.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def over_capacity(
 def check_feasible(workload: Workload) -> None:
     """Raise TracekitError when no container fits on any node, even an empty one.
 
-    Some that fit on none are no error: they wait to the end, and are counted.
+    If only some fit on no node that is no error: they wait to the end, and are counted.
     """
     large = workload.too_large()
     if len(large) == workload.containers.count:
@@ -94,7 +94,7 @@ def check_feasible(workload: Workload) -> None:
 
 
 def too_large(workload: Workload) -> str | None:
-    """A clause about containers that fit on no node, None where there are none."""
+    """A clause about containers that fit on no node; None if each fits on some."""
     large = workload.too_large()
     if not len(large):
         return None

@@ -1,8 +1,8 @@
 """Prices of nodes by their instance type, and what nodes cost by them.
 
-``m6i.4xlarge=0.768,m6i.large=0.096`` states prices; ``FILE.csv`` among them is a table with the
-columns ``instance_type`` and ``price_per_hour``. A stated type must be one of the nodes'; a table
-may hold others. A stated price goes before a table, and both before what the source records.
+``m6i.4xlarge=0.768,m6i.large=0.096`` states prices. ``FILE.csv`` names a table with the columns
+``instance_type`` and ``price_per_hour``. Some node must have a stated type; a table may hold
+further types. A stated price precedes a table's, and both precede what the source records.
 """
 
 import csv
@@ -35,21 +35,21 @@ class Prices:
     Parameters
     ----------
     stated : mapping
-        Each of these types is one of the nodes'.
+        Prices of types; some node must have each of these.
     table : mapping
-        Prices of types that the nodes may have.
+        Prices of types; no node need have them.
     """
 
     stated: Mapping[str, float]
     table: Mapping[str, float]
 
     def applied(self, load: Workload) -> Workload:
-        """The workload with these prices; its assumptions have those that were used.
+        """The workload with these prices; its assumptions list the prices that were used.
 
         Raises
         ------
         TracekitError
-            Where no node has an instance type, or none that is stated.
+            If no node has an instance type, or none has one that is stated.
         """
         types = load.nodes.instance_types
         if types is None:
@@ -87,12 +87,13 @@ def _unknown(said: str, name: str, known: Sequence[str]) -> TracekitError:
 
 
 def read_prices(text: str) -> Prices:
-    """The prices that a text states, and those of the table it names.
+    """The prices that a text states, and those in the tables it names.
 
     Raises
     ------
     TracekitError
-        For what is no ``TYPE=PRICE``, a price that is none, and a table that cannot be read.
+        For a part that is no ``TYPE=PRICE``, a price that is no number above 0, and a table
+        that cannot be read.
     """
     stated: dict[str, float] = {}
     table: dict[str, float] = {}
@@ -139,7 +140,7 @@ def _read_table(path: Path) -> dict[str, float]:
 
 
 def check_currency(text: str) -> str:
-    """A currency as amounts are followed by it; raises TracekitError for what is none."""
+    """The currency as it follows amounts; raises TracekitError for a text that is none."""
     if not 0 < len(text) <= _LONGEST_CURRENCY or not text.isprintable() or " " in text:
         raise TracekitError(f"the currency is '{text}', expected a code or sign such as USD")
     return text
@@ -147,18 +148,18 @@ def check_currency(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Money:
-    """What the nodes of a workload cost.
+    """The prices of a workload's nodes.
 
     Parameters
     ----------
     price_per_hour : float64, shape (nodes,)
         NaN where it is not known.
     currency : str
-        Empty where nobody said it.
+        Empty if it is not stated.
     unpriced_types : tuple of str
-        Instance types of which some node has no price.
+        Instance types without a price.
     unpriced_nodes : int
-        Nodes without a price, of those types or of none.
+        Number of nodes without a price, of these types or without a type.
     """
 
     price_per_hour: FloatArray
@@ -167,14 +168,14 @@ class Money:
     unpriced_nodes: int
 
     def per_hour(self, kept: BoolArray | None = None) -> float | None:
-        """What some of the nodes cost, or all; None where some node, kept or not, has no price."""
+        """The cost of some nodes, or of all; None if any node of the workload has no price."""
         if self.unpriced_nodes:
             return None
         return float(self.price_per_hour.sum(where=True if kept is None else kept))
 
 
 def money_of(load: Workload) -> Money:
-    """What the nodes of a workload cost, and of which of them that is not known."""
+    """The prices of a workload's nodes, and which of them are not known."""
     price = load.nodes.price_per_hour
     known = np.full(load.nodes.count, np.nan) if price is None else price
     lacking = np.flatnonzero(np.isnan(known)).tolist()

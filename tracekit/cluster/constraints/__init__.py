@@ -1,7 +1,7 @@
-"""Constraints on neighbours and nodes of a container.
+"""Constraints: on which nodes a container may run, and beside which containers.
 
-There are three kinds: nodes that are open to a class (``allowed``), rules on how many containers a
-domain of nodes may or must have (``rules``), and room in NUMA cells (``cells``). Each is a frozen
-dataclass with an entry per container, in the order of the workload. It makes a keeper, which
-follows who runs where and tells which nodes are open.
+There are three kinds: nodes that are open to a class of containers (``allowed``), rules on how many
+containers a domain of nodes may or must have (``rules``), and room in NUMA cells (``cells``). Each
+is a frozen dataclass with an entry per container, in the order of the workload. It makes a keeper,
+which follows the placements of a replay and gives the nodes that are open.
 """

@@ -28,15 +28,15 @@ from tracekit.cluster.constraints.texts import statements
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Allowed(Constraint):
-    """Containers of one class may run on the same nodes.
+    """Nodes that are open to classes of containers, whatever else runs there.
 
     Parameters
     ----------
     of : int64, shape (containers,)
-        The class of each; -1 may run anywhere.
+        The class of each container; -1 may run anywhere.
     mask : bool, shape (classes, nodes)
     reasons : Reasons, optional
-        What closes nodes, in words.
+        The reasons that close nodes.
     """
 
     fixed: ClassVar[bool] = True
@@ -48,35 +48,35 @@ class Allowed(Constraint):
 
     @property
     def kinds(self) -> IntArray:
-        """The class of each."""
+        """The class of each container."""
         return self.of
 
     @property
     def nodes(self) -> int:
-        """How many nodes the mask has."""
+        """Number of nodes."""
         return int(self.mask.shape[1])
 
     def taken(self, order: IntArray) -> Self:
-        """The part of other containers, or of these in another order."""
+        """The constraint for the containers at these positions, in this order."""
         why = None if self.reasons is None else self.reasons.taken(order)
         return replace(self, of=self.of[order], reasons=why)
 
     def on(self, nodes: IntArray) -> Self:
-        """The part with the nodes at these positions alone."""
+        """The constraint for the nodes at these positions alone."""
         why = None if self.reasons is None else self.reasons.on(nodes)
         return replace(self, mask=self.mask[:, nodes], reasons=why)
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
-        """The reasons that close these nodes to a container, in words where they are known."""
+        """The reasons that close these nodes to a container, where reasons are kept."""
         return self.reasons.closed(index) if self.reasons else super().why(index, nodes)
 
     def keeper(self, nodes: int) -> AllowedKeeper:
-        """Nothing changes while a replay runs."""
+        """The keeper, for which nothing changes during a replay."""
         return AllowedKeeper(self, nodes)
 
 
 class AllowedKeeper:
-    """The rows of the mask."""
+    """Gives the open nodes of each class."""
 
     def __init__(self, allowed: Allowed, nodes: int) -> None:
         self._of = allowed.of.tolist()
@@ -88,14 +88,14 @@ class AllowedKeeper:
         return np.asarray(self._rows[self._of[index]])
 
     def add(self, index: int, node: int) -> None:
-        """Does nothing: placements do not matter here."""
+        """Do nothing: placements do not change open nodes."""
 
     def remove(self, index: int, node: int) -> None:
-        """Does nothing: placements do not matter here."""
+        """Do nothing: placements do not change open nodes."""
 
 
 class Suited:
-    """The nodes that selectors select, and those whose taints containers bear.
+    """Which nodes the selectors of containers select, and the taints of which nodes they tolerate.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Suited:
         return np.ones(self._nodes, dtype=np.bool_) if mask is None else mask
 
     def bears(self, at: int) -> BoolArray:
-        """The nodes whose taints a container bears, shape (nodes,)."""
+        """The nodes whose taints a container tolerates, shape (nodes,)."""
         return self._borne((*self._tolerated, ())[self._bearing[at]])
 
     def _borne(self, tolerated: tuple[Toleration, ...]) -> BoolArray:
@@ -181,7 +181,7 @@ def _closed(nodes: pl.DataFrame) -> BoolArray:
 def _allowed(
     label: str, of: IntArray, masks: Sequence[BoolArray | None], nodes: int
 ) -> Allowed | None:
-    """One class for each distinct mask; None where every container may run anywhere."""
+    """The constraint with a class for each distinct mask; None where every node is open to all."""
     rows: dict[bytes, int] = {}
     kept: list[BoolArray] = []
     row_of = np.full(len(masks) + 1, -1, dtype=np.int64)  # the last is that of -1
@@ -202,9 +202,9 @@ def _allowed(
 def nowhere(
     constraints: Constraints | None, request: IntArray, capacity: IntArray
 ) -> list[tuple[int, str]]:
-    """Containers without a node that is large enough and open while nothing runs anywhere.
+    """Containers that no node can take, while nothing runs, although some node is large enough.
 
-    Selectors and taints are asked, and cells: of what others that run may open nothing.
+    Only selectors, taints and cells count: what other containers may open is not considered.
 
     Parameters
     ----------
@@ -214,8 +214,8 @@ def nowhere(
     Returns
     -------
     list of (int, str)
-        Positions of the containers, each with what closes the nodes that are large enough, in
-        words. One that is too large for every node is not among them.
+        Positions of the containers, each with the reasons that close the nodes that are large
+        enough. A container that is too large for every node is not among them.
     """
     known = () if constraints is None else constraints.parts
     parts = tuple(one for one in known if one.only_closes)
@@ -235,7 +235,7 @@ def nowhere(
 
 
 def _why(parts: Sequence[Constraint], index: int, large: BoolArray) -> str:
-    """The reasons that close large enough nodes to a container; how many others are too small."""
+    """The reasons that close the large enough nodes, and how many nodes are too small."""
     masks = {reason: mask for one in parts for reason, mask in one.why(index, len(large)).items()}
     counts = {reason: int((mask & large).sum()) for reason, mask in masks.items()}
     counts[Reason("are", "too small")] = int((~large & ~np.any([*masks.values()], axis=0)).sum())

@@ -1,4 +1,4 @@
-"""Rules of containers on other containers, read from the columns of the table ``container``.
+"""Rules of containers about other containers, from columns of the table ``container``.
 
 Source: k8s.io/api core/v1 (PodAffinityTerm, TopologySpreadConstraint, ContainerPort) and
 apimachinery pkg/labels, v1.34. A container that lacks a label meets NotIn and DoesNotExist.
@@ -34,7 +34,7 @@ EVERY = "*"
 
 @dataclass(frozen=True)
 class Whom:
-    """Other containers: those in some namespaces that meet every requirement; None means nobody."""
+    """A selection of containers by namespaces and requirements, all of them; None selects none."""
 
     namespaces: tuple[str, ...]
     asks: tuple[Requirement, ...] | None
@@ -42,18 +42,19 @@ class Whom:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A container's requirement on others.
+    """A container's requirement about other containers.
 
     Parameters
     ----------
     kind : str
     by : str
-        The label of nodes that makes the domains, ``topologyKey``.
+        The label of nodes whose values are the domains, ``topologyKey``.
     whom : Whom
     skew, least : int
         Of a spread: ``maxSkew``, ``minDomains``.
     selector, taints : bool
-        Whether its domains are of the nodes only that its selector selects, whose taints it bears.
+        Whether domains hold only nodes that the container's selector selects, or whose taints
+        it tolerates.
     """
 
     kind: Kind
@@ -66,12 +67,12 @@ class Rule:
 
 
 def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
-    """The rules of a JSON list of them; raises ValueError for anything else.
+    """The rules in a JSON list; raises ValueError if it is not a list of rules.
 
     Parameters
     ----------
     namespace : str
-        The container's own, which is meant where a rule names none.
+        The namespace of the container, for rules that name none.
     """
     read = json.loads(text)
     if not isinstance(read, list):
@@ -80,12 +81,12 @@ def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
 
 
 def rules_in(rows: Sequence[object], namespace: str) -> tuple[Rule, ...]:
-    """The rules of a list of rows, likewise."""
+    """The rules in a list of rows; see ``rules_of``."""
     return tuple(_rule(row, namespace) for row in rows if not _of_eviction(row))
 
 
 def _of_eviction(row: object) -> bool:
-    """Whether a rule is about who is evicted, and says nothing of nodes."""
+    """Whether a rule is about evictions alone and closes no node."""
     return isinstance(row, Mapping) and row.get("kind") in (NEVER_PREEMPTS, NEVER_EVICTED, BUDGET)
 
 
@@ -130,20 +131,20 @@ def _count(row: Mapping[str, object], name: str) -> int:
 
 @dataclass(frozen=True, order=True)
 class Port:
-    """A port of the host; without an address it is that of every address."""
+    """A port of the host on one address; without an address, on every address."""
 
     number: int
     protocol: str
     address: str = ""
 
     def clashes(self, other: Port) -> bool:
-        """Whether both cannot be on one node."""
+        """Whether the two ports cannot be on one node."""
         same = (self.number, self.protocol) == (other.number, other.protocol)
         return same and (self.address == other.address or not (self.address and other.address))
 
 
 def ports_of(text: str) -> tuple[Port, ...]:
-    """Ports with commas between: ``80/TCP,10.0.0.1:53/UDP``; raises ValueError for others."""
+    """Ports from a text such as ``80/TCP,10.0.0.1:53/UDP``; raises ValueError for other texts."""
     return tuple(_port(one.strip()) for one in text.split(","))
 
 
@@ -156,7 +157,7 @@ def _port(text: str) -> Port:
 
 
 class Wearers:
-    """Labels of containers: distinct pairs of namespace and labels, by their positions.
+    """The distinct pairs of namespace and labels that containers have.
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ class Wearers:
         self.meeting = functools.cache(self._meeting)
 
     def _meeting(self, whom: Whom) -> IntArray:
-        """The positions of those who are meant, ascending."""
+        """The positions of the pairs that a selection selects, ascending."""
         if whom.asks is None:
             return self._every[:0]
         left: IntArray | None = None
@@ -196,7 +197,7 @@ class Wearers:
         return found
 
     def _having(self, asked: Requirement) -> IntArray:
-        """The wearers of the label, with any value or with one of the values."""
+        """The pairs that have the label, with any value or with one of these values."""
         if asked.operator in ("Exists", "DoesNotExist"):
             return _positions([self._keys.get(asked.key, [])])
         return _positions([self._pairs.get((asked.key, value), []) for value in asked.values])

@@ -1,7 +1,7 @@
-"""Constraints out of tables: nodes, their cells, containers, and rules on sharing.
+"""Constraints from tables: nodes, their cells, containers, and rules on sharing.
 
-What containers and nodes state is read and evaluated once for each distinct statement, so that a
-cluster of any size costs what its distinct statements cost.
+What containers and nodes state is read once for each distinct text, so the time depends on the
+number of distinct texts and not on the size of the cluster.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def cells_of(
     capacity: IntArray,
     whole: Mapping[str, float],
 ) -> Cells | None:
-    """Room in cells, where some container is bound to them and some node has them."""
+    """Room in cells; None unless some container is bound to cells and some node has cells."""
     if cells is None or "numa_cells" not in containers.columns or "cell" not in cells.columns:
         return None
     bound = containers["numa_cells"].fill_null(0).cast(pl.Int64).to_numpy()
@@ -80,7 +80,7 @@ def _whole(whole: Mapping[str, float], resource: str) -> float:
 
 
 def _rank(cell: str) -> tuple[int, int, str]:
-    """Cells in the order of their numbers; names that are no numbers come after."""
+    """Cells in the order of their numbers; names that are not numbers follow."""
     return (0, int(cell), "") if cell.isdigit() else (1, 0, cell)
 
 
@@ -94,7 +94,7 @@ def constraints_of(
     capacity: IntArray,
     whole: Mapping[str, float] | None = None,
 ) -> Constraints | None:
-    """The constraints that the tables state; None where they state none.
+    """The constraints that the tables state; None if they state none.
 
     Parameters
     ----------
@@ -103,15 +103,15 @@ def constraints_of(
         ``domain``, ``zone``, ``platform``, ``labels``, ``taints``, ``state`` (a node that is
         ``closed`` has Kubernetes' taint of such nodes).
     cells : DataFrame, optional
-        Rows of ``node_resource`` that are valid at the start; those of whole nodes are left out. A
-        node without cells of its own is one cell.
+        Rows of ``node_resource`` that are valid at the start; those of whole nodes are left
+        out. A node without cells of its own is one cell.
     containers : DataFrame
         A row per container, in the order of the workload: ``container`` and, where known,
         ``service``, ``selector``, ``tolerations``, ``daemon``, ``apart``, ``apart_domain``,
         ``apart_most``, ``together``, ``together_domain``, ``numa_cells``, ``namespace``,
-        ``labels``, ``rules``, ``host_ports``. A daemon is on its node whatever selectors and taints
-        say. Groups keep apart and stay together by node unless the table says by what; that may be
-        any label.
+        ``labels``, ``rules``, ``host_ports``. A daemon runs on its node whatever selectors and
+        taints say. Groups keep apart and stay together by node, unless the table names another
+        domain; any label may be one.
     rules : DataFrame, optional
         ``holder``, ``guest``, ``most``.
     request : int64, shape (containers, 2 or more)
@@ -119,16 +119,16 @@ def constraints_of(
     capacity : int64, shape (nodes, 2 or more)
         The workload's.
     whole : mapping, optional
-        For cells of unit ``fraction``: what 1 is, of ``cpu`` in cores, of ``memory`` in bytes.
+        For cells with the unit ``fraction``: the cores of ``cpu``, and the bytes of ``memory``,
+        that 1 stands for.
 
-    Groups and rules by what no node states, as by rack where no rack is known, are left out:
-    ``not_held`` counts them.
+    Groups and rules by a domain that no node states, such as racks, are left out; ``not_held``
+    counts them.
 
     Raises
     ------
     TracekitError
-        For JSON that is broken, or none that selectors, taints, tolerations and labels are; it
-        names the container or node.
+        For JSON that is broken or of another form; the error names the container or node.
     """
     labels = Labels(nodes)
     suited = Suited(labels, nodes, containers)
@@ -145,9 +145,12 @@ def constraints_of(
 
 
 def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
-    """Containers of groups, or with rules, by what no node states, by what they require.
+    """Number of containers with groups or rules by a domain that no node states.
 
-    As ``containers_not_held_apart_by_rack``.
+    Returns
+    -------
+    mapping of str to int
+        By domain, for example ``containers_not_held_apart_by_rack``.
 
     Parameters
     ----------
@@ -180,7 +183,7 @@ def _of_groups(labels: Labels, containers: pl.DataFrame) -> list[CountRules]:
 
 
 def _groups(containers: pl.DataFrame, column: str) -> list[tuple[str, IntArray, IntArray]]:
-    """By each kind of domain: the group of each container, -1 for none, and who is in one."""
+    """For each kind of domain, the group of each container, -1 for none, and which have one."""
     if column not in containers.columns or not containers[column].is_not_null().any():
         return []
     by_column = f"{column}_domain"

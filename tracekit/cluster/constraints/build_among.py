@@ -1,4 +1,4 @@
-"""Constraints out of what containers require of other containers, and out of ports of the host."""
+"""Constraints from what containers require of other containers, and from ports of the host."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -28,16 +28,17 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """The rules that containers state, and the labels that they wear.
+    """The rules that containers state, and the labels that containers have.
 
     Parameters
     ----------
     statement : int64, shape (containers,)
-        Position in ``rules``, -1 for none.
+        The position of each container's rules in ``rules``, -1 for none.
     rules : list of tuple of Rule
     first : list of int
-        A container that makes the statement.
+        For each statement, a container that makes it.
     worn : int64, shape (containers,)
+        The position of each container's labels in ``wearers``.
     wearers : Wearers
     """
 
@@ -50,7 +51,7 @@ class Stated:
     def classes(
         self, states: Sequence[Numbers], whom: Sequence[Sequence[Whom]]
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Rules that each statement makes, and whom each rule means: who is all of those."""
+        """The rules that each statement makes, and the label pairs that each rule selects."""
         meant: defaultdict[int, list[int]] = defaultdict(list)
         for rule, those in enumerate(whom):
             found = self.wearers.meeting(those[0])
@@ -66,14 +67,17 @@ class Stated:
 def classes_of(
     statement: IntArray, states: Sequence[Numbers], worn: IntArray, meant: Sequence[Numbers]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Classes of containers that state the same rules, and that the same rules mean.
+    """Classes of containers that state the same rules and are selected by the same rules.
 
-    Returned are ``of``, ``states`` and ``meant`` of ``CountRules``.
+    Returns
+    -------
+    ``of``, ``states`` and ``meant`` of ``CountRules``
 
     Parameters
     ----------
     statement, worn : int64, shape (containers,)
-        Positions in ``states`` and in ``meant``, the rules of each; a statement of -1 is none.
+        The position of each container in ``states`` and in ``meant``; a statement of -1 is
+        none.
     """
     pairs, of = np.unique(np.stack([statement, worn]), axis=1, return_inverse=True)
     known: dict[tuple[Numbers, Numbers], int] = {((), ()): -1}
@@ -87,7 +91,7 @@ def classes_of(
 
 
 def stated_in(containers: pl.DataFrame) -> Stated | None:
-    """The columns namespace, labels and rules, read; None where no container states a rule."""
+    """What the columns namespace, labels and rules state; None if no container states a rule."""
     texts = texts_of(containers, "rules")
     if not any(texts):
         return None
@@ -114,7 +118,7 @@ Suits = Callable[[int], BoolArray]
 
 
 class _Term(NamedTuple):
-    """A rule of a statement, by the rows of domains."""
+    """A rule of a statement, as rows of domains."""
 
     whom: Whom
     by: int
@@ -138,14 +142,15 @@ _COUNT: Mapping[Kind, int] = {"podAntiAffinity": 0, "podAffinity": 1}
 def among(
     labels: Labels, nodes: int, containers: pl.DataFrame, selects: Suits, bears: Suits
 ) -> list[CountRules]:
-    """Affinity, anti-affinity, spread and ports, as far as any container states them.
+    """The constraints of affinity, anti-affinity, spread and ports that containers state.
 
     Parameters
     ----------
     containers : DataFrame
-        Where known ``namespace``, ``labels``, ``rules``, ``host_ports``.
+        With the columns ``namespace``, ``labels``, ``rules``, ``host_ports``, each if it is
+        known.
     selects, bears : function(container) -> bool, shape (nodes,)
-        The nodes that the selector of a container selects, and those whose taints it bears.
+        The nodes that a container's selector selects, and the nodes whose taints it tolerates.
     """
     parts, stated = _ports(containers, nodes), stated_in(containers)
     if stated is not None:
@@ -157,7 +162,7 @@ def among(
 def _of_kind(
     kind: Kind, stated: Stated, labels: Labels, suits: tuple[Suits, Suits]
 ) -> list[CountRules]:
-    """The rules of one kind; all terms of affinity of a statement are one rule."""
+    """The rules of one kind; all affinity terms of a statement are one rule."""
     domains: dict[Hashable, tuple[int, IntArray]] = {}
     known: dict[tuple[_Term, ...], int] = {}
     states = []
@@ -195,7 +200,7 @@ def _of_kind(
 
 
 def not_among(labels: Labels, containers: pl.DataFrame) -> dict[str, int]:
-    """Containers with rules by labels that no node has, by ``podAffinity_by_rack``."""
+    """Number of containers with rules by labels that no node has, by ``podAffinity_by_rack``."""
     stated = stated_in(containers)
     if stated is None:
         return {}
@@ -210,7 +215,7 @@ def not_among(labels: Labels, containers: pl.DataFrame) -> dict[str, int]:
 def _counted(
     rule: Rule, domains: Sequence[IntArray], container: int, suits: tuple[Suits, Suits]
 ) -> BoolArray:
-    """The nodes in a domain of each rule that a container's selector selects, and so on."""
+    """For each rule, the nodes of its domains that selector and taints let count."""
     count = np.asarray((np.stack(domains) >= 0).all(axis=0))
     selects, bears = suits
     if rule.selector:
@@ -221,7 +226,7 @@ def _counted(
 
 
 def _ports(containers: pl.DataFrame, nodes: int) -> list[CountRules]:
-    """A container on a node keeps all others away whose ports clash with its own."""
+    """A rule that keeps containers with clashing ports apart."""
     of, found = statements(containers, "host_ports", ports_of)
     found.append(())  # what -1 means
     ports = sorted({port for some in found for port in some})
@@ -247,9 +252,10 @@ def _ports(containers: pl.DataFrame, nodes: int) -> list[CountRules]:
 
 
 def domain_of(labels: Labels, key: str) -> IntArray:
-    """The domain of each node by a label, shape (nodes,); -1 is none.
+    """The domain of each node by a label, shape (nodes,); -1 for a node without one.
 
-    Where no node has Kubernetes' labels of host and zone, names and the column zone stand for them.
+    Where no node has Kubernetes' label of the host, or of the zone, the node's name and its column
+    zone stand for it.
     """
     if not labels.stated(key):
         if key == HOSTNAME:

@@ -1,9 +1,10 @@
 """Room per NUMA cell: a container that is bound to cells must fit into them.
 
-A container of ``numa_cells`` k puts an equal part of its request on each of k cells of one node: 1
-fits in one cell, 2 has half on each of two. One that is not bound (0) still takes room. It lies in
-the first cell, as the policy chooses cells, that has room for all of it, and where none has in what
-the cells have left one after another; the whole node's room decides whether it fits at all.
+A container with ``numa_cells`` k puts an equal part of its request on each of k cells of one node:
+with 1 it fits in one cell, with 2 it has half on each of two. A container that is not bound (0)
+takes room too: the first cell, in the policy's order of cells, that has room for all of it. If no
+cell has, it takes what is left of one cell after another; whether it fits is decided by the room of
+the whole node.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Taken = list[tuple[int, int, int]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cells(Constraint):
-    """The cells, and how many of them each container is bound to.
+    """The cells of nodes, and the number of cells that each container is bound to.
 
     Parameters
     ----------
@@ -32,10 +33,10 @@ class Cells(Constraint):
     request : int64, shape (containers, 2)
         The first two columns of the workload's.
     numa_cells : int64, shape (containers,)
-        0 is not bound to cells.
+        0 for a container that is not bound to cells.
     cell : {'first', 'tight'}
-        Of the cells that fit: the lowest number, or the least cpu left afterwards, ties to the
-        lower number.
+        Which of the fitting cells is taken: the lowest number, or the one with the least CPU
+        left afterwards, ties to the lower number.
     """
 
     only_closes: ClassVar[bool] = True
@@ -55,25 +56,25 @@ class Cells(Constraint):
 
     @property
     def kinds(self) -> IntArray:
-        """Over how many cells each is divided."""
+        """The number of cells that each container is divided over."""
         return self.numa_cells
 
     @property
     def about(self) -> BoolArray:
-        """The containers that are bound to cells."""
+        """Which containers are bound to cells."""
         return np.asarray(self.numa_cells > 0)
 
     @property
     def nodes(self) -> int:
-        """How many nodes have cells."""
+        """Number of nodes."""
         return len(self.capacity)
 
     def taken(self, order: IntArray) -> Self:
-        """The part of other containers, or of these in another order."""
+        """The constraint for the containers at these positions, in this order."""
         return replace(self, request=self.request[order], numa_cells=self.numa_cells[order])
 
     def on(self, nodes: IntArray) -> Self:
-        """The part with the nodes at these positions alone."""
+        """The constraint for the nodes at these positions alone."""
         return replace(self, capacity=self.capacity[nodes])
 
     def choosing(self, cell: CellChoice) -> Self:
@@ -81,11 +82,11 @@ class Cells(Constraint):
         return replace(self, cell=cell)
 
     def keeper(self, nodes: int) -> CellsKeeper:
-        """The keeper of what is left of each cell."""
+        """The keeper of the room that is left in each cell."""
         return CellsKeeper(self, nodes)
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
-        """That too few cells are large enough, of the nodes where that is so."""
+        """That too few cells are large enough, with the nodes where that is so."""
         bound = int(self.numa_cells[index])
         what = "no NUMA cell that is large enough"
         if bound > 1:
@@ -94,7 +95,7 @@ class Cells(Constraint):
 
 
 class CellsKeeper:
-    """The rest of each cell, and the cells that each container got."""
+    """Follows the room that is left in each cell, and the cells that each container got."""
 
     def __init__(self, cells: Cells, nodes: int) -> None:
         self._cells = cells
@@ -105,13 +106,13 @@ class CellsKeeper:
 
     @property
     def free(self) -> IntArray:
-        """cpu_milli and memory_bytes left, shape (nodes, cells, 2), a read-only view."""
+        """CPU in millicores and bytes left, shape (nodes, cells, 2); a read-only view."""
         view = self._free.transpose(2, 0, 1)
         view.flags.writeable = False
         return view
 
     def open(self, index: int) -> BoolArray:
-        """Which nodes have as many cells with room for their parts of the request."""
+        """Which nodes have enough cells with room for the container's parts."""
         bound = self._bound(index)
         if not bound:
             return self._everywhere
@@ -122,7 +123,7 @@ class CellsKeeper:
         return np.asarray(room.any(axis=0) if bound == 1 else room.sum(axis=0) >= bound)
 
     def add(self, index: int, node: int) -> None:
-        """The container takes room of the cells that it runs on."""
+        """Take room of cells for a container that starts on a node."""
         bound = self._bound(index)
         taken = self._parts(index, node, bound) if bound else self._anywhere(index, node)
         self._got[index] = taken
@@ -131,7 +132,7 @@ class CellsKeeper:
             self._free[cell, 1, node] -= memory
 
     def remove(self, index: int, node: int) -> None:
-        """Give a node's cells back what a container took of them."""
+        """Give the cells of a node back the room that a container took."""
         for cell, cpu, memory in self._got.pop(index):
             self._free[cell, 0, node] += cpu
             self._free[cell, 1, node] += memory
@@ -144,14 +145,14 @@ class CellsKeeper:
         return -(-cpu // among), -(-memory // among)
 
     def _parts(self, index: int, node: int, bound: int) -> Taken:
-        """Equal parts on the best cells; on a node that was not open the emptiest have the rest."""
+        """Equal parts on the best cells; on a node that is not open, on the emptiest cells."""
         bound = min(bound, len(self._free))
         part = self._part(index, bound)
         fitting, others = self._ranked(node, part)
         return [(cell, *part) for cell in (fitting + others[::-1])[:bound]]
 
     def _anywhere(self, index: int, node: int) -> Taken:
-        """All of it in one cell, or over the cells in turn; what no cell has left is in none."""
+        """A request in one cell, else over cells in turn; what no cell has left is in none."""
         cpu, memory = self._cells.request[index].tolist()
         fitting, others = self._ranked(node, (cpu, memory))
         if fitting:
@@ -165,7 +166,7 @@ class CellsKeeper:
         return taken
 
     def _ranked(self, node: int, part: tuple[int, int]) -> tuple[list[int], list[int]]:
-        """Cells with room, the best first, and those without, the fullest first."""
+        """Cells with room, the best first, then cells without room, the fullest first."""
         free = self._free[:, :, node].tolist()
         tight = sorted(range(len(free)), key=lambda cell: (free[cell][0], cell))
         fits = [

@@ -1,4 +1,4 @@
-"""A kind of constraint: what every file of this room gives."""
+"""The interface of a kind of constraint, which every file of this folder implements."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,36 +17,36 @@ _OF_ONE = {"lack": "lacks", "have": "has", "are": "is", "meet": "meets"}
 
 
 class Reason(NamedTuple):
-    """Why nodes are closed: a verb and what follows it; without a verb the name of a rule."""
+    """Why nodes are closed: a verb and its object; without a verb, the name of a rule."""
 
     verb: str
     what: str
 
     @property
     def text(self) -> str:
-        """What several nodes do: ``lack the label disk=ssd``; the name of a rule as it is."""
+        """The reason with a plural verb: ``lack the label disk=ssd``; the name of a rule as is."""
         return f"{self.verb} {self.what}".lstrip()
 
     @property
     def of_one(self) -> str:
-        """What one node does: ``lacks the label disk=ssd``."""
+        """The reason with a singular verb: ``lacks the label disk=ssd``."""
         return f"{_OF_ONE[self.verb]} {self.what}" if self.verb else f"is closed by {self.what}"
 
     def of(self, nodes: int) -> str:
-        """What so many nodes do: ``1 node lacks the label disk=ssd``."""
+        """The reason with the number of nodes: ``1 node lacks the label disk=ssd``."""
         if nodes == 1:
             return f"1 node {self.of_one}"
         return f"{nodes:,} nodes {self.text if self.verb else f'are closed by {self.what}'}"
 
 
 class Keeper(Protocol):
-    """Follows who runs where; containers and nodes are positions in the workload."""
+    """Follows which container runs where; containers and nodes are positions in the workload."""
 
     def open(self, index: int) -> BoolArray:
-        """Which nodes the constraint leaves open to a container, shape (nodes,); not written to."""
+        """The nodes that are open to a container, shape (nodes,); callers must not write to it."""
 
     def add(self, index: int, node: int) -> None:
-        """The container starts on the node, whether or not that was open to it."""
+        """The container starts on the node, whether or not the node was open to it."""
 
     def remove(self, index: int, node: int) -> None:
         """The container leaves the node."""
@@ -59,12 +59,13 @@ class Constraint:
     Attributes
     ----------
     label : str
-        What kind it is: selector, taints, apart, together, affinity, anti-affinity, spread, ports,
+        The kind: selector, taints, apart, together, affinity, anti-affinity, spread, ports,
         rules on sharing, NUMA cells.
     fixed : bool
-        Whether the nodes open to a container are the same whoever runs where.
+        Whether the nodes open to a container do not depend on placements.
     only_closes : bool
-        Whether others can only close further nodes: one that is closed while empty never opens.
+        Whether placements can only close nodes: a node that is closed while it is empty never
+        opens.
     """
 
     fixed: ClassVar[bool] = False
@@ -74,50 +75,51 @@ class Constraint:
 
     @property
     def name(self) -> str:
-        """The constraint's name where it closed a node."""
+        """The name of the constraint where it closed a node."""
         return self.label
 
     @property
     def kinds(self) -> IntArray:
-        """The kind of each container among those of equal request, shape (containers,).
+        """The class of each container, shape (containers,).
 
-        The same, below 1 of cells and below 0 of all else, for those it is not about.
+        Containers with equal requests and of one class have the same nodes open. A container that
+        the constraint does not concern has a class below 0; for cells, below 1.
         """
         raise NotImplementedError
 
     @property
     def about(self) -> BoolArray:
-        """Which containers it is about, shape (containers,)."""
+        """Which containers the constraint concerns, shape (containers,)."""
         return np.asarray(self.kinds >= 0)
 
     @property
     def awaits(self) -> BoolArray:
-        """Which containers another one's coming may let in, shape (containers,)."""
+        """Which containers another container's arrival may let in, shape (containers,)."""
         return np.zeros(len(self.kinds), dtype=np.bool_)
 
     @property
     def nodes(self) -> int | None:
-        """How many nodes it knows, None where it takes any number."""
+        """Number of nodes; None if the constraint takes any number."""
         return None
 
     def taken(self, order: IntArray) -> Self:
-        """The same constraint of the containers at these positions, in this order."""
+        """The constraint for the containers at these positions, in this order."""
         raise NotImplementedError
 
     def on(self, nodes: IntArray) -> Self:
-        """The constraint with the nodes at these positions alone."""
+        """The constraint for the nodes at these positions alone."""
         raise NotImplementedError
 
     def choosing(self, cell: CellChoice) -> Self:  # noqa: ARG002 - only cells are chosen
-        """The same constraint where a policy chooses cells like this."""
+        """The constraint under a policy that chooses cells in this way."""
         return self
 
     def keeper(self, nodes: int) -> Keeper:
-        """The keeper for one replay on so many nodes."""
+        """The keeper for one replay on this number of nodes."""
         raise NotImplementedError
 
     def apart(self) -> Iterator[tuple[IntArray, int]]:
-        """Containers of which no node, whichever it is, takes more than so many at a time."""
+        """Sets of containers of which any node takes at most a number at a time."""
         return iter(())
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
@@ -126,16 +128,16 @@ class Constraint:
 
 
 def everywhere(nodes: int) -> BoolArray:
-    """All nodes are open; nobody may write to it."""
+    """A mask in which all nodes are open; it is shared and read-only."""
     every = np.ones(nodes, dtype=np.bool_)
     every.flags.writeable = False
     return every
 
 
 def domains_on(domain: IntArray, nodes: IntArray) -> IntArray:
-    """Domains of the nodes at these positions; one given again is a further node like it.
+    """Domains of the nodes at these positions; one given again is a further node.
 
-    Where every node is a domain of its own, as by host name, a further one is a new domain.
+    If every node is a domain of its own, as with host names, a further node is a new domain.
 
     Parameters
     ----------

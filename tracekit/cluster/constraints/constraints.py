@@ -1,4 +1,4 @@
-"""All constraints of a workload together: a node is open where each leaves it open."""
+"""All constraints of a workload together: a node is open if each constraint leaves it open."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tracekit.cluster.constraints.constraint import CellChoice, Constraint
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constraints:
-    """One or more constraints; an entry per container in each, in the order of the workload."""
+    """The constraints of a workload; each has an entry per container, in the workload's order."""
 
     parts: tuple[Constraint, ...]
 
     def check(self, containers: int, nodes: int) -> None:
-        """Raise TracekitError where a part is of other containers or nodes than the workload."""
+        """Raise TracekitError if a constraint has another number of containers or nodes."""
         for part in self.parts:
             if len(part.kinds) != containers or part.nodes not in (None, nodes):
                 raise TracekitError(
@@ -31,35 +31,35 @@ class Constraints:
                 )
 
     def taken(self, order: IntArray) -> Constraints:
-        """The constraints of the containers at these positions, in this order."""
+        """The constraints for the containers at these positions, in this order."""
         return Constraints(parts=tuple(part.taken(order) for part in self.parts))
 
     def on(self, nodes: IntArray) -> Constraints:
-        """The constraints where the nodes at these positions are all there are."""
+        """The constraints for the nodes at these positions alone."""
         return Constraints(parts=tuple(part.on(nodes) for part in self.parts))
 
     def without(self, lifted: frozenset[str]) -> Constraints | None:
-        """The constraints of other labels; None if none is left.
+        """The constraints without those of these labels; None if none is left.
 
-        What is told of cells stays.
+        The constraint on cells stays.
         """
         kept = tuple(part for part in self.parts if part.label not in lifted)
         return Constraints(parts=kept) if kept else None
 
     def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:
-        """The keeper for one replay on so many nodes, under a policy that chooses cells so."""
+        """The keeper for one replay, under a policy that chooses cells in this way."""
         return ConstraintsKeeper([part.choosing(cell) for part in self.parts], nodes)
 
     def kind(self, index: int) -> Hashable:
-        """What tells a container apart from others of equal request: its class in every part."""
+        """A container's class in every constraint; equal requests and classes make alike."""
         return tuple(int(part.kinds[index]) for part in self.parts)
 
     @functools.cached_property
     def fixed(self) -> IntArray:
         """A group number for each container, shape (containers,).
 
-        Containers of one group have the same nodes open, whatever is placed. -1: placing changes
-        the nodes that are open to the container.
+        Containers of one group have the same nodes open, whatever is placed. -1 for a container
+        whose open nodes change with placements.
         """
         none = np.zeros(len(self.parts[0].kinds), dtype=np.int64)
         rows = [part.kinds if part.fixed else none for part in self.parts]
@@ -69,12 +69,12 @@ class Constraints:
 
     @functools.cached_property
     def awaits(self) -> BoolArray | None:
-        """Which containers another one's coming may let in, shape (containers,); None: none."""
+        """Which containers another's arrival may let in, shape (containers,); None if none."""
         found = np.any([part.awaits for part in self.parts], axis=0)
         return np.asarray(found) if found.any() else None
 
     def facts(self) -> dict[str, int]:
-        """How many containers each constraint is about."""
+        """The number of containers that each constraint concerns."""
         return {
             f"constraint_{part.name}".replace(" ", "_"): int(part.about.sum())
             for part in self.parts
@@ -82,12 +82,12 @@ class Constraints:
 
     @property
     def cells(self) -> Cells | None:
-        """The part about NUMA cells, if there is one."""
+        """The constraint on NUMA cells; None without one."""
         return next((part for part in self.parts if isinstance(part, Cells)), None)
 
 
 class ConstraintsKeeper:
-    """Follows who runs where for all constraints."""
+    """Follows which container runs where, for all constraints."""
 
     def __init__(self, parts: list[Constraint], nodes: int) -> None:
         self._names = [part.name for part in parts]
@@ -95,7 +95,7 @@ class ConstraintsKeeper:
         self._nodes = nodes
 
     def open(self, index: int) -> BoolArray | None:
-        """Which nodes all leave open to a container, shape (nodes,); None without constraints."""
+        """The nodes that are open to a container, shape (nodes,); None without constraints."""
         found: BoolArray | None = None
         for keeper in self._keepers:
             mask = keeper.open(index)
@@ -103,7 +103,7 @@ class ConstraintsKeeper:
         return found
 
     def closed(self, index: int) -> list[tuple[str, BoolArray]]:
-        """Each constraint by name, with the nodes it closes to a container."""
+        """The nodes that each constraint closes to a container, by the constraint's name."""
         return [
             (name, ~keeper.open(index))
             for name, keeper in zip(self._names, self._keepers, strict=True)
@@ -121,6 +121,6 @@ class ConstraintsKeeper:
 
     @property
     def free_cells(self) -> IntArray | None:
-        """The rest of every cell, shape (nodes, cells, 2), a read-only view; None: no cells."""
+        """Room left in each cell, shape (nodes, cells, 2), read-only; None without cells."""
         found = [one for one in self._keepers if isinstance(one, CellsKeeper)]
         return found[0].free if found else None

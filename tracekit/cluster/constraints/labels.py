@@ -1,8 +1,8 @@
 """Selectors and taints of nodes, evaluated as Kubernetes does.
 
 Source: k8s.io/apimachinery pkg/labels/selector.go and component-helpers nodeaffinity, v1.34. A node
-that lacks the label meets NotIn and DoesNotExist, and no other requirement; Gt and Lt compare
-whole numbers, and a label that is none does not meet them.
+that lacks the label meets NotIn and DoesNotExist, and no other requirement. Gt and Lt compare whole
+numbers; a label that is not a whole number does not meet them.
 """
 
 import functools
@@ -41,7 +41,7 @@ class Labels:
     Parameters
     ----------
     nodes : DataFrame
-        One row per node, with the column ``node`` and, where known, ``labels`` and those of
+        One row per node, with the columns ``node`` and, if known, ``labels`` and those of
         ``COLUMNS``.
     """
 
@@ -66,7 +66,7 @@ class Labels:
         return bool((self.domain(name) >= 0).any())
 
     def values(self, key: str) -> list[str | None]:
-        """The value of a label at each node, None where it lacks it."""
+        """The value of a label at each node, None for a node that lacks it."""
         column = self._columns.get(key, [None] * self._count)
         if not self._labels:
             return column
@@ -90,15 +90,15 @@ class Labels:
 
 
 def alternatives(selector: str) -> list[list[Requirement]]:
-    """A selector: a node that meets every requirement of one of the alternatives is selected.
+    """The alternatives of a selector; a node that meets every requirement of one is selected.
 
-    A JSON list of alternatives, each a list of ``{"key", "operator", "values"}``; a plain object
-    of labels and values is one alternative, as a nodeSelector is.
+    The text is a JSON list of alternatives, each a list of ``{"key", "operator", "values"}``. A
+    plain object of labels and values, like a nodeSelector, is one alternative.
 
     Raises
     ------
     ValueError
-        When it is something else, or no JSON.
+        When the text has another form or is not JSON.
     """
     read = json.loads(selector)
     if isinstance(read, Mapping):
@@ -109,7 +109,7 @@ def alternatives(selector: str) -> list[list[Requirement]]:
 
 
 def selected(labels: Labels, asked: Sequence[Sequence[Requirement]], nodes: int) -> BoolArray:
-    """Which nodes a selector selects; an alternative without requirements selects none."""
+    """The nodes that a selector selects; an alternative without requirements selects none."""
     found = np.zeros(nodes, dtype=np.bool_)
     for requirements in asked:
         if requirements:
@@ -124,7 +124,7 @@ def _alternative(read: object) -> list[Requirement]:
 
 
 def requirement(read: object) -> Requirement:
-    """A requirement of an object with key, operator, values; raises ValueError for others."""
+    """The requirement in an object of key, operator, values; raises ValueError for others."""
     if not isinstance(read, Mapping) or not isinstance(read.get("key"), str):
         raise DocumentError("expected a requirement with a key, an operator and values")
     operator, values = read.get("operator", "In"), read.get("values") or []
@@ -138,7 +138,7 @@ def requirement(read: object) -> Requirement:
 
 
 def whole_number(text: str) -> int | None:
-    """The whole number that a label is, None for one that is none."""
+    """The whole number that a label spells; None if it spells none."""
     try:
         return int(text)
     except ValueError:
@@ -169,7 +169,7 @@ _OPERATORS: Mapping[str, Callable[[IntArray, Codes, tuple[str, ...]], BoolArray]
 
 
 def labels_of(text: str) -> dict[str, str]:
-    """Labels of a JSON object; raises ValueError for anything else."""
+    """The labels in a JSON object; raises ValueError for anything else."""
     read = json.loads(text)
     if not isinstance(read, Mapping):
         raise DocumentError("expected an object")
@@ -200,7 +200,7 @@ UNSCHEDULABLE = Taint(CORDON_TAINT, "", "NoSchedule")
 
 @dataclass(frozen=True)
 class Toleration:
-    """Taints that a container does not mind; an empty key, or effect, is any."""
+    """Taints that a container tolerates; an empty key or effect stands for any."""
 
     key: str
     operator: str
@@ -208,7 +208,7 @@ class Toleration:
     effect: str
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether it does not mind this one."""
+        """Whether the container tolerates this taint."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -217,19 +217,19 @@ class Toleration:
 
 
 def taints(text: str) -> tuple[Taint, ...]:
-    """The taints of a JSON list that close a node; raises ValueError for anything else."""
+    """The taints in a JSON list that close a node; raises ValueError for anything else."""
     return tuple(taint for taint in all_taints(text) if taint.effect in CLOSING)
 
 
 def all_taints(text: str) -> tuple[Taint, ...]:
-    """All taints of a JSON list, preferences among them; raises ValueError for anything else."""
+    """All taints in a JSON list, also those that only advise; raises ValueError otherwise."""
     return tuple(
         Taint(_text(row, "key"), _text(row, "value"), _text(row, "effect")) for row in _rows(text)
     )
 
 
 def tolerations(text: str) -> tuple[Toleration, ...]:
-    """Tolerations of a JSON list of them; raises ValueError for anything else."""
+    """The tolerations in a JSON list; raises ValueError for anything else."""
     return tuple(_toleration(row) for row in _rows(text))
 
 

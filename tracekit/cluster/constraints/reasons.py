@@ -1,4 +1,4 @@
-"""Why selectors and taints close nodes, in words: the label that lacks, the taint that is there."""
+"""Why selectors and taints close nodes: the missing label, or the taint."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _MOST = 1024
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reasons:
-    """The reasons that close nodes to containers of one statement.
+    """The reasons that close nodes to containers, by what the containers state.
 
     Parameters
     ----------
     of : int64, shape (containers,)
-        Which statement each makes, -1 for none.
+        The position of each container's statement, -1 for none.
     holds : bool, shape (statements, reasons)
-        The reasons of each statement.
+        Which reasons apply to each statement.
     known : tuple of Reason
     masks : bool, shape (reasons, nodes)
-        The nodes of which each is true.
+        The nodes that each reason closes.
     """
 
     of: IntArray
@@ -44,15 +44,15 @@ class Reasons:
     masks: BoolArray
 
     def taken(self, order: IntArray) -> Self:
-        """The part of other containers, or of these in another order."""
+        """The reasons for the containers at these positions, in this order."""
         return replace(self, of=self.of[order])
 
     def on(self, nodes: IntArray) -> Self:
-        """The part with the nodes at these positions alone."""
+        """The reasons for the nodes at these positions alone."""
         return replace(self, masks=self.masks[:, nodes])
 
     def closed(self, index: int) -> dict[Reason, BoolArray]:
-        """Each reason by which nodes are closed to a container, with these nodes."""
+        """Each reason that closes some of these nodes to a container, with the nodes it closes."""
         if self.of[index] < 0:
             return {}
         mine = np.flatnonzero(self.holds[self.of[index]]).tolist()
@@ -62,12 +62,12 @@ class Reasons:
 def of_selectors(
     labels: Labels, of: IntArray, asked: Sequence[Sequence[Sequence[Requirement]]], nodes: int
 ) -> Reasons | None:
-    """The reasons of selectors; None where there are too many to keep.
+    """The reasons that selectors give; None if there are too many to keep.
 
     Parameters
     ----------
     of : int64, shape (containers,)
-        Which of the selectors each has, -1 for none.
+        The position of each container's selector, -1 for none.
     asked : for each selector its alternatives, each a list of requirements
     """
     made = _Made(nodes)
@@ -90,14 +90,14 @@ def of_taints(
     taints: Sequence[Taint | None],
     has: BoolArray,
 ) -> Reasons | None:
-    """The reasons of taints; None where there are too many to keep.
+    """The reasons that taints give; None if there are too many to keep.
 
     Parameters
     ----------
     of : int64, shape (containers,)
-        Which of the lists of tolerations each has, -1 for those that bear all.
-    borne : for each list, which of the taints it bears
-    taints : the distinct taints; None for that of a node that takes nothing new
+        The position of each container's list of tolerations, -1 if it tolerates all taints.
+    borne : for each list of tolerations, which of the taints it tolerates
+    taints : the distinct taints; None stands for a node that takes nothing new
     has : bool, shape (taints, nodes)
     """
     made = _Made(has.shape[1])
@@ -110,7 +110,7 @@ def of_taints(
 
 
 class _Made:
-    """Gathers reasons, each once."""
+    """Collects distinct reasons."""
 
     def __init__(self, nodes: int) -> None:
         self._masks: dict[Reason, BoolArray] = {}
@@ -139,7 +139,7 @@ class _Made:
 
 
 def _unmet(asked: Requirement) -> Reason:
-    """Why nodes are closed that do not meet a requirement."""
+    """The reasons that close nodes which do not meet a requirement."""
     name = _name(asked)
     if asked.key in NAMES and asked.operator == "In":
         return Reason("are", f"not {name}")
@@ -151,14 +151,14 @@ def _unmet(asked: Requirement) -> Reason:
 
 
 def _asked(one: Requirement) -> str:
-    """A requirement as it is met."""
+    """The object of a requirement's reason, as a node would meet it."""
     if one.operator == "NotIn":
         return f"not {_name(one)}"
     return f"no {one.key}" if one.operator == "DoesNotExist" else _name(one)
 
 
 def _name(asked: Requirement) -> str:
-    """Label and values."""
+    """The label and its values."""
     if asked.operator in ("Exists", "DoesNotExist"):
         return asked.key
     if asked.operator in ("Gt", "Lt"):
@@ -168,7 +168,7 @@ def _name(asked: Requirement) -> str:
 
 
 def _written(taint: Taint) -> str:
-    """As ``kubectl taint`` writes it."""
+    """A taint as ``kubectl taint`` writes it."""
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
 
 

@@ -1,19 +1,20 @@
-"""Rules on how many containers a domain of nodes may have, or must: (rule, domain, count).
+"""Rules on how many containers a domain of nodes may have, or must have.
 
-Some containers state a rule, and it means some. Its bound says what its rows ask of a domain:
+A rule is stated by some containers (its holders) and counts some containers (its members). Its
+bound says what its rows require of a domain:
 
 ``most``
-    While somebody runs there who states the rule, at most ``count`` run there whom it means, beside
-    the one who states it. A node that is in no domain is closed to nobody. So are the groups that
-    keep apart, limits on two services, required anti-affinity and ports of the host.
+    While a holder runs in the domain, at most ``count`` members run there beside it. A node that is
+    in no domain is open. Groups that keep apart, limits on two services, required anti-affinity and
+    ports of the host are such rules.
 ``least``
-    Who states the rule runs where ``count`` run whom it means, in the node's domain of each row.
-    While nobody whom it means runs in any domain, one whom it means may be the first on any node
-    that is in a domain of each row. So are the groups that stay together and required affinity.
+    A holder runs only where ``count`` members run in the node's domain of each row. While no member
+    runs in any domain, a holder that is itself a member may be the first, on any node that is in a
+    domain of each row. Groups that stay together and required affinity are such rules.
 ``even``
-    Who states the rule runs where, with it, the domain has at most ``count`` more of those whom the
-    rule means than the domain that has fewest; with fewer domains than ``domains`` the fewest is
-    none. Only nodes of a domain in the row ``counted`` count. So is topology spread.
+    A holder runs only where its domain, with it, has at most ``count`` more members than the domain
+    that has fewest; with fewer than ``domains`` domains, fewest is 0. Only nodes that have a domain
+    in the row ``counted`` count. Topology spread is such a rule.
 
 Source: kubernetes v1.34 interpodaffinity/filtering.go, podtopologyspread/filtering.go, nodeports.
 """
@@ -41,24 +42,26 @@ Bound = Literal["most", "least", "even"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CountRules(Constraint):
-    """A table of rules of one kind.
+    """Rules of one kind, as tables.
 
     Parameters
     ----------
     label : str
-        What it is called where it closed a node.
+        The name of the kind where it closed a node.
     bound : {'most', 'least', 'even'}
     of : int64, shape (containers,)
-        Containers of one class state the same rules and are meant by the same; -1: by none.
+        The class of each container; one class holds the same rules and is a member of the same
+        rules. -1 for a container without rules.
     states, meant : int64, shape (pairs, 2)
-        Class and rule: the rules that each class states, and those that mean it.
+        Pairs of class and rule: the rules that a class holds, and the rules that it is a member
+        of.
     table : int64, shape (rows, 5)
-        Rule; row of ``domain`` that it goes by; row of the nodes that count; count; domains. A
-        ``most`` above 0 is of a rule that means all who state it, or none of them.
+        Rule, row of ``domain``, row of the nodes that count, count, domains. If a ``most`` is
+        above 0, all holders of its rule are members, or none is.
     domain : int64, shape (domain rows, nodes)
-        -1 is no domain, or a node that does not count.
+        The domain of each node; -1 for none, or for a node that does not count.
     by : str
-        What the domains are, where a kind has one: node, rack, domain, zone, or a label.
+        The name of the domains, if a kind has one: node, rack, domain, zone, or a label.
     """
 
     label: str
@@ -77,34 +80,38 @@ class CountRules(Constraint):
 
     @functools.cached_property
     def kinds(self) -> IntArray:
-        """The class of each that states a rule, or that a bound from above means."""
+        """The class of each container that holds a rule, or is a member of a ``most``; else -1."""
         if self.bound == "most":
             return self.of
         return np.where(np.isin(self.of, self.states[:, 0]), self.of, -1)
 
     @property
     def awaits(self) -> BoolArray:
-        """Those who need others; where a rule means who states it, others only close nodes."""
+        """Containers that another container's arrival may let in, shape (containers,).
+
+        These are the holders of an ``even``, and the holders of a ``least`` that are not its
+        members.
+        """
         needing = {"most": set(), "least": _pairs(self.states) - _pairs(self.meant)}
         pairs = needing.get(self.bound, _pairs(self.states))
         return np.isin(self.of, [of for of, _ in pairs])
 
     @property
     def nodes(self) -> int:
-        """How many nodes are in a domain or none."""
+        """Number of nodes."""
         return int(self.domain.shape[1])
 
     def taken(self, order: IntArray) -> Self:
-        """The part of other containers, or of these in another order."""
+        """The constraint for the containers at these positions, in this order."""
         return replace(self, of=self.of[order])
 
     def on(self, nodes: IntArray) -> Self:
-        """The part with the nodes at these positions alone."""
+        """The constraint for the nodes at these positions alone."""
         rows = [domains_on(row, nodes) for row in self.domain]
         return replace(self, domain=np.array(rows, dtype=np.int64).reshape(-1, len(nodes)))
 
     def apart(self) -> Iterator[tuple[IntArray, int]]:
-        """The containers that state a bound from above and are meant by it."""
+        """The containers that hold a ``most`` and are members of it."""
         if self.bound != "most":
             return
         both = _grouped((rule, of) for of, rule in sorted(_pairs(self.states) & _pairs(self.meant)))
@@ -137,7 +144,7 @@ def together(by: str, group: IntArray, domain: IntArray) -> CountRules:
 
 
 def _itself(group: IntArray, count: IntArray) -> dict[str, Any]:
-    """A rule of each group on its own members."""
+    """A rule of each group whose holders and members are the group."""
     each = np.arange(len(count))
     pairs, none = np.column_stack([each, each]), np.zeros_like(each)
     table = np.column_stack([each, none, none, count, none])
@@ -145,15 +152,16 @@ def _itself(group: IntArray, count: IntArray) -> dict[str, Any]:
 
 
 def sharing(service: IntArray, limits: IntArray, nodes: int) -> CountRules:
-    """Limits on services: a node with some of the holder has at most ``most`` of the guest.
+    """Limits on two services: a node with containers of the holder has at most that many guests.
 
     Parameters
     ----------
     service : int64, shape (containers,)
-        -1 for one without limits.
+        -1 for a container without limits.
     limits : int64, shape (limits, 3)
-        Holder, guest, most; where holder and guest are one service it is ``most`` beside the one:
-        the reading under which the recorded placement of Tianchi 2018 breaks no rule.
+        Holder, guest, most. If holder and guest are one service, ``most`` counts the others
+        beside the one: under this reading the recorded placement of Tianchi 2018 breaks no
+        rule.
     """
     each = np.arange(len(limits))
     none = np.zeros_like(each)
@@ -173,7 +181,7 @@ def _pairs(pairs: IntArray) -> set[tuple[int, int]]:
 
 
 def _grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """The seconds of each first."""
+    """The second elements of pairs, grouped by the first."""
     found: dict[int, list[int]] = {}
     for first, second in pairs:
         found.setdefault(first, []).append(second)
@@ -181,10 +189,10 @@ def _grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
 
 
 class RulesKeeper:
-    """How many containers of some classes are in each domain.
+    """Counts, for each domain, the containers of some classes that run there.
 
-    Counts by domain lie in one array, one counted thing after the other. Each thing has one number
-    more than domains: its last is that of nodes in no domain, and stays 0.
+    All counts lie in one array, one counted set of classes after the other. Each set has one entry
+    more than it has domains: the last is that of nodes in no domain, and stays 0.
     """
 
     def __init__(self, rules: CountRules, nodes: int) -> None:
@@ -212,7 +220,7 @@ class RulesKeeper:
     def _counters(
         self, pairs: IntArray | None, things: dict[tuple[int, tuple[int, ...]], int]
     ) -> IntArray:
-        """For each row of the table the thing that it counts: some classes in a row of domains."""
+        """For each row of the table, which set it counts: some classes in a row of domains."""
         if pairs is None:
             return np.zeros(0, dtype=np.int64)
         classes = _grouped(pairs[:, ::-1].tolist())
@@ -223,12 +231,12 @@ class RulesKeeper:
         return np.array([things.setdefault(key, len(things)) for key in keys], dtype=np.int64)
 
     def _laid_out(self, rows: Sequence[int]) -> tuple[IntArray, IntArray]:
-        """Rows of domains as an array, and where the numbers of each begin; the last is the end."""
+        """Rows of domains as an array, and the offset of each row's counts; the last is the end."""
         where = np.array(rows, dtype=np.int64)
         return where, np.cumsum(np.append(0, self._size[where] + 1))
 
     def _near(self, values: NDArray[Any], start: int, row: int) -> NDArray[Any]:
-        """The number of each node's domain, shape (nodes,)."""
+        """The entry of each node's domain in the counts, shape (nodes,)."""
         if self._by_node[row]:
             return values[start : start + len(self._everywhere)]
         return np.asarray(values[start : start + self._size[row] + 1][self._at[row]])
@@ -242,11 +250,11 @@ class RulesKeeper:
             self._counts[start + at] += more * counts
 
     def add(self, index: int, node: int) -> None:
-        """One more on the node."""
+        """Count a container that starts on the node."""
         self._change(index, node, 1)
 
     def remove(self, index: int, node: int) -> None:
-        """One less on the node."""
+        """Count a container that leaves the node."""
         self._change(index, node, -1)
 
     def open(self, index: int) -> BoolArray:
@@ -257,7 +265,7 @@ class RulesKeeper:
         return found
 
     def _open(self, rule: int, meant: bool) -> BoolArray:
-        """The nodes that a rule leaves open to one that states it."""
+        """The nodes that one rule leaves open to its holder."""
         raise NotImplementedError
 
 
@@ -302,7 +310,7 @@ class _Even(RulesKeeper):
 
 
 class _Most(RulesKeeper):
-    """Holds how many rules close each domain to each class, so that a question costs a look."""
+    """Counts how many rules close each domain to each class, so that ``open`` is one look."""
 
     def __init__(self, rules: CountRules, nodes: int) -> None:
         super().__init__(rules, nodes)
@@ -324,7 +332,7 @@ class _Most(RulesKeeper):
         self._touched = {of: self._rows_of(of) for of in {*self._stated, *self._meant}}
 
     def _rows_of(self, of: int) -> _Touched:
-        """The rows that a class states or is meant by."""
+        """The rows of which a class is a holder or a member."""
         stated, meant = set(self._stated.get(of, ())), set(self._meant.get(of, ()))
         mine = [(row, rule) for rule in sorted(stated | meant) for row in self._rows[rule]]
         rows = np.array([row for row, _ in mine])
@@ -340,7 +348,7 @@ class _Most(RulesKeeper):
         )
 
     def open(self, index: int) -> BoolArray:
-        """The nodes in whose domains no rule is broken by one more."""
+        """The nodes in whose domains one more container breaks no rule."""
         masks = [
             self._near(self._reasons, self._slot_at[slot], self._slot_row[slot]) == 0
             for slot in self._slots.get(self._of[index], ())
@@ -372,21 +380,21 @@ class _Most(RulesKeeper):
 
 
 class _Touched(NamedTuple):
-    """The rows of the table that one class states or is meant by.
+    """The rows of the table of which one class is a holder or a member.
 
     Parameters
     ----------
     by : int64, shape (rows,)
-        Row of domains.
+        The row of domains of each.
     counts : int64, shape (2, rows)
-        Where the numbers begin of those whom the rule means, and of those who state it.
+        The offsets of the counts of the rule's members, and of its holders.
     steps : int64, shape (3, 2, 2, rows)
-        ``steps[more]``, with more 1 or -1: what is added to both numbers before a change, which is
-        nothing, and after it.
+        ``steps[more]``, with more 1 or -1: what is added to both counts before a change
+        (nothing) and after it.
     least : int64, shape (2, rows)
-        From how many whom the rule means a domain is shut to who states it, and to whom it means.
+        The number of members from which a domain is closed to holders, and to members.
     first, often : int64, shape (2, rows)
-        Which numbers of ``_Most._closed`` that concerns.
+        The entries of ``_Most._closed`` that the row changes.
     """
 
     by: IntArray

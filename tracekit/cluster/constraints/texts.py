@@ -1,4 +1,4 @@
-"""What containers and nodes state in a column: each distinct text is read once."""
+"""Columns of JSON texts on containers and nodes: each distinct text is read once."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
@@ -14,18 +14,18 @@ _SHOWN = 80
 
 
 class DocumentError(ValueError):
-    """A document is JSON, and not what it should be."""
+    """A text is JSON, but not of the expected form."""
 
 
 def texts_of(frame: pl.DataFrame, column: str) -> list[str]:
-    """A column as texts, empty where it says nothing or is not there."""
+    """A column as texts, empty for null and for a column that is missing."""
     if column not in frame.columns:
         return [""] * frame.height
     return frame[column].cast(pl.String).fill_null("").to_list()
 
 
 def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, list[int]]:
-    """The number of each key, -1 for None, and where each number is met first."""
+    """A number for each distinct key, -1 for None, and the first position of each number."""
     number: dict[Hashable, int] = {None: -1}
     of = [number.setdefault(key, len(number) - 1) for key in keys]
     first: dict[int, int] = {}
@@ -35,7 +35,7 @@ def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, list[int]]:
 
 
 def read_text(read: Callable[[str], T], frame: pl.DataFrame, at: int, column: str) -> T:
-    """The text of a row, read.
+    """What ``read`` makes of a row's text.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def read_text(read: Callable[[str], T], frame: pl.DataFrame, at: int, column: st
 def statements(
     frame: pl.DataFrame, column: str, read: Callable[[str], T], but: BoolArray | None = None
 ) -> tuple[IntArray, list[T]]:
-    """Which statement each row makes, -1 for none and for rows ``but``; and the statements."""
+    """The position of each row's text among the distinct ones, -1 for none and for rows ``but``."""
     silent = [False] * frame.height if but is None else but.tolist()
     texts = zip(texts_of(frame, column), silent, strict=True)
     of, first = numbered([text if text and not skip else None for text, skip in texts])

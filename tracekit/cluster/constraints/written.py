@@ -1,6 +1,6 @@
-"""What is written of containers and nodes for a descheduler to read: each distinct text once.
+"""What is written of containers and nodes for a descheduler to read; each distinct text once.
 
-They are read where somebody asks, see ``tracekit.policy.view.pods``.
+The texts are read where a policy needs them, see ``tracekit.policy.view.pods``.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Written:
     containers, nodes : tuple of str
         Distinct rows, each a JSON list of the values of ``OF_CONTAINERS``, ``OF_NODES``.
     container, node : int64, shape (containers,) and (nodes,)
-        The row of each.
+        The position of each one's row.
     created_ms : int64, shape (containers,)
-        When each was asked for.
+        When each container was created.
     """
 
     containers: tuple[str, ...]
@@ -49,27 +49,28 @@ class Written:
         return len(self.container)
 
     def taken(self, order: IntArray) -> Written:
-        """The part of other containers, or of these in another order."""
+        """The part for the containers at these positions, in this order."""
         return dataclasses.replace(
             self, container=self.container[order], created_ms=self.created_ms[order]
         )
 
     def on(self, nodes: IntArray) -> Written:
-        """The part with the nodes at these positions alone."""
+        """The part for the nodes at these positions alone."""
         return dataclasses.replace(self, node=self.node[nodes])
 
 
 def written_of(
     containers: pl.DataFrame, nodes: pl.DataFrame, begin_ms: int | None = None
 ) -> Written | None:
-    """The rows of containers and nodes; None where nothing is written for a descheduler to read.
+    """The rows of containers and nodes; None if a descheduler would find nothing to read.
 
     Parameters
     ----------
     containers, nodes : DataFrame
         Rows of the tables in the order of the workload.
     begin_ms : int, optional
-        When the replay begins that stands for the moment of the list; None: times are as recorded.
+        The beginning of a replay that starts at the moment of a list; None if times are as
+        recorded.
     """
     if containers["eviction"].null_count() == containers.height or not nodes.height:
         return None

@@ -1,1 +1,1 @@
-"""Requests of containers: recorded, one size for all, inferred, chosen by size, or of a file."""
+"""Requests of containers: recorded, one size for all, inferred, recommended, or from a file."""

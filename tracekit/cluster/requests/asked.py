@@ -14,7 +14,7 @@ from tracekit.cluster.resources import BASE, rounded_up
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The requests of containers, in some order of theirs.
+    """The requests of containers, in the order of the caller.
 
     Parameters
     ----------
@@ -22,15 +22,15 @@ class Asked:
     request, limit : int64, shape (containers, resources)
         A limit of 0 is none.
     stated : bool, shape (containers, resources)
-        Where a request is known at all.
+        Whether the request is known.
     full : float64, shape (containers, 2)
-        What a fraction of use is of: millicores and bytes.
+        The millicores and bytes that a use of 1.0 stands for.
     rests : mapping
-        What each resource's requests rest on: recorded, inferred or assumed.
+        Where each resource's requests come from: recorded, inferred or assumed.
     facts : mapping
         Counts worth knowing.
     remarks : tuple of Fact
-        What must be known of where requests come from.
+        Facts about the origin of the requests.
     doubt : SizeDoubt, optional
         How far inferred sizes may be off; None where no size is inferred.
     """
@@ -48,15 +48,15 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestsTold:
-    """An assumption's values for containers, in the same order; NaN where it has none.
+    """The values of an assumption for containers, in the same order; NaN where it has none.
 
     Parameters
     ----------
     request, limit : float64, shape (containers, resources)
     whole : bool
-        Whether fractions of use are of what is told here: of the limit, else of the request.
+        Whether fractions of use are of these values: of the limit, else of the request.
     rests : str
-        What the told amounts rest on.
+        Where the values come from.
     """
 
     resources: tuple[str, ...]
@@ -72,7 +72,7 @@ class RequestsTold:
 def uniform(
     containers: int, request: IntArray, limit_factor: float, resources: Sequence[str] = BASE
 ) -> Asked:
-    """One request for all, of which fractions of use are."""
+    """One request for all containers; fractions of use are of it."""
     requests = np.tile(request, (containers, 1))
     return Asked(
         resources=tuple(resources),
@@ -85,15 +85,15 @@ def uniform(
 
 
 def raised(request: IntArray, limit_factor: float) -> IntArray:
-    """Limits that are not stated."""
+    """Limits for requests whose limit is not stated."""
     return np.asarray(np.ceil(request * limit_factor).astype(np.int64))
 
 
 def overlaid(asked: Asked, told: RequestsTold, limit_factor: float) -> Asked:
-    """The requests with an assumption's values in place; the others stay.
+    """The requests with the values of an assumption in place; requests without a value stay.
 
-    A container that is told a request and no limit has the limit that ``limit_factor`` gives.
-    Resources that ``asked`` does not have are added after its own.
+    A container with a new request and no new limit gets the limit that ``limit_factor`` gives.
+    Resources that ``asked`` does not have follow after its own.
     """
     resources = (
         *asked.resources,
@@ -129,12 +129,12 @@ def overlaid(asked: Asked, told: RequestsTold, limit_factor: float) -> Asked:
 
 
 def of_nodes(asked: Asked, resources: tuple[str, ...]) -> Asked:
-    """The requests of what nodes have; those of further resources are left out, and told.
+    """The requests of resources that nodes have; other resources are left out, and a fact says so.
 
     Parameters
     ----------
     resources : tuple of str
-        What nodes have: the first of ``asked``.
+        The resources of nodes: the first ones of ``asked``.
     """
     absent = asked.resources[len(resources) :]
     if not absent:

@@ -1,4 +1,4 @@
-"""The assumption ``requests`` put to work: on the containers of a trace, or on a workload."""
+"""The assumption ``requests``: applied to the containers of a trace, or to a workload."""
 
 import dataclasses
 import json
@@ -48,18 +48,18 @@ def chosen(
     services: Sequence[str],
     full: FloatArray,
 ) -> RequestsTold:
-    """The requests that ``size`` chose for these containers; the limit is the request.
+    """The requests that ``tracekit requests`` recommends for these containers, limits alike.
 
     Parameters
     ----------
     full : float64, shape (containers, 2)
-        Each container's own size.
+        The millicores and bytes of each container that a use of 1.0 stands for.
 
     Raises
     ------
     TracekitError
-        For a folder that is no sizing run or one without limits, a policy that is not in it, and
-        several policies of which none is named.
+        For a folder that is no study of requests or has no limits, a policy that is not in it,
+        and several policies of which none is named.
     """
     assert choice.place is not None  # noqa: S101 - sized has a folder
     if STUDY_FOLDER.holds(choice.place):
@@ -101,9 +101,9 @@ def _recommended(
     services: Sequence[str],
     fixed: Fixed,
 ) -> RequestsTold:
-    """The requests that a study recommends, by its own choice of policy if none is named.
+    """The requests that a study recommends, under the policy that it chose if none is named.
 
-    What init containers and overhead keep of a request comes with it.
+    What init containers and overhead add to a request is included.
     """
     study = read_study(folder)
     if study.name != REQUESTS_STUDY:
@@ -130,7 +130,7 @@ def _recommended(
 
 
 def _limits(folder: Path, policy: str | None) -> pl.DataFrame:
-    """The limits of the one policy that is meant."""
+    """The limits of the one policy that is named."""
     try:
         schema = str(json.loads(read_text(folder / MANIFEST))["schema"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -177,7 +177,7 @@ def _sizes_none(folder: Path) -> TracekitError:
 
 
 class WithRequests(Protocol):
-    """Assumptions that say where requests come from."""
+    """Assumptions that choose where requests come from."""
 
     @property
     def requests(self) -> str:
@@ -185,11 +185,11 @@ class WithRequests(Protocol):
 
     @property
     def request_cpu_cores(self) -> float:
-        """CPU of one size for all."""
+        """CPU of the one size for all."""
 
     @property
     def request_memory_bytes(self) -> int:
-        """Memory of one size for all."""
+        """Memory of the one size for all."""
 
     @property
     def limit_factor(self) -> float:
@@ -215,20 +215,20 @@ def laid_over(
     limit_factor: float,
     of_use: bool,
 ) -> Asked:
-    """The requests of containers after the choice.
+    """The requests of containers, changed as the assumption chooses.
 
     Parameters
     ----------
     asked : Asked
-        What they ask for otherwise.
-    container_ids, services : in the order of ``asked``
+        The requests without the choice.
+    container_ids, services : ids of containers and services, in the order of ``asked``
     of_use : bool
-        Whether nothing but this choice says what use is a fraction of.
+        Whether fractions of use are of the chosen sizes.
 
     Raises
     ------
     TracekitError
-        When the choice says nothing, or nonsense.
+        When the choice has no value for any container, or an impossible one.
     """
     told: RequestsTold
     if choice.kind == "inferred":
@@ -243,14 +243,14 @@ def laid_over(
 
 
 def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Workload:
-    """A workload of recorded sizes and use with the requests that the assumptions choose.
+    """A workload with recorded sizes and use, and with the requests that the assumptions choose.
 
-    Its use stays what was recorded, whatever is asked for.
+    Its use stays as recorded, whatever the requests are.
 
     Raises
     ------
     TracekitError
-        When the choice says nothing, or nonsense.
+        When the choice has no value for any container, or an impossible one.
     """
     choice = choice_of(assumptions.requests, recorded=True)
     if choice.kind == "recorded":

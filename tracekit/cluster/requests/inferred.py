@@ -1,8 +1,8 @@
-"""Requests from the sizes that usage alone tells, with their doubt.
+"""Requests from sizes that usage alone shows, with their doubt.
 
-A service whose size is told has it; one whose size is not told has the common size of all services,
-within what its own interval does not rule out. A resource of which not even the common size is told
-is left to the assumptions.
+A service whose size can be estimated has that size. Any other has the common size of all services,
+moved into its own interval. A resource of which no common size can be estimated is left to the
+assumptions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,20 +32,20 @@ _FEWEST_TOLD = 4
 def inferred(
     store: Store, services: Sequence[str], capacity: IntArray, limit_factor: float, *, of_use: bool
 ) -> RequestsTold:
-    """The sizes of these services' containers, inferred from usage as ``analyze`` does.
+    """The sizes of these services' containers, inferred from usage as ``tracekit analyze`` does.
 
     Parameters
     ----------
     services : the service of each container
     capacity : int64, shape (nodes, resources)
-        Where no sizes of nodes are recorded, sizes are of the commonest of these.
+        If the store records no sizes of nodes, sizes are shares of the commonest of these.
     of_use : bool
-        Whether fractions of use are of the sizes.
+        Whether fractions of use are of the inferred sizes.
 
     Raises
     ------
     TracekitError
-        Where the store tells no size at all.
+        When no size can be estimated.
     """
     from tracekit.store.query.run import open_database  # noqa: PLC0415 - duckdb is slow to import
 
@@ -104,7 +104,7 @@ def _told(made: SizeDoubt) -> RequestsTold:
 
 
 def _whole(recorded: dict[str, Capacities], capacity: IntArray) -> FloatArray:
-    """The size that shares of a node refer to: millicores and bytes, shape (2,)."""
+    """The size of which shares of a node are parts: millicores and bytes, shape (2,)."""
     found = []
     for at, name in enumerate(_RESOURCES):
         one = recorded.get(name)
@@ -118,7 +118,7 @@ def _whole(recorded: dict[str, Capacities], capacity: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _One:
-    """One resource's sizes as shares of a node, arrays of shape (groups,)."""
+    """The sizes of one resource as shares of a node; arrays of shape (groups,)."""
 
     size: FloatArray
     low: FloatArray
@@ -131,7 +131,7 @@ class _One:
 
 
 def _one(found: Estimate, column: IntArray) -> _One:
-    """The sizes of groups; ``column`` is where the estimate has each, -1 for nowhere."""
+    """The sizes of groups; ``column`` is the position of each in the estimate, -1 for none."""
     known = column >= 0
     low, high = (np.where(known, values[column], np.nan) for values in (found.low, found.high))
     told = known & found.told[column]
@@ -156,13 +156,13 @@ def _untold(groups: int) -> _One:
 
 
 def _columns(sums: Sums, names: Mapping[int, str], groups: Sequence[str]) -> IntArray:
-    """The estimate's position of each group, -1 for none."""
+    """The position of each group in the estimate, -1 for none."""
     position = {names.get(int(key)): at for at, key in enumerate(sums.services)}
     return np.array([position.get(name, -1) for name in groups], dtype=np.int64)
 
 
 def _spread(relative: FloatArray) -> float:
-    """How far told sizes lie apart: the standard deviation of their logarithms."""
+    """The standard deviation of the logarithms of the estimated sizes."""
     positive = relative[relative > LEAST_PART]
     if len(positive) < _FEWEST_TOLD:
         return _USUAL_SPREAD

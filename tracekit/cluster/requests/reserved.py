@@ -1,7 +1,7 @@
-"""What is reserved for a pod whose containers ask for another amount.
+"""What a pod reserves if its containers' requests are changed.
 
-The scheduler reserves the larger of what containers ask for and of what init containers need, and
-the overhead on top. Source: k8s.io/component-helpers resource/helpers.go, v1.33.
+The scheduler reserves the larger of the containers' requests and of what init containers need, and
+adds the overhead. Source: k8s.io/component-helpers resource/helpers.go, v1.33.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ _PARTS = ("init", "overhead", "own_request", "own_limit")
 
 @dataclass(frozen=True, kw_only=True)
 class Fixed:
-    """The part of requests that other requests of a pod's containers do not change.
+    """The part of a pod's request that does not change with its containers' requests.
 
     Parameters
     ----------
     known : bool, shape (containers, 2)
-        Whether there is any such part, of CPU and of memory.
-    init, overhead : float64, likewise
+        Whether the pod has such a part, of CPU and of memory.
+    init, overhead : float64, shape (containers, 2)
         In the unit of the requests beside; 0 for none.
-    own_request, own_limit : float64, likewise
-        What the containers of a pod ask for and may use, where it is ``known``; NaN for none.
+    own_request, own_limit : float64, shape (containers, 2)
+        The sum of the requests, and of the limits, of the pod's containers where ``known``; NaN
+        for none.
     """
 
     known: BoolArray
@@ -43,16 +44,16 @@ class Fixed:
     own_limit: FloatArray
 
     def reserved(self, request: FloatArray) -> FloatArray:
-        """What is reserved where containers ask for ``request``; NaN stays NaN."""
+        """The amount that is reserved if containers request ``request``; NaN stays NaN."""
         return np.asarray(np.maximum(request, self.init) + self.overhead)
 
     def times(self, unit: FloatArray) -> Fixed:
-        """These amounts in other units."""
+        """The same amounts in other units."""
         return Fixed(known=self.known, **{name: getattr(self, name) * unit for name in _PARTS})
 
 
 def nothing_fixed(containers: int) -> Fixed:
-    """Of containers whose requests may change altogether."""
+    """For containers whose whole request may change."""
     shape = containers, len(BASE)
     return Fixed(
         known=np.zeros(shape, dtype=np.bool_),
@@ -62,7 +63,7 @@ def nothing_fixed(containers: int) -> Fixed:
 
 
 def fixed_of(store: Store, container_ids: Sequence[str]) -> Fixed:
-    """What a store records of these containers, in millicores and bytes."""
+    """The fixed parts that a store records for these containers, in millicores and bytes."""
     rows = read(store, "fixed_request").sort("container", "resource", "time_ms")
     rows = rows.unique(["container", "resource"], keep="first", maintain_order=True)
     rows = in_columns(rows, SizedAssumptions(), _PARTS)

@@ -1,8 +1,8 @@
-"""Requests out of a file of one's own: a row for each container, or for each service.
+"""Requests from a user's file, with a row for each container or for each service.
 
 Columns: ``container`` or ``service``; of ``cpu_cores`` (or ``cpu_milli``) and ``memory_bytes`` at
 least one; optional limits ``cpu_limit_cores`` (or ``cpu_limit_milli``) and ``memory_limit_bytes``;
-any other column of numbers is a resource, called as the column: ``disk_bytes``, ``net_kbit``. An
+any other column of numbers is a resource with the column's name: ``disk_bytes``, ``net_kbit``. An
 empty field changes nothing.
 """
 
@@ -43,13 +43,13 @@ def listed(
 
     Parameters
     ----------
-    whole : whether fractions of use are of what the file says
+    whole : whether fractions of use are of the file's amounts
 
     Raises
     ------
     TracekitError
-        For a file that cannot be read, lacks what it needs, holds an amount that is none, names
-        something twice, or speaks of none of these containers.
+        For a file that cannot be read, lacks a needed column, has an amount that is no number,
+        names a container twice, or names none of these containers.
     """
     assert choice.place is not None  # noqa: S101 - a file has a place
     path = choice.place
@@ -99,7 +99,7 @@ def listed(
 
 
 def _strangers(path: Path, key: str, names: pl.Series, ids: Sequence[str]) -> tuple[Fact, ...]:
-    """A fact of containers of the file that are not replayed: their values change nothing."""
+    """A fact of containers in the file that are not replayed; their values change nothing."""
     known = set(ids)
     strange = [name for name in names.to_list() if name not in known]
     if not strange:
@@ -174,7 +174,7 @@ def _amounts(path: Path, table: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def _check_once(path: Path, table: pl.DataFrame) -> None:
-    """Raise TracekitError where two columns give one amount."""
+    """Raise TracekitError where two columns state one amount."""
     for known in (_REQUESTS, _LIMITS):
         for resource in dict.fromkeys(name for name, _ in known.values()):
             both = [name for name in table.columns if known.get(name, ("",))[0] == resource]

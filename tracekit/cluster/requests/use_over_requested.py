@@ -1,4 +1,4 @@
-"""What containers use beside what they request, and whose requests differ between workloads."""
+"""Use of containers over their requests, and containers whose requests differ between workloads."""
 
 from collections.abc import Mapping
 
@@ -17,14 +17,14 @@ MEASURED = ("cpu", "memory")
 def use_over_requested(load: Workload) -> Mapping[str, float]:
     """Mean use of containers over what they request, by resource.
 
-    Both are summed over the settled steps and the containers that are there then, daemons too, and
-    only where use is recorded. A container that requests nothing counts with its use.
+    Use and requests are summed over the settled steps and over the containers that run then,
+    daemons too, where use is recorded. A container that requests nothing counts with its use.
 
     Returns
     -------
     mapping of str to float
-        ``cpu`` and ``memory``; left out where use is not recorded, or requests are neither recorded
-        nor recommended.
+        ``cpu`` and ``memory``. A resource is left out if its use is not recorded, or if its
+        requests are neither recorded nor recommended.
     """
     judged = [at for at, name in enumerate(MEASURED) if _is_judged(load, name, BASE[at])]
     if not judged:
@@ -47,7 +47,7 @@ def use_over_requested(load: Workload) -> Mapping[str, float]:
 
 
 def _is_judged(load: Workload, name: str, column: str) -> bool:
-    """Whether both use and requests of a resource are of a record, or of a recommendation."""
+    """Whether use is recorded, and requests are recorded or recommended, of a resource."""
     known = load.provenance.quantities
     use = {known.get(one, RECORDED) for one in ("use of containers", f"use of containers: {name}")}
     requests = {known.get(one, RECORDED) for one in ("requests", f"requests: {column}")}
@@ -55,7 +55,7 @@ def _is_judged(load: Workload, name: str, column: str) -> bool:
 
 
 def request_changes(before: Workload, after: Workload) -> BoolArray:
-    """Which containers restart: they run at the end, and request other amounts of CPU or memory.
+    """Containers that restart: they run at the end, and their request of CPU or memory changes.
 
     A container that is not in both workloads is not counted.
 

@@ -1,7 +1,7 @@
-"""Fractions of a trace become amounts, in place and a step at a time: no matrix is there twice.
+"""Fractions of a trace become amounts, in place and a step at a time: no matrix is copied.
 
-At each step gaps are held, fractions become millicores and bytes, what the containers of a node do
-not explain becomes its background, and containers take their places in order of arrival.
+At each step gaps are held, fractions become millicores and bytes, use of a node beyond its
+containers becomes its background, and containers take their places in order of arrival.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Settled:
     Parameters
     ----------
     full : float64, shape (containers, 2)
-        What a fraction of a container is of, in the order of the trace.
+        The millicores and bytes that a use of 1.0 stands for, in the order of the trace.
 
     Attributes
     ----------
     held : int
-        Steps at which some container was there and not measured.
+        Number of steps of containers that ran and were not measured.
     """
 
     def __init__(self, trace: Trace, seen: Seen, life: Lives, full: FloatArray) -> None:
@@ -50,17 +50,18 @@ class Settled:
         self.held = 0
 
     def background(self, capacity: IntArray | None) -> Float32Array:
-        """Turn the trace's fractions into amounts in order of arrival, NaN where none are due.
+        """Turn fractions into amounts, in order of arrival, and NaN where no container needs them.
 
         Parameters
         ----------
         capacity : int64, shape (nodes, 2), optional
-            What fractions of nodes are of; None where nodes are to have no background.
+            The amounts that fractions of nodes are of; None for no background.
 
         Returns
         -------
         float32, shape (2, steps, nodes)
-            Background: ``max(0, node use - use of its containers)``; 0 where it was not measured.
+            Background: ``max(0, node use - use of its containers)``; 0 where it was not
+            measured.
         """
         trace = self._trace
         background = np.zeros(trace.node_fraction.shape, dtype=np.float32)
@@ -88,7 +89,7 @@ class Settled:
 
 
 def _first_known(fraction: Float32Array, trace: Trace) -> Float32Array:
-    """The first value of each column, shape (containers,): what stands for those before it."""
+    """The first value of each column, shape (containers,), which stands for earlier steps."""
     first = np.full(fraction.shape[1], np.nan, dtype=np.float32)
     first[trace.column] = fraction[trace.first_step, trace.column]
     for row in fraction if np.isnan(first).any() else ():
@@ -107,7 +108,7 @@ ORDER BY container
 
 
 def call_rates(store: Store) -> dict[str, float]:
-    """Calls per second of each container, over all kinds, on average over its samples.
+    """Mean calls per second of each container, over all kinds of calls.
 
     Empty where the store has no call rates.
     """
@@ -125,9 +126,8 @@ def with_network_and_disk(
 ) -> Workload:
     """The workload with requests of network and disk, and capacities of nodes for them.
 
-    A container asks for its mean call rate times ``kbit_per_call`` and for a constant of disk.
-    Without any rate the network is left out: a resource without data decides nothing. What is
-    recorded is not modelled.
+    A container requests its mean call rate times ``kbit_per_call``, and a constant amount of disk.
+    If no rate is recorded, the network is left out. A resource that is recorded is not modelled.
     """
     scale = load.nodes.capacity[:, 0] / (assumptions.node_cpu_cores * MILLI_PER_CORE)
     asked = {DISK: np.full(load.containers.count, float(assumptions.request_disk_bytes))}

@@ -18,7 +18,7 @@ def put_rows(
     cpu_out: Float32Array,
     memory_out: Float32Array,
 ) -> None:
-    """Put each row into its cell unless what is there has the same rank or a lower one.
+    """Put each row into its cell, unless the cell holds a row of the same or a lower rank.
 
     Parameters
     ----------

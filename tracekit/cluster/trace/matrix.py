@@ -1,7 +1,7 @@
 """A usage table as a dense matrix over a regular time axis, filled a piece of the table at a time.
 
-Of several rows for one cell the first stays: by time, then by the id of the node, then as the parts
-of the table come. Parts may come in any order, and the rows of an entity may lie in several.
+Of several rows for one cell the first stays: by time, then by the node's id, then by the order of
+reading. The rows of an entity may be in several parts of the table.
 """
 
 from typing import Any
@@ -18,19 +18,19 @@ WORTH_COMPILING = 10_000
 
 
 class Matrix:
-    """The matrix of a table, while it is filled and after.
+    """A matrix that is filled from the rows of a table.
 
-    Entities have columns in the order they are met, so that rows that lie together in a sorted part
-    lie together in memory.
+    Entities have columns in the order they are met, so that neighbouring rows of a sorted table are
+    neighbours in memory.
 
     Parameters
     ----------
     times : int64, shape (times,)
         Every time of the table.
     keys, entities : int
-        How many keys there are, and how many of them the table speaks of at most.
+        Number of keys, and the most that occur in the table.
     nodes : int
-        How many nodes tell apart rows of one entity and time.
+        Number of nodes that rows of one entity and time may name.
 
     Attributes
     ----------
@@ -58,12 +58,12 @@ class Matrix:
         return self._key[: self.entities]
 
     def whole(self) -> Float32Array:
-        """The values, without the columns of entities that have no row on the axis."""
+        """The values, without columns of entities that have no row on the axis."""
         left_out = self.entities < self.values.shape[2]
         return np.ascontiguousarray(self.values[:, :, : self.entities]) if left_out else self.values
 
     def columns(self, keys: NDArray[Any]) -> IntArray:
-        """The columns of entities, new ones where they have none."""
+        """The columns of these entities; an entity that has none gets one."""
         found: IntArray = self._column[keys]
         if (found < 0).any():
             fresh = keys[found < 0]
@@ -103,7 +103,7 @@ def _put(
     held: NDArray[Any],
     values: Float32Array,
 ) -> None:
-    """Put each row into its cell unless what is there has the same rank or a lower one."""
+    """Put each row into its cell, unless the cell holds a row of the same or a lower rank."""
     # assignment keeps the last of several rows for one cell, and the first is to stay
     rows = np.flatnonzero(rank < held.take(cell))[::-1]
     held[cell[rows]] = rank[rows]
@@ -121,7 +121,7 @@ def _put_compiled(
     held: NDArray[Any],
     values: Float32Array,
 ) -> None:
-    """As ``_put``, in a loop."""
+    """The same in a compiled loop."""
     from tracekit.cluster.trace.cells import put_rows  # noqa: PLC0415 - numba is slow to import
 
     # compiled once: a piece as it was read cannot be written to, and numba tells that apart
@@ -133,14 +133,14 @@ _NEVER = np.iinfo(np.int64).max
 
 
 class Places:
-    """The rows' values for each container, by column of the matrix.
+    """The node, service and steps that rows name for each container, by column of the matrix.
 
     The first row is that of the earliest time, then of the first node by id.
 
     Attributes
     ----------
     service : int64, shape (containers,)
-        Key of the first service that a row names, -1 for none.
+        Key of the first service named, -1 for none.
     """
 
     def __init__(self, axis: Axis, containers: int, nodes: int) -> None:
@@ -162,7 +162,7 @@ class Places:
 
     @property
     def node(self) -> IntArray:
-        """Position of the first row's node, shape (containers,)."""
+        """Position of the node in each container's first row, shape (containers,)."""
         return self._first % self._nodes
 
     @property
@@ -173,7 +173,7 @@ class Places:
 
     @property
     def moved(self) -> BoolArray:
-        """Whether rows name more than one node, shape (containers,)."""
+        """Whether a container's rows name more than one node, shape (containers,)."""
         return np.asarray(self._low != self._high)
 
     def add(self, column: IntArray, node: IntArray, piece: Piece) -> None:
@@ -197,7 +197,7 @@ class Places:
         self._name(column, first, service)
 
     def _name(self, column: IntArray, first: IntArray, service: Int32Array) -> None:
-        """Keep the service of the first row that names one; of equal rows the one met first."""
+        """Keep the service of the first row that names one; of equal rows the one read first."""
         named = np.flatnonzero((service >= 0) & (first < self._named[column]))
         # in this order the last that is written for a column is its first
         named = named[np.lexsort((named, first[named]))[::-1]]

@@ -28,14 +28,14 @@ class UsageTable:
     Parameters
     ----------
     entity : str
-        The key whose samples follow each other in time.
+        The column of the key: node or container.
     required : sequence of str
-        Columns without which a row is left out.
+        Columns that a complete row has.
 
     Attributes
     ----------
     keys : int
-        How many keys the entity has.
+        Number of keys of the entity.
     """
 
     def __init__(self, store: Store, table: str, entity: str, required: Sequence[str]) -> None:
@@ -49,13 +49,13 @@ class UsageTable:
 
     @property
     def keys(self) -> int:
-        """How many keys the entity has in the store."""
+        """Number of keys of the entity in the store."""
         return self._keys[self.entity]
 
     def pieces(self, *columns: str) -> Iterator[tuple[Piece, int]]:
-        """Complete rows with these columns, and how many rows were left out beside them.
+        """Complete rows, with these columns, and the number of incomplete rows left out.
 
-        The next row group is read while the last one is used. A key that is absent is -1.
+        The next row group is read while the last one is used. A missing key is -1.
         """
         yield from ahead(self._pieces(columns))
 
@@ -69,7 +69,7 @@ class UsageTable:
                     yield self._complete(read, columns)
 
     def _doubtful(self, file: pq.ParquetFile, group: int, columns: Sequence[str]) -> list[str]:
-        """Required columns that nobody asked for and that may hold NULL in a row group."""
+        """Required columns, not among those wanted, that may hold NULL in a row group."""
         about = file.metadata.row_group(group)
         found = []
         for at in range(about.num_columns):
@@ -98,12 +98,12 @@ def node_table(store: Store) -> UsageTable:
 
 
 def container_table(store: Store) -> UsageTable:
-    """Use of containers; a service may be absent."""
+    """Use of containers; the service may be missing."""
     return UsageTable(store, "container_usage", CONTAINER, (TIME, CONTAINER, NODE, *VALUES))
 
 
 def positions(ids: pl.Series) -> IntArray:
-    """The place of each id among all in order of their text, shape (ids,)."""
+    """The rank of each id among all, in order of their text, shape (ids,)."""
     order = ids.arg_sort().to_numpy()
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""The two usage tables of a store as matrices of fractions, and what they say of each container."""
+"""The two usage tables of a store as matrices of fractions; nodes and steps of containers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,16 +37,16 @@ _SORTED_ROWS = 1 << 24
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """What a table holds.
+    """The times, rows and entities of a table.
 
     Parameters
     ----------
     times : DataFrame
-        time_ms, rows: how many complete rows each time has.
+        Complete rows at each time: time_ms, rows.
     rows, incomplete : int
-        Complete rows, and those left out.
+        Number of complete rows, and of rows left out.
     entities : int
-        How many entities have a complete row.
+        Number of entities with a complete row.
     step_ms : int, optional
         The commonest gap between an entity's samples; None where samples are too thin to tell.
     """
@@ -64,7 +64,7 @@ class Survey:
 
 
 def survey(table: UsageTable) -> Survey:
-    """Look through the times of a table once; more often only where stretches cross."""
+    """Read the times of a table once; again only for entities whose stretches cross."""
     times, gaps, ends = _Tally(), _Tally(), _Ends(table.keys)
     incomplete = 0
     for piece, missing in table.pieces(TIME, table.entity):
@@ -139,7 +139,7 @@ class _Ends:
 
 
 class _Tally:
-    """How often each value was met."""
+    """Counts how often each value occurs."""
 
     def __init__(self) -> None:
         self._counts: list[pl.DataFrame] = []
@@ -150,7 +150,7 @@ class _Tally:
         self.add_counts(pl.Series("value", values).value_counts(name="len"), sign)
 
     def add_counts(self, counts: pl.DataFrame, sign: int = 1) -> None:
-        """Count values in, or out, that are counted already: value, len."""
+        """Count counted values in, or out: value, len."""
         self._counts.append(counts.with_columns(pl.col("len").cast(pl.Int64) * sign))
         self._waiting += counts.height
         if self._waiting > _WAITING:
@@ -158,14 +158,14 @@ class _Tally:
             self._waiting = 0
 
     def counts(self) -> pl.DataFrame:
-        """Value and len, of values met at all."""
+        """Values with a count above 0: value, len."""
         empty = pl.DataFrame(schema={"value": pl.Int64, "len": pl.Int64})
         summed = pl.concat([empty, *self._counts]).group_by("value").agg(pl.col("len").sum())
         return summed.filter(pl.col("len") > 0)
 
 
 def _blocks(crossed: IntArray, rows: IntArray) -> Iterator[BoolArray]:
-    """The entities, so many at a time that their rows can be sorted in memory; a mask of keys."""
+    """Entities in blocks whose rows can be sorted in memory; each block is a mask of keys."""
     block = np.cumsum(rows[crossed]) // _SORTED_ROWS
     for number in np.unique(block):
         chosen = np.zeros(len(rows), dtype=np.bool_)
@@ -174,7 +174,7 @@ def _blocks(crossed: IntArray, rows: IntArray) -> Iterator[BoolArray]:
 
 
 def _correct(gaps: _Tally, table: UsageTable, chosen: BoolArray) -> None:
-    """Put the true gaps of some entities in place of those inside their stretches."""
+    """Replace the gaps of some entities inside their stretches by their true gaps."""
     rows = []
     for piece, _ in table.pieces(TIME, table.entity):
         stretches = _Stretches(piece, table.entity)
@@ -188,7 +188,7 @@ def _correct(gaps: _Tally, table: UsageTable, chosen: BoolArray) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """The tables over a time axis; nodes and containers in order of ids.
+    """The two usage tables over a time axis; nodes and containers are in order of their ids.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Trace:
     first_step, last_step : int64, shape (containers,)
         First and last step with a row.
     column : int64, shape (containers,)
-        The column of ``fraction`` that is each container's.
+        The column of ``fraction`` that holds each container's use.
     fraction : float32, shape (2, steps, containers)
         Use of containers, NaN where there is no row.
     node_fraction : float32, shape (2, steps, nodes)
@@ -286,7 +286,7 @@ def _container_use(
 def _node_use(
     table: UsageTable, found: Survey, axis: Axis, place: IntArray, places: Places
 ) -> tuple[IntArray, Float32Array]:
-    """Positions of the nodes that either table speaks of, in order, and their use, gaps held."""
+    """Positions of the nodes that either table names, in order, and their use with gaps held."""
     matrix = Matrix(axis, found.moments, table.keys, found.entities, 1)
     for piece in _on_axis(table, axis, NODE):
         matrix.fill(matrix.columns(piece[NODE]), 0, piece)

@@ -1,6 +1,6 @@
-"""A workload from a store of usage: sizes that nothing records are assumed, as further rows.
+"""A workload from a store of usage: sizes that are not recorded are assumed, as rows.
 
-The rows go the way of recorded ones: amounts, then the five parts.
+These rows go the way of recorded ones: they become amounts, then the five parts.
 """
 
 import dataclasses
@@ -47,11 +47,11 @@ class Sizing:
     Parameters
     ----------
     sizes : Sizes
-        The rows: a node each, a container each, and what they have and request.
+        A row for each node and each container, and rows of their resources.
     amounts : Amounts
-        The same by column, with the requests that the assumptions choose.
+        The same as arrays, with the requests that the assumptions choose.
     requests : Asked
-        These requests, and where they come from.
+        These requests, with their origin.
     """
 
     sizes: Sizes
@@ -60,12 +60,13 @@ class Sizing:
 
 
 def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
-    """Sizes as the assumptions choose them.
+    """The sizes of nodes and containers that the assumptions choose.
 
     Raises
     ------
     TracekitError
-        For a choice that is none, and tables, folders or files that say nothing or nonsense.
+        For an unknown choice of requests, and for a table, folder or file without a usable
+        value.
     """
     choice = choice_of(assumptions.requests, recorded=is_sized(store))
     # what is chosen for some containers leaves the others what they had
@@ -108,7 +109,7 @@ def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
 def _rows(
     store: Store, trace: Trace, assumptions: Assumptions, *, of_record: bool
 ) -> tuple[Sizes, BoolArray]:
-    """A row of each node and container and its sizes, and which requests are assumed.
+    """Rows of all nodes and containers with their sizes, and which requests are assumed.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def _rows(
 
 
 def _beside(rows: pl.DataFrame, entity: str, ids: Sequence[str]) -> pl.DataFrame:
-    """A row for each of these ids in their order, with what is recorded of it."""
+    """A row for each of these ids in their order, with the recorded columns beside it."""
     return pl.DataFrame({entity: ids}).join(rows, on=entity, how="left", maintain_order="left")
 
 
@@ -176,9 +177,9 @@ def _requests(amounts: Amounts, assumed: BoolArray, assumptions: Assumptions) ->
 
 
 def _filled(capacity: IntArray, request: IntArray, target: float) -> IntArray:
-    """Nodes scaled so that this share of them is requested; the scarcer of CPU and memory decides.
+    """Capacities scaled so that the target share is requested; the scarcer resource decides.
 
-    One factor for all resources, so that nodes keep their shapes.
+    One factor counts for all resources, so that nodes keep their shapes.
     """
     mean = capacity[:, : len(BASE)].mean(axis=0)
     wanted = request[:, : len(BASE)].sum(axis=0) / (target * len(capacity))
@@ -188,10 +189,10 @@ def _filled(capacity: IntArray, request: IntArray, target: float) -> IntArray:
 def workload_from_store(
     store: Store, assumptions: Assumptions, rng: np.random.Generator
 ) -> Workload:
-    """The workload of a store's usage tables, called after the store's folder.
+    """The workload of a store's usage tables; its name is that of the store's folder.
 
-    The step is the commonest difference between a container's samples, else between a node's, else
-    between any times of ``container_usage``. Memory is that of the matrices: no table is held.
+    The step is the commonest time between samples of a container, else of a node, else between any
+    two times of ``container_usage``. No table is held in memory, only the matrices.
 
     Raises
     ------
@@ -253,7 +254,7 @@ def _replayed(trace: Trace, sizing: Sizing, life: Lives) -> Replayed:
 
 
 def _quantities(store: Store, sizing: Sizing, reserved: IntArray | None) -> dict[str, str]:
-    """The origin of each number of the replay."""
+    """Where each quantity of the replay comes from."""
     amounts = sizing.amounts
     nodes = {
         name: "assumed" if name in amounts.assumed else "recorded" for name in amounts.resources
@@ -273,7 +274,7 @@ def _doubt(
     capacity: IntArray,
     assumptions: Assumptions,
 ) -> SizeDoubt | None:
-    """The doubt about sizes in order of arrival, with all use of nodes where some of it is kept."""
+    """The doubt about inferred sizes in order of arrival, with node use if background stays."""
     if doubt is None:
         return None
     whole = None
@@ -284,7 +285,7 @@ def _doubt(
 
 
 def calls_of_store(store: Store, services: tuple[str, ...]) -> CallWeights:
-    """The calls between a workload's services, by the query of service edges.
+    """The calls between a workload's services, from the query ``calls/service_edges``.
 
     Raises
     ------
