@@ -176,7 +176,7 @@ def test_drawn_sizes_cover_what_was_planted(world: World) -> None:
     truth = dict(world.truth["service"].select("service_id", "cpu_limit_cores").rows())
     names = dict(zip(load.provenance.doubt.group.tolist(), load.containers.services, strict=True))
     planted = np.array([truth[names[at]] * 1000 for at in range(len(low))])
-    told = load.provenance.doubt.told[:, 0]
+    told = load.provenance.doubt.estimated[:, 0]
     held = (low <= planted) & (planted <= high)
     assert held[told].sum() >= told.sum() - 1
     assert held.mean() >= 0.8

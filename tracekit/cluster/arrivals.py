@@ -25,9 +25,9 @@ def with_drawn_sizes(load: Workload, rng: np.random.Generator) -> Workload:
     for resource in range(2):
         amount = after[doubt.group, resource]
         known = ~np.isnan(amount)
-        asked = np.ceil(amount[known]).astype(np.int64)
-        request[known, resource] = nonzero[known, resource] = asked
-        limit[known, resource] = np.ceil(asked * doubt.limit_factor).astype(np.int64)
+        amounts = np.ceil(amount[known]).astype(np.int64)
+        request[known, resource] = nonzero[known, resource] = amounts
+        limit[known, resource] = np.ceil(amounts * doubt.limit_factor).astype(np.int64)
     made = dataclasses.replace(
         load,
         containers=dataclasses.replace(

@@ -145,7 +145,7 @@ class SizeDoubt:
         Millicores and bytes of a container at a use of 1.0; NaN where nothing is inferred.
     low, high : float64, shape (groups, 2)
         95 % interval of the group's own size; NaN if it cannot be estimated.
-    told : bool, shape (groups, 2)
+    estimated : bool, shape (groups, 2)
         Whether the group's own size is estimated; else it has the common one.
     common, common_low, common_high : float64, shape (2,)
         The common size of all groups, and its 95 % interval; NaN if it cannot be estimated.
@@ -163,7 +163,7 @@ class SizeDoubt:
     size: FloatArray
     low: FloatArray
     high: FloatArray
-    told: BoolArray
+    estimated: BoolArray
     common: FloatArray
     common_low: FloatArray
     common_high: FloatArray
@@ -190,7 +190,7 @@ class SizeDoubt:
             2 * NORMAL_95
         )
         other = self._allowed(np.maximum(common, LEAST_PART * self.common) * self._away(noise))
-        found = np.where(self.told, own, other)
+        found = np.where(self.estimated, own, other)
         return np.asarray(np.maximum(found, LEAST_PART * self.size))
 
     def _away(self, noise: FloatArray) -> FloatArray:

@@ -24,16 +24,16 @@ from tracekit.synth import write
 
 
 def doubt_of(group: np.ndarray, groups: int, **changed: object) -> SizeDoubt:
-    """CPU told of the even groups, and nothing of memory."""
-    told = np.zeros((groups, 2), dtype=np.bool_)
-    told[::2, 0] = True
+    """CPU estimated of the even groups, and nothing of memory."""
+    estimated = np.zeros((groups, 2), dtype=np.bool_)
+    estimated[::2, 0] = True
     nothing = np.full(groups, np.nan)
     made = SizeDoubt(
         group=group,
         size=np.stack([np.full(groups, 4000.0), nothing], axis=1),
-        low=np.stack([np.where(told[:, 0], 3000.0, 0.0), nothing], axis=1),
-        high=np.stack([np.where(told[:, 0], 5000.0, 9000.0), nothing], axis=1),
-        told=told,
+        low=np.stack([np.where(estimated[:, 0], 3000.0, 0.0), nothing], axis=1),
+        high=np.stack([np.where(estimated[:, 0], 5000.0, 9000.0), nothing], axis=1),
+        estimated=estimated,
         common=np.array([4000.0, np.nan]),
         common_low=np.array([3500.0, np.nan]),
         common_high=np.array([4500.0, np.nan]),
@@ -44,15 +44,15 @@ def doubt_of(group: np.ndarray, groups: int, **changed: object) -> SizeDoubt:
     return dataclasses.replace(made, **changed)  # type: ignore[arg-type]
 
 
-def test_told_sizes_come_from_the_normal_distribution_of_their_interval() -> None:
+def test_estimated_sizes_come_from_the_normal_distribution_of_their_interval() -> None:
     doubt = doubt_of(np.arange(20_000), 20_000)
     drawn = doubt.drawn(stream(0, "sizes"))
-    told = drawn[::2, 0]
-    assert told.mean() == pytest.approx(4000, rel=0.01)
-    assert ((told >= 3000) & (told <= 5000)).mean() == pytest.approx(0.95, abs=0.01)
+    estimated = drawn[::2, 0]
+    assert estimated.mean() == pytest.approx(4000, rel=0.01)
+    assert ((estimated >= 3000) & (estimated <= 5000)).mean() == pytest.approx(0.95, abs=0.01)
 
 
-def test_untold_sizes_lie_around_the_common_one_within_what_is_not_ruled_out() -> None:
+def test_other_sizes_lie_around_the_common_one_within_what_is_not_ruled_out() -> None:
     doubt = doubt_of(np.arange(20_000), 20_000)
     other = doubt.drawn(stream(1, "sizes"))[1::2, 0]
     assert np.median(other) == pytest.approx(4000, rel=0.15)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
@@ -87,11 +87,7 @@ class CountRules(Constraint):
 
     @property
     def awaits(self) -> BoolArray:
-        """Containers that another container's arrival may let in, shape (containers,).
-
-        These are the holders of an ``even``, and the holders of a ``least`` that are not its
-        members.
-        """
+        """Containers that need a member to run first, and that cannot be the first themselves."""
         needing = {"most": set(), "least": _pairs(self.states) - _pairs(self.meant)}
         pairs = needing.get(self.bound, _pairs(self.states))
         return np.isin(self.of, [of for of, _ in pairs])
@@ -206,7 +202,8 @@ class RulesKeeper:
         things: dict[tuple[int, tuple[int, ...]], int] = {}
         self._met = self._counters(rules.meant, things)
         self._stating = self._counters(rules.states if rules.bound == "most" else None, things)
-        where, start = self._laid_out([row for row, _ in things])
+        where = np.array([row for row, _ in things], dtype=np.int64)
+        start = np.cumsum(np.append(0, self._size[where] + 1))
         last = max(part.max(initial=-1) for part in (rules.of, rules.states, rules.meant))
         members = np.bincount(rules.of + 1, minlength=last + 2)[1:]
         most = max((int(members[list(some)].sum()) for _, some in things), default=0)
@@ -229,11 +226,6 @@ class RulesKeeper:
             for rule, _, counted, _, _ in self._rules.table.tolist()
         ]
         return np.array([things.setdefault(key, len(things)) for key in keys], dtype=np.int64)
-
-    def _laid_out(self, rows: Sequence[int]) -> tuple[IntArray, IntArray]:
-        """Rows of domains as an array, and the offset of each row's counts; the last is the end."""
-        where = np.array(rows, dtype=np.int64)
-        return where, np.cumsum(np.append(0, self._size[where] + 1))
 
     def _near(self, values: NDArray[Any], start: int, row: int) -> NDArray[Any]:
         """The entry of each node's domain in the counts, shape (nodes,)."""

@@ -18,8 +18,14 @@ from tracekit.base.study import STUDY_FOLDER, read_study
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.provenance import CHOSEN, requests_rest_on
 from tracekit.cluster.request_choice import Choice, choice_of
-from tracekit.cluster.requests.asked import Asked, RequestsTold, of_nodes, overlaid, uniform
 from tracekit.cluster.requests.inferred import inferred
+from tracekit.cluster.requests.overlaid import (
+    ContainerRequests,
+    RequestValues,
+    of_nodes,
+    overlaid,
+    uniform,
+)
 from tracekit.cluster.requests.reserved import Fixed, fixed_of
 from tracekit.cluster.requests.table import listed
 from tracekit.cluster.resources import BASE
@@ -47,7 +53,7 @@ def chosen(
     container_ids: Sequence[str],
     services: Sequence[str],
     full: FloatArray,
-) -> RequestsTold:
+) -> RequestValues:
     """The requests that ``tracekit requests`` recommends for these containers, limits alike.
 
     Parameters
@@ -81,7 +87,7 @@ def chosen(
     )
     share = found.select(columns).to_numpy().astype(np.float64)
     amounts = share * full
-    return RequestsTold(
+    return RequestValues(
         resources=BASE,
         request=amounts,
         limit=amounts,
@@ -100,7 +106,7 @@ def _recommended(
     container_ids: Sequence[str],
     services: Sequence[str],
     fixed: Fixed,
-) -> RequestsTold:
+) -> RequestValues:
     """The requests that a study recommends, under the policy that it chose if none is named.
 
     What init containers and overhead add to a request is included.
@@ -111,15 +117,17 @@ def _recommended(
     name = policy or str(study.about[SUBJECT])
     rows = study.frames[SERVICES]
     _check_policy(name, rows["policy"].unique(maintain_order=True).to_list(), folder)
-    told = rows.filter(policy=name).pivot("resource", index="service", values="recommended")
-    asked = pl.DataFrame({"service": list(services), "container": list(container_ids)})
+    recommended = rows.filter(policy=name).pivot("resource", index="service", values="recommended")
+    each = pl.DataFrame({"service": list(services), "container": list(container_ids)})
     own = pl.when(pl.col("service") == UNKNOWN).then("container").otherwise("service")
-    found = asked.select(service=own).join(told, on="service", how="left", maintain_order="left")
+    found = each.select(service=own).join(
+        recommended, on="service", how="left", maintain_order="left"
+    )
     amounts = found.select(pl.col("cpu") * MILLI_PER_CORE, "memory").to_numpy().astype(np.float64)
     known = int((~np.isnan(amounts)).any(axis=1).sum())
     if not known:
         raise _sizes_none(folder)
-    return RequestsTold(
+    return RequestValues(
         resources=BASE,
         request=fixed.reserved(amounts),
         limit=np.full(amounts.shape, np.nan),
@@ -206,7 +214,7 @@ def request_of(assumptions: WithRequests) -> IntArray:
 
 def laid_over(
     choice: Choice,
-    asked: Asked,
+    before: ContainerRequests,
     store: Store,
     *,
     container_ids: Sequence[str],
@@ -214,14 +222,14 @@ def laid_over(
     capacity: IntArray,
     limit_factor: float,
     of_use: bool,
-) -> Asked:
+) -> ContainerRequests:
     """The requests of containers, changed as the assumption chooses.
 
     Parameters
     ----------
-    asked : Asked
+    before : ContainerRequests
         The requests without the choice.
-    container_ids, services : ids of containers and services, in the order of ``asked``
+    container_ids, services : ids of containers and services, in the order of ``before``
     of_use : bool
         Whether fractions of use are of the chosen sizes.
 
@@ -230,16 +238,16 @@ def laid_over(
     TracekitError
         When the choice has no value for any container, or an impossible one.
     """
-    told: RequestsTold
+    values: RequestValues
     if choice.kind == "inferred":
-        told = inferred(store, services, capacity, limit_factor, of_use=of_use)
+        values = inferred(store, services, capacity, limit_factor, of_use=of_use)
     elif choice.kind == "sized":
-        told = chosen(choice, store, container_ids, services, asked.full)
+        values = chosen(choice, store, container_ids, services, before.full)
     elif choice.kind == "file":
-        told = listed(choice, container_ids, services, whole=of_use)
+        values = listed(choice, container_ids, services, whole=of_use)
     else:
-        return asked
-    return overlaid(asked, told, limit_factor)
+        return before
+    return overlaid(before, values, limit_factor)
 
 
 def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Workload:
@@ -255,10 +263,10 @@ def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Wo
     choice = choice_of(assumptions.requests, recorded=True)
     if choice.kind == "recorded":
         return load
-    asked = _asked(load, choice, assumptions)
-    asked = laid_over(
+    requests = _requests(load, choice, assumptions)
+    requests = laid_over(
         choice,
-        asked,
+        requests,
         store,
         container_ids=load.containers.ids,
         services=load.containers.services,
@@ -266,26 +274,26 @@ def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Wo
         limit_factor=assumptions.limit_factor,
         of_use=False,
     )
-    asked = of_nodes(asked, load.resources)
+    requests = of_nodes(requests, load.resources)
     return dataclasses.replace(
         load,
         containers=dataclasses.replace(
             load.containers,
-            request=asked.request,
-            nonzero_request=nonzero(asked.request, asked.stated, asked.resources),
-            limit=asked.limit,
+            request=requests.request,
+            nonzero_request=nonzero(requests.request, requests.stated, requests.resources),
+            limit=requests.limit,
         ),
         provenance=dataclasses.replace(
             load.provenance,
-            doubt=asked.doubt,
-            quantities={**load.provenance.quantities, **requests_rest_on(asked.rests)},
-            facts={**load.provenance.facts, **asked.facts},
-            remarks=(*load.provenance.remarks, *asked.remarks),
+            doubt=requests.doubt,
+            quantities={**load.provenance.quantities, **requests_rest_on(requests.rests)},
+            facts={**load.provenance.facts, **requests.facts},
+            remarks=(*load.provenance.remarks, *requests.remarks),
         ),
     )
 
 
-def _asked(load: Workload, choice: Choice, assumptions: WithRequests) -> Asked:
+def _requests(load: Workload, choice: Choice, assumptions: WithRequests) -> ContainerRequests:
     """The requests of a workload's containers before the choice."""
     request, limit = load.containers.request.copy(), load.containers.limit.copy()
     rests = dict.fromkeys(load.resources, "recorded")
@@ -295,7 +303,7 @@ def _asked(load: Workload, choice: Choice, assumptions: WithRequests) -> Asked:
         request[free, : len(BASE)] = plain.request[free]
         limit[free, : len(BASE)] = plain.limit[free]
         rests |= plain.rests
-    return Asked(
+    return ContainerRequests(
         resources=load.resources,
         request=request,
         limit=limit,

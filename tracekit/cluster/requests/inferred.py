@@ -17,21 +17,21 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import labelled
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.provenance import LEAST_PART, SizeDoubt, allowed
-from tracekit.cluster.requests.asked import RequestsTold
+from tracekit.cluster.requests.overlaid import RequestValues
 from tracekit.cluster.resources import BASE
 from tracekit.store.folder import Store
 
 _RESOURCES = ("cpu", "memory")
 #: What one of a recorded unit is in that of the workload.
 _UNITS = {"cores": float(MILLI_PER_CORE), "bytes": 1.0}
-#: Spread of sizes where too few are told to see one: half to double covers most.
+#: Spread of sizes where too few are estimated to see one: half to double covers most.
 _USUAL_SPREAD = 0.5
 _FEWEST_TOLD = 4
 
 
 def inferred(
     store: Store, services: Sequence[str], capacity: IntArray, limit_factor: float, *, of_use: bool
-) -> RequestsTold:
+) -> RequestValues:
     """The sizes of these services' containers, inferred from usage as ``tracekit analyze`` does.
 
     Parameters
@@ -64,7 +64,7 @@ def inferred(
     each = [
         _one(found[name][1], _columns(found[name][0], names, groups))
         if name in found and found[name][1].common_told
-        else _untold(len(groups))
+        else _without_estimate(len(groups))
         for name in _RESOURCES
     ]
     whole = _whole(recorded, capacity)
@@ -73,7 +73,7 @@ def inferred(
         size=np.stack([one.size for one in each], axis=1) * whole,
         low=np.stack([one.low for one in each], axis=1) * whole,
         high=np.stack([one.high for one in each], axis=1) * whole,
-        told=np.stack([one.told for one in each], axis=1),
+        estimated=np.stack([one.estimated for one in each], axis=1),
         common=np.array([one.common for one in each]) * whole,
         common_low=np.array([one.common_low for one in each]) * whole,
         common_high=np.array([one.common_high for one in each]) * whole,
@@ -81,18 +81,18 @@ def inferred(
         limit_factor=limit_factor,
         of_use=of_use,
     )
-    return _told(made)
+    return _of_groups(made)
 
 
-def _told(made: SizeDoubt) -> RequestsTold:
+def _of_groups(made: SizeDoubt) -> RequestValues:
     """The size of each container: that of its group."""
     amounts = made.size[made.group]
-    told = made.told[made.group]
+    estimated = made.estimated[made.group]
     facts = {
-        f"containers_with_{name}_size_told": int(told[:, at].sum())
+        f"containers_with_{name}_size_told": int(estimated[:, at].sum())
         for at, name in enumerate(_RESOURCES)
     }
-    return RequestsTold(
+    return RequestValues(
         resources=BASE,
         request=amounts,
         limit=np.full(amounts.shape, np.nan),
@@ -123,7 +123,7 @@ class _One:
     size: FloatArray
     low: FloatArray
     high: FloatArray
-    told: BoolArray
+    estimated: BoolArray
     common: float
     common_low: float
     common_high: float
@@ -134,14 +134,14 @@ def _one(found: Estimate, column: IntArray) -> _One:
     """The sizes of groups; ``column`` is the position of each in the estimate, -1 for none."""
     known = column >= 0
     low, high = (np.where(known, values[column], np.nan) for values in (found.low, found.high))
-    told = known & found.told[column]
+    estimated = known & found.told[column]
     other = allowed(np.full(len(column), found.common), low, high)
-    size = np.where(told, found.size[column], other)
+    size = np.where(estimated, found.size[column], other)
     return _One(
         size=np.maximum(size, LEAST_PART * found.common),
         low=low,
         high=high,
-        told=told,
+        estimated=estimated,
         common=found.common,
         common_low=found.common_low,
         common_high=found.common_high,
@@ -149,7 +149,7 @@ def _one(found: Estimate, column: IntArray) -> _One:
     )
 
 
-def _untold(groups: int) -> _One:
+def _without_estimate(groups: int) -> _One:
     nothing = np.full(groups, np.nan)
     none = float("nan")
     return _One(nothing, nothing, nothing, np.zeros(groups, dtype=np.bool_), none, none, none, 0.0)

@@ -18,7 +18,7 @@ from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.facts import Fact, remark
 from tracekit.cluster.provenance import CHOSEN
 from tracekit.cluster.request_choice import Choice
-from tracekit.cluster.requests.asked import RequestsTold
+from tracekit.cluster.requests.overlaid import RequestValues
 from tracekit.cluster.resources import CPU, MEMORY
 
 _KEYS = ("container", "service")
@@ -30,7 +30,7 @@ _LIMITS = {
     "memory_limit_bytes": (MEMORY, 1.0),
 }
 _SAME = {"net_kbit_per_s": "net_kbit"}
-#: So many strange names are told, others counted.
+#: This many unknown names are listed; further ones are counted.
 _NAMED = 4
 #: More than any node has, and small enough to be added up.
 _MOST = 2.0**55
@@ -38,7 +38,7 @@ _MOST = 2.0**55
 
 def listed(
     choice: Choice, container_ids: Sequence[str], services: Sequence[str], *, whole: bool
-) -> RequestsTold:
+) -> RequestValues:
     """The file's values for these containers.
 
     Parameters
@@ -64,9 +64,9 @@ def listed(
     _check_rows(path, table, key)
     amounts = _amounts(path, table, key)
     ids = container_ids if key == "container" else services
-    asked = pl.DataFrame({key: list(ids)})
-    found = asked.join(amounts, on=key, how="left", maintain_order="left")
-    hits = asked.join(amounts, on=key, how="semi").height
+    each = pl.DataFrame({key: list(ids)})
+    found = each.join(amounts, on=key, how="left", maintain_order="left")
+    hits = each.join(amounts, on=key, how="semi").height
     if not hits:
         raise TracekitError(
             f"{path.name} names none of the {len(ids):,} {key}s that are replayed, but"
@@ -87,7 +87,7 @@ def listed(
             axis=1,
         )
 
-    return RequestsTold(
+    return RequestValues(
         resources=resources,
         request=columns(""),
         limit=columns("limit "),

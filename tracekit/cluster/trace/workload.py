@@ -30,8 +30,8 @@ from tracekit.cluster.provenance import (
     rests_on,
 )
 from tracekit.cluster.request_choice import choice_of
-from tracekit.cluster.requests.asked import Asked, of_nodes, raised
 from tracekit.cluster.requests.given import laid_over, request_of
+from tracekit.cluster.requests.overlaid import ContainerRequests, of_nodes, raised
 from tracekit.cluster.reserved import held_at_most, reserved_of
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.trace.amounts import Settled, call_rates, with_network_and_disk
@@ -50,13 +50,13 @@ class Sizing:
         A row for each node and each container, and rows of their resources.
     amounts : Amounts
         The same as arrays, with the requests that the assumptions choose.
-    requests : Asked
+    requests : ContainerRequests
         These requests, with their origin.
     """
 
     sizes: Sizes
     amounts: Amounts
-    requests: Asked
+    requests: ContainerRequests
 
 
 def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
@@ -157,7 +157,7 @@ def _beside(rows: pl.DataFrame, entity: str, ids: Sequence[str]) -> pl.DataFrame
     return pl.DataFrame({entity: ids}).join(rows, on=entity, how="left", maintain_order="left")
 
 
-def _requests(amounts: Amounts, assumed: BoolArray, assumptions: Assumptions) -> Asked:
+def _requests(amounts: Amounts, assumed: BoolArray, assumptions: Assumptions) -> ContainerRequests:
     """Requests and limits, and what a fraction of use is of: the limit, else the request."""
     base = slice(0, len(BASE))
     request, limit = amounts.request[:, base], amounts.limit.copy()
@@ -166,7 +166,7 @@ def _requests(amounts: Amounts, assumed: BoolArray, assumptions: Assumptions) ->
     limit[:, base][assumed] = raised(request, assumptions.limit_factor)[assumed]
     rests = dict.fromkeys(amounts.resources, "recorded")
     rests |= {BASE[at]: "assumed" for at in np.flatnonzero(assumed.all(axis=0))}
-    return Asked(
+    return ContainerRequests(
         resources=amounts.resources,
         request=amounts.request,
         limit=limit,

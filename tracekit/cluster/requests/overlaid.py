@@ -13,7 +13,7 @@ from tracekit.cluster.resources import BASE, rounded_up
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ContainerRequests:
     """The requests of containers, in the order of the caller.
 
     Parameters
@@ -47,7 +47,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RequestsTold:
+class RequestValues:
     """The values of an assumption for containers, in the same order; NaN where it has none.
 
     Parameters
@@ -71,10 +71,10 @@ class RequestsTold:
 
 def uniform(
     containers: int, request: IntArray, limit_factor: float, resources: Sequence[str] = BASE
-) -> Asked:
+) -> ContainerRequests:
     """One request for all containers; fractions of use are of it."""
     requests = np.tile(request, (containers, 1))
-    return Asked(
+    return ContainerRequests(
         resources=tuple(resources),
         request=requests,
         limit=raised(requests, limit_factor),
@@ -89,32 +89,34 @@ def raised(request: IntArray, limit_factor: float) -> IntArray:
     return np.asarray(np.ceil(request * limit_factor).astype(np.int64))
 
 
-def overlaid(asked: Asked, told: RequestsTold, limit_factor: float) -> Asked:
+def overlaid(
+    before: ContainerRequests, values: RequestValues, limit_factor: float
+) -> ContainerRequests:
     """The requests with the values of an assumption in place; requests without a value stay.
 
     A container with a new request and no new limit gets the limit that ``limit_factor`` gives.
-    Resources that ``asked`` does not have follow after its own.
+    Resources that ``before`` does not have follow after its own.
     """
     resources = (
-        *asked.resources,
-        *(name for name in told.resources if name not in asked.resources),
+        *before.resources,
+        *(name for name in values.resources if name not in before.resources),
     )
-    wide = _widened(asked, resources)
-    at = [resources.index(name) for name in told.resources]
+    wide = _widened(before, resources)
+    at = [resources.index(name) for name in values.resources]
     request, limit = wide.request.copy(), wide.limit.copy()
     full, stated = wide.full.copy(), wide.stated.copy()
     rests = dict(wide.rests)
     for source, target in enumerate(at):
-        amount, most = told.request[:, source], told.limit[:, source]
+        amount, most = values.request[:, source], values.limit[:, source]
         known = ~np.isnan(amount)
         whole = np.maximum(rounded_up(np.where(known, amount, 0)), 0).astype(np.int64)
         capped = np.where(np.isnan(most), raised(whole, limit_factor), np.nan_to_num(np.ceil(most)))
         request[known, target], stated[known, target] = whole[known], True
         limit[known, target] = capped[known]
-        if told.whole and target < len(BASE):
+        if values.whole and target < len(BASE):
             full[known, target] = np.where(np.isnan(most), amount, most)[known]
         if known.any():
-            rests[resources[target]] = told.rests
+            rests[resources[target]] = values.rests
     return dataclasses.replace(
         wide,
         request=request,
@@ -122,44 +124,44 @@ def overlaid(asked: Asked, told: RequestsTold, limit_factor: float) -> Asked:
         stated=stated,
         full=full,
         rests=rests,
-        facts={**asked.facts, **told.facts},
-        doubt=told.doubt,
-        remarks=(*asked.remarks, *told.remarks),
+        facts={**before.facts, **values.facts},
+        doubt=values.doubt,
+        remarks=(*before.remarks, *values.remarks),
     )
 
 
-def of_nodes(asked: Asked, resources: tuple[str, ...]) -> Asked:
+def of_nodes(before: ContainerRequests, resources: tuple[str, ...]) -> ContainerRequests:
     """The requests of resources that nodes have; other resources are left out, and a fact says so.
 
     Parameters
     ----------
     resources : tuple of str
-        The resources of nodes: the first ones of ``asked``.
+        The resources of nodes: the first ones of ``before``.
     """
-    absent = asked.resources[len(resources) :]
+    absent = before.resources[len(resources) :]
     if not absent:
-        return asked
+        return before
     own = slice(0, len(resources))
     return dataclasses.replace(
-        asked,
+        before,
         resources=resources,
-        request=asked.request[:, own],
-        limit=asked.limit[:, own],
-        stated=asked.stated[:, own],
-        rests={name: how for name, how in asked.rests.items() if name not in absent},
-        remarks=(*asked.remarks, remark("requests_of_no_node", resources=", ".join(absent))),
+        request=before.request[:, own],
+        limit=before.limit[:, own],
+        stated=before.stated[:, own],
+        rests={name: how for name, how in before.rests.items() if name not in absent},
+        remarks=(*before.remarks, remark("requests_of_no_node", resources=", ".join(absent))),
     )
 
 
-def _widened(asked: Asked, resources: tuple[str, ...]) -> Asked:
-    more = len(resources) - len(asked.resources)
+def _widened(before: ContainerRequests, resources: tuple[str, ...]) -> ContainerRequests:
+    more = len(resources) - len(before.resources)
     if not more:
-        return asked
-    none = np.zeros((len(asked.request), more), dtype=np.int64)
+        return before
+    none = np.zeros((len(before.request), more), dtype=np.int64)
     return dataclasses.replace(
-        asked,
+        before,
         resources=resources,
-        request=np.hstack([asked.request, none]),
-        limit=np.hstack([asked.limit, none]),
-        stated=np.hstack([asked.stated, none.astype(np.bool_)]),
+        request=np.hstack([before.request, none]),
+        limit=np.hstack([before.limit, none]),
+        stated=np.hstack([before.stated, none.astype(np.bool_)]),
     )
