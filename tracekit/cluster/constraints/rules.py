@@ -4,17 +4,16 @@ A rule is stated by some containers (its holders) and counts some containers (it
 bound says what its rows require of a domain:
 
 ``most``
-    While a holder runs in the domain, at most ``count`` members run there beside it. A node that is
-    in no domain is open. Groups that keep apart, limits on two services, required anti-affinity and
-    ports of the host are such rules.
+    While a holder runs in a domain, at most ``count`` members run there beside it; nodes in none
+    are open. So are groups that keep apart, limits on two services, anti-affinity and host ports.
 ``least``
     A holder runs only where ``count`` members run in the node's domain of each row. While no member
     runs in any domain, a holder that is itself a member may be the first, on any node that is in a
-    domain of each row. Groups that stay together and required affinity are such rules.
+    domain of each row. So are groups that stay together, and affinity.
 ``even``
     A holder runs only where its domain, with it, has at most ``count`` more members than the domain
     that has fewest; with fewer than ``domains`` domains, fewest is 0. Only nodes that have a domain
-    in the row ``counted`` count. Topology spread is such a rule.
+    in the row ``counted`` count. So is topology spread.
 
 Source: kubernetes v1.34 interpodaffinity/filtering.go, podtopologyspread/filtering.go, nodeports.
 """
@@ -314,7 +313,8 @@ class _Most(RulesKeeper):
             # where all state it whom it means, its bound on them says all
             sides[1] = [] if sides[0] == sides[1] else sides[1]
             closed += [[slots.setdefault((of, by), len(slots)) for of in one] for one in sides]
-        row, start = self._laid_out([row for _, row in slots])
+        row = np.array([row for _, row in slots], dtype=np.int64)
+        start = np.cumsum(np.append(0, self._size[row] + 1))
         every = np.array([slot for some in closed for slot in some], dtype=np.int64)
         self._closed, self._first = start[every], np.cumsum([0, *map(len, closed)])
         most = np.bincount(every, minlength=1).max()
