@@ -168,9 +168,12 @@ class Turn:
             meets &= ~(np.array(few, dtype=np.bool_) & cycle.each(lambda pod: len(pod.owners) == 1))
         marked = cycle.each(lambda pod: "evict" in pod.marks)
         why[(why == 0) & ~(meets | marked)] = codes["evictorFilter"]
-        if cycle.snapshot.placed.daemon is not None:
-            daemons = codes.setdefault("DaemonSetPods", len(codes))
-            why[cycle.snapshot.placed.daemon] = daemons
+        placed = cycle.snapshot.placed
+        if placed.daemon is not None:
+            why[placed.daemon] = codes.setdefault("DaemonSetPods", len(codes))
+        if placed.barred is not None:
+            # the evictor lets such a pod go, and the API server refuses its eviction
+            why[(why == 0) & placed.barred] = codes.setdefault("PodDisruptionBudget", len(codes))
         for reason, code in codes.items():
             those = np.flatnonzero(self.seen & (why == code)) if code else ()
             if len(those):

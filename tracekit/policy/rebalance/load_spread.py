@@ -51,8 +51,7 @@ class LoadSpread(RebalancePolicy):
         over = np.flatnonzero(excess > self.margin_fraction * capacity)
         sources = over[np.argsort(-excess[over] / capacity[over], kind="stable")]
         used = measured_amounts(snapshot)[:, column].astype(np.float64)
-        if snapshot.placed.daemon is not None:
-            used[snapshot.placed.daemon] = 0.0  # as one that uses nothing it is never chosen
+        used[snapshot.placed.stays] = 0.0  # a container that uses nothing is never chosen
         by_node = np.argsort(snapshot.placed.node, kind="stable")
         first = np.searchsorted(snapshot.placed.node[by_node], np.arange(len(capacity) + 1))
         evicted: list[int] = []

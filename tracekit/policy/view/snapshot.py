@@ -137,13 +137,16 @@ class Placed:
     index : int64, shape (placed,)
         Position of each in the workload; empty in recorded cases.
     daemon : bool, shape (placed,), optional
-        Containers that belong to their node, and are never evicted. None: there are none, or it is
-        a placement policy that looks.
+        Containers that belong to their node and are never evicted. None: the workload has no
+        such container, or the reader is a placement policy.
+    barred : bool, shape (placed,), optional
+        Containers whose budgets of disruption allow no eviction now. None: the workload states no
+        budget, or the reader is a placement policy.
     priority : int64, shape (placed,), optional
-        None: all have the same, or it is a placement policy that looks.
+        None: all containers have the same priority, or the reader is a placement policy.
     created_ms : int64, shape (placed,), optional
-        When each was asked for: as recorded, and anew where it was evicted. None: when it was
-        placed.
+        When each container was created: its recorded time, or the time at which it was placed
+        again after an eviction. None: the time at which it was placed.
     """
 
     node: IntArray
@@ -154,8 +157,17 @@ class Placed:
     usage: FloatArray | None = None
     index: IntArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
     daemon: BoolArray | None = None
+    barred: BoolArray | None = None
     priority: IntArray | None = None
     created_ms: IntArray | None = None
+
+    @property
+    def stays(self) -> BoolArray:
+        """Containers that no rebalancer can evict now, shape (placed,)."""
+        none = np.zeros(len(self.node), dtype=np.bool_)
+        return np.logical_or.reduce(
+            [none, *(m for m in (self.daemon, self.barred) if m is not None)]
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

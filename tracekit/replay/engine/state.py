@@ -347,7 +347,10 @@ class ReplayState:
             service=service,
             usage=self._measured(at, now, reader) if measured else None,
             index=at,
-            daemon=self._stays(at, now) if evicts else None,
+            daemon=load.rules.daemon[at] if evicts and load.rules.daemon is not None else None,
+            barred=load.rules.budgets.barred(at, self.allowed(now))
+            if evicts and load.rules.budgets is not None
+            else None,
             priority=load.rules.priority[at]
             if evicts and load.rules.priority is not None
             else None,
@@ -361,15 +364,6 @@ class ReplayState:
             began = (load.rules.pinned[at] >= 0) & ~self.moves.moved(at)
             found[began] = load.rules.written.created_ms[at[began]]
         return found
-
-    def _stays(self, at: IntArray, now: int) -> BoolArray | None:
-        """Containers that no rebalancer can evict: daemons, and those whose budgets allow none."""
-        load = self.workload
-        stays = None if load.rules.daemon is None else load.rules.daemon[at]
-        if load.rules.budgets is None:
-            return stays
-        held = load.rules.budgets.barred(at, self.allowed(now))
-        return held if stays is None else held | stays
 
     def _measured(
         self, at: IntArray, now: int, reader: PlacementPolicy | RebalancePolicy
