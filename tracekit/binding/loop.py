@@ -19,9 +19,9 @@ from tracekit.binding.vcpu_state import VcpuState, request_vcpus
 from tracekit.cluster.workload import Workload
 from tracekit.interference.options import MOST_CPU
 from tracekit.interference.room import Room
-from tracekit.policy.view.sampled import Stretch
 from tracekit.replay.engine.sampling import Used, chunks, unmeasured
 from tracekit.replay.engine.steps import step_schema
+from tracekit.replay.measures.sampled import Stretch
 
 Clock = Callable[[], float]
 

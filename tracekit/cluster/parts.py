@@ -147,7 +147,7 @@ class Use:
         The resources beyond CPU and memory with recorded use, as positions in ``resources``.
     further : float32, shape (further_resources, steps, columns), optional
         Use of each of these resources, by the columns of ``values``; NaN where it is not known.
-        ``tracekit.policy.view.sampled`` says what counts then. None: no such use is recorded.
+        ``tracekit.replay.measures.sampled`` says what counts then. None: no such use is recorded.
     """
 
     step_ms: int

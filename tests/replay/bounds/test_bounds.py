@@ -11,10 +11,10 @@ from hypothesis import strategies as some
 from replay_support import Row, changed, widened, workload
 
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.sampled import Sampled, Stretch
 from tracekit.replay.bounds.measures import bounds_of, gaps
 from tracekit.replay.engine.sampling import PlainSampler
 from tracekit.replay.engine.steps import measure_steps
+from tracekit.replay.measures.sampled import Sampled, Stretch
 
 BOUNDED = (
     "imbalance", "cpu_spread_fraction", "memory_spread_fraction", "cpu_max_fraction",

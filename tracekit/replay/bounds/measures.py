@@ -21,7 +21,7 @@ resource:
   as many nodes cost as the volume needs, the cheapest first; and either of pools, added up.
 
 Of a further resource W is on the nodes that have it; what counts as used of it says
-``tracekit.policy.view.sampled``.
+``tracekit.replay.measures.sampled``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ from tracekit.cluster.changed.on_nodes import room_beside_daemons
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.room import measured_columns, measured_names
-from tracekit.policy.view.sampled import USED, further_use
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
 from tracekit.replay.bounds.requests import (
     apart_bounds,
@@ -50,6 +49,7 @@ from tracekit.replay.bounds.requests import (
     requested_at,
 )
 from tracekit.replay.measures import COST_PER_HOUR, measures_in, part_column
+from tracekit.replay.measures.sampled import USED, further_use
 from tracekit.replay.measures.use import rank_of
 
 # Bounds are floats: what proves nothing through rounding is given away.

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.room import Room
-from tracekit.policy.view.sampled import (
+from tracekit.policy.view.usage import UseOverTime
+from tracekit.replay.engine.steps import measure_steps
+from tracekit.replay.measures.sampled import (
     Held,
     Positions,
     Sampled,
     Stretch,
     requested_on,
 )
-from tracekit.policy.view.usage import UseOverTime
-from tracekit.replay.engine.steps import measure_steps
 
 #: Numbers of one kind that a sampler holds at once, about: they stay in the cache.
 AT_ONCE = 2**16

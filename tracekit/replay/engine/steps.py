@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.cluster import TakenOff
-from tracekit.policy.view.sampled import Sampled
 from tracekit.policy.view.usage import OverTime
 from tracekit.replay.measures import (
     Step,
@@ -23,6 +22,7 @@ from tracekit.replay.measures import (
     of_workload,
     resources_in,
 )
+from tracekit.replay.measures.sampled import Sampled
 
 _COUNTED: dict[str, type[pl.DataType]] = {
     "time_ms": pl.Int64,

@@ -17,7 +17,6 @@ from tracekit.base.jit import F2, F3, I1, compiled, compiled_for
 from tracekit.base.numba_alone import types
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.room import Room
-from tracekit.policy.view.sampled import Held, Sampled, Stretch
 from tracekit.replay.engine.sampling import (
     Columns,
     Counted,
@@ -26,6 +25,7 @@ from tracekit.replay.engine.sampling import (
     chunks,
     unmoved,
 )
+from tracekit.replay.measures.sampled import Held, Sampled, Stretch
 from tracekit.replay.measures.use import rank_of, served_share
 
 #: Values are counted in so many parts of their range; only one part is sorted.

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from tracekit.base.arrays import FloatArray
-from tracekit.policy.view.sampled import Held
 from tracekit.replay.measures import Finished, Measure, Step
+from tracekit.replay.measures.sampled import Held
 
 #: Who found no other node, of those that lost theirs: see ``engine.samples``.
 NOT_AGAIN = "did not run again before they departed or the replay ended"

@@ -10,8 +10,8 @@ from tracekit.analysis.metrics.load import (
     utilization_difference,
 )
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.policy.view.sampled import Held, Sampled
 from tracekit.replay.measures import DEMAND, FURTHER, Measure, Step
+from tracekit.replay.measures.sampled import Held, Sampled
 
 #: Ends the formula of every measure over all nodes.
 EMPTY = "; a node that is lost, or not yet there, counts as an empty one"

@@ -27,10 +27,10 @@ from tracekit.policy.entrant import (
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.view.room import measured_columns, measured_names
-from tracekit.policy.view.sampled import USED, further_use
 from tracekit.replay.bounds.measures import bound_frame, bounds_of, gaps
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import CONFLICTS, all_measures, measures_in, resources_in
+from tracekit.replay.measures.sampled import USED, further_use
 from tracekit.replay.runs.one import Replayed, labelled
 from tracekit.replay.runs.placements import by_name, moves_by_name
 from tracekit.replay.runs.replayer import Planned, Replayer
@@ -240,7 +240,7 @@ def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
     -------
     DataFrame
         policy, node, and ``<resource>_mean_fraction`` of capacity, background included. Of a
-        further resource what counts as used is as ``tracekit.policy.view.sampled`` says, and a
+        further resource what counts as used is as ``tracekit.replay.measures.sampled`` says, and a
         node that has none of it has no value.
     """
     uses = _mean_uses(load)

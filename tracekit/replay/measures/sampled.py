@@ -125,7 +125,7 @@ class Sampled:
     """The cluster at some sampling steps: what a measure may look at.
 
     Of cpu and memory use is known. Of every further resource ``further`` gives another view, of
-    the nodes that have it; what counts as used there says ``tracekit.policy.view.sampled``.
+    the nodes that have it; what counts as used there says ``tracekit.replay.measures.sampled``.
 
     Parameters
     ----------
