@@ -14,11 +14,10 @@ from replay_support import changed, widened, workload
 
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view import room
-from tracekit.policy.view.room import Room, measured_names, typical_shapes
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.fast.sampling import CompiledSampler
-from tracekit.replay.measures import find_measure, measures_in, not_asked_for, resources_in
+from tracekit.replay.measures import find_measure, measures_in, not_asked_for, resources_in, room
+from tracekit.replay.measures.room import Room, measured_names, typical_shapes
 from tracekit.replay.measures.sampled import requested_on
 from tracekit.replay.measures.use import rank_of
 

@@ -12,7 +12,7 @@ from tracekit.cluster.resources import full_name
 from tracekit.policy.placement import PlacementPolicy, Reads, ScoreError, Scores, UsedBy
 from tracekit.policy.placement._parts import requested as forms
 from tracekit.policy.placement._parts.requested import legacy_fractions
-from tracekit.policy.view.room import check_weights, shares
+from tracekit.policy.placement._parts.shares import check_weights, shares
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 Form = Literal["v1_22", "v1_36", "legacy_100", "legacy_10"]

@@ -12,7 +12,7 @@ from tracekit.base.parameters import About, ParameterError
 from tracekit.policy.placement import Reads, ScoreError, Scores, UsedBy
 from tracekit.policy.placement._parts.leftover import WeightedResources
 from tracekit.policy.placement._parts.requested import divide, half_away
-from tracekit.policy.view.room import Share, shares
+from tracekit.policy.placement._parts.shares import Share, shares
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 # A broken linear function of utilisation, in integers. Source: kubernetes v1.34

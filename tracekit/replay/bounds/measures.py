@@ -37,7 +37,6 @@ from tracekit.base.words import RESOURCES
 from tracekit.cluster.changed.on_nodes import room_beside_daemons
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.room import measured_columns, measured_names
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
 from tracekit.replay.bounds.requests import (
     apart_bounds,
@@ -49,6 +48,7 @@ from tracekit.replay.bounds.requests import (
     requested_at,
 )
 from tracekit.replay.measures import COST_PER_HOUR, measures_in, part_column
+from tracekit.replay.measures.room import measured_columns, measured_names
 from tracekit.replay.measures.sampled import USED, further_use
 from tracekit.replay.measures.use import rank_of
 

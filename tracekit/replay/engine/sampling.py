@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.room import Room
 from tracekit.policy.view.usage import UseOverTime
 from tracekit.replay.engine.steps import measure_steps
+from tracekit.replay.measures.room import Room
 from tracekit.replay.measures.sampled import (
     Held,
     Positions,

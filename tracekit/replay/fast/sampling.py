@@ -16,7 +16,6 @@ from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, Int32Array
 from tracekit.base.jit import F2, F3, I1, compiled, compiled_for
 from tracekit.base.numba_alone import types
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.room import Room
 from tracekit.replay.engine.sampling import (
     Columns,
     Counted,
@@ -25,6 +24,7 @@ from tracekit.replay.engine.sampling import (
     chunks,
     unmoved,
 )
+from tracekit.replay.measures.room import Room
 from tracekit.replay.measures.sampled import Held, Sampled, Stretch
 from tracekit.replay.measures.use import rank_of, served_share
 

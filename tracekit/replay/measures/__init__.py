@@ -25,8 +25,8 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.words import RESOURCES, words_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.cluster import TakenOff
-from tracekit.policy.view.room import measured_columns, measured_names
 from tracekit.policy.view.usage import OverTime
+from tracekit.replay.measures.room import measured_columns, measured_names
 from tracekit.replay.measures.sampled import Held, Sampled
 
 #: What the heads of narrow columns call those with long names.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
-from tracekit.policy.view.room import Room
+from tracekit.replay.measures.room import Room
 
 Positions = NDArray[np.integer[Any]]
 

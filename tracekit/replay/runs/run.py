@@ -26,10 +26,10 @@ from tracekit.policy.entrant import (
 )
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.view.room import measured_columns, measured_names
 from tracekit.replay.bounds.measures import bound_frame, bounds_of, gaps
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import CONFLICTS, all_measures, measures_in, resources_in
+from tracekit.replay.measures.room import measured_columns, measured_names
 from tracekit.replay.measures.sampled import USED, further_use
 from tracekit.replay.runs.one import Replayed, labelled
 from tracekit.replay.runs.placements import by_name, moves_by_name

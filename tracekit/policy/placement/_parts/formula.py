@@ -14,7 +14,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.policy.view.room import Share, Weights, shares
+from tracekit.policy.placement._parts.shares import Share, Weights, shares
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 

@@ -12,7 +12,7 @@ from tracekit.base.parameters import About, Pairs
 from tracekit.base.units import BYTES_PER_MIB
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement._parts.formula import Formula
-from tracekit.policy.view.room import check_weights
+from tracekit.policy.placement._parts.shares import check_weights
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 Leftover = Annotated[

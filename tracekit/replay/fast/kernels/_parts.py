@@ -12,7 +12,7 @@ from tracekit.cluster.resources import PODS, full_name, is_scalar
 from tracekit.policy.placement._parts import requested
 from tracekit.policy.placement._parts.formula import NUMBERS, quotient
 from tracekit.policy.placement._parts.requested import rounded
-from tracekit.policy.view.room import Weights
+from tracekit.policy.placement._parts.shares import Weights
 from tracekit.replay.fast.kernels import bound_pointer, placed_pointer
 
 #: Largest capacity for which ``amount * 100 / capacity`` in doubles cuts to the exact quotient:
