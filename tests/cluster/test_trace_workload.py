@@ -50,7 +50,7 @@ def containers(rows: Sequence[tuple[int, str, str | None, float, float]]) -> pl.
 
 
 def made(node_rows: Sequence[Any], container_rows: Sequence[Any], **assumed: Any) -> Workload:
-    assumptions = Assumptions(**{**SMALL, "edge_steps": 0, "arrival": "trace", **assumed})
+    assumptions = Assumptions(**{**SMALL, "edge_steps": 0, "arrivals": "recorded", **assumed})
     return of_frames([nodes(node_rows)], [containers(container_rows)], assumptions)
 
 
@@ -170,11 +170,11 @@ def test_nothing_to_replay() -> None:
 
 def test_spread_arrivals_share_the_span_in_seeded_order() -> None:
     rows = [(at * S, f"a{n}", "n1", 0.5, 0.5) for n in range(4) for at in range(10)]
-    load = made([], rows, arrival="spread", arrival_span_ms=4000)
+    load = made([], rows, arrivals="spread", arrival_span_ms=4000)
     assert load.containers.arrival_ms.tolist() == [0, 1000, 2000, 3000]
     assert load.use.settled_ms == 3000
     assert set(load.containers.departure_ms.tolist()) == {10 * S}
-    other = of_frames([nodes([])], [containers(rows)], Assumptions(arrival="spread"), seed=5)
+    other = of_frames([nodes([])], [containers(rows)], Assumptions(arrivals="spread"), seed=5)
     assert load.containers.ids != other.containers.ids
     assert sorted(load.containers.ids) == sorted(other.containers.ids)
 
@@ -182,26 +182,26 @@ def test_spread_arrivals_share_the_span_in_seeded_order() -> None:
 def test_who_shares_the_span_may_share_it_in_another_order() -> None:
     """a1 and b1 are there throughout; c1 comes later and keeps its time."""
     rows = [*STEADY, *((at * S, "c1", "n1", 0.5, 0.25) for at in (2, 3, 4))]
-    load = made([], rows, arrival="spread", arrival_span_ms=2 * S)
+    load = made([], rows, arrivals="spread", arrival_span_ms=2 * S)
     free = dict(zip(load.containers.ids, load.containers.exchangeable, strict=True))  # type: ignore[arg-type]
     assert free == {"a1": True, "b1": True, "c1": False}
     assert not np.isnan(load.use.values[:, :, load.containers.ids.index("b1")]).any()
     orders = {rearranged(load, stream(seed, "x")).containers.ids for seed in range(6)}
     assert orders == {("a1", "b1", "c1"), ("b1", "a1", "c1")}
-    plain = made([], rows, arrival="trace")
+    plain = made([], rows, arrivals="recorded")
     assert plain.containers.exchangeable is not None
     assert not plain.containers.exchangeable.any()
 
 
 def test_the_span_is_at_most_half_of_the_trace() -> None:
-    load = made([], STEADY, arrival="spread")
+    load = made([], STEADY, arrivals="spread")
     assert load.provenance.assumptions["arrival_span_used_ms"] == 5 * S // 2
     assert load.provenance.assumptions["arrival_span_ms"] == 7_200_000
 
 
 def test_who_comes_later_arrives_when_first_seen() -> None:
     rows = [*STEADY, (3 * S, "c1", "n1", 0.5, 0.5)]
-    load = made([], rows, arrival="spread", arrival_span_ms=1000)
+    load = made([], rows, arrivals="spread", arrival_span_ms=1000)
     at = load.containers.ids.index("c1")
     assert (load.containers.arrival_ms[at], load.containers.departure_ms[at]) == (3 * S, 4 * S)
 
@@ -212,7 +212,7 @@ def test_the_edges_of_the_trace_are_wide() -> None:
                 edge_steps=2)  # fmt: skip
     at = load.containers.ids.index("c1")
     assert load.containers.departure_ms[at] == 5 * S
-    assert load.containers.arrival_ms[at] == S  # arrival='trace'
+    assert load.containers.arrival_ms[at] == S  # arrivals='recorded'
     assert load.use.values[0, 1:, at].tolist() == pytest.approx([1000, 1400, 1400, 1400])
 
 
@@ -257,7 +257,7 @@ def parts(frame: pl.DataFrame, cuts: list[int], ordered: tuple[str, ...]) -> lis
     assumed=some.fixed_dictionaries(
         {
             "edge_steps": some.sampled_from([0, 2]),
-            "arrival": some.sampled_from(["spread", "trace"]),
+            "arrivals": some.sampled_from(["spread", "recorded"]),
             "background": some.sampled_from(["keep", "none"]),
             "stray_share": some.sampled_from([0.01, 0.2]),
         }

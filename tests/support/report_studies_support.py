@@ -43,7 +43,7 @@ def varied() -> Study:
     """The decision under three changed assumptions, as ``tracekit sensitivity`` leaves them."""
     changes = pl.DataFrame(
         {
-            "change": ["node_cpu_cores=52", "arrival=trace", "limit_factor=0"],
+            "change": ["node_cpu_cores=52", "arrivals=recorded", "limit_factor=0"],
             "stands": ["barred", "same", None],
             "policy": ["bra", "lra", None],
             "because": ["overloads", None, None],

@@ -52,11 +52,11 @@ class Assumptions:
     reserved: Reserved = OF_TRACE
     target_alloc_fraction: declared.TargetAllocFraction = PAPER_ALLOC_FRACTION
     start: declared.Start = declared.START
-    arrival: Annotated[
-        Literal["spread", "trace"],
+    arrivals: Annotated[
+        Literal["spread", "recorded"],
         About(
             "spread: containers there from the start arrive evenly over arrival_span_ms in seeded"
-            " order; trace: every container arrives at its first sample."
+            " order; recorded: every container arrives at its first sample."
         ),
     ] = "spread"
     arrival_span_ms: declared.ArrivalSpanMs = declared.ARRIVAL_SPAN_MS

@@ -25,11 +25,15 @@ NAMES = {
 }
 
 
+#: Settings of earlier names, as they are called now.
+_RENAMED = {"arrival=trace": "arrivals=recorded", "arrival=spread": "arrivals=spread"}
+
+
 def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """The settings of these assumptions by name, and all other settings."""
     own: dict[str, str] = {}
     others = []
-    for setting in assume:
+    for setting in (_RENAMED.get(one.replace(" ", ""), one) for one in assume):
         name, equals, value = setting.partition("=")
         if equals and name.strip() in NAMES:
             own[name.strip()] = value.strip()

@@ -140,6 +140,11 @@ def drawn_workload(drawn: Paper000, rng: np.random.Generator, *assume: str) -> W
 
 
 def _of_store(store: Store, assume: Sequence[str], rng: np.random.Generator) -> Workload:
+    """The workload of a store, with the requests that the assumptions choose.
+
+    Where use is recorded in amounts, it stays as it is whatever requests are: they are chosen after
+    the assembly. Use in fractions of requests needs the choice before it.
+    """
     if is_sized(store) and not used_by_others(store):
         assumptions = sized_assumptions(assume)
         return with_requests(workload_from_sizes(store, assumptions, rng), store, assumptions)

@@ -287,7 +287,7 @@ CHANGES = (
     ),
     "background=none",
     "reserved=none",
-    "arrival=trace",
+    "arrivals=recorded",
     "network_and_disk=modelled",
 )
 #: The same for a store with sizes: there is less to assume.
@@ -309,5 +309,5 @@ RECORDED_CHANGES = (
     "resources=cpu+memory",
     "background=none",
     "reserved=none",
-    "arrival=trace",
+    "arrivals=recorded",
 )

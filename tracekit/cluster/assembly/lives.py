@@ -327,7 +327,7 @@ def lives_of_samples(
 ) -> Lives:
     """Lives of containers that samples show; those that arrive at one time come in drawn order.
 
-    With ``arrival='spread'`` the containers there from the start share the span evenly; one that
+    With ``arrivals='spread'`` the containers there from the start share the span evenly; one that
     would arrive after its own departure arrives at its first sample instead.
     """
     shuffle = rng.permutation(len(seen.first))
@@ -339,7 +339,7 @@ def lives_of_samples(
     there = seen.start == 0
     if assumptions.start == "observed":
         arrival[there] = start
-    elif assumptions.arrival == "spread":
+    elif assumptions.arrivals == "spread":
         waiting = shuffle[there[shuffle]]
         arrival, exchangeable = over_span(arrival, departure, waiting, start_ms=start, span_ms=span)
         settled = int(arrival[waiting].max(initial=start))
@@ -354,5 +354,5 @@ def lives_of_samples(
         exchangeable=exchangeable[order],
         settled_ms=settled,
         over=0,
-        resolved={"arrival_span_used_ms": span} if assumptions.arrival == "spread" else {},
+        resolved={"arrival_span_used_ms": span} if assumptions.arrivals == "spread" else {},
     )
