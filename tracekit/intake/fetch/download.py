@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
-from typing import cast
 
 import numpy as np
-from isal import igzip_lib, isal_zlib
+from isal import igzip_lib
 
 from tracekit.base import shape
 from tracekit.base.files.replacing import replaced_file
-from tracekit.base.opened import GZIP_MAGIC, read_text
+from tracekit.base.opened import read_text
 from tracekit.intake.fetch.http import (
     CHUNK_BYTES,
     NoHostError,
@@ -25,14 +24,9 @@ from tracekit.intake.fetch.http import (
 from tracekit.intake.fetch.part import Part, disk_error
 from tracekit.intake.fetch.plan import Wanted
 from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries
-
-# Whether an archive is whole: decompressed to its end, every checksum compared.
-
+from tracekit.intake.read.gunzip import GunzipStream
 
 _CHUNK_BYTES = 1 << 20
-_GZIP_BITS = 31
-#: The stubs of isal declare its error class as one error.
-_IsalError = cast("type[Exception]", igzip_lib.IsalError)
 
 
 class DamagedError(FetchError):
@@ -50,72 +44,40 @@ class DamagedError(FetchError):
 
 
 def checked(path: Path, name: str, expected: str | None = None) -> str:
-    """The sha256 of a whole gzip file; raises DamagedError when it is not whole, or no gzip.
+    """Read a gzip file to its end and return the sha256 of its bytes.
 
-    CRC-32 and length of every gzip member are compared, and nothing may follow the last one but
-    zero bytes. A file with another sha256 than the one expected is damaged too.
+    Every gzip member must have the checksum and the length that it states. Only zero bytes may
+    follow the last member.
+
+    Parameters
+    ----------
+    name : str
+        The name of the file in messages.
+    expected : str, optional
+        The sha256 that the file must have.
+
+    Raises
+    ------
+    DamagedError
+        For a file that is cut off, corrupt or no gzip file, and for another sha256.
     """
-    digest, fault = hashlib.sha256(), None
-    reader = _Gunzip()
+    fault = None
     with path.open("rb") as handle:
-        while chunk := handle.read(_CHUNK_BYTES):
-            digest.update(chunk)
-            fault = fault or reader.feed(chunk)
-    fault = fault or reader.end()
-    if fault is None and expected not in {None, digest.hexdigest()}:
-        fault = f"has the sha256 {digest.hexdigest()}, expected {expected} as upstream states it"
-    if fault is not None:
-        raise DamagedError(f"{name} {fault}", digest.hexdigest())
-    return digest.hexdigest()
-
-
-class _Gunzip:
-    """Decompresses to nowhere; says what is wrong, if anything."""
-
-    def __init__(self) -> None:
-        self._inside: isal_zlib.Decompress | None = None
-        self._head = b""
-        self._members = 0
-
-    def feed(self, chunk: bytes) -> str | None:
-        """Take the next bytes."""
+        sha256 = hashlib.file_digest(handle, "sha256").hexdigest()
+        handle.seek(0)
+        content = GunzipStream(handle)
         try:
-            while chunk:
-                chunk = self._take(chunk)
-        except _IsalError as error:
-            return f"is corrupt: {error}"
-        except _NotGzipError:
-            if self._members:
-                return "is corrupt: something else follows the archive"
-            return f"is no gzip archive; it starts with {self._head[:12]!r}"
-        return None
-
-    def end(self) -> str | None:
-        """Say that the file ends here."""
-        if self._inside is not None:
-            return "is truncated: the archive ends before its content does"
-        return None if self._members else "is no gzip archive, it is empty"
-
-    def _take(self, chunk: bytes) -> bytes:
-        """Use some of the bytes and return the others."""
-        if self._inside is None:
-            self._head = (self._head + chunk).lstrip(b"\0") if self._members else self._head + chunk
-            if len(self._head) < len(GZIP_MAGIC):
-                return b""
-            if not self._head.startswith(GZIP_MAGIC):
-                raise _NotGzipError
-            chunk, self._head = self._head, b""
-            self._inside = isal_zlib.decompressobj(wbits=_GZIP_BITS)
-        self._inside.decompress(chunk)
-        if not self._inside.eof:
-            return b""
-        left = bytes(self._inside.unused_data)
-        self._inside, self._members = None, self._members + 1
-        return left
-
-
-class _NotGzipError(Exception):
-    """The bytes do not start as gzip does."""
+            while content.read(_CHUNK_BYTES):
+                pass
+        except EOFError:
+            fault = "is truncated: the archive ends before its content does"
+        except igzip_lib.IsalError as error:  # type: ignore[misc]  # untyped
+            fault = f"is corrupt, or no gzip archive: {error}"
+    if fault is None and expected not in {None, sha256}:
+        fault = f"has the sha256 {sha256}, expected {expected} as upstream states it"
+    if fault is not None:
+        raise DamagedError(f"{name} {fault}", sha256)
+    return sha256
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,16 +2,18 @@
 
 import os
 import re
-import selectors
 import shlex
+import shutil
+import signal
 import subprocess
-import time
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
+from threading import Timer
 from typing import Any, BinaryIO, cast
 
 from isal import igzip
@@ -21,80 +23,51 @@ from tracekit.base.files.durable import make_folder
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
-from tracekit.intake.fetch.http import CHUNK_BYTES
 from tracekit.intake.fetch.part import disk_error
 from tracekit.intake.sources import Opened
 from tracekit.intake.sources.own._json_items import Cut
 from tracekit.intake.sources.own._kubernetes.objects import things
 
-#: What is kept of what it says on stderr: the end, where the reason stands.
-_SAID_BYTES = 65_536
-#: How long a program that is asked to end may take over it.
-_PATIENCE_S = 2.0
+#: The end of stderr, which states the reason of a failure.
+_ERROR_BYTES = 65_536
 
 
-def print_into(command: list[str], out: BinaryIO, timeout_s: float) -> tuple[int, str]:
-    """Write what a program prints; its exit code, and the end of what it said on stderr.
+def _print_into(command: list[str], out: BinaryIO, timeout_s: float) -> tuple[int, str]:
+    """Run a program and write its stdout to ``out``; the exit code, and the end of its stderr.
 
-    It is ended with whatever ends this call: its time is up, a signal, a full disk.
+    The program and its children are killed when this call fails, and when their time is over.
 
     Raises
     ------
     TimeoutError
-        When it has not ended after so many seconds.
+        When the program runs longer than ``timeout_s`` seconds.
     OSError
-        When it cannot be started, or its output not be written.
+        When the program cannot be started, or its output cannot be written.
     """
-    end = time.monotonic() + timeout_s
-    with subprocess.Popen(  # noqa: S603 - the user names the program
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
-    ) as running:
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(  # noqa: S603 - the user names the program
+            command,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            stdin=subprocess.DEVNULL,
+            process_group=0,
+        ) as running,
+    ):
+        alarm = Timer(timeout_s, os.killpg, (running.pid, signal.SIGKILL))
+        alarm.start()
         try:
-            said = _taken(running, out, end)
-            return running.wait(_left(end)), said.decode(errors="replace")
-        except subprocess.TimeoutExpired as late:
-            raise TimeoutError from late
-        finally:
-            _ended(running)
-
-
-def _taken(running: subprocess.Popen[bytes], out: BinaryIO, end: float) -> bytes:
-    """Pass on stdout to its end; what was said on stderr in the meantime."""
-    said = b""
-    with selectors.DefaultSelector() as open_pipes:
-        for pipe in (running.stdout, running.stderr):
-            assert pipe is not None  # noqa: S101 - as asked for
-            open_pipes.register(pipe, selectors.EVENT_READ)
-        while open_pipes.get_map():
-            ready = open_pipes.select(_left(end))
-            if not ready:
+            assert running.stdout is not None  # noqa: S101 - it is a pipe
+            shutil.copyfileobj(running.stdout, out)
+            code = running.wait()
+            if not alarm.is_alive():
                 raise TimeoutError
-            for key, _ in ready:
-                chunk = os.read(key.fd, CHUNK_BYTES)
-                if not chunk:
-                    open_pipes.unregister(key.fileobj)
-                elif key.fileobj is running.stdout:
-                    out.write(chunk)
-                else:
-                    said = (said + chunk)[-_SAID_BYTES:]
-    return said
-
-
-def _left(end: float) -> float:
-    return max(end - time.monotonic(), 0.0)
-
-
-def _ended(running: subprocess.Popen[bytes]) -> None:
-    """See that it is gone; what it has started itself ends at its closed output."""
-    for pipe in (running.stdout, running.stderr):
-        if pipe is not None:
-            pipe.close()
-    if running.poll() is None:
-        running.terminate()
-        try:
-            running.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            running.kill()
+        finally:
+            alarm.cancel()
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)
+        errors.seek(max(0, errors.tell() - _ERROR_BYTES))
+        return code, errors.read().decode(errors="replace")
 
 
 _GZIP: Any = igzip.IGzipFile
@@ -258,7 +231,7 @@ def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
     by_hand = shlex.join(command)
     try:
         with packing(path) as out:
-            code, said = print_into(command, out, timeout_s)
+            code, printed = _print_into(command, out, timeout_s)
     except FileNotFoundError:
         raise TracekitError(
             f"there is no program {command[0]}",
@@ -273,12 +246,15 @@ def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
             hint=f"a longer patience: --timeout 3600; or run it by hand: {by_hand}",
         ) from None
     if code != 0:
-        told = _told(said) or f"exit code {code}"
-        raise TracekitError(f"kubectl failed: {told}", hint=f"run it by hand: {by_hand}")
+        reason = _reason(printed) or f"exit code {code}"
+        raise TracekitError(f"kubectl failed: {reason}", hint=f"run it by hand: {by_hand}")
 
 
-def _told(said: str) -> str:
-    """The program's reason for its failure in one line; its log if there is nothing else."""
-    lines = [line for line in said.splitlines() if line.strip()]
+def _reason(printed: str) -> str:
+    """The reason of a failure in one line, out of what kubectl printed to stderr.
+
+    The lines of kubectl's own log count only where no other line is printed.
+    """
+    lines = [line for line in printed.splitlines() if line.strip()]
     plain = [line for line in lines if not _LOG.match(line)]
     return " ".join(" ".join(plain or lines[-1:]).split())[:_SHOWN]

@@ -1,8 +1,6 @@
 """Fetches many archives at a time into one folder."""
 
-import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 
-from tracekit.base import units
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import held, make_folder
 from tracekit.base.files.places import check_no_link, written_of_fetch
@@ -31,53 +28,36 @@ from tracekit.intake.fetch.part import Part, disk_error
 from tracekit.intake.fetch.plan import Wanted, plan
 from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries
 
-_WINDOW_S = 10.0
-
 
 class Meter:
-    """Feeds a progress task from many threads.
+    """Reports the progress of all downloads to one task.
 
-    Lengths become known one by one, so each file counts with its usual size, and its progress is
-    the share of it that is here: time left is then right even for a mirror of other sizes.
+    A download states its length only when it begins. So each file counts with its usual size times
+    the share of it that is on the disk.
     """
 
-    def __init__(self, task: Task, files: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._task, self._files, self._clock = task, files, clock
+    def __init__(self, task: Task, files: int) -> None:
+        self._task, self._files = task, files
         self._lock = Lock()
         self._done = 0
         self._shares: dict[str, float] = {}
-        self._reached: dict[str, int] = {}
-        self._recent: deque[tuple[float, int]] = deque()
 
     def reached(self, wanted: Wanted, here_bytes: int, length_bytes: int | None) -> None:
-        """So many bytes of a file are here."""
+        """Report that ``here_bytes`` bytes of a file are on the disk."""
         with self._lock:
-            before = self._reached.get(wanted.path, here_bytes)
-            self._reached[wanted.path] = here_bytes
-            self._recent.append((self._clock(), max(here_bytes - before, 0)))
             share = here_bytes / length_bytes if length_bytes else 0.0
             self._advance(wanted, min(share, 1.0))
 
     def finished(self, wanted: Wanted, *, whole: bool = True) -> None:
-        """A file is done with; of one that is not whole what came counts, and no more."""
+        """Report the end of a download; a file that is not whole counts with its last share."""
         with self._lock:
             self._done += whole
             self._advance(wanted, 1.0 if whole else self._shares.get(wanted.path, 0.0))
 
-    def rate_bytes_per_s(self) -> float:
-        """Bytes per second over the last seconds."""
-        while self._recent and self._recent[0][0] < self._clock() - _WINDOW_S:
-            self._recent.popleft()
-        if not self._recent:
-            return 0.0
-        passed = self._clock() - self._recent[0][0]
-        return sum(count for _, count in self._recent) / passed if passed > 0 else 0.0
-
     def _advance(self, wanted: Wanted, share: float) -> None:
         more = share - self._shares.get(wanted.path, 0.0)
         self._shares[wanted.path] = share
-        note = f"{self._done}/{self._files} files {units.size(self.rate_bytes_per_s())}/s"
-        self._task.advance(more * wanted.usual_bytes, note)
+        self._task.advance(more * wanted.usual_bytes, f"{self._done}/{self._files} files")
 
 
 Outcome = Literal["fetched", "resumed", "known"]
