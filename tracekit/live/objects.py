@@ -12,7 +12,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.resources import CPU, MEMORY
 from tracekit.intake.sources.own._kubernetes.requests import QuantityError, amount
-from tracekit.intake.sources.own._kubernetes.shape import misshapen, pod_service
+from tracekit.intake.sources.own._kubernetes.shape import MISSHAPEN, pod_service
 from tracekit.policy.view.pods import Amounts, Pod
 from tracekit.policy.view.recorded import decode_pod
 
@@ -83,7 +83,7 @@ def node_of(value: Document) -> Node:
             allocatable=_amounts(allocatable),
         )
     except (AttributeError, TypeError, ValueError, KeyError) as error:
-        raise _no_object("Node", value, error) from None
+        raise _no_object("Node", error) from None
 
 
 def pod_of(value: Document) -> LivePod | None:
@@ -107,7 +107,7 @@ def pod_of(value: Document) -> LivePod | None:
             sizes=sizes_of(json.dumps(_parts(spec))),
         )
     except (AttributeError, TypeError, ValueError, KeyError) as error:
-        raise _no_object("Pod", value, error) from None
+        raise _no_object("Pod", error) from None
 
 
 def _name(value: Document) -> str:
@@ -117,8 +117,8 @@ def _name(value: Document) -> str:
     return name
 
 
-def _no_object(kind: str, value: Document, error: Exception) -> TracekitError:
-    said = str(error) if isinstance(error, QuantityError) else misshapen(value)
+def _no_object(kind: str, error: Exception) -> TracekitError:
+    said = str(error) if isinstance(error, QuantityError) else MISSHAPEN
     return TracekitError(f"a {kind} cannot be read: {said}")
 
 

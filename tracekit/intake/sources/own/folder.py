@@ -52,7 +52,6 @@ from tracekit.intake.sources.own._folder.units import (
     check_node_sizes,
     check_requests,
     check_steps,
-    check_use_of_memory,
     known_sizes,
 )
 from tracekit.intake.sources.own._impossible_use import MILLICORES, possible
@@ -125,7 +124,6 @@ def read_usage(opened: Opened) -> Read:
     TracekitError
         For use that no node could give, and for times in seconds.
     """
-    check_use_of_memory(opened)
     places = listed_places(opened)
     yield from possible(_usage(opened), opened.name, known_sizes(opened), MILLICORES, places)
 

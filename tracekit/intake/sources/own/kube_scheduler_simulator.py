@@ -1,6 +1,6 @@
-"""Snapshots and records of kube-scheduler-simulator: nodes and pods of Kubernetes.
+"""Snapshots of kube-scheduler-simulator: nodes and pods of Kubernetes.
 
-Facts: kubernetes-sigs/kube-scheduler-simulator, simulator/snapshot and simulator/recorder.
+Facts: kubernetes-sigs/kube-scheduler-simulator, simulator/snapshot.
 """
 
 import json
@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.sources._cluster import Broken, ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.intake.sources.own._json_items import Cut, first_members, line_values
-from tracekit.intake.sources.own._kubernetes.objects import Thing, time_ms
+from tracekit.intake.sources._cluster import ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.intake.sources.own._json_items import Cut, first_members
+from tracekit.intake.sources.own._kubernetes.objects import Thing
 from tracekit.intake.sources.own._roster.read import rows_of_things
 from tracekit.intake.sources.own._roster.roster import Roster, note_things
 
-_EVENTS = {"Add": "ADDED", "Update": "MODIFIED", "Delete": "DELETED"}
 _HEAD_BYTES = 1 << 16
 _START = datetime.fromtimestamp(0, UTC).isoformat()
 
@@ -26,12 +25,6 @@ def is_snapshot(head: Head) -> bool:
     lists = [name for name, value in members.items() if value == [] or value is None]
     cut = len(head.start) >= _HEAD_BYTES and list(members)[:1] == ["pods"]
     return "pods" in lists and ("nodes" in lists or cut) and "kind" not in members
-
-
-def is_record(head: Head) -> bool:
-    """Whether a file begins as a line with a time, an event and a resource."""
-    members = first_members(head)
-    return str(members.get("event")) in _EVENTS and {"time", "resource"} <= set(members)
 
 
 def read_snapshot(opened: Opened) -> Read:
@@ -49,19 +42,10 @@ def read_snapshot(opened: Opened) -> Read:
             raise TracekitError(
                 f"{opened.name} is no whole JSON: {error}", hint="export the snapshot again"
             ) from None
-    yield from _rows(lambda: _of_snapshot(found))
-
-
-def read_record(opened: Opened) -> Read:
-    """Nodes and pods as they were at last; what was deleted departed then."""
-    yield from _rows(lambda: _of_record(opened))
-
-
-def _rows(some: Any) -> Read:
     known = Roster()
-    note_things(known, some())
+    note_things(known, _of_snapshot(found))
     known.settle()
-    yield from rows_of_things(some(), known)
+    yield from rows_of_things(_of_snapshot(found), known)
 
 
 def _of_snapshot(found: Mapping[str, Any]) -> Iterator[Thing | Cut]:
@@ -85,66 +69,6 @@ def _of_snapshot(found: Mapping[str, Any]) -> Iterator[Thing | Cut]:
             elif kind != "PriorityClass":
                 whole = _timed(_prior(value, priorities), start)
                 yield Thing(number=number, kind=kind, value=whole, event=None)
-
-
-def _of_record(opened: Opened) -> Iterator[Thing | Cut]:
-    """The events of nodes and pods."""
-    record = _Record()
-    for found in line_values(opened, "container"):
-        if isinstance(found, Broken):
-            yield Cut(number=found.line, reason=found.reason, text=found.text)
-            continue
-        thing = record.thing(*found)
-        if thing is not None:
-            yield thing
-
-
-class _Record:
-    """What the lines of a record have told so far.
-
-    A pod that comes again under its name after it was deleted, and has no uid, is another life.
-    """
-
-    def __init__(self) -> None:
-        self._priorities: dict[str, Any] = {}
-        #: When the present life of an object began, its number, and whether it has ended.
-        self._born: dict[str, str] = {}
-        self._life: dict[str, int] = {}
-        self._ended: set[str] = set()
-
-    def thing(self, line: int, record: Any) -> Thing | Cut | None:
-        """The object of a line; None for one of another kind."""
-        value: Any = record.get("resource") if isinstance(record, dict) else None
-        name = _named(value)
-        if name is None or str(record.get("event")) not in _EVENTS:
-            return _cut(line, record, "is no event of an object with a name")
-        kind, event = str(value.get("kind", "")), _EVENTS[record["event"]]
-        if kind == "PriorityClass":
-            self._priorities[name] = value.get("value")
-        if kind not in {"Node", "Pod"}:
-            return None
-        try:
-            at = datetime.fromtimestamp(time_ms(record["time"]) / 1000, UTC).isoformat()
-        except (KeyError, TypeError, ValueError):
-            return Cut(number=line, reason="has no time as RFC 3339 writes it", text=_shown(record))
-        key = f"{kind} {value['metadata'].get('namespace')}/{name}"
-        meta = self._lived(key, value, at, event)
-        whole = _prior({**value, "metadata": meta}, self._priorities)
-        return Thing(number=line, kind=kind, value=whole, event=event, life=self._life[key])
-
-    def _lived(self, key: str, value: dict[str, Any], at: str, event: str) -> dict[str, Any]:
-        """The metadata with the times that it lacks."""
-        if event != "DELETED" and key in self._ended:
-            self._ended.discard(key)
-            self._life[key] += 1
-            del self._born[key]
-        self._life.setdefault(key, 1)
-        born = self._born.setdefault(key, at)
-        meta = _timed(value, born)["metadata"]
-        if event == "DELETED":
-            self._ended.add(key)
-            meta = {**meta, "deletionTimestamp": at}
-        return dict(meta)
 
 
 def _named(value: Any) -> str | None:
@@ -182,7 +106,7 @@ _TABLES = ("node", "node_resource", "container", "container_resource", "fixed_re
 
 SOURCE = ClusterSource(
     name="kube_scheduler_simulator",
-    title="Snapshots and records of kube-scheduler-simulator",
+    title="Snapshots of kube-scheduler-simulator",
     url="https://github.com/kubernetes-sigs/kube-scheduler-simulator",
     licence="your own data",
     files=(
@@ -193,18 +117,8 @@ SOURCE = ClusterSource(
             recognises=is_snapshot,
             read=read_snapshot,
         ),
-        ClusterFile(
-            word="record",
-            title="events of objects, a line each",
-            tables=_TABLES,
-            recognises=is_record,
-            read=read_record,
-        ),
     ),
     lacks=("use", "calls", "volumes", "the scheduler's configuration"),
     inferred=("priority of a pod that states none: that of its priority class",),
-    notes=(
-        "an object of a record that says no time of creation came with its first event",
-        "an object of a snapshot that says no time of creation was there from the start",
-    ),
+    notes=("an object of a snapshot that says no time of creation was there from the start",),
 )

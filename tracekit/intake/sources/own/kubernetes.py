@@ -299,7 +299,7 @@ SOURCE = ClusterSource(
         ),
         ClusterFile(
             word="range",
-            title="answers of Prometheus to query_range, as JSON or as promtool prints them",
+            title="answers of Prometheus to query_range, as JSON",
             tables=_SERIES,
             recognises=holds_ranges,
             read=read_ranges,

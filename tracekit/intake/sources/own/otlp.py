@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracekit.intake.sources._cluster import Broken, Head, Opened
-from tracekit.intake.sources.own._json_items import line_values
+from tracekit.intake.sources.own._json_items import Cut, items
 from tracekit.intake.sources.own._span_calls import span_source
 from tracekit.intake.sources.own._spans import (
     CALLED,
@@ -34,13 +34,11 @@ _ID_DIGITS = {"traceId": 32, "spanId": 16, "parentSpanId": 16}
 
 
 def _spans(opened: Opened) -> Iterator[Span | Broken]:
-    for found in line_values(opened, "call"):
-        if isinstance(found, Broken):
-            yield found
-            continue
-        line, value = found
-        for document in value if isinstance(value, list) else [value]:
-            yield from _document(document, line)
+    for item in items(opened):
+        if isinstance(item, Cut):
+            yield Broken(table="call", line=item.number, reason=item.reason, text=item.text)
+        else:
+            yield from _document(item.value, item.number)
 
 
 def _document(document: Any, line: int) -> Iterator[Span | Broken]:

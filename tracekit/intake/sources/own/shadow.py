@@ -13,7 +13,7 @@ from tracekit.intake.sources._cluster import (
     Opened,
     Read,
 )
-from tracekit.intake.sources.own._json_items import line_values
+from tracekit.intake.sources.own._json_items import Cut, items
 
 _TABLE = "shadow_choice"
 _BEGINS = re.compile(rb'\s*\{"shadow": ?1, ')
@@ -33,11 +33,11 @@ def _is_shadow(head: Head) -> bool:
 
 def _read(opened: Opened) -> Read:
     rows = []
-    for one in line_values(opened, _TABLE):
-        if isinstance(one, Broken):
-            yield one
+    for item in items(opened):
+        if isinstance(item, Cut):
+            yield Broken(table=_TABLE, line=item.number, reason=item.reason, text=item.text)
             continue
-        line, value = one
+        line, value = item.number, item.value
         try:
             row = {name: kind(value[name]) for name, kind in _COLUMNS.items()}
             rows.append({**row, "container": str(value["pod"]), "line": line})

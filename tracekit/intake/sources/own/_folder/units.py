@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
 import polars as pl
 
@@ -31,8 +30,6 @@ _LEAST_ASKED_MILLI = 10
 #: unless all are multiples of what people count thousandths of a core in.
 _MOST_CORES_ASKED = 64
 _ROUND_MILLI = 5
-#: Where the container in the middle uses so many times what it asks for, it asks for cores.
-_TIMES_ASKED = 50
 #: No process makes do with a request of so little, if it is the largest of all.
 _LEAST_MOST_BYTES = BYTES_PER_MIB
 #: Units that it may be in, how many bytes each is, and up to how many of them are asked for where
@@ -46,11 +43,8 @@ _LARGER = (
 _LEAST_MIDDLE_BYTES = 6 * BYTES_PER_MIB
 #: Of so many containers one stands in the middle; what a few ask for may be anything.
 _MANY = 20
-#: As KiB even use of twice what is asked for is no larger a part of it.
-_LEAST_PART_ASKED = 2 / BYTES_PER_KIB
 #: What is read of containers to tell.
 _ASKED = {"container": pl.String, "cpu_milli": pl.Float64, "memory_bytes": pl.Float64}
-_USED = ("container", "cpu_milli")
 _NOTHING_TAKEN = "nothing of the file was taken in"
 
 
@@ -184,17 +178,11 @@ def _check_cores(opened: Opened, rows: pl.DataFrame) -> None:
     cores = max((one.get("cpu", 0.0) for one in nodes.values()), default=_LEAST_ASKED_MILLI)
     if most > cores:
         return
-    told = f"the largest cpu_milli of {asked.height:,} containers is {most:g}"
     values = asked["cpu_milli"]
     whole = bool((values == values.floor()).all() and (values % _ROUND_MILLI != 0).any())
     if whole and most <= _MOST_CORES_ASKED:
-        raise _in_cores(opened.name, told)
-    times = _times_asked(opened, asked, "cpu_milli")
-    if times is not None and times > _TIMES_ASKED:
         raise _in_cores(
-            opened.name,
-            f"{told}, and in the middle one of those whose use is known the use is {times:,.0f}"
-            " times what it asks for",
+            opened.name, f"the largest cpu_milli of {asked.height:,} containers is {most:g}"
         )
 
 
@@ -203,29 +191,6 @@ def _in_cores(name: str, told: str) -> TracekitError:
         f"{name}: {told}",
         hint=f"it looks like cores: multiply them by 1,000; {_NOTHING_TAKEN}",
     )
-
-
-def _times_asked(opened: Opened, asked: pl.DataFrame, column: str) -> float | None:
-    """How many times its request the container in the middle uses; None where no use is known."""
-    both = _beside_use(opened, asked, column)
-    times = (both["used"] / both[column]).median()
-    return None if times is None else float(times)  # type: ignore[arg-type]
-
-
-def _beside_use(opened: Opened, asked: pl.DataFrame, column: str) -> pl.DataFrame:
-    """What containers ask for and their mean use, ``used``, in the first block of each file."""
-    samples = [
-        frame.select(
-            pl.col("container").cast(pl.String),
-            pl.col(column).cast(pl.Float64, strict=False).alias("used"),
-        )
-        for file in opened.beside.get("usage", ())
-        for frame, _ in islice(named_frames(file, "container_amount", needed=_USED), 1)
-        if column in frame.columns
-    ]
-    nothing = pl.DataFrame(schema={"container": pl.String, "used": pl.Float64})
-    used = pl.concat([nothing, *samples]).drop_nulls().group_by("container").mean()
-    return asked.drop_nulls(column).unique("container").join(used, on="container")
 
 
 def _check_bytes(opened: Opened, asked: pl.DataFrame) -> None:
@@ -245,30 +210,7 @@ def _check_bytes(opened: Opened, asked: pl.DataFrame) -> None:
             f"the memory_bytes in the middle of {len(values):,} containers is {middle:,.10g}, less"
             f" than the {_LEAST_MIDDLE_BYTES:,} that a container takes to start"
         )
-    elif (times := _times_asked(opened, asked, "memory_bytes") or 0.0) > _TIMES_ASKED:
-        told = (
-            "in the middle one of the containers whose use is known the use of memory is"
-            f" {times:,.0f} times the memory_bytes it asks for"
-        )
     if told:
-        raise _in_larger(opened.name, told, likely)
-
-
-def check_use_of_memory(opened: Opened) -> None:
-    """Raise TracekitError where use is a part of what is asked for as small as KiB are of bytes."""
-    every = [pl.DataFrame(schema=_ASKED)]
-    every += _asked(opened) if opened.beside.get("containers") else []
-    both = _beside_use(opened, pl.concat(every), "memory_bytes").filter(pl.col("used") > 0)
-    if both.height < _MANY:
-        return
-    part = float((both["used"] / both["memory_bytes"]).median())  # type: ignore[arg-type]
-    middle, most = (float(one) for one in (both["used"].median(), both["used"].max()))  # type: ignore[arg-type]
-    likely = _larger_unit(most, known_sizes(opened))
-    if likely and part < _LEAST_PART_ASKED and middle < _LEAST_MIDDLE_BYTES:
-        told = (
-            f"the memory_bytes in the middle of {both.height:,} containers is {middle:,.10g}, and"
-            f" the containers ask for {1 / part:,.0f} times that"
-        )
         raise _in_larger(opened.name, told, likely)
 
 

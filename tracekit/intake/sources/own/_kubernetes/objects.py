@@ -38,8 +38,6 @@ class Thing:
         In a watch log: the latest time that the objects up to this one speak of.
     listed : bool
         Whether it is in a list, and that list is no page of a longer one.
-    life : int, optional
-        In a log without uids: which life under its name it is, counted from 1.
 
     Attributes
     ----------
@@ -57,19 +55,16 @@ class Thing:
     event: str | None
     so_far_ms: int | None = None
     listed: bool = False
-    life: int | None = None
     name: str = field(init=False)
     uid: str = field(init=False)
     key: Key = field(init=False)
 
     def __post_init__(self) -> None:
         meta = self.value["metadata"]
-        name, stated = meta["name"], str(meta.get("uid") or "")
+        name, self.uid = meta["name"], str(meta.get("uid") or "")
         self.name = name if self.kind == "Node" else f"{meta.get('namespace') or 'default'}/{name}"
-        self.uid = stated or ("" if self.life is None else f"life-{self.life}")
-        # a node that was made anew under its name is the same; lives are counted under each name
-        one = self.uid if stated else f"{self.name}@{self.uid}"
-        self.key = self.kind, one if self.uid and self.kind != "Node" else self.name
+        # a node that was made anew under its name is the same node
+        self.key = self.kind, self.uid if self.uid and self.kind != "Node" else self.name
 
 
 def holds_objects(head: Head) -> bool:

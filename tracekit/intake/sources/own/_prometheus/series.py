@@ -7,20 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import Broken, Opened
 from tracekit.intake.sources.own._impossible_use import check_times
 from tracekit.intake.sources.own._json_items import Cut, first_members, items
 from tracekit.intake.sources.own._prometheus.forms import (
     HEAD_BYTES,
-    Unread,
     head_of,
     holds_prints,
-    printed,
 )
 from tracekit.intake.sources.own._prometheus.lines import (
     CUT_AT_LINE,
@@ -144,8 +142,10 @@ def read_series(
 def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
     head = head_of(opened)
     if holds_prints(head):
-        yield from _prints(opened, asked)
-        return
+        raise TracekitError(
+            f"{opened.name}: is an answer that promtool printed as text, expected JSON",
+            hint="print it again with: promtool query range --format=json",
+        )
     name = first_members(head).get("name")
     if name is not None and not asked.may_be_in(str(name).encode()):
         return
@@ -186,34 +186,6 @@ def _answered(
         return
     lines = [number] * len(times)
     yield from _series(name, labels, lines, times, texts, file=file, raw=raw, scale=1000.0)
-
-
-def _prints(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
-    """Of what promtool prints of an answer; a series without a name is called as the file is."""
-    called = name_in(PurePath(opened.name).name)
-    with opened.stream() as stream:
-        for one in printed(stream):
-            if isinstance(one, Unread):
-                reason = "is neither a series nor a sample: expected value @[time]"
-                yield _broken(one.line, reason, as_text(one.text))
-                continue
-            if not asked.may_be_in(one.head + (called or "").encode()):
-                continue
-            labelled = labels_of(one.head)
-            if labelled is None:
-                yield _broken(one.line, "has labels that cannot be read", as_text(one.head))
-                continue
-            stated, labels = labelled
-            if not (stated or called):
-                yield _broken(one.line, NAMELESS, labels)
-                continue
-            name, labels = called_now(stated or called or "", labels)
-            if asked.wanted(name) and one.samples:
-                lines, values, times = zip(*one.samples, strict=True)
-                yield from _series(
-                    name, labels, lines, times, values, file=opened.name, raw=bool(stated),
-                    scale=1000.0,
-                )  # fmt: skip
 
 
 def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:

@@ -24,9 +24,9 @@ from tracekit.intake.sources.own._kubernetes.requests import (
     unit,
 )
 from tracekit.intake.sources.own._kubernetes.shape import (
+    MISSHAPEN,
     Rows,
     batches,
-    misshapen,
     node_rows,
     over_time,
     pod_service,
@@ -156,7 +156,7 @@ def _rows(thing: Thing, known: Roster) -> Rows | Broken:
     except ValueError as error:
         reason = str(error)
     except (KeyError, TypeError, AttributeError):
-        reason = f"has not the shape of a {thing.kind}: {misshapen(thing.value)}"
+        reason = f"is no {thing.kind}: {MISSHAPEN}"
     text = f"{thing.name}: {json.dumps(thing.value)}"
     return Broken(table=table, line=thing.number, column=column, reason=reason, text=text)
 
