@@ -1,15 +1,14 @@
-"""``tracekit`` alone: what lies here, and how to go on from it."""
+"""``tracekit`` alone: the contents of a folder, and how to go on from them."""
 
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import pytest
 
 from tracekit.commands.shell import run
-from tracekit.commands.shell.following import Found, advice, kind_of, look_around
+from tracekit.commands.shell.following import Contents, advice, kind_of, look_around
 from tracekit.report.sentences import command
 
 STORE = {"format_version": 1, "sources": []}
@@ -36,58 +35,15 @@ def test_it_sees_what_a_run_leaves(tmp_path: Path) -> None:
     manifest(tmp_path / "out" / "store", STORE)
     manifest(tmp_path / "out" / "replay", RUN)
     (tmp_path / "notes.html").write_text("")
-    found = look_around(tmp_path)
-    assert found == Found(
+    assert look_around(tmp_path) == Contents(
         traces=(), stores=("out/store",), runs=("out/replay",), pages=("notes.html",)
     )
-    commands = proposed(tmp_path)
-    assert ["report", "out/replay"] in [one.split()[1:3] for one in commands]
-    assert "tracekit nodes out/store" in commands
-
-
-@pytest.mark.slow
-def test_every_command_on_a_result_is_one_that_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What a run leaves, made for real: what is proposed for each folder is no error."""
-    monkeypatch.chdir(tmp_path)
-    few = ["--policy", "first_fit", "--repeat", "1"]
-    assert run(["run", "synth:tiny", "--out", "demo", *few]) == 0
-    (tmp_path / "demo" / "report.html").unlink()
-    assert {"bind", "fit"} & {kind for _, kind in look_around(tmp_path).others}
-    reports = [words[1:] for words in map(shlex.split, proposed(tmp_path)) if words[1] == "report"]
-    assert len(reports) > 1
-    for words in reports:
-        assert run(words) == 0, (words, capsys.readouterr().err)
-
-
-def test_no_two_commands_write_to_one_place_and_none_over_what_is_there(tmp_path: Path) -> None:
-    for name in ("a", "b", "a-b"):
-        manifest(tmp_path / name, RUN)
-    for name in ("one", "two"):
-        manifest(tmp_path / name / "store", STORE)
-        manifest(tmp_path / name / "fit", {"schema": "tracekit/fit/1"})
-    (tmp_path / "b.html").write_text("")
-    manifest(tmp_path / "one-store-run", RUN)
-    commands = proposed(tmp_path)
-    assert "tracekit report b --out b.html" not in commands
-    assert "tracekit compare a a-b" in commands
-    assert "one-store-run-2" in [one.split()[-1] for one in commands]
-    outs = [one.rpartition(" ")[2] for one in commands if "--out" in one]
-    assert len(outs) >= 6
-    assert len(set(outs)) == len(outs)
-    assert not [out for out in outs if (tmp_path / out).exists()]
-
-
-def test_what_a_whole_run_leaves_is_known_to_belong_together(tmp_path: Path) -> None:
-    manifest(tmp_path / "out" / "store", STORE)
-    manifest(tmp_path / "out" / "replay", RUN)
-    manifest(tmp_path / "out" / "analysis", {"schema": "tracekit/analysis/1"})
-    manifest(tmp_path / "out" / "calls", {"schema": "tracekit/calls/1"})
+    assert proposed(tmp_path) == [
+        "tracekit report out/replay --out out-replay.html",
+        "tracekit nodes out/store",
+    ]
     (tmp_path / "out" / "report.html").write_text("")
-    lies = [fact.subject for fact, _ in advice(look_around(tmp_path))]
-    assert lies[:2] == ["out/report.html", "out/replay"]
-    assert {"out/analysis", "out/calls"} <= set(lies)
+    assert proposed(tmp_path) == ["tracekit nodes out/store"]
 
 
 def test_what_is_made_of_this_folder_goes_beside_it(tmp_path: Path) -> None:

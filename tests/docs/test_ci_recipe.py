@@ -33,8 +33,7 @@ def test_the_recipe_runs_and_fails_where_it_should(
     assert len(lines) == 2
     assert [run(shlex.split(line)[1:]) for line in lines] == [0, 0]
     assert Path("junit.xml").read_text().count("<testcase") == 4  # two thresholds, two policies
-    changes = Path("changes.md").read_text()
-    assert (changes.count("| ok |"), changes.count("| failed |")) == (4, 0)
+    assert "<failure" not in Path("junit.xml").read_text()
     # the same lines, where the change makes it worse
     settings = Path("tracekit.toml").read_text()
     Path("tracekit.toml").write_text(settings.replace("> 1.02 * base", "> 0.5 * base"))

@@ -1,7 +1,7 @@
 """Options of the command line: a verb's parameters carry them in their annotations.
 
 ``jobs: Annotated[int, Option("Processes side by side.", minimum=1)] = 1``. A subcommand is made
-from this; see ``tracekit.commands.shell.asked``. What a package below takes as well is declared
+from this; see ``tracekit.commands.shell.signature``. What a package below takes as well is declared
 there, in its ``declared.py``, with ``About``: the verb takes type, help, range and default from
 it, and adds with ``Option`` how it is typed, if that is not by its name. What several verbs ask
 for is declared below; a verb that says part of it in another way adds an ``Option`` with that
@@ -144,11 +144,11 @@ def names_in(text: str) -> list[str]:
 
 Store = Annotated[
     Path | str,
-    Argument("The store's folder or s3:// URL.", metavar="STORE", read=place, completes="stores"),
+    Argument("The store's folder or s3:// URL.", metavar="STORE", read=place),
 ]
 ReplayedStore = Annotated[
     Path | str | None,
-    Argument("The store whose trace is replayed.", metavar="STORE", completes="stores"),
+    Argument("The store whose trace is replayed.", metavar="STORE"),
 ]
 Seed = Annotated[int, Option("Seed of every random choice.", minimum=0)]
 Policies = Annotated[

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.commands._options import Engine, Option, Seed, Store
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, print_table, right
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.analysis.run import Analysis
@@ -37,9 +37,7 @@ PANEL = Panel.look
 JSON_ROWS = 1000
 
 
-def command(
-    asked: Asked, store: Path, out: Path | None, seed: int, json: JsonOption = False
-) -> None:
+def command(call: Call, store: Path, out: Path | None, seed: int, json: JsonOption = False) -> None:
     """Run all analytics of a store: correlation zones, cohorts, causes, demand, sizes.
 
     Means have intervals. Every query among the results can be asked for alone: tracekit list
@@ -54,7 +52,7 @@ def command(
     from tracekit.store.doubts import doubts
     from tracekit.store.folder import open_store
 
-    analysis = asked()
+    analysis = call()
     if json:
         small = {n: f.to_dicts() for n, f in analysis.frames.items() if f.height <= JSON_ROWS}
         missing = {name: list(tables) for name, tables in analysis.missing.items()}

@@ -11,7 +11,6 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.binding.declared import RECORDED_USE, RecordedUse
 from tracekit.commands._options import Assumed, Frames, Option, OtherWorkload, ReplayedStore, Seed
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import (
     print_json,
@@ -20,6 +19,7 @@ from tracekit.commands.shell.output import (
     print_table,
     right,
 )
+from tracekit.commands.shell.signature import Call, JsonOption
 from tracekit.interference.options import SOCKETS, THREADS_PER_CORE, Sockets, ThreadsPerCore
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _room(
 PANEL = Panel.rare
 
 
-def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
+def command(call: Call, out: Path | None, json: JsonOption = False) -> None:
     """Choose host, socket and vCPUs for every container, and say what neighbours cost.
 
     The first policy is compared with each of the others, with intervals
@@ -172,7 +172,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
     from tracekit.binding.run import document
     from tracekit.report.terminal import facts_in_full
 
-    run = asked()
+    run = call()
     answer = answer_of_binding(run)
     if json:
         print_json({**document(run), "facts": [one.document() for one in answer.facts]})

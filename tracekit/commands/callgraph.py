@@ -11,10 +11,10 @@ from tracekit.analysis.callgraph.declared import CHAINS, MODE, Chains, Mode
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.commands._options import Engine, Option, Store
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_sentence, print_table
 from tracekit.commands.shell.progress import progress
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.analysis.callgraph.run import CallGraphs
@@ -51,7 +51,7 @@ _ID_SHOWN = 12
 
 
 def command(
-    asked: Asked,
+    call: Call,
     store: Path,
     out: Path | None,
     export: Annotated[
@@ -69,7 +69,7 @@ def command(
     if export is not None:
         _export(store, export, chains, as_json=json)
         return
-    result = asked()
+    result = call()
     if json:
         print_json(_document(store, result))
     else:

@@ -11,7 +11,6 @@ import typer
 from tracekit.base.files.places import place
 from tracekit.base.words import counted
 from tracekit.commands._options import Option, Store
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import (
     print_json,
@@ -20,6 +19,7 @@ from tracekit.commands.shell.output import (
     print_table,
     right,
 )
+from tracekit.commands.shell.signature import Call, JsonOption
 from tracekit.commands.shell.streams import visible
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ PANEL = Panel.look
 
 
 def command(
-    asked: Asked,
+    call: Call,
     store: Path,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 when there is any defect.")
@@ -95,7 +95,7 @@ def command(
     from tracekit.report.sentences import short
     from tracekit.report.terminal import facts_in_full
 
-    document = asked()
+    document = call()
     if "verified" in document:
         _verify(store, document, json=json)
         return

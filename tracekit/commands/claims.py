@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from tracekit.base.files.places import place
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Argument, Option
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_claims, print_json, print_lines
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.base.facts import Answer, Fact
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def claims(
     store: Annotated[
         Path | str | None,
-        Argument("The store to judge.", metavar="STORE", read=place, completes="stores"),
+        Argument("The store to judge.", metavar="STORE", read=place),
     ] = None,
     *,
     studies: Annotated[
@@ -63,7 +63,7 @@ def claims(
 PANEL = Panel.rare
 
 
-def command(asked: Asked, store: Path | str | None = None, json: JsonOption = False) -> None:
+def command(call: Call, store: Path | str | None = None, json: JsonOption = False) -> None:
     """Judge what papers claim, by a store and by experiments.
 
     A claim holds where the whole 95 % interval agrees with the printed number or direction. A claim
@@ -75,7 +75,7 @@ def command(asked: Asked, store: Path | str | None = None, json: JsonOption = Fa
     """
     from tracekit.report.terminal import summary
 
-    answer, given = asked(), "" if store is None else str(store)
+    answer, given = call(), "" if store is None else str(store)
     facts = answer.of("claim")
     if json:
         print_json([_document(one, given) for one in facts])

@@ -5,32 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from xml.etree import ElementTree as ET
 
 import typer
 
 from tracekit.commands._options import Argument, Option, ReportedStudy
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tracekit.base.errors import TracekitError
     from tracekit.base.facts import Answer, Fact
     from tracekit.base.study import Study
     from tracekit.replay.runs.thresholds import Threshold
 
 
 def compare(
-    base: Annotated[
-        str | Path, Argument("The run to compare with.", metavar="BASE", completes="runs")
-    ],
+    base: Annotated[str | Path, Argument("The run to compare with.", metavar="BASE")],
     new: Annotated[
         str | Path | None,
         Argument(
             "The run in question; none where BASE is a store with a shadow's record.",
             metavar="NEW",
-            completes="runs",
         ),
     ] = None,
     *,
@@ -48,13 +47,20 @@ def compare(
     ] = (),
     out: ReportedStudy = None,
 ) -> Study:
-    """What changed from one run folder to another; see ``answer.comparison.run_compare``.
+    """Compare two run folders; see ``answer.comparison.run_compare``.
 
-    Of a store with a shadow's record alone: policies beside production; see
+    A store with a shadow's record, given alone, has policies compared with production; see
     ``answer.comparison.shadow``.
 
-    The study is written to ``out`` if given, for the report. Runs of different workloads are not
-    held to thresholds that speak of ``base``.
+    Parameters
+    ----------
+    out : path, optional
+        The study is written there, for the report.
+
+    Raises
+    ------
+    TracekitError
+        For a threshold with ``base`` where the two runs replayed different workloads.
     """
     from tracekit.answer.comparison.run_compare import compare_runs
     from tracekit.commands._study import made
@@ -78,17 +84,17 @@ def _shadow(folder: Path, fail_if: Sequence[Threshold]) -> Study:
     from tracekit.store.folder import open_store
 
     if fail_if:
-        raise TracekitError("--fail-if is of two runs", hint="leave it away, or name NEW too")
+        raise TracekitError("--fail-if compares two runs", hint="leave it out, or name NEW too")
     if not (folder / "tables").is_dir():
         raise TracekitError(
-            f"{folder} is no store with a shadow's record, and no second run is named",
+            f"{folder} is no store with a shadow's record, and NEW is missing",
             hint="tracekit compare BASE NEW",
         )
     return compare_shadow(open_store(folder))
 
 
 def _check_same_workload(study: Study, fail_if: Sequence[Threshold]) -> None:
-    """A threshold beside another workload's base tells of the workload, not of the change."""
+    """Refuse thresholds with ``base`` where the two runs replayed different workloads."""
     from tracekit.base.errors import TracekitError
 
     against = next((one.text for one in fail_if if one.speaks_of("base")), None)
@@ -100,63 +106,56 @@ def _check_same_workload(study: Study, fail_if: Sequence[Threshold]) -> None:
 
 
 PANEL = Panel.replay
-#: Facts of this rank are of what did not change.
+#: The rank of facts on measures that did not change.
 _UNCHANGED = 3
-#: Kinds of facts that are printed in full.
+#: Kinds of facts that are printed in full below the tables.
 _FURTHER = ("check", "runs_differ")
 
 
 def command(
-    asked: Asked,
+    call: Call,
     all_measures: Annotated[
         bool, typer.Option("--all", help="Show what is the same, alike or within chance, too.")
     ] = False,
     junit: Annotated[
         Path | None, typer.Option(help="Write the thresholds as JUnit XML.", metavar="FILE")
     ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(help="Write thresholds and changes as markdown.", metavar="FILE")
-    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare two runs, policy by policy; exit with 1 where a threshold is passed.
 
-    With several orders of arrival in both runs, as by default, every change has an interval,
-    paired where the orders are the same, and is judged as one of many (Holm). With fewer than six
-    orders in either run no change is called better or worse. A threshold is held against the mean
-    of the orders; worst(MEASURE) is of the worst one, and base beside it of the base run's worst,
-    whatever chance may explain of the means. Where one run placed
-    fewer containers, by more than chance, what looks better there is not comparable, and a
-    threshold that compares with the base fails.
+    With several orders of arrival in both runs, as by default, every change has an interval. The
+    interval is paired where the orders are the same, and corrected for many comparisons (Holm).
+    With fewer than six orders in either run no change is called better or worse. A threshold is
+    held against the mean of the orders; worst(MEASURE) is the worst order, and base beside it the
+    base run's worst order. Where one run placed fewer containers, by more than chance, its
+    measures are not comparable, and a threshold that compares with the base fails.
 
-    Of a store with the record of tracekit serve --shadow, name that alone: every policy is compared
+    A store with the record of tracekit serve --shadow is named alone: every policy is compared
     with production, decision by decision, with intervals over hours.
 
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
     from tracekit.answer.comparison.facts import answer_of_comparison
     from tracekit.base.errors import CheckFailedError, TracekitError
-    from tracekit.commands.shell import pipelines
     from tracekit.report.sentences import long
 
     try:
-        found = asked()
+        study = call()
     except TracekitError as error:
-        # a pipeline that shows a list of tests, or a page, is to show there why there is none
+        # a pipeline shows the error in its list of tests
         if junit is not None:
-            pipelines.write_junit_error(error, junit)
-        if markdown is not None:
-            pipelines.write_markdown_error(error, markdown)
+            _write_junit_error(error, junit)
         raise
-    answer = answer_of_comparison(found)
+    answer = answer_of_comparison(study)
     failed = [one for one in answer.of("check") if one.verdict == "does_not_hold"]
     if json:
         print_json(
             {
                 "schema": "tracekit/compare/1",
-                **found.about,
-                "changes": found.frames["changes"].to_dicts(),
-                "thresholds": found.frames["thresholds"].to_dicts(),
+                **study.about,
+                "changes": study.frames["changes"].to_dicts(),
+                "thresholds": study.frames["thresholds"].to_dicts(),
                 "failed": len(failed),
                 "facts": [one.document() for one in answer.facts],
             }
@@ -164,16 +163,14 @@ def command(
     else:
         print_lines(_page(answer, every=all_measures))
     if junit is not None:
-        pipelines.write_junit(found, answer, junit)
-    if markdown is not None:
-        pipelines.write_markdown(found, answer, markdown)
+        _write_junit(study, answer, junit)
     if failed:
         more = f", and {len(failed) - 1} more" if failed[1:] else ""
         raise CheckFailedError(f"{long(failed[0])}{more}")
 
 
 def _page(answer: Answer, *, every: bool) -> Iterator[str]:
-    """The verdict, what to know before it is believed, a table for each policy, thresholds."""
+    """The verdict, its caveats, a table for each policy, and the thresholds."""
     from tracekit.report.computed import HEADS, cells, verdict_of
     from tracekit.report.terminal import Column, facts_in_full, summary, table
 
@@ -193,3 +190,66 @@ def _page(answer: Answer, *, every: bool) -> Iterator[str]:
         yield from ("", *facts_in_full(further))
     if not every:
         yield from ("", "All values: --all shows them, --json has them.")
+
+
+def _write_junit(study: Study, answer: Answer, path: Path) -> None:
+    """Write a test case for each threshold and policy; without thresholds, one for each policy."""
+    from tracekit.report.sentences import long
+
+    checks, policies = answer.of("check"), study.about["policies"]
+    failed, skipped = (
+        [one for one in checks if one.verdict == verdict]
+        for verdict in ("does_not_hold", "cannot_tell")
+    )
+    suite = ET.Element(
+        "testsuite",
+        name=f"tracekit compare {study.about['base']} {study.about['new']}",
+        tests=str(len(checks) or len(policies)),
+        failures=str(len(failed)),
+        errors="0",
+        skipped=str(len(skipped)),
+    )
+    if caveats := [one for one in answer.facts if one.weight == 1 and one.kind != "check"]:
+        properties = ET.SubElement(suite, "properties")
+        for one in caveats:
+            ET.SubElement(properties, "property", name="warning", value=long(one))
+    for one in checks:
+        policy = str(one.about_it("policy"))
+        case = ET.SubElement(suite, "testcase", classname=policy, name=one.subject)
+        if one.verdict == "does_not_hold":
+            ET.SubElement(case, "failure", message=long(one)).text = _changes_of(answer, policy)
+        elif one.verdict == "cannot_tell":
+            ET.SubElement(case, "skipped", message=long(one))
+        else:
+            ET.SubElement(case, "system-out").text = long(one)
+    for policy in () if checks else policies:
+        case = ET.SubElement(suite, "testcase", classname=policy, name="compared")
+        ET.SubElement(case, "system-out").text = _changes_of(answer, policy)
+    _write(suite, path)
+
+
+def _changes_of(answer: Answer, policy: str) -> str:
+    """The changes under a policy, one a line."""
+    from tracekit.report.sentences import short
+
+    changes = (one for one in answer.of("run_changed") if one.subject == policy)
+    return "\n".join(short(one) for one in changes if one.verdict != "same")
+
+
+def _write_junit_error(error: TracekitError, path: Path) -> None:
+    """Write the error of a comparison as one test case."""
+    suite = ET.Element("testsuite", name="tracekit compare", tests="1", failures="0", errors="1")
+    suite.set("skipped", "0")
+    case = ET.SubElement(suite, "testcase", classname="tracekit compare", name="compared")
+    ET.SubElement(case, "error", message=error.what).text = error.hint or ""
+    _write(suite, path)
+
+
+def _write(suite: ET.Element, path: Path) -> None:
+    from tracekit.base.files.replacing import replaced_file
+
+    suites = ET.Element("testsuites")
+    suites.append(suite)
+    ET.indent(suites)
+    with replaced_file(path) as made:
+        ET.ElementTree(suites).write(made, encoding="utf-8", xml_declaration=True)

@@ -45,13 +45,13 @@ def _html(opened: duckdb.DuckDBPyConnection) -> str:
     named = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY view_name"
     tables = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_name"
     cursor = opened.cursor()
-    names = [row[0] for asked in (tables, named) for row in cursor.execute(asked).fetchall()]
+    names = [row[0] for sql in (tables, named) for row in cursor.execute(sql).fetchall()]
     return html_of_rows(f"DuckDB: {len(names)} tables and queries", ["name"], [[n] for n in names])
 
 
-def _rows_html(asked: duckdb.DuckDBPyRelation) -> str:
-    """What a statement gives, as a notebook shows it: its first rows."""
+def _rows_html(relation: duckdb.DuckDBPyRelation) -> str:
+    """The first rows of a relation, as a notebook shows them."""
     from tracekit.report.notebook import ROWS, html_of_frame
 
-    frame = asked.limit(ROWS).pl()
+    frame = relation.limit(ROWS).pl()
     return html_of_frame(f"first {frame.height} rows of {frame.width} columns", frame)

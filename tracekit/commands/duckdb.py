@@ -9,24 +9,14 @@ from typing import Annotated
 import typer
 
 from tracekit.commands.shell.command import Panel
-from tracekit.commands.shell.completion import completer
 
 PANEL = Panel.look
 
 
 def command(
-    store: Annotated[
-        Path,
-        typer.Argument(
-            help="The store's folder.", metavar="STORE", autocompletion=completer("stores")
-        ),
-    ],
+    store: Annotated[Path, typer.Argument(help="The store's folder.", metavar="STORE")],
     sql: Annotated[
-        str | None, typer.Argument(help="Run this instead of asking for it.", metavar="[SQL]")
-    ] = None,
-    as_option: Annotated[
-        str | None,
-        typer.Option("-c", help="The same, as the duckdb CLI takes it.", metavar="SQL"),
+        str | None, typer.Argument(help="Run this statement and end.", metavar="[SQL]")
     ] = None,
 ) -> None:
     """Open a store in the duckdb CLI: every table and query is a view.
@@ -41,9 +31,6 @@ def command(
     from tracekit.store.catalog import mend_catalog
     from tracekit.store.folder import open_store
 
-    if sql is not None and as_option is not None:
-        raise TracekitError("SQL is given twice: behind the store, and with -c")
-    sql = as_option if sql is None else sql
     catalog = mend_catalog(open_store(store))
     where = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     program = shutil.which("duckdb", path=where)
@@ -53,5 +40,5 @@ def command(
             hint=f"pip install duckdb-cli; or without it: tracekit query {store} 'SELECT ...'",
         )
     sys.stdout.flush()
-    # in place of this process, which has nothing left to do: Ctrl-C is the shell's own
+    # the CLI replaces this process, so Ctrl-C is its own
     os.execv(program, [program, "-readonly", str(catalog), *(["-c", sql] if sql else [])])  # noqa: S606

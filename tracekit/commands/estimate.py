@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracekit.commands._options import Engine, Store
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_sentence, print_table
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.store.query.plan import Plan
@@ -26,12 +26,12 @@ def estimate(store: Store, *, engine: Engine = None) -> Plan:
 PANEL = Panel.rare
 
 
-def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
+def command(call: Call, store: Path, json: JsonOption = False) -> None:
     """Say how much there is, how fast one pass over it goes, and whether one machine does.
 
     Example: tracekit estimate mystore --engine spark://127.0.0.1:7077
     """
-    plan = asked()
+    plan = call()
     if json:
         print_json({"schema": "tracekit/plan/1", "store": str(store), **dataclasses.asdict(plan)})
         return

@@ -13,9 +13,9 @@ import typer
 from tracekit.base.errors import CheckFailedError
 from tracekit.base.words import counted
 from tracekit.commands._options import Argument, Option, Seed
-from tracekit.commands.shell.asked import Asked
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_sentence, print_table
+from tracekit.commands.shell.signature import Call
 
 if TYPE_CHECKING:
     from tracekit.replay.cases.scoring import Scored
@@ -97,7 +97,7 @@ _NODES_SHOWN = 10
 
 
 def command(
-    asked: Asked,
+    call: Call,
     policy: str | None,
     check: Annotated[
         bool, typer.Option("--check", help="Compare with what is expected; 1 when it differs.")
@@ -111,7 +111,7 @@ def command(
 
     Example: tracekit explain case.json --policy 'least_allocated[resources=cpu:1+memory:2]'
     """
-    found = asked()
+    found = call()
     if not isinstance(found, list):
         _show_decision(found, policy, as_json=as_json)
         return

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.commands._options import Argument, Option
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.base.facts import Answer
@@ -57,7 +57,7 @@ def export(
 PANEL = Panel.replay
 
 
-def command(asked: Asked, as_json: JsonOption = False) -> None:
+def command(call: Call, as_json: JsonOption = False) -> None:
     """Write what a run found for other programs: the policy, its plan, requests to change.
 
     kube-scheduler and descheduler are configurations of the policy that won. kubectl-patch and vpa
@@ -71,7 +71,7 @@ def command(asked: Asked, as_json: JsonOption = False) -> None:
     from tracekit.report.sentences import document
     from tracekit.report.terminal import following, summary
 
-    answer = asked()
+    answer = call()
     if as_json:
         print_json(document(answer))
         return

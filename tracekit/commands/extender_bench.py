@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Seed, StudyFolder
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_claims, print_table, right
+from tracekit.commands.shell.signature import Call, JsonOption
 from tracekit.replay.studies.declared import Decisions, ExtenderStudy, Orders
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def extender_bench(
 PANEL = Panel.rare
 
 
-def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
+def command(call: Call, out: Path | None, json: JsonOption = False) -> None:
     """The Liang extender: load of nodes, time of a decision.
 
     Nine containers come in many orders (figures 3-2 and 3-3); a decision is timed without the
@@ -50,7 +50,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
     from tracekit.commands._study import print_bench
 
     names = ("curves", "latency", "facts")
-    print_bench(asked(), "extender", "extender-bench", names, out, json=json, show=_show)
+    print_bench(call(), "extender", "extender-bench", names, out, json=json, show=_show)
 
 
 def _show(found: Study, facts: Sequence[Fact]) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.commands._options import Argument, FolderToFill, Option, names_in
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_table
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.intake.fetch.run import FetchSummary
@@ -57,7 +57,7 @@ def fetch(
 PANEL = Panel.data
 
 
-def command(asked: Asked, json: JsonOption = False) -> None:
+def command(call: Call, json: JsonOption = False) -> None:
     """Download the archives of a release; run again to go on where it stopped.
 
     Broken lines are mended, every archive is checked to its last byte, and
@@ -70,7 +70,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     from tracekit.base import units
 
-    summary = asked()
+    summary = call()
     size = sum(file.size_bytes for file in summary.files)
     if json:
         document = {"release": summary.release, "out": str(summary.out), "size_bytes": size}

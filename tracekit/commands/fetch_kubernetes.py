@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.commands._options import FolderToFill, Option
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json
+from tracekit.commands.shell.signature import Call, JsonOption
 from tracekit.commands.shell.streams import visible
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def fetch_kubernetes(
 PANEL = Panel.data
 
 
-def command(asked: Asked, json: JsonOption = False) -> None:
+def command(call: Call, json: JsonOption = False) -> None:
     """Fetch your cluster's nodes and pods through kubectl, as it is now.
 
     Persistent volumes and PodDisruptionBudgets come along where you may see them,
@@ -53,7 +53,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     from tracekit.base import units
 
-    summary = asked()
+    summary = call()
     if json:
         document = dataclasses.asdict(summary) | {"out": str(summary.out)}
         print_json({"schema": "tracekit/fetch_kubernetes/1", **document})

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Argument, FolderToFill, Option
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_table, right
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.intake.fetch.prometheus import PrometheusSummary
@@ -75,7 +75,7 @@ def fetch_prometheus(
 PANEL = Panel.data
 
 
-def command(asked: Asked, show: bool, json: JsonOption = False) -> None:
+def command(call: Call, show: bool, json: JsonOption = False) -> None:
     """Fetch your cluster from Prometheus; run again to go on where it stopped.
 
     Sizes, places, lives and use of nodes and pods come in slices that the
@@ -89,7 +89,7 @@ def command(asked: Asked, show: bool, json: JsonOption = False) -> None:
     from tracekit.base import units
     from tracekit.intake.fetch.spans import spelled_time
 
-    summary = asked()
+    summary = call()
     if json:
         document = {
             "url": summary.url,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.commands._options import Engine, Frames, Option, Seed, Store
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, print_sentence, print_table
+from tracekit.commands.shell.signature import Call, JsonOption
 from tracekit.interference.options import (
     SOCKETS,
     THREADS_PER_CORE,
@@ -108,7 +108,7 @@ def fit(
 PANEL = Panel.rare
 
 
-def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = False) -> None:
+def command(call: Call, store: Path, out: Path | None, json: JsonOption = False) -> None:
     """Fit what neighbours cost: cpu = b0 + k1*cpu_sc + k2*cpu_ss, service by service.
 
     cpu_sc is the CPU of those on the same cores, cpu_ss that of the others
@@ -121,7 +121,7 @@ def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = Fals
     from tracekit.interference.run import document
     from tracekit.report.terminal import facts_in_full
 
-    found = asked()
+    found = call()
     answer = answer_of_fit(found)
     if json:
         services = found.fitted.services.to_dicts()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tracekit.base.words import counted, quoted
 from tracekit.commands._options import Store
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, right
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.base.facts import Answer
@@ -35,14 +35,14 @@ def info(store: Store) -> StoreInfo:
 PANEL = Panel.look
 
 
-def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
+def command(call: Call, store: Path, json: JsonOption = False) -> None:
     """Say what is in a store: tables, rows, times, steps, entities, sources.
 
     Example: tracekit info mystore --json
     """
     from tracekit.answer.caveats import answer_of_trace
 
-    document = asked()
+    document = call()
     answer = answer_of_trace(document)
     if json:
         facts = [one.document() for one in answer.facts]

@@ -9,7 +9,6 @@ from tracekit.base.constants import MEMORY_LIMIT_BYTES
 from tracekit.base.files.places import place
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Argument, Engine, MemoryLimit, Option
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import (
     print_command,
@@ -18,6 +17,7 @@ from tracekit.commands.shell.output import (
     print_paragraph,
     print_table,
 )
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.intake.ingest import IngestSummary
@@ -87,7 +87,7 @@ def ingest(
 PANEL = Panel.data
 
 
-def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
+def command(call: Call, store: Path, json: JsonOption = False) -> None:
     """Take trace files into a store; run again to add files or to resume.
 
     Archives, CSV and Parquet are told apart by content. Broken rows go to the
@@ -98,7 +98,7 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     from tracekit.intake.ingest.summary import facts_of_files
     from tracekit.report.terminal import facts_in_full
 
-    summary = asked()
+    summary = call()
     if json:
         print_json({"schema": "tracekit/ingest/1", **_document(summary)})
         return

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from tracekit.commands.shell.asked import JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.completion import completer
 from tracekit.commands.shell.output import print_json, print_paragraph, print_table
+from tracekit.commands.shell.signature import JsonOption
 
 PANEL = Panel.tell
 

@@ -26,8 +26,8 @@ from tracekit.commands._options import (
     starting,
 )
 from tracekit.commands.shell import output
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
+from tracekit.commands.shell.signature import Call, JsonOption
 from tracekit.commands.shell.streams import visible
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ PANEL = Panel.replay
 _NAMED = 10
 
 
-def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> None:
+def command(call: Call, out: Path | None = None, json: JsonOption = False) -> None:
     """Find the fewest nodes that are enough, and which, within limits on use.
 
     Each policy is replayed on all nodes, then on fewer and fewer. The count has to hold in six
@@ -156,7 +156,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
     from tracekit.report.sentences import document
     from tracekit.report.terminal import answer_lines
 
-    found = asked()
+    found = call()
     store = str(found.about["workload"].get("store") or "STORE")
     answer = answer_of_nodes(found, store, str(out or ""))
     if json:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Option, Seed, SideBySide, StudyFolder
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import (
     print_claims,
@@ -16,6 +15,7 @@ from tracekit.commands.shell.output import (
     print_table,
     right,
 )
+from tracekit.commands.shell.signature import Call, JsonOption
 from tracekit.policy.search import (
     Dimensions,
     FunctionStudy,
@@ -78,7 +78,7 @@ PANEL = Panel.rare
 _SHOWN = "{:.3g}"
 
 
-def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
+def command(call: Call, out: Path | None, json: JsonOption = False) -> None:
     """Compare population searches on test functions, also shifted and rotated.
 
     Example: tracekit optimize-bench --out searches
@@ -86,7 +86,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
     from tracekit.commands._study import print_bench
 
     names = ("summary", "facts", "equal_evaluations")
-    print_bench(asked(), "functions", "optimize-bench", names, out, json=json, show=_show)
+    print_bench(call(), "functions", "optimize-bench", names, out, json=json, show=_show)
 
 
 def _show(found: Study, facts: Sequence[Fact]) -> None:

@@ -11,7 +11,6 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.cluster.declared import TargetAllocFraction
 from tracekit.commands._options import Option, Seed, SideBySide, StudyFolder
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import (
     print_claims,
@@ -19,6 +18,7 @@ from tracekit.commands.shell.output import (
     print_table,
     right,
 )
+from tracekit.commands.shell.signature import Call, JsonOption
 from tracekit.replay.studies.declared import (
     Batches,
     Containers,
@@ -88,7 +88,7 @@ PANEL = Panel.rare
 _LIMITS = ("imbalance_low", "imbalance_high")
 
 
-def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
+def command(call: Call, out: Path | None, json: JsonOption = False) -> None:
     """Place 1,800 containers on 31 nodes by every policy, many times over.
 
     Beside it: how close searches, greedy and local search come to the best
@@ -99,7 +99,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
     from tracekit.commands._study import print_bench
 
     names = ("summary", "use", "quality", "facts")
-    print_bench(asked(), "placement", "placement-bench", names, out, json=json, show=_show)
+    print_bench(call(), "placement", "placement-bench", names, out, json=json, show=_show)
 
 
 def _show(found: Study, facts: Sequence[Fact]) -> None:

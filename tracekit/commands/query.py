@@ -12,7 +12,6 @@ import typer
 
 from tracekit.base.words import counted
 from tracekit.commands._options import Argument, Engine, Option, Store, key_values, named_files
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import (
     format_of_file,
@@ -21,6 +20,7 @@ from tracekit.commands.shell.output import (
     rows_of,
     write_frame,
 )
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,7 +91,7 @@ class Format(StrEnum):
 
 
 def command(
-    asked: Asked,
+    call: Call,
     store: Path,
     name: str,
     params: Mapping[str, str | float | bool] | None = None,
@@ -115,7 +115,7 @@ def command(
     _check_output(written, output_format.value, json=json)
     if written is not None:
         _check_outside(written)
-    frame = asked()
+    frame = call()
     if json:
         print_json(_document(name, frame))
     elif written is not None:

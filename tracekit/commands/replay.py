@@ -29,9 +29,9 @@ from tracekit.commands._options import (
     priced,
     starting,
 )
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, print_table
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.policy.entrant import Schedulers
@@ -181,7 +181,7 @@ def _schedulers(number: int | None, cache_age: str | None) -> Schedulers | None:
 PANEL = Panel.replay
 
 
-def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
+def command(call: Call, out: Path, json: JsonOption = False) -> None:
     """Replay a workload under placement policies, beside production and a lower bound.
 
     Without --policy every policy is replayed with its defaults. Policies that are named meet six
@@ -199,7 +199,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.report.sentences import document
     from tracekit.report.terminal import answer_lines, facts_in_full
 
-    run = asked()
+    run = call()
     answer = read_answer(out)
     assert answer is not None  # noqa: S101 - a replay writes it
     if json:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Argument, Option
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_sentence
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.report.render import ReportSummary
@@ -22,7 +22,6 @@ def report(
         Argument(
             "A store, or a folder that replay, a study, size or a bench wrote.",
             metavar="STORE|RUN|STUDY",
-            completes="results",
         ),
     ],
     out: Annotated[str | Path, Option("The file to write.", metavar="FILE.html")],
@@ -56,7 +55,7 @@ def report(
 PANEL = Panel.tell
 
 
-def command(asked: Asked, json: JsonOption = False) -> None:
+def command(call: Call, json: JsonOption = False) -> None:
     """Write one self-contained HTML file that works offline.
 
     A store gives its quality, correlation zones and utilization; a run folder gives the
@@ -69,7 +68,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     from tracekit.base.units import size
     from tracekit.report.sentences import document, short
 
-    summary = asked()
+    summary = call()
     if json:
         print_json(
             {

@@ -11,9 +11,9 @@ from tracekit.analysis.callgraph.declared import CHAINS, Chains
 from tracekit.base.files.places import place
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Argument, Option, Seed, StudyFolder
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines
+from tracekit.commands.shell.signature import Call, JsonOption
 from tracekit.sizing.requests.declared import (
     BY,
     LEARN_SHARE,
@@ -234,7 +234,7 @@ MEASURES = {
 
 
 def command(
-    asked: Asked, store: Path | str, out: Path | None = None, as_json: JsonOption = False
+    call: Call, store: Path | str, out: Path | None = None, as_json: JsonOption = False
 ) -> None:
     """Recommend what containers should request, from what they used.
 
@@ -249,7 +249,7 @@ def command(
     """
     from tracekit.base.study import Study as Requests
 
-    study = asked()
+    study = call()
     if isinstance(study, Requests):
         _requests(study, store, out, as_json=as_json)
     else:

@@ -23,9 +23,9 @@ from tracekit.commands._options import (
     priced,
     starting,
 )
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.commands._whole import RunSummary
@@ -119,7 +119,7 @@ def _check_source(source: str) -> None:
 PANEL = Panel.whole
 
 
-def command(asked: Asked, json: JsonOption = False) -> None:
+def command(call: Call, json: JsonOption = False) -> None:
     """Do everything: ingest, check, analyse, replay, report.
 
     Needs no data of your own when SRC is synth:small, a made-up trace.
@@ -133,7 +133,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     from tracekit.report.sentences import document
     from tracekit.report.terminal import answer_lines
 
-    summary = asked()
+    summary = call()
     if json:
         parts = {name: value for name, value in vars(summary).items() if name != "answer"}
         print_json({**document(summary.answer), **parts, "schema": "tracekit/run/1"})

@@ -20,9 +20,9 @@ from tracekit.commands._options import (
     Store,
     priced,
 )
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_table
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.base.study import Study
@@ -91,7 +91,7 @@ def sensitivity(
 PANEL = Panel.replay
 
 
-def command(asked: Asked, json: JsonOption = False) -> None:
+def command(call: Call, json: JsonOption = False) -> None:
     """Replay policies under changed assumptions, and see whether the answer hangs on one.
 
     Each policy meets six orders of arrival under each change, beside production where it is
@@ -103,7 +103,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     from tracekit.report.sentences import document
     from tracekit.report.terminal import answer_lines
 
-    found = asked()
+    found = call()
     changes, answer = found.frames["changes"], answer_of_sensitivity(found)
     if json:
         parts = {**document(answer), **found.about, "changes": changes.to_dicts()}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.commands._options import Argument, Option, size_bytes
-from tracekit.commands.shell.asked import Asked
 from tracekit.commands.shell.command import Panel
+from tracekit.commands.shell.signature import Call
 
 if TYPE_CHECKING:
     from tracekit.intake.fetch.server import Server
@@ -21,7 +21,6 @@ def serve(
         Argument(
             "A store, or a file or folder of what kubectl printed: nodes and pods to begin with.",
             metavar="STORE|FOLDER",
-            completes="stores",
         ),
     ] = None,
     *,
@@ -167,7 +166,7 @@ PANEL = Panel.replay
 
 
 def command(
-    asked: Asked,
+    call: Call,
     policies: list[str],
     host: str,
     tls_cert: Path | None,
@@ -192,4 +191,4 @@ def command(
         shown = f"[{host}]" if ":" in host else host
         print(f"{policies[0]} answers at {scheme}://{shown}:{port}/v1/prioritize", flush=True)
 
-    asked(started=started)
+    call(started=started)

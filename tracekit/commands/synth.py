@@ -10,9 +10,9 @@ from tracekit.base.files.replacing import parse_parts
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.commands._options import Argument, Option, names_in
-from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_table
+from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
     from tracekit.synth import SynthSummary
@@ -59,7 +59,7 @@ def synth(
 PANEL = Panel.data
 
 
-def command(asked: Asked, json: JsonOption = False) -> None:
+def command(call: Call, json: JsonOption = False) -> None:
     """Write a made-up trace in the shape of CTM21, and the truth planted in it.
 
     An archive is the same whichever others are written: of the preset ctm21,
@@ -69,7 +69,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     """
     from tracekit.base import units
 
-    summary = asked()
+    summary = call()
     if json:
         print_json(
             {

@@ -17,10 +17,10 @@ import typer.main
 from tracekit import commands
 from tracekit._version import VERSION
 from tracekit.base.errors import TracekitError
-from tracekit.commands.shell.asked import settings_of, subcommand
 from tracekit.commands.shell.command import Command, Group
 from tracekit.commands.shell.edge import EndedBySignalError, Leaving, answered, ended_by_signals
 from tracekit.commands.shell.progress import QUIET
+from tracekit.commands.shell.signature import settings_of, subcommand
 from tracekit.commands.shell.streams import ReaderGoneError, open_standard_files, visible
 
 
@@ -149,7 +149,7 @@ def _global_options(
     if quiet:
         os.environ[QUIET] = "1"
     if context.invoked_subcommand is None:
-        _say_what_is_next()
+        _print_what_is_next()
     elif not context.resilient_parsing:
         _take_settings(context, str(context.invoked_subcommand), config)
 
@@ -163,19 +163,19 @@ def _take_settings(context: typer.Context, name: str, given: Path | None) -> Non
         return
     files = {module_name(file): file.rstrip("_") for file in commands.command_names()}
     shared = {command: settings_of(file) for command, file in files.items()}
-    known = sorted({setting for of in shared.values() for setting in of.values()})
-    settings = of_project.read(path, known, sorted(files), commands.FORMERLY)
+    names = sorted({setting for of in shared.values() for setting in of.values()})
+    settings = of_project.read(path, names, sorted(files), commands.FORMERLY)
     made = {}
     for command in {name, *settings.commands}:
         group: Any = typer.main.get_command(build_app(command))
-        asked = group.commands[command]
-        made[command] = of_project.defaults(settings, command, asked, shared[command])
+        typed = group.commands[command]
+        made[command] = of_project.defaults(settings, command, typed, shared[command])
     context.default_map = made
     if made[name] and not os.environ.get(QUIET):
         print(visible(f"settings: {path}"), file=sys.stderr)
 
 
-def _say_what_is_next() -> None:
+def _print_what_is_next() -> None:
     from tracekit.commands.shell.following import advice, look_around
     from tracekit.report.sentences import command, short
 
@@ -200,30 +200,22 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
-    known = {module_name(name) for name in commands.command_names()}
-    flags, words = _flags_first(_joined(arguments, known))
+    names = {module_name(name) for name in commands.command_names()}
+    flags, words = _flags_first(arguments)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
-    first = commands.FORMERLY.get(words[0], words[0]) if words else ""
-    only = first if first in known else None
-    # a mistyped 'fetch kubernets' is told from a release only beside the names of two words
-    only = None if any(name.startswith(f"{only} ") for name in known) else only
-    return answered(lambda: build_app(only)([*flags, *words], prog_name="tracekit", obj=build_app))
+    pair, first = " ".join(words[:2]), " ".join(words[:1])
+    name = pair if pair in names else commands.FORMERLY.get(first, first)
+    only = name if name in names else None
+    return answered(lambda: build_app(only)([*flags, *words], prog_name="tracekit"))
 
 
-#: What is said of the program, and typed after the subcommand as often as before it.
+#: Flags of the program, which may stand before or after the subcommand.
 _FLAGS = ("-q", "--quiet", "--debug")
 
 
 def _flags_first(words: list[str]) -> tuple[list[str], list[str]]:
-    """The flags of the program, wherever they stand before a ``--``, and all other words."""
+    """The flags of the program that stand before a ``--``, and all other words."""
     end = words.index("--") if "--" in words else len(words)
     flags = [word for word in words[:end] if word in _FLAGS]
     return flags, [word for at, word in enumerate(words) if at >= end or word not in _FLAGS]
-
-
-def _joined(arguments: list[str], known: set[str]) -> list[str]:
-    """The arguments with the two words of a subcommand such as ``fetch prometheus`` made one."""
-    at = next((at for at, word in enumerate(arguments) if not word.startswith("-")), 0)
-    pair = " ".join(arguments[at : at + 2])
-    return [*arguments[:at], pair, *arguments[at + 2 :]] if pair in known else arguments

@@ -1,7 +1,7 @@
-"""How a subcommand is asked for: help under headings, and every mistake one ``error:`` line.
+"""Typer's classes with three changes.
 
-Typer's own classes with three changes: what a value is called in the help is a word for people,
-the list of commands has headings, and what typer refuses is told as every other mistake is.
+The help calls values by words for people, the list of commands has headings, and a mistake in what
+was typed is one ``error:`` line.
 """
 
 import re
@@ -12,16 +12,13 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
-from typer.main import get_command
 
 from tracekit.base.errors import TracekitError, nearest
-from tracekit.base.words import few
 from tracekit.commands import FORMERLY
 from tracekit.commands.shell.settings import merged
 
-# What stands for a value in the help: a word that says what it is, not the type it has. A verb's
-# own word goes first (``metavar``), then the word here, else the parameter's name.
-
+#: Words for values in the help, by parameter. An option's own ``metavar`` goes before them; a
+#: parameter that is not listed is called by its name.
 _WORDS = {
     "base_url": "URL",
     "binding": "FILE",
@@ -64,7 +61,7 @@ def metavar(param: Any) -> str | None:
 
 
 class Panel(StrEnum):
-    """A heading; they are shown in this order. A subcommand's file names its own as ``PANEL``."""
+    """Headings of the list of commands, in their order; ``PANEL`` of a command's file is one."""
 
     whole = "Everything at once"
     data = "Get data in"
@@ -75,7 +72,7 @@ class Panel(StrEnum):
 
 
 _PAIRS = ("NAME=VALUE", "TYPE=PRICE")
-#: How SQL begins whose first line is a comment.
+#: The first line of SQL that begins with a comment.
 _COMMENT = re.compile(r"--(\s|[^\n]*\n)")
 
 
@@ -94,62 +91,43 @@ class Command(TyperCommand):
         return [re.sub(r"^\{(.*)\}$", r"\1", piece) for piece in pieces]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As typer's; a refusal is one line."""
+        """As typer's; a mistake is one error line."""
         if any("SQL" in (one.metavar or "") for one in self.params):
-            # a blank line is nothing to SQL, and no option begins with one
+            # SQL that begins with a comment looks like an option; a blank line before it does not
             args = [f"\n{word}" if _COMMENT.match(word) else word for word in args]
-        with _told(self, ctx):
-            rest = super().parse_args(ctx, args)
-        stated = ctx.default_map or {}
+        with _mistakes(self, ctx):
+            left = super().parse_args(ctx, args)
+        settings = ctx.default_map or {}
         for one in self.params:
-            # of pairs, those of the settings hold beside those that are typed
-            if one.metavar in _PAIRS and one.name in stated and ctx.params.get(one.name):
-                ctx.params[one.name] = merged(ctx.params[one.name], stated[one.name])
-        return rest
+            # typed pairs are added to the pairs of the settings file
+            if one.metavar in _PAIRS and one.name in settings and ctx.params.get(one.name):
+                ctx.params[one.name] = merged(ctx.params[one.name], settings[one.name])
+        return left
 
 
 class Group(TyperGroup):
     """The program, with its subcommands under headings."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As typer's; a refusal is one line."""
-        with _told(self, ctx):
+        """As typer's; a mistake is one error line."""
+        with _mistakes(self, ctx):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As typer's, with names of two words; a command that is not there is one line."""
+        """As typer's, with names of two words; an unknown command is one error line."""
         pair = " ".join(args[:2])
         args = [pair, *args[2:]] if pair in self.commands else args
         args = [FORMERLY.get(args[0], args[0]), *args[1:]]
-        if not ctx.resilient_parsing:
-            self._refuse_near_pair(args)
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             close = nearest(args[0], [*self.commands, *FORMERLY])
             raise TracekitError(
                 f"no command '{args[0]}'",
-                hint=f"{_near(FORMERLY.get(close or '', close))}all commands: tracekit --help",
+                hint=f"{_suggested(FORMERLY.get(close or '', close))}all commands: tracekit --help",
             )
         return super().resolve_command(ctx, args)
 
-    def _refuse_near_pair(self, args: list[str]) -> None:
-        """Say so where two words are nearly the name of a command, and the first is one alone."""
-        pairs = [name for name in self.commands if name.startswith(f"{args[0]} ")]
-        if not pairs or len(args) < 2 or args[0] not in self.commands:
-            return
-        known = {name.partition(" ")[2]: name for name in pairs}
-        close = nearest(args[1], known)
-        if close is None or close == args[1]:
-            return
-        from tracekit.intake.sources import all_sources
-
-        if args[1] not in all_sources():
-            raise TracekitError(
-                f"no command '{args[0]} {args[1]}'",
-                hint=f"{_near(known[close])}all commands: tracekit --help",
-            )
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer's
-        """The subcommands, each under what one wants to do with it."""
+        """The subcommands under their headings."""
         widest = max(map(len, self.commands))
         for panel in Panel:
             found = [
@@ -165,7 +143,7 @@ class Group(TyperGroup):
 
 
 @contextmanager
-def _told(command: Any, ctx: Any) -> Iterator[None]:
+def _mistakes(command: Any, ctx: Any) -> Iterator[None]:
     try:
         yield
     except TyperException as error:
@@ -178,65 +156,33 @@ def _mistake(error: TyperException, command: Any, ctx: Any) -> TracekitError:
     """A mistake in what was typed, as a line and a hint."""
     path = ctx.command_path
     more = f"all options: {path} --help"
-    wrong = getattr(error, "option_name", None)
-    if wrong is not None and hasattr(error, "possibilities"):
-        close = nearest(wrong, _options(command))
-        said = _without_option(wrong, command) or _of_others(wrong, ctx) or _near(close)
-        if close and (wrong.startswith(close) or close.startswith(wrong)):
-            said = _near(close)
-        return TracekitError(f"{path} has no option '{wrong}'", hint=f"{said}{more}")
+    option = getattr(error, "option_name", None)
+    if option is not None and hasattr(error, "possibilities"):
+        close = nearest(option, _options(command))
+        return TracekitError(f"{path} has no option '{option}'", hint=f"{_suggested(close)}{more}")
     param = getattr(error, "param", None)
     if param is not None:
         return _wrong_value(error, param, command, path)
-    said = error.format_message().rstrip(".")
-    return TracekitError(f"{path}: {said[:1].lower()}{said[1:]}", hint=_example(command) or more)
+    message = error.format_message().rstrip(".")
+    return TracekitError(
+        f"{path}: {message[:1].lower()}{message[1:]}", hint=_example(command) or more
+    )
 
 
 def _options(command: Any) -> list[str]:
-    """What a command's options are called."""
+    """The flags of a command."""
     options = [one for one in command.params if isinstance(one, TyperOption)]
     return [name for one in options for name in one.opts] + ["--help", "-h"]
-
-
-def _of_others(wrong: str, ctx: Any) -> str:
-    """The subcommands that have the option; '' for none, and where only one is known."""
-    root = ctx.find_root()
-    if root.obj is None or root is ctx:
-        return ""
-    # the program has loaded the one that was asked for
-    program: Any = get_command(root.obj())
-    having = [name for name, one in program.commands.items() if wrong in _options(one)]
-    names = [f"'tracekit {name}'" for name in having]
-    return f"{few(names)} {'has' if len(names) == 1 else 'have'} it; " if names else ""
-
-
-#: What other programs have options for, where a command here may have arguments.
-_OFTEN_OPTIONS = {"from", "to", "in", "input", "out", "output", "src", "source", "store", "folder"}
-
-
-def _without_option(wrong: str, command: Any) -> str:
-    """The argument to write instead of an option that means one; '' for any other option."""
-    plain = wrong.lstrip("-").replace("-", "_").casefold()
-    found = [one for one in command.params if not isinstance(one, TyperOption)]
-    named = [one for one in found if plain in {one.name.casefold(), _shown(one).casefold()}]
-    if plain not in _OFTEN_OPTIONS and not named:
-        return ""
-    words = " ".join(_shown(one) for one in named or found)
-    return f"{words} {'is' if ' ' not in words else 'are'} written without one; " if words else ""
-
-
-def _shown(argument: Any) -> str:
-    return str(argument.human_readable_name)
 
 
 def _wrong_value(error: TyperException, param: Any, command: Any, path: str) -> TracekitError:
     option = isinstance(param, TyperOption)
     name = param.opts[0] if option else param.human_readable_name
     if hasattr(error, "param_type"):
-        said = f"{name} {param.metavar}" if option and param.metavar else name
+        value = f"{name} {param.metavar}" if option and param.metavar else name
         about = param.help.rstrip(".") if param.help else ""
         return TracekitError(
-            f"{path} needs {said}{f': {about[:1].lower()}{about[1:]}' if about else ''}",
+            f"{path} needs {value}{f': {about[:1].lower()}{about[1:]}' if about else ''}",
             hint=_example(command) or f"see {path} --help",
         )
     found = re.match(r"'(.*)' is not a valid (?:int|float)", error.message, re.DOTALL)
@@ -253,19 +199,20 @@ def _wrong_value(error: TyperException, param: Any, command: Any, path: str) -> 
         close = nearest(typed[1], values) if typed else None
         got = f", got '{typed[1]}'" if typed else ""
         return TracekitError(
-            f"{name} must be one of {', '.join(values)}{got}", hint=_near(close).strip() or None
+            f"{name} must be one of {', '.join(values)}{got}",
+            hint=_suggested(close).strip() or None,
         )
     return TracekitError(f"{name}: {error.message.rstrip('.')}")
 
 
 def _say_range(param: Any) -> None:
-    """Have the range of a number told in words, in the help and in what refuses another."""
+    """Have the help and errors say the range of a number in words."""
     if hasattr(param.type, "_describe_range"):
-        said = _range(param.type._describe_range())  # noqa: SLF001 - there is no public one
-        param.type._describe_range = lambda: said  # noqa: SLF001
+        words = _range(param.type._describe_range())  # noqa: SLF001 - there is no public one
+        param.type._describe_range = lambda: words  # noqa: SLF001
 
 
-def _near(close: str | None) -> str:
+def _suggested(close: str | None) -> str:
     return f"did you mean '{close}'? " if close else ""
 
 
@@ -278,6 +225,6 @@ def _range(text: str) -> str:
 
 
 def _example(command: Any) -> str | None:
-    """The example that a subcommand's help ends with."""
+    """The example at the end of a subcommand's help."""
     found = re.search(r"Example: (.*)", " ".join((command.help or "").split()))
     return f"for example: {found[1]}" if found else None

@@ -103,14 +103,6 @@ def _cell_text(value: Any, unit: str = "") -> str:
     return visible((amount(value, unit) if plain else str(value)) or "-")
 
 
-def console(*, stderr: bool) -> Any:
-    """Where rich draws: as wide as the terminal, a page where there is none."""
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else WIDTH, soft_wrap=False)
-
-
 def print_frame(frame: Any, output_format: str, *, title: str = "") -> None:
     """Print a polars frame as a table, CSV or JSON array."""
     if output_format == "json":
@@ -215,26 +207,26 @@ _FILE_FORMATS, _SILENT = ("csv", "json", "parquet"), ("", "txt")
 
 
 def format_of_file(path: Any, output_format: str) -> str:
-    """The format of a file: the one asked for, or for 'table' that of its ending, else CSV.
+    """The format of a file: ``output_format``; for ``table`` that of the file's ending, else CSV.
 
-    Raises TracekitError where the ending says another one.
+    Raises TracekitError if the ending means another format than ``output_format``.
     """
     from tracekit.base.errors import TracekitError
 
     ending = path.suffix.lstrip(".").lower()
-    asked = output_format if output_format != "table" else ending
+    chosen = output_format if output_format != "table" else ending
     if ending in _SILENT:
-        return "csv" if asked in _SILENT else asked
-    if ending == asked and asked in _FILE_FORMATS:
-        return asked
-    known = listed([f".{one}" for one in _FILE_FORMATS])
-    if asked != ending:
+        return "csv" if chosen in _SILENT else chosen
+    if ending == chosen and chosen in _FILE_FORMATS:
+        return chosen
+    endings = listed([f".{one}" for one in _FILE_FORMATS])
+    if chosen != ending:
         raise TracekitError(
-            f"{path} ends in .{ending}, but --format is {asked}",
+            f"{path} ends in .{ending}, but --format is {chosen}",
             hint="the ending says the format: leave --format out, or name the file otherwise",
         )
     raise TracekitError(
-        f"rows are not written as .{ending}: {path}", hint=f"files that can be written: {known}"
+        f"rows are not written as .{ending}: {path}", hint=f"files that can be written: {endings}"
     )
 
 

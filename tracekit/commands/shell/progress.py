@@ -1,6 +1,6 @@
-"""What long work says on stderr while it is under way: a line per stage, a bar on a terminal.
+"""Progress of long work on stderr: lines that say when, what, how much in how long, and what next.
 
-The lines go to a file or a pipe as to a terminal: when, what, how much in how long, what is next.
+A terminal, a pipe and a file get the same lines.
 """
 
 import os
@@ -9,42 +9,34 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from tracekit.base.progress import SILENT, Progress, Task
-from tracekit.commands.shell.output import console
 from tracekit.commands.shell.streams import visible
 
-#: The setting that ``tracekit --quiet`` makes: nothing is said on the way.
+#: The environment variable that ``tracekit --quiet`` sets: no progress is printed.
 QUIET = "TRACEKIT_QUIET"
-#: After so long a task says how far it is; then whenever it has taken this much longer again.
+#: Seconds after which a task first prints how far it is.
 _FIRST_S = 5.0
+#: Each further line of a task waits until the task has taken this many times as long.
 _LONGER = 1.4
-#: Before this share is done nobody can say how long the rest takes.
-_TOLD_FROM = 0.1
-#: Of fewer parts each is too large, and too unlike the others, to foretell the rest by.
-_MANY = 10
-#: No longer than this nothing is said.
+#: The longest silence of a task.
 _SILENT_S = 600.0
+#: The share of a task that must be done before the remaining time is estimated.
+_ESTIMATED_FROM = 0.1
+#: Tasks of fewer parts get no estimate: their parts are too large, and too unlike each other.
+_MANY = 10
 
 
 @contextmanager
 def progress(verb: str) -> Iterator[Progress]:
-    """Progress of a verb on stderr: lines, and a bar too where it is a terminal."""
+    """Progress of a verb on stderr; silent under ``--quiet``."""
     if os.environ.get(QUIET):
         yield SILENT
-    elif sys.stderr.isatty():
-        with _bars() as drawn:
-            yield drawn
-    else:
-        lines = Lines(_print)
-        yield lines
-        if lines.said:
-            lines.stage(f"{verb} is done")
-
-
-def _print(line: str) -> None:
-    print(visible(line), file=sys.stderr, flush=True)
+        return
+    lines = Lines(lambda line: print(visible(line), file=sys.stderr, flush=True))
+    yield lines
+    if lines.printed:
+        lines.stage(f"{verb} is done")
 
 
 class Lines:
@@ -52,43 +44,45 @@ class Lines:
 
     Parameters
     ----------
-    say : takes a line
-    clock : gives seconds
+    write : callable
+        Takes a line.
+    clock : callable
+        Gives seconds.
     """
 
     def __init__(
-        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+        self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._say = say
+        self._write = write
         self._clock = clock
         self._start = clock()
         self._one_at_a_time = threading.Lock()
-        self.said = 0
+        self.printed = 0
 
     def stage(self, text: str, *, then: str = "") -> None:
-        """Say that a stage begins, and what comes after it."""
+        """Print that a stage begins, and which stage comes after it."""
         self._line(f"{text}; next: {then}" if then else text)
 
     def say(self, text: str) -> None:
-        """Say what a stage came to."""
+        """Print a result of the stage that is under way."""
         self._line(f"  {text}")
 
     @contextmanager
     def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:
-        """A task that says how far it is now and then, and what it was at the end."""
+        """A task that prints how far it is now and then, and its duration at the end."""
         task = _LineTask(self, text, total, unit, self._clock)
         yield task
         if task.done:
-            self.say(task.ended())
+            self.say(task.summary())
 
     def _line(self, text: str) -> None:
         with self._one_at_a_time:
-            self.said += 1
-            self._say(f"{_seconds(self._clock() - self._start):>9}  {text}")
+            self.printed += 1
+            self._write(f"{_seconds(self._clock() - self._start):>9}  {text}")
 
 
 class _LineTask:
-    """One task told in lines."""
+    """One task of ``Lines``."""
 
     def __init__(
         self, lines: Lines, text: str, total: float | None, unit: str, clock: Callable[[], float]
@@ -99,33 +93,29 @@ class _LineTask:
         self.done = 0.0
 
     def advance(self, amount: float, note: str = "") -> None:
-        """More is done; it is said when there was nothing to read for a while."""
+        """Count an amount as done; print a line if the last one is long ago."""
         self.done += amount
-        passed = self._clock() - self._start
-        if passed >= self._next_s and self.done != self._total:
-            self._next_s = min(passed * _LONGER, passed + _SILENT_S)
-            self._lines.say(self._on_the_way(passed, note))
+        passed_s = self._clock() - self._start
+        if passed_s >= self._next_s and self.done != self._total:
+            self._next_s = min(passed_s * _LONGER, passed_s + _SILENT_S)
+            self._lines.say(self._so_far(passed_s, note))
 
-    def ended(self) -> str:
+    def summary(self) -> str:
         """The finished task: how much in how long."""
         return (
             f"{self._text}: {_amount(self.done, self._unit)}"
             f" in {_seconds(self._clock() - self._start)}"
         )
 
-    def _on_the_way(self, passed: float, note: str) -> str:
-        at = f", after {note}" if note else ""
+    def _so_far(self, passed_s: float, note: str) -> str:
+        after = f", after {note}" if note else ""
         if not self._total or not self.done:
-            return f"{self._text}: {_amount(self.done, self._unit)} so far{at}"
+            return f"{self._text}: {_amount(self.done, self._unit)} so far{after}"
         share = min(self.done / self._total, 1.0)
-        foretold = self._total >= _MANY and _foretold(share, passed)
-        left = f", about {_seconds(passed / share - passed)} left" if foretold else ""
-        return f"{self._text}: {share:.0%} of {_amount(self._total, self._unit)}{at}{left}"
-
-
-def _foretold(share: float, passed: float) -> bool:
-    """Whether enough is done to say how long the rest takes."""
-    return passed >= _FIRST_S and _TOLD_FROM <= share < 1
+        left = ""
+        if self._total >= _MANY and _ESTIMATED_FROM <= share < 1:
+            left = f", about {_seconds(passed_s / share - passed_s)} left"
+        return f"{self._text}: {share:.0%} of {_amount(self._total, self._unit)}{after}{left}"
 
 
 def _amount(number: float, unit: str) -> str:
@@ -133,8 +123,7 @@ def _amount(number: float, unit: str) -> str:
 
     if unit == "bytes":
         return size(int(number))
-    one = _singular(unit) if number == 1 else unit
-    return f"{number:,.0f} {one}"
+    return f"{number:,.0f} {_singular(unit) if number == 1 else unit}"
 
 
 def _singular(unit: str) -> str:
@@ -144,7 +133,7 @@ def _singular(unit: str) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    """Seconds, or minutes and hours where there are many."""
+    """Seconds; minutes and hours from 100 seconds on."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -152,75 +141,3 @@ def _seconds(seconds: float) -> str:
     if whole < 100:
         return f"{whole} s"
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {whole % 60:02} s"
-
-
-@contextmanager
-def _bars() -> Iterator[Progress]:
-    from rich.progress import (
-        BarColumn,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import (
-        Progress as RichProgress,
-    )
-
-    class Left(TimeRemainingColumn):
-        """How long the rest takes, once that can be said."""
-
-        def render(self, task: Any) -> Any:
-            share = (task.completed / task.total) if task.total else 0.0
-            foretold = (task.total or 0) >= _MANY and _foretold(share, task.elapsed or 0.0)
-            return super().render(task) if foretold else ""
-
-    with RichProgress(
-        TextColumn("{task.description:<24}"),
-        BarColumn(bar_width=20),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[note]}"),
-        Left(compact=True),
-        console=console(stderr=True),
-        transient=True,
-    ) as drawn:
-        yield _Terminal(drawn)
-
-
-class _Terminal(Lines):
-    """The same lines, and a bar below them for each task under way, drawn by rich."""
-
-    def __init__(self, drawn: Any) -> None:
-        super().__init__(self._above)
-        self._drawn = drawn
-
-    def _above(self, line: str) -> None:
-        self._drawn.console.print(visible(line), highlight=False, markup=False)
-
-    @contextmanager
-    def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:
-        """A task as a bar, and a line at its end."""
-        bar = self._drawn.add_task(visible(text), total=total, note=unit)
-        task = _BarTask(self._drawn, bar, _LineTask(self, text, None, unit, time.monotonic))
-        try:
-            yield task
-        finally:
-            self._drawn.remove_task(bar)
-        task.end(self)
-
-
-class _BarTask:
-    """One line of the drawn progress."""
-
-    def __init__(self, drawn: Any, bar: Any, line: _LineTask) -> None:
-        self._drawn, self._bar, self._line = drawn, bar, line
-
-    def advance(self, amount: float, note: str = "") -> None:
-        """Move the bar."""
-        self._line.done += amount
-        fields = {"note": visible(note)} if note else {}
-        self._drawn.update(self._bar, advance=amount, **fields)
-
-    def end(self, lines: Lines) -> None:
-        """Say what it was."""
-        if self._line.done:
-            lines.say(self._line.ended())

@@ -10,12 +10,14 @@ import pytest
 import typer.main
 
 from tracekit import commands
-from tracekit.commands.shell import asked, build_app, module_name, run
+from tracekit.commands.shell import build_app, module_name, run, signature
 
 #: An option of another command asks for them.
 BY_OPTION = {"export_chains"}
 VERBS = [
-    name for name in commands.function_names() if asked._declared(name) and name not in BY_OPTION
+    name
+    for name in commands.function_names()
+    if signature._declared(name) and name not in BY_OPTION
 ]
 #: Deliberately another default on the command line: a library must not start processes unasked.
 OTHER = {("synth", "jobs")}
@@ -25,7 +27,7 @@ OTHER = {("synth", "jobs")}
 def test_the_defaults_are_those_of_the_verb(name: str) -> None:
     group: Any = typer.main.get_command(build_app())
     options = {one.name: one for one in group.commands[module_name(name)].params}
-    for key, (parameter, _, option) in asked._declared(name).items():
+    for key, (parameter, _, option) in signature._declared(name).items():
         known, default = options[key], parameter.default
         if (name, key) in OTHER:
             continue
@@ -42,8 +44,8 @@ def test_the_defaults_are_those_of_the_verb(name: str) -> None:
 
 @pytest.mark.parametrize("name", VERBS)
 def test_whatever_a_verb_offers_with_a_help_is_asked_for(name: str) -> None:
-    declared = asked._declared(name)
-    left = set(inspect.signature(asked._function(name)).parameters) - set(declared)
+    declared = signature._declared(name)
+    left = set(inspect.signature(signature._function(name)).parameters) - set(declared)
     assert left <= {"progress", "further", "started"}
     for key, (_, _, option) in declared.items():
         assert option.doc.endswith((".", "...")) or ":" in option.doc, key

@@ -1,8 +1,9 @@
-"""A subcommand from a verb: what it asks for stands in the verb's signature, and only there.
+"""A subcommand made of a library function: its parameters are those of the function's signature.
 
-A file of this folder says how the answer is printed: its function ``command`` is given what was
-asked, and calls it. Its parameters are those of the verb that it prints, by name, and options of
-its own, which are about printing and exit codes.
+A file of ``tracekit.commands`` has a library function, such as ``replay``, and a function
+``command``, which prints what the library function returns. ``command`` gets a ``Call``, the
+parameters of the library function that it prints, by their names, and options of its own, which
+concern printing and exit codes.
 """
 
 import dataclasses
@@ -27,49 +28,57 @@ from tracekit.commands.shell.progress import progress
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-class Asked:
-    """A verb and what it is to be called with."""
+class Call:
+    """A library function with the arguments that were typed."""
 
-    def __init__(self, verb: str, given: Mapping[str, Any]) -> None:
-        self._verb = verb
-        self._given = given
+    def __init__(self, function: str, arguments: Mapping[str, Any]) -> None:
+        self._function = function
+        self._arguments = arguments
 
     def __call__(self, **more: Any) -> Any:
-        """The verb's answer; its progress is shown on the way. ``more`` are arguments besides."""
+        """Call the function, with progress on stderr; ``more`` are further arguments."""
         import tracekit
 
-        verb = getattr(tracekit, self._verb)
-        known = inspect.signature(_function(self._verb)).parameters
-        given = {**self._given, **more}
-        firsts = [
-            given.pop(name, None)
-            for name, one in known.items()
+        function = getattr(tracekit, self._function)
+        parameters = inspect.signature(_function(self._function)).parameters
+        arguments = {**self._arguments, **more}
+        positional = [
+            arguments.pop(name, None)
+            for name, one in parameters.items()
             if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty
         ]
-        if "progress" not in known:
-            return verb(*firsts, **given)
-        with progress(self._verb.replace("_", "-")) as shown:
-            return verb(*firsts, **given, progress=shown)
+        if "progress" not in parameters:
+            return function(*positional, **arguments)
+        with progress(self._function.replace("_", "-")) as lines:
+            return function(*positional, **arguments, progress=lines)
 
 
-def subcommand(command: Callable[..., None], verb: str) -> Callable[..., None]:
-    """The function that typer makes a subcommand of, with the verb's parameters and its own."""
+def subcommand(command: Callable[..., None], function: str) -> Callable[..., None]:
+    """The function that typer makes a subcommand of.
+
+    Parameters
+    ----------
+    command : callable
+        The function ``command`` of a file; returned as it is when it takes no ``call``.
+    function : str
+        The library function's name.
+    """
     own = inspect.signature(command, eval_str=True).parameters
-    if "asked" not in own:
+    if "call" not in own:
         return command
-    declared = _declared(verb)
+    declared = _declared(function)
     defaults = {name: one.default for name, (one, _, _) in declared.items()}
-    kept = [one for name, one in own.items() if name != "asked" and name not in declared]
+    further = [one for name, one in own.items() if name != "call" and name not in declared]
 
     def called(**typed: Any) -> None:
-        given = {}
+        arguments = {}
         for name, (_, _, option) in declared.items():
             value = typed.pop(name)
             if value is not None:
                 _check_size(name, option, value)
-                given[name] = _value(option, value)
-        shown = {name: given.get(name, defaults[name]) for name in own if name in declared}
-        command(Asked(verb, given), **shown, **typed)
+                arguments[name] = _value(option, value)
+        shown = {name: arguments.get(name, defaults[name]) for name in own if name in declared}
+        command(Call(function, arguments), **shown, **typed)
 
     called.__name__, called.__doc__, called.__module__ = (
         "command",
@@ -79,62 +88,61 @@ def subcommand(command: Callable[..., None], verb: str) -> Callable[..., None]:
     called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             *(_parameter(name, *one) for name, one in declared.items()),
-            *(_own(one) for one in kept),
+            *(_own(one) for one in further),
         ]
     )
     called.__annotations__ = {}
     return called
 
 
-def settings_of(verb: str) -> dict[str, str]:
-    """Parameters that a shared setting of ``tracekit.toml`` gives, with the name of that."""
-    if verb not in commands.function_names():
+def settings_of(function: str) -> dict[str, str]:
+    """Parameters that a shared setting of ``tracekit.toml`` sets, and the setting's name."""
+    if function not in commands.function_names():
         return {}
-    return {
-        name: option.setting for name, (_, _, option) in _declared(verb).items() if option.setting
-    }
+    declared = _declared(function).items()
+    return {name: option.setting for name, (_, _, option) in declared if option.setting}
 
 
 def _function(name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(
+    function: Callable[..., Any] = getattr(
         importlib.import_module(f"{commands.__name__}.{name}"), name
     )
-    return found
+    return function
 
 
-def _declared(verb: str) -> dict[str, tuple[inspect.Parameter, Any, Option]]:
-    """The verb's parameters that the command line asks for, each with its type."""
-    function = _function(verb)
-    # what it returns is imported only once it is called
-    notes = {name: note for name, note in function.__annotations__.items() if name != "return"}
+def _declared(name: str) -> dict[str, tuple[inspect.Parameter, Any, Option]]:
+    """The parameters of a library function that are typed, each with its type and its option."""
+    function = _function(name)
+    # the return type is imported only once the function is called
+    notes = {one: note for one, note in function.__annotations__.items() if one != "return"}
     hints = typing.get_type_hints(
         types.SimpleNamespace(__annotations__=notes),
         globalns=vars(importlib.import_module(function.__module__)),
         include_extras=True,
     )
-    found = {}
-    for name, one in inspect.signature(function).parameters.items():
-        kind, *about = typing.get_args(hints[name]) or [hints[name]]
+    declared = {}
+    for parameter, one in inspect.signature(function).parameters.items():
+        kind, *about = typing.get_args(hints[parameter]) or [hints[parameter]]
         abouts = [note for note in about if isinstance(note, About)]
         if abouts:
-            found[name] = one, kind, _option_of(abouts)
-    return found
+            declared[parameter] = one, kind, _option_of(abouts)
+    return declared
 
 
 def _option_of(abouts: Sequence[About]) -> Option:
-    """How a parameter is typed: each declaration, but for what the next one says otherwise."""
-    said = {
+    """The option of several declarations; a later declaration overrides an earlier one."""
+    fields = {
         field.name: getattr(one, field.name)
         for one in abouts
         for field in dataclasses.fields(one)
         if getattr(one, field.name) != field.default
     }
     made = type(abouts[-1]) if isinstance(abouts[-1], Option) else Option
-    return made(**said)
+    return made(**fields)
 
 
 def _own(one: inspect.Parameter) -> inspect.Parameter:
-    """A parameter of printing; one that a package declares is typed as a verb's is."""
+    """A parameter of ``command`` alone; typer's own annotations stay as they are."""
     kind, *about = typing.get_args(one.annotation) or [one.annotation]
     abouts = [note for note in about if isinstance(note, About)]
     if abouts:
@@ -143,7 +151,7 @@ def _own(one: inspect.Parameter) -> inspect.Parameter:
 
 
 def _check_size(name: str, option: Option, typed: Any) -> None:
-    """Every whole number has an end, without every help text naming it."""
+    """Refuse a whole number beyond ``LARGEST``."""
     for one in typed if isinstance(typed, list | tuple) else (typed,):
         if isinstance(one, int) and abs(one) > LARGEST:
             end = f"at most {LARGEST:,}" if one > 0 else f"at least {-LARGEST:,}"
@@ -161,10 +169,10 @@ def _value(option: Option, typed: Any) -> Any:
 
 
 def _parameter(name: str, one: inspect.Parameter, kind: Any, option: Option) -> inspect.Parameter:
-    """The parameter as typer knows it."""
+    """The parameter as typer takes it."""
     optional = type(None) in typing.get_args(kind)
     required = one.default is one.empty and not optional
-    # what is typed as another type has no default of that type, unless the option says it
+    # a default of another type than the typed text is left to the library function
     untyped = option.takes is not None or typing.get_origin(kind) is Sequence
     default = one.default if option.default is None else option.default
     if option.off:
@@ -214,7 +222,7 @@ def _parser(option: Option) -> Callable[[str], Any] | None:
 
 
 def _annotation(option: Option, kind: Any) -> Any:
-    """The type of a value for typer; a value that is read already stays as it is."""
+    """The type that typer reads; ``Any`` where the option reads the value itself."""
     if option.takes is not None:
         return option.takes
     single = typing.get_origin(kind) is not Sequence
@@ -222,7 +230,7 @@ def _annotation(option: Option, kind: Any) -> Any:
 
 
 def _typed(kind: Any) -> Any:
-    """A type as typer takes it: paths are paths, and what may be repeated is a list."""
+    """A type as typer takes it: ``Path`` for a path or text, ``list`` for a sequence."""
     if typing.get_origin(kind) is Sequence:
         return list[_typed(typing.get_args(kind)[0])] | None  # type: ignore[misc]
     parts = typing.get_args(kind)
