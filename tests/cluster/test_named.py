@@ -20,7 +20,6 @@ from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.policy.entrant import Entrants
 from tracekit.replay.bounds.demand import demand_bound
-from tracekit.replay.bounds.nodes import linear_bound
 from tracekit.replay.runs.run import choose_policies, replay
 from tracekit.store.folder import open_store
 
@@ -175,16 +174,6 @@ def test_the_real_pods_of_openb() -> None:
     used = dict(run.summary.select("policy", "nodes_used_max").iter_rows())
     assert used == {"first_fit": 1077, "best_fit": 1163, "bound": 843}
     assert demand_bound(made) == 843
-
-
-@pytest.mark.slow
-def test_the_real_machines_of_tianchi() -> None:
-    made = load(f"tianchi18:{shared_data('tianchi18')}")
-    assert (made.containers.count, made.nodes.count, len(made.use.times_ms)) == (68_224, 6000, 98)
-    assert int((made.containers.recorded_node >= 0).sum()) == 61_254
-    assert len(made.too_large()) == 0
-    assert linear_bound(made.containers.request, made.nodes.capacity) == 2951
-    assert demand_bound(made) == 2229
 
 
 def test_calls_of_a_folder(tmp_path: Path) -> None:

@@ -73,20 +73,33 @@ def test_a_first_answer_can_be_read_while_the_run_goes_on(
     assert left == []
 
 
-def test_a_store_is_taken_as_it_is(done: RunSummary, tmp_path: Path) -> None:
-    before = tree(done.store)
-    again = tracekit.run(
-        done.store, tmp_path / "out", policies=["first_fit"], repeats=1, seed=3, jobs=1
-    )
-    assert again.store == done.store
+def test_a_store_is_taken_as_it_is_and_the_command_prints_where_to_look(
+    done: RunSummary, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, out = tree(done.store), tmp_path / "out"
+    few = ["--policy", "common", "--policy", "first_fit", "--repeat", "1", "--seed", "3"]
+    assert command_line(["run", str(done.store), "--out", str(out), *few]) == 0
+    shown = capsys.readouterr().out
+    assert f"report: {out / 'report.html'}" in shown
+    assert len(shown.splitlines()) <= 30
+    assert max(map(len, shown.replace(str(tmp_path), "").splitlines())) <= 80
     assert tree(done.store) == before
-    assert not (again.out / "store").exists()
+    assert not (out / "store").exists()
     assert {"analysis", "calls", "fit", "replay", "report.html"} <= {
-        path.name for path in again.out.iterdir()
+        path.name for path in out.iterdir()
     }
-    ran = (again.replay / "placements.parquet", done.replay / "placements.parquet")  # type: ignore[operator]
+    ran = (out / "replay" / "placements.parquet", done.replay / "placements.parquet")  # type: ignore[operator]
     rows = [pl.read_parquet(one).filter(policy="first_fit")["node"].to_list() for one in ran]
     assert rows[0] == rows[1]
+
+
+def test_neighbours_are_fitted_and_bound(done: RunSummary) -> None:
+    for name in ("fit/manifest.json", "fit/coefficients.parquet", "bound/summary.parquet"):
+        assert (done.out / name).is_file()
+    bound = pl.read_parquet(done.out / "bound" / "summary.parquet")
+    lost = dict(bound.select("policy", "inflation_vcpus").iter_rows())
+    assert lost["interference"] < min(lost["lowest_free"], lost["least_allocated"])
+    assert 'id="figure-interference_inflation"' in done.report.read_text("utf-8")
 
 
 def test_interference_places_by_the_fit_of_the_run(done: RunSummary) -> None:
@@ -182,34 +195,18 @@ def test_jobs_and_a_second_run_change_nothing(done: RunSummary, tmp_path: Path) 
     assert digests(other.out) == first
 
 
-def test_the_command_prints_where_to_look(
+def test_a_trace_without_containers_is_reported_without_a_replay(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "demo"
-    few = ["--policy", "common", "--repeat", "1"]
-    assert command_line(["run", "synth:tiny", "--out", str(out), *few]) == 0
-    shown = capsys.readouterr().out
-    assert f"report: {out / 'report.html'}" in shown
-    assert len(shown.splitlines()) <= 30
-    assert max(map(len, shown.replace(str(tmp_path), "").splitlines())) <= 80
-
-
-def test_json(real_rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = str(tmp_path / "out")
-    few = ["--policy", "first_fit", "--repeat", "1"]
-    assert command_line(["run", str(real_rows), "--out", out, *few, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "tracekit/run/1"
-    assert Path(document["report"]).stat().st_size > 100_000
-
-
-def test_a_trace_without_containers_is_reported_without_a_replay(tmp_path: Path) -> None:
-    whole = tmp_path / "whole"
+    whole, out = tmp_path / "whole", tmp_path / "out"
     tracekit.synth(whole, preset="tiny", seed=1)
-    summary = tracekit.run(whole / "node", tmp_path / "out", policies=POLICIES)
-    assert summary.replay is None
-    assert [one.because for one in summary.answer.of("skipped")] == ["no_containers"]
-    assert summary.report.exists()
+    assert command_line(["run", str(whole / "node"), "--out", str(out), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["schema"], document["replay"]) == ("tracekit/run/1", None)
+    assert Path(document["report"]).stat().st_size > 100_000
+    answer = read_answer(out)
+    assert answer is not None
+    assert [one.because for one in answer.of("skipped")] == ["no_containers"]
 
 
 @pytest.mark.parametrize(

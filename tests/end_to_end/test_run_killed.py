@@ -1,7 +1,4 @@
-"""``tracekit run`` killed at any moment goes on when it is run again, to the same bytes.
-
-``TRACEKIT_KILLS`` sets how many moments are tried, ``TRACEKIT_KILLS_SOURCE`` what is run.
-"""
+"""``tracekit run`` killed at any moment goes on when it is run again, to the same bytes."""
 
 from __future__ import annotations
 
@@ -19,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 from store_support import tree
-from tests_support import TraceFolder
+from tests_support import TraceFolder, few_or_many
 
 import tracekit
 from tracekit.answer import whole
 from tracekit.replay.runs.replayer import Kept, kept_folder
 
-KILLS = int(os.environ.get("TRACEKIT_KILLS", "1"))
+KILLS = few_or_many(1, 20)
 POLICIES = ("first_fit", "best_fit", "random")
 
 
@@ -73,7 +70,7 @@ def killed(source: str, folder: Path, at_s: float) -> float:
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_bytes(traces: TraceFolder, tmp_path: Path) -> None:
-    source = os.environ.get("TRACEKIT_KILLS_SOURCE", str(traces.path))
+    source = str(traces.path) if KILLS == 1 else "synth:tiny"
     started = time.monotonic()
     first = run(source, tmp_path / "whole")
     assert (first.communicate()[1], first.returncode) == ("", 0)

@@ -1,11 +1,7 @@
-"""A store that is made anew, killed at any moment: the earlier one is whole or the new one is.
-
-``TRACEKIT_KILLS`` sets how many moments are tried.
-"""
+"""A store that is made anew, killed at any moment: the earlier one is whole or the new one is."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -14,8 +10,9 @@ import pytest
 from failing_loop import write_lists
 from forks import failing_calls, shared
 from store_support import tree
+from tests_support import few_or_many
 
-KILLS = int(os.environ.get("TRACEKIT_KILLS", "3"))
+KILLS = few_or_many(2, 20)
 _MONDAY = ("ingest", "lists/monday.json", "cluster", "--jobs", "1")
 _BOTH = ("ingest", "lists", "cluster", "--jobs", "1")
 

@@ -1,17 +1,11 @@
-"""The power goes at any moment, or memory runs out: some points; ``make fuzz`` tries many more."""
+"""What a disk holds after the power has gone, from the calls that were made before."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from failing_loop import SCENARIOS, Loop, Scenario, fetching
-from fetch_support import NODE, archive_bytes, serving
-from forks import failing_calls, shared
-from power_loss import ENDED, KINDS, Call, Disk
-
-#: Images of the disk, and allocations, that the small form tries of each command.
-_IMAGES, _ALLOCATIONS = 6, 3
+from power_loss import KINDS, Call, Disk
 
 
 def _calls(root: Path, script: str) -> list[Call]:
@@ -59,29 +53,3 @@ def test_the_last_write_is_there_by_half(tmp_path: Path) -> None:
     path.write_bytes(b"earlier")
     torn = Call("W", path.stat().st_ino, 2, 4, (str(path), ""), b"LATE")
     assert Disk(tmp_path).image("synced", torn) == {"z": b"eaLAier"}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux")
-def test_what_was_fetched_is_there_after_the_power_goes(tmp_path: Path) -> None:
-    with serving({NODE: archive_bytes(300_000)}) as mirror:
-        loop = Loop(fetching(mirror.base_url), tmp_path, shared(faults=True))
-        power = loop.power_points(_IMAGES)
-        assert (ENDED, "synced") in power
-        assert [str(loss) for loss in loop.try_power(power) if loss] == []
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux")
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
-def test_neither_power_nor_memory_that_fails_loses_anything(
-    scenario: Scenario, tmp_path: Path
-) -> None:
-    loop = Loop(scenario, tmp_path, shared(faults=True))
-    power = loop.power_points(_IMAGES)
-    assert (ENDED, "synced") in power
-    losses = [loss for loss in loop.try_power(power) if loss]
-    losses += [
-        loss for one in loop.allocation_points(_ALLOCATIONS) if (loss := loop.try_point(one))
-    ]
-    assert [str(loss) for loss in losses] == []

@@ -9,7 +9,6 @@ list of a cluster has its store made anew; a file of use alone has fractions wor
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -25,13 +24,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from kubernetes_support import CREATED_MS, listed, node, pod, written
 from mutate import mutated_line
-from tests_support import NODE_HEADER, RESOURCE_HEADER, csv_text, node_lines, resource_lines
+from tests_support import (
+    NODE_HEADER,
+    RESOURCE_HEADER,
+    csv_text,
+    few_or_many,
+    node_lines,
+    resource_lines,
+)
 
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
-#: Histories that are tried; the large form of the harness asks for more.
-_HISTORIES = int(os.environ.get("TRACEKIT_STORE_HISTORIES", "3"))
 _TABLES = {"Node": (NODE_HEADER, node_lines), "MSResource": (RESOURCE_HEADER, resource_lines)}
 _WHOLE = ("--jobs", "1")
 _INGEST = ("ingest", "given", "store", *_WHOLE)
@@ -232,7 +236,7 @@ class ClusterStates(States):
 
 for _states in (TraceStates, ClusterStates):
     _states.TestCase.settings = settings(
-        max_examples=_HISTORIES,
+        max_examples=few_or_many(3, 60),
         stateful_step_count=10,
         deadline=None,
         derandomize=True,

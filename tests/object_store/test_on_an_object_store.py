@@ -26,6 +26,7 @@ from tracekit.analysis.run import needs_a_choice
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import LOCK
 from tracekit.base.files.places import PIECE_BYTES, filesystem, place, within
+from tracekit.commands._stages import BindStage, FitStage
 from tracekit.commands.shell import run as run_command
 from tracekit.intake.ingest import ingest
 from tracekit.intake.ingest.workbench import (
@@ -153,17 +154,25 @@ def test_a_replay_is_the_same(here: Path, there: str, tmp_path: Path) -> None:
     assert run_command(["report", str(tmp_path / "there"), "--out", str(tmp_path / "r.html")]) == 0
 
 
-def test_a_run_of_traces_there_fits_as_on_a_disk(traces: Path, there: str, tmp_path: Path) -> None:
-    """The planted truth beside the traces is read there too, by fit and by bind."""
-    assert there
-    for name, source in (("here", str(traces)), ("there", TRACES)):
-        few = ["--policy", "first_fit", "--repeat", "1"]
-        assert run_command(["run", source, *few, "--out", str(tmp_path / name)]) == 0
+def test_traces_there_are_fitted_and_bound_as_on_a_disk(
+    here: Path, traces: Path, there: str, tmp_path: Path
+) -> None:
+    """The planted truth beside the traces is read there too, by both stages of a run."""
+    for name, store, source in (("here", here, traces), ("there", there, place(TRACES))):
+        fit, bound = tmp_path / name / "fit", tmp_path / name / "bound"
+        FitStage(open_store(store), source, fit).run(lambda *_: None)
+        BindStage(open_store(store), source, fit, bound).run(lambda *_: None)
     for stage in ("fit", "bound"):
         ours, theirs = files(tmp_path / "here" / stage), files(tmp_path / "there" / stage)
         assert ours.keys() == theirs.keys() != set()
         tables = [name for name in ours if name.endswith(".parquet") and "timing" not in name]
         assert [name for name in tables if ours[name] != theirs[name]] == []
+
+
+def test_a_run_takes_traces_there(there: str, tmp_path: Path) -> None:
+    assert there
+    assert run_command(["run", f"{TRACES}/node", "--out", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "report.html").is_file()
 
 
 def test_call_graphs_are_the_same(here: Path, there: str, tmp_path: Path) -> None:

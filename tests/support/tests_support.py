@@ -35,6 +35,11 @@ def shared_data(name: str) -> Path:
     return folder
 
 
+def few_or_many(few: int, many: int) -> int:
+    """How many cases a slow random test tries: few in CI, many in ``make fuzz``."""
+    return many if os.environ.get("TRACEKIT_MANY") else few
+
+
 def hex_id(kind: str, number: int) -> str:
     """A 64-digit id as the trace has them."""
     return hashlib.sha256(f"{kind}{number}".encode()).hexdigest()
