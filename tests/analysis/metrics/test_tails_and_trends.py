@@ -43,6 +43,8 @@ def test_hill_index_by_hand() -> None:
     values = [8.0, 4.0, 2.0, *[1.0] * 17]
     assert hill_index(values, 0.1) == pytest.approx(1 / ((math.log(4) + math.log(2)) / 2))
     assert ccdf_slope(values, 0.1) == pytest.approx(-1.0)
+    assert ccdf_slope([2.0, 2.0, 1.0], 1.0) < 0
+    assert math.isnan(ccdf_slope([2.0, 1.0, 0.0], 1.0))
 
 
 def test_an_outlier_and_a_gap_do_not_move_the_slope() -> None:

@@ -20,6 +20,7 @@ from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
+from tracekit.policy.rebalance.load_spread import LoadSpread
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.explain import explain
@@ -288,6 +289,9 @@ def test_a_rebalancer_knows_daemons_and_takes_the_lowest_priority_first() -> Non
     seen = engine.state._snapshot(0, HighNodeUtilization())
     policy = HighNodeUtilization(thresholds=(("cpu", 20.0),))
     assert policy.evict(seen).tolist() == [2, 1]
+    unmeasured = engine.state._snapshot(0, LoadSpread()).placed.usage
+    assert unmeasured is not None
+    np.testing.assert_array_equal(unmeasured, np.full((4, 2), np.nan))
 
 
 @given(rows, some.integers(0, 2**32))

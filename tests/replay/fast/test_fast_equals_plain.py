@@ -58,7 +58,10 @@ def workloads(draw: some.DrawFn) -> Workload:
     return changed(
         load,
         use={"values": load.use.values * busy},
-        containers={"limit": load.containers.limit * rng.integers(0, 2, (len(rows), 1))},
+        containers={
+            "limit": load.containers.limit * rng.integers(0, 2, (len(rows), 1)),
+            "nonzero_request": np.maximum(load.containers.request, draw(some.integers(0, 9))),
+        },
         nodes={"reserved": rng.integers(0, 20, (nodes, 2)) if draw(some.booleans()) else None},
     )
 

@@ -15,6 +15,7 @@ from replay_support import changed, widened, workload
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
+from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.fast.sampling import CompiledSampler
 from tracekit.replay.measures import find_measure, measures_in, not_asked_for, resources_in, room
 from tracekit.replay.measures.room import Room, measured_names, typical_shapes
@@ -266,6 +267,10 @@ def test_every_step_is_that_of_plain_loops(
         over += [overloaded(load, running.tolist(), node.tolist(), step) for step in steps]
     found = sampler.measures()
     assert found["overloaded_nodes"].tolist() == over
+    whole = {name for name, kind in step_schema(load).items() if kind == pl.Int64}
+    assert {name for name, values in found.items() if values.dtype.kind == "i"} == whole & set(
+        found
+    )
     for name in expected[0]:
         values = [None if np.isnan(value) else float(value) for value in found[name]]
         assert values == pytest.approx([row[name] for row in expected], abs=1e-9), name
