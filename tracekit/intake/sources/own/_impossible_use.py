@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.units import BYTES_PER_GIB, SECONDS_UP_TO
+from tracekit.base.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB, SECONDS_UP_TO
 from tracekit.intake.sources._cluster import Batch, Broken, lines_of
 from tracekit.intake.sources._places import Places
 from tracekit.intake.sources._stood import as_it_stands, row_text
@@ -17,6 +17,10 @@ _MOST_PERCENT = 100.0
 _NANOCORES_FROM = 1e6
 #: No process makes do with so little; a container on a node of this size has one.
 _LEAST_BYTES = 65_536
+#: No node runs in less memory, and Docker starts no container with a limit of less.
+_LEAST_MIDDLE_BYTES = {"node": 128 * BYTES_PER_MIB, "container": 6 * BYTES_PER_MIB}
+#: So many containers are not all as small as the smallest; of nodes one says enough.
+_MANY = {"node": 1, "container": 20}
 #: Containers that do nothing use a thousandth of a core.
 _LEAST = {"cpu": 0.001, "memory": float(_LEAST_BYTES)}
 _NODE_BYTES = BYTES_PER_GIB
@@ -38,6 +42,7 @@ class _Sum:
     rows: int = 0
     above: int = 0
     small: int = 0
+    little: int = 0
     most: float = 0.0
     #: What the node of the largest value has.
     room: float = 0.0
@@ -165,10 +170,13 @@ def _add(sums: dict[tuple[str, str], _Sum], of: tuple[str, str], rows: pl.DataFr
     found.rows += rows.height
     found.above += rows.filter(amount > room).height
     found.small += rows.filter(small).height
+    if what == "memory":
+        least = _LEAST_MIDDLE_BYTES[of[0].partition("_")[0]]
+        found.little += rows.filter((amount < least) & (room >= _NODE_BYTES)).height
     largest = rows.sort("amount").row(-1, named=True)
     if largest["amount"] > found.most:
         found.most, found.room = largest["amount"], largest["room"]
-    found.at.append(rows.group_by("time_ms", "node").agg(amount.sum(), room.first()))
+    found.at.append(rows.group_by("time_ms", "node").agg(amount.sum(), room.first(), pl.len()))
 
 
 def _check(name: str, of: tuple[str, str], found: _Sum, room: _Room, stated: _Stated) -> None:
@@ -178,9 +186,10 @@ def _check(name: str, of: tuple[str, str], found: _Sum, room: _Room, stated: _St
     cells = (
         pl.concat(found.at)
         .group_by("time_ms", "node")
-        .agg(pl.col("amount").sum(), pl.col("room").first())
+        .agg(pl.col("amount", "len").sum(), pl.col("room").first())
     )
-    totals = cells.group_by("time_ms").agg(pl.col("amount").sum())["amount"]
+    at_once = cells.group_by("time_ms").agg(pl.col("amount", "len").sum())
+    totals = at_once["amount"]
     middle, nodes = float(np.median(totals.to_numpy())), room.whole
     of_node = cells.drop_nulls("node")
     full = of_node.filter(pl.col("amount") > _SLACK * pl.col("room"))
@@ -203,6 +212,10 @@ def _check(name: str, of: tuple[str, str], found: _Sum, room: _Room, stated: _St
         )
     else:
         _check_small(name, what, found, stated)
+        many = float(np.median(at_once["len"].to_numpy())) >= _MANY[whose]
+        # as KiB even the largest would fit its node
+        if many and found.little * 2 > found.rows and found.most * BYTES_PER_KIB <= found.room:
+            raise _in_kib(name, whose, found)
         return
     raise TracekitError(
         f"{name}: {what} in use is in {unit}, but {seen}",
@@ -228,6 +241,14 @@ def _check_small(name: str, what: str, found: _Sum, stated: _Stated) -> None:
             f" below 1, and none is above {found.most * MILLICORES[1]:,.4g}",
             hint="it looks like cores: multiply them by 1,000; nothing of the file was taken in",
         )
+
+
+def _in_kib(name: str, whose: str, found: _Sum) -> TracekitError:
+    return TracekitError(
+        f"{name}: memory in use is in bytes, but {found.little:,} of {found.rows:,} values of"
+        f" {whose}s are below {_LEAST_MIDDLE_BYTES[whose]:,}, and none is above {found.most:,.10g}",
+        hint="it looks like KiB: multiply them by 1,024; nothing of the file was taken in",
+    )
 
 
 def _likely(stated: _Stated, most: float, largest: float) -> str:
