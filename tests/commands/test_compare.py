@@ -49,9 +49,9 @@ def test_json_and_study(
     assert (tmp_path / "study" / "changes.parquet").is_file()
 
 
-def test_a_pipeline_gets_junit(two: tuple[str, str], tmp_path: Path) -> None:
-    junit = tmp_path / "junit.xml"
-    files = ["--junit", str(junit)]
+def test_a_pipeline_gets_junit_and_markdown(two: tuple[str, str], tmp_path: Path) -> None:
+    junit, markdown = tmp_path / "junit.xml", tmp_path / "page.md"
+    files = ["--junit", str(junit), "--markdown", str(markdown)]
     thresholds = ["--fail-if", "cpu_mean_fraction > 1.05 * base", "--fail-if", "pending > 5"]
     assert run(["compare", *two, *thresholds, *files]) == 1
     (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
@@ -63,7 +63,12 @@ def test_a_pipeline_gets_junit(two: tuple[str, str], tmp_path: Path) -> None:
     assert ("lra", "cpu_mean_fraction > 1.05 * base") in failed
     assert int(suite.get("failures", 0)) == len(failed)
     assert ("lra", "pending > 5") in cases.keys() - failed
-    assert list(suite.iter("property"))
+    warned = [one.get("value", "") for one in suite.iter("property")]
+    page = markdown.read_text()
+    assert warned
+    assert all(one in page for one in warned)
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    assert {line.count(" |") for line in rows} <= {3, 4, 7}
 
 
 def test_a_policy_that_is_new_is_held_to_numbers(two: tuple[str, str], tmp_path: Path) -> None:

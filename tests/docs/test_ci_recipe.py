@@ -34,6 +34,7 @@ def test_the_recipe_runs_and_fails_where_it_should(
     assert [run(shlex.split(line)[1:]) for line in lines] == [0, 0]
     assert Path("junit.xml").read_text().count("<testcase") == 4  # two thresholds, two policies
     assert "<failure" not in Path("junit.xml").read_text()
+    assert Path("changes.md").read_text().count("| ok |") == 4
     # the same lines, where the change makes it worse
     settings = Path("tracekit.toml").read_text()
     Path("tracekit.toml").write_text(settings.replace("> 1.02 * base", "> 0.5 * base"))

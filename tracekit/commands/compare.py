@@ -15,7 +15,7 @@ from tracekit.commands.shell.output import print_json, print_lines
 from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tracekit.base.errors import TracekitError
     from tracekit.base.facts import Answer, Fact
@@ -120,6 +120,9 @@ def command(
     junit: Annotated[
         Path | None, typer.Option(help="Write the thresholds as JUnit XML.", metavar="FILE")
     ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write thresholds and changes as markdown.", metavar="FILE")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare two runs, policy by policy; exit with 1 where a threshold is passed.
@@ -143,9 +146,12 @@ def command(
     try:
         study = call()
     except TracekitError as error:
-        # a pipeline shows the error in its list of tests
+        # a pipeline shows the error in its list of tests, or on its page
         if junit is not None:
             _write_junit_error(error, junit)
+        if markdown is not None:
+            hint = [error.hint] if error.hint else []
+            _write_lines(["## Nothing was compared", "", error.what, *hint], markdown)
         raise
     answer = answer_of_comparison(study)
     failed = [one for one in answer.of("check") if one.verdict == "does_not_hold"]
@@ -164,6 +170,8 @@ def command(
         print_lines(_page(answer, every=all_measures))
     if junit is not None:
         _write_junit(study, answer, junit)
+    if markdown is not None:
+        _write_lines(_markdown(study, answer), markdown)
     if failed:
         more = f", and {len(failed) - 1} more" if failed[1:] else ""
         raise CheckFailedError(f"{long(failed[0])}{more}")
@@ -253,3 +261,48 @@ def _write(suite: ET.Element, path: Path) -> None:
     ET.indent(suites)
     with replaced_file(path) as made:
         ET.ElementTree(suites).write(made, encoding="utf-8", xml_declaration=True)
+
+
+def _markdown(study: Study, answer: Answer) -> Iterator[str]:
+    """The verdict, its caveats, the thresholds and the changes, as lines of markdown."""
+    from tracekit.report.computed import HEADS, cells
+    from tracekit.report.sentences import headline, long
+
+    yield f"## {_cell(study.about['new'])} compared with {_cell(study.about['base'])}"
+    yield f"\n{_cell(headline(answer))}"
+    checks = answer.of("check")
+    for one in answer.facts:
+        if one.weight == 1 and one.kind != "check":
+            yield f"\n**{_cell(long(one))}**"
+    if checks:
+        yield "\n### Thresholds\n"
+        yield from _rows(
+            ("threshold", "policy", "outcome", ""),
+            [
+                (f"`{c.subject}`", str(c.about_it("policy")), str(c.about_it("outcome")), long(c))
+                for c in checks
+            ],
+        )
+    if changes := [one for one in answer.of("run_changed") if one.verdict != "same"]:
+        yield "\n### What changed\n"
+        yield from _rows(HEADS, [cells(one) for one in changes])
+
+
+def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{' --- |' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(_cell(text) for text in row)} |"
+
+
+def _cell(text: str) -> str:
+    """A text as one cell of a table: names of folders and policies may hold anything."""
+    plain = text.replace("|", "\\|")
+    return " ".join((plain if plain.startswith("`") else plain.replace("<", "&lt;")).split())
+
+
+def _write_lines(lines: Iterable[str], path: Path) -> None:
+    from tracekit.base.files.replacing import replaced_file
+
+    with replaced_file(path) as made:
+        made.write_text("\n".join(lines) + "\n", encoding="utf-8")
