@@ -1,4 +1,7 @@
-"""Fetches one archive, however often the line breaks; it gets its name when it is whole."""
+"""Downloads one archive, and goes on after each break of the line.
+
+The archive gets its final name when it is whole.
+"""
 
 import hashlib
 import json
@@ -30,12 +33,13 @@ _CHUNK_BYTES = 1 << 20
 
 
 class DamagedError(FetchError):
-    """An archive that is complete by length and broken inside.
+    """An archive of the right length is corrupt.
 
     Parameters
     ----------
     sha256 : str
-        Of the whole file: a file that comes twice with the same damage is damaged on the server.
+        The checksum of the whole file. Two downloads with one checksum show that the file is
+        damaged on the server.
     """
 
     def __init__(self, what: str, sha256: str) -> None:
@@ -82,16 +86,16 @@ def checked(path: Path, name: str, expected: str | None = None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Manner:
-    """How files are fetched.
+    """What holds for all downloads of a fetch.
 
     Parameters
     ----------
     timeout_s : float
         Seconds of silence after which a line counts as broken.
     stop : Event
-        Set when everybody is to stop at the next chunk.
+        When set, every download stops at its next chunk.
     came : Event
-        Set once any byte has come: a host that was found before will be found again.
+        Set with the first byte of any download. From then on a missing host counts as passing.
     """
 
     timeout_s: float
@@ -102,7 +106,10 @@ class Manner:
 
 @dataclass(frozen=True, kw_only=True)
 class Got:
-    """A whole archive: ``resumed_bytes`` were there before this call, ``tries`` counts requests."""
+    """A whole archive.
+
+    ``resumed_bytes`` were on the disk before this call; ``tries`` is the number of requests.
+    """
 
     size_bytes: int
     sha256: str
@@ -111,7 +118,7 @@ class Got:
 
 
 class StoppedError(FetchError):
-    """Told to stop; what has come is kept."""
+    """The download was stopped; its bytes stay on the disk."""
 
 
 def download(
@@ -121,9 +128,17 @@ def download(
     rng: np.random.Generator,
     on_reached: Callable[[int, int | None], None],
 ) -> Got:
-    """Fetch an archive to ``target``; ``on_reached(bytes here, bytes in all)`` follows it.
+    """Download an archive to ``target``.
 
-    Raises FetchError when it is given up; what has come is kept for another call.
+    Parameters
+    ----------
+    on_reached : callable
+        Called with the bytes on the disk and the bytes of the whole file (None: unknown).
+
+    Raises
+    ------
+    FetchError
+        When the download is given up; its bytes stay on the disk for another call.
     """
     part = Part(target)
     resumed = furthest = part.size_bytes
@@ -144,14 +159,16 @@ def download(
             if isinstance(error, StoppedError) or manner.retries.given_up(failed, error):
                 raise
             manner.retries.sleep(manner.retries.wait_s(failed, error, rng))
-    # it is whole, whether or not its description can still be read
     size = part.path.stat().st_size
     part.finish()
     return Got(size_bytes=size, sha256=digest, resumed_bytes=resumed, tries=tries)
 
 
 def _after(error: FetchError, part: Part, damaged: str | None) -> str | None:
-    """Throw away what cannot be built upon; the sha256 of the last damaged archive, if any."""
+    """Discard the bytes where the error makes them useless.
+
+    Returns the sha256 of the last damaged archive; raises FetchError for the same damage twice.
+    """
     if isinstance(error, DamagedError):
         part.discard()
         if error.sha256 == damaged:
@@ -169,13 +186,13 @@ def _after(error: FetchError, part: Part, damaged: str | None) -> str | None:
 def _continue(
     url: str, part: Part, manner: Manner, on_reached: Callable[[int, int | None], None]
 ) -> None:
-    """One request for what is missing; returns when all of it is there."""
-    start, known = part.size_bytes, part.remote
-    if known is not None and known.length is not None and start == known.length > 0:
+    """Request the missing bytes once; returns when the file is whole."""
+    start, before = part.size_bytes, part.remote
+    if before is not None and before.length is not None and start == before.length > 0:
         on_reached(start, start)
         return
-    with request(url, start=start, known=known, timeout_s=manner.timeout_s) as reply:
-        if reply.start != start or start == 0 or known is None or reply.remote.differs(known):
+    with request(url, start=start, before=before, timeout_s=manner.timeout_s) as reply:
+        if reply.start != start or start == 0 or before is None or reply.remote.differs(before):
             _start_over(url, part, reply)
         part.check_room(reply.remote, part.size_bytes)
         reached = _pour(reply, part, manner, on_reached)
@@ -183,7 +200,7 @@ def _continue(
 
 
 def _start_over(url: str, part: Part, reply: Reply) -> None:
-    """The answer begins at the first byte, or is of no use."""
+    """Begin the file anew with an answer from byte 0; raises FetchError for another answer."""
     if reply.start != 0:
         part.discard()
         raise FetchError(f"the file changed on the server while it was fetched: {url}")
@@ -229,7 +246,7 @@ _ENTRIES = shape.map_of(
 
 
 class Ledger:
-    """Size and sha256 of every archive that was found whole; written anew with each."""
+    """Size and sha256 of every whole archive of a folder, in ``.fetch.json``."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
@@ -237,12 +254,12 @@ class Ledger:
         self._files: dict[str, dict[str, object]] = _read(self._path)
 
     def sha256(self, path: str, size_bytes: int) -> str | None:
-        """The sha256 of an archive that has been checked at that size."""
+        """The sha256 of an archive that was checked at that size; None for another archive."""
         entry = self._files.get(path, {})
         return str(entry["sha256"]) if entry.get("size_bytes") == size_bytes else None
 
     def note(self, path: str, *, size_bytes: int, sha256: str, url: str) -> None:
-        """Record that an archive was downloaded whole."""
+        """Record a whole archive."""
         with self._lock:
             self._files[path] = {"size_bytes": size_bytes, "sha256": sha256, "url": url}
             document = {"schema": SCHEMA, "files": dict(sorted(self._files.items()))}
@@ -251,7 +268,7 @@ class Ledger:
 
 
 def _read(path: Path) -> dict[str, dict[str, object]]:
-    """The entries of the files; none where the document is not what a fetch wrote."""
+    """The entries of the document; none for a document that no fetch wrote."""
     try:
         document = json.loads(read_text(path))
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:

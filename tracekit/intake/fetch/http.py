@@ -1,4 +1,4 @@
-"""One HTTP request for the rest of a file; everything that may go wrong becomes a FetchError."""
+"""Requests the remaining bytes of a file over HTTP; every failure becomes a FetchError."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ _HINTS = {
     HTTPStatus.FORBIDDEN: "the server refuses this file; another mirror: --base-url URL",
     HTTPStatus.NOT_FOUND: "the base URL may be wrong, or the mirror incomplete: --base-url URL",
 }
-#: Who sends less is as good as silent.
+#: A slower server counts as silent.
 _SLOWEST_BYTES_PER_S = 64
-#: So much of an answer is read at once.
+#: The bytes of an answer that are read at once.
 CHUNK_BYTES = 1 << 18
-#: So much of an answer is read for its reason.
+#: The bytes of an error that are read for its reason.
 _LONGEST_REASON = 1 << 16
-#: So much of a reason is repeated.
+#: The characters of a reason that a message repeats.
 SHOWN_CHARACTERS = 400
 _LOCAL = re.compile(r"localhost|127(\.\d+){3}|::1")
 
 
 class RangeRefusedError(FetchError):
-    """The server has no byte at the place asked for: what is here is not from its file."""
+    """The server's file is shorter than the bytes on the disk: they are of another file."""
 
 
 class ClosedPortError(FetchError):
-    """Nothing listens at the address, or nothing does just now."""
+    """No server listens at the address now."""
 
 
 class NoHostError(FetchError):
-    """The name of the host leads nowhere."""
+    """The name of the host has no address."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """The properties that distinguish one content of a URL from another."""
+    """The properties by which one content of a URL differs from another content."""
 
     length: int | None
     etag: str | None
@@ -63,13 +63,16 @@ class Remote:
 
     @property
     def validator(self) -> str | None:
-        """What ``If-Range`` may carry: weak tags do not promise the same bytes."""
+        """The value of ``If-Range``: a strong tag, else the time of the last change.
+
+        A weak tag does not promise the same bytes.
+        """
         if self.etag is not None and not self.etag.startswith("W/"):
             return self.etag
         return self.modified
 
     def differs(self, other: Remote) -> bool:
-        """Whether anything that both know differs."""
+        """Whether a property differs that both contents state."""
         pairs = zip(
             (self.length, self.etag, self.modified),
             (other.length, other.etag, other.modified),
@@ -79,7 +82,7 @@ class Remote:
 
 
 class Reply:
-    """A server's answer: bytes from ``start`` on of the content that ``remote`` describes."""
+    """A server's answer: the bytes of ``remote`` from byte ``start`` on."""
 
     def __init__(self, response: http.client.HTTPResponse, url: str, timeout_s: float) -> None:
         self._response, self._url = response, url
@@ -87,26 +90,26 @@ class Reply:
         self._length, self._read, self._broke = self.remote.length, 0, False
         self._timeout_s, self._since_s, self._before = timeout_s, time.monotonic(), 0
         if response.status == HTTPStatus.PARTIAL_CONTENT:
-            found = re.fullmatch(
+            span = re.fullmatch(
                 r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "")
             )
-            self.start = int(found[1]) if found else -1
-            self.remote = _remote(response, found[2] if found else None)
+            self.start = int(span[1]) if span else -1
+            self.remote = _remote(response, span[2] if span else None)
 
     def read(self, count_bytes: int) -> bytes:
-        """The bytes that have come, up to so many; none at the end of the content or the line."""
+        """Read up to ``count_bytes`` bytes; empty at the end of the content or of the line."""
         with _as_fetch_error(self._url):
             try:
-                found = self._response.read1(count_bytes)
+                data = self._response.read1(count_bytes)
             except http.client.IncompleteRead as error:
-                found, self._broke = error.partial, True
-        self._read += len(found)
-        if found:
+                data, self._broke = error.partial, True
+        self._read += len(data)
+        if data:
             self._check_pace()
-        return found
+        return data
 
     def _check_pace(self) -> None:
-        """Raise FetchError where hardly anything came in the time that silence may last."""
+        """Raise FetchError where the last ``timeout_s`` seconds brought hardly any bytes."""
         now_s = time.monotonic()
         if now_s - self._since_s < self._timeout_s:
             return
@@ -121,7 +124,7 @@ class Reply:
 
     @property
     def cut(self) -> bool:
-        """Whether the line ended before the content did, as far as the server said its length."""
+        """Whether the line ended before the content did; False where the length is unknown."""
         return self._broke or (self._length is not None and self._read < self._length)
 
 
@@ -138,27 +141,37 @@ def request(
     url: str,
     *,
     start: int = 0,
-    known: Remote | None = None,
+    before: Remote | None = None,
     timeout_s: float,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Reply]:
-    """Ask for a URL from byte ``start`` on, as long as the content is still the ``known`` one.
+    """Request a URL from byte ``start`` on, or from 0 where its content changed.
 
-    ``headers`` go with the request beside our own, and not with what it is redirected to.
+    Parameters
+    ----------
+    before : Remote, optional
+        The content that the bytes before ``start`` are of.
+    headers : mapping of str to str
+        Further headers; a redirected request goes without them.
 
-    Raises FetchError for every failure, RangeRefusedError when ``start`` lies beyond the content.
+    Raises
+    ------
+    RangeRefusedError
+        When the content ends before ``start``.
+    FetchError
+        For every other failure.
     """
     own = {"User-Agent": f"tracekit/{VERSION}", "Accept-Encoding": "identity"}
     if start:
         own["Range"] = f"bytes={start}-"
-        if known is not None and known.validator is not None:
-            own["If-Range"] = known.validator
-    asked = urllib.request.Request(url, headers=own)  # noqa: S310 - plan admits http only
+        if before is not None and before.validator is not None:
+            own["If-Range"] = before.validator
+    to_send = urllib.request.Request(url, headers=own)  # noqa: S310 - plan admits http only
     for name, value in headers.items():
-        # a redirect may lead to somebody else, who is not to see them
-        asked.add_unredirected_header(name, value)
+        # a redirect may lead to another party, which must not see secret headers
+        to_send.add_unredirected_header(name, value)
     with _as_fetch_error(url):
-        response = _opener(url).open(asked, timeout=timeout_s)
+        response = _opener(url).open(to_send, timeout=timeout_s)
     try:
         yield Reply(response, url, timeout_s)
     finally:
@@ -166,14 +179,14 @@ def request(
 
 
 def _opener(url: str) -> urllib.request.OpenerDirector:
-    """Proxies are for the world, not for a mirror on this machine."""
+    """An opener without proxies for a server on this machine, else with the usual proxies."""
     local = _LOCAL.fullmatch(urlsplit(url).hostname or "")
     proxies = [urllib.request.ProxyHandler({})] if local else []
     return urllib.request.build_opener(_NoFtp, *proxies)
 
 
 class _NoFtp(urllib.request.FTPHandler):
-    """A redirect leads to http and https only."""
+    """Refuses a redirect to ftp."""
 
     def ftp_open(self, req: urllib.request.Request) -> Any:
         raise urllib.error.URLError(f"a redirect leads to {urlsplit(req.full_url).scheme}")
@@ -184,9 +197,9 @@ def _as_fetch_error(url: str) -> Iterator[None]:
     try:
         yield
     except urllib.error.HTTPError as error:
-        said = _said(error)
+        stated = _reason(error)
         error.close()
-        raise _from_status(error, url, said) from error
+        raise _from_status(error, url, stated) from error
     except urllib.error.URLError as error:
         reason = error.reason if isinstance(error.reason, Exception) else error
         raise _from_line(reason, url) from error
@@ -194,8 +207,8 @@ def _as_fetch_error(url: str) -> Iterator[None]:
         raise _from_line(error, url) from error
 
 
-def _said(error: urllib.error.HTTPError) -> str:
-    """What an API says in its answer, in JSON; else the status in words."""
+def _reason(error: urllib.error.HTTPError) -> str:
+    """The reason of an error: the ``error`` of a JSON answer, else the status in words."""
     try:
         reason = json.loads(error.read(_LONGEST_REASON))["error"]
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, RecursionError):
@@ -203,15 +216,15 @@ def _said(error: urllib.error.HTTPError) -> str:
     return " ".join(str(reason).split())[:SHOWN_CHARACTERS]
 
 
-def _from_status(error: urllib.error.HTTPError, url: str, said: str) -> FetchError:
+def _from_status(error: urllib.error.HTTPError, url: str, reason: str) -> FetchError:
     if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         return RangeRefusedError(f"HTTP 416, the file on the server is another one: {url}")
-    asked = error.headers.get("Retry-After", "") if error.headers is not None else ""
+    retry_after = error.headers.get("Retry-After", "") if error.headers is not None else ""
     return FetchError(
-        f"HTTP {error.code} {said}: {url}",
+        f"HTTP {error.code} {reason}: {url}",
         hint=_HINTS.get(HTTPStatus(error.code)) if error.code in _HINTS else None,
         passing=error.code in _BUSY or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR,
-        wait_s=float(asked) if asked.isdigit() else None,
+        wait_s=float(retry_after) if retry_after.isdigit() else None,
     )
 
 

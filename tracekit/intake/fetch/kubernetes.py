@@ -1,4 +1,4 @@
-"""Asks a cluster for its nodes and pods through the user's kubectl, and packs what it answers."""
+"""Fetches the nodes and pods of a cluster through the user's kubectl."""
 
 import os
 import re
@@ -55,8 +55,8 @@ def _print_into(command: list[str], out: BinaryIO, timeout_s: float) -> tuple[in
         ) as running,
     ):
         alarm = Timer(timeout_s, os.killpg, (running.pid, signal.SIGKILL))
-        alarm.start()
         try:
+            alarm.start()
             assert running.stdout is not None  # noqa: S101 - it is a pipe
             shutil.copyfileobj(running.stdout, out)
             code = running.wait()
@@ -75,7 +75,7 @@ _GZIP: Any = igzip.IGzipFile
 
 @contextmanager
 def packing(path: Path) -> Iterator[BinaryIO]:
-    """A file that packs what is written to it."""
+    """Open a gzip file for writing; equal content gives equal bytes."""
     with (
         path.open("wb") as raw,
         _GZIP(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
@@ -84,40 +84,40 @@ def packing(path: Path) -> Iterator[BinaryIO]:
 
 
 def unpacked(path: Path) -> Opened:
-    """A packed file as readers of sources take it."""
+    """A gzip file as the readers of sources open it."""
     return Opened(
         path=path, name=path.name, stream=lambda: BufferedReader(_GZIP(filename=path, mode="rb"))
     )
 
 
 _OBJECTS = "get nodes,pods --all-namespaces --output json"
-#: What binds pods beside what they state; whoever asks may not be allowed to see it.
+#: Objects that bind pods to nodes; a user may lack the right to read them.
 _RULES = {
     "volumes": "get persistentvolumes,persistentvolumeclaims --all-namespaces --output json",
     "budgets": "get poddisruptionbudgets --all-namespaces --output json",
 }
-#: What metrics-server knows; a cluster may have none.
+#: The use that metrics-server measures; a cluster may have no metrics-server.
 _MEASUREMENTS = {
     "node-metrics": "get --raw /apis/metrics.k8s.io/v1beta1/nodes",
     "pod-metrics": "get --raw /apis/metrics.k8s.io/v1beta1/pods",
 }
 _SHOWN = 300
-#: How kubectl's own log begins a line; what it tells its user stands in other lines.
+#: The beginning of a line of kubectl's own log.
 _LOG = re.compile(r"[EWIF]\d{4} ")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FetchedObjects(Shown):
-    """What kubectl printed.
+    """The files that kubectl printed.
 
     Parameters
     ----------
     commands : tuple of str
-        As they were run, one for each file.
+        The command of each file.
     lacking : str
-        Why there is no use by metrics-server; empty where there is.
+        Why metrics-server gave no use; empty where it gave some.
     rules_lacking : str
-        Why there are no volumes, or no budgets of disruption; empty where it is known.
+        Why kubectl printed no volumes or no budgets of disruption; empty where it printed both.
     """
 
     out: Path
@@ -138,22 +138,25 @@ def fetch_kubernetes(
     timeout_s: float,
     progress: Progress = SILENT,
 ) -> FetchedObjects:
-    """Write what kubectl says of nodes and pods, into files that ``ingest`` takes.
+    """Write the nodes and pods that kubectl prints into files that ``ingest`` reads.
 
-    A file of an earlier call is replaced, once the new one is whole. Persistent volumes and budgets
-    of disruption come along where they may be seen and there are any, and where there is a
-    metrics-server its one sample of what nodes and pods use.
+    A new file replaces the file of an earlier call once it is whole. Persistent volumes, budgets
+    of disruption and the current use by metrics-server get files of their own, where the cluster
+    has them and the user may read them.
 
     Parameters
     ----------
-    context : kubectl's context; its current one when None
-    kubectl : the program, with arguments of its own: ``k3s kubectl``
+    context : str, optional
+        The context of kubectl; its current one when None.
+    kubectl : str
+        The program, with its own arguments: ``k3s kubectl``.
+    timeout_s : float
+        Seconds after which each command is killed.
 
     Raises
     ------
     TracekitError
-        When there is no kubectl, when it fails, and when it prints no nodes and pods. Nothing is
-        written then.
+        When kubectl is missing, fails, or prints neither nodes nor pods. Nothing is written then.
     """
     program = [*shlex.split(kubectl), *([f"--context={context}"] if context else [])]
     folder = Path(out)
@@ -195,19 +198,22 @@ def _of(lacking: Mapping[str, str], names: Iterable[str]) -> str:
 
 
 def _further(command: list[str], path: Path, timeout_s: float, *, empty: bool) -> None:
-    """What comes along; a file of before goes where there is nothing now, unless it may be."""
+    """Write the output of a further command; remove the file where the command lists nothing.
+
+    With ``empty`` a file without objects stays.
+    """
     with replaced_file(path, follow=False) as part:
         _print_to(command, part, timeout_s)
-        there = empty or any(
+        stays = empty or any(
             isinstance(one, Cut) or one.kind not in ("Node", "Pod")
             for one in things(unpacked(part))
         )
-    if not there:
+    if not stays:
         path.unlink()
 
 
 def _objects(command: list[str], target: Path, timeout_s: float) -> Counter[str]:
-    """Nodes and pods in a file that takes its name once it is whole; how many there are."""
+    """Write the nodes and pods to ``target``, and return the number of each kind."""
     with replaced_file(target, follow=False) as part:
         _print_to(command, part, timeout_s)
         counts: Counter[str] = Counter()
@@ -227,7 +233,7 @@ def _objects(command: list[str], target: Path, timeout_s: float) -> Counter[str]
 
 
 def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
-    """The output of a program, packed; raises TracekitError when it cannot be run or fails."""
+    """Write the output of a program to a gzip file; raises TracekitError when the program fails."""
     by_hand = shlex.join(command)
     try:
         with packing(path) as out:

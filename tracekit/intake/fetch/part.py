@@ -1,6 +1,7 @@
-"""A file on its way: ``.NAME.part`` holds its first bytes, ``.NAME.part.json`` what it is of.
+"""An unfinished download: ``.NAME.part`` has the first bytes of the file.
 
-Both are hidden, so that a folder can be ingested while it is still being filled.
+``.NAME.part.json`` describes the file on the server. Both names are hidden, so that ``ingest`` can
+read a folder while a fetch fills it.
 """
 
 import dataclasses
@@ -21,7 +22,7 @@ from tracekit.intake.fetch.retry import FetchError
 
 
 class Part:
-    """The unfinished form of ``target``."""
+    """The unfinished download of ``target``."""
 
     def __init__(self, target: Path) -> None:
         self.target = target
@@ -30,39 +31,39 @@ class Part:
 
     @property
     def size_bytes(self) -> int:
-        """The number of bytes that are here; 0 where it is not known which file they are of."""
+        """The number of bytes on the disk; 0 where the description of their file is missing."""
         return self.path.stat().st_size if self.path.exists() and self.remote is not None else 0
 
     @property
     def remote(self) -> Remote | None:
-        """The content that the bytes are of, as the server described it when they came."""
+        """The description of the file, as the server gave it with the bytes; None without one."""
         try:
             return msgspec.json.decode(read_text(self._about), type=Remote)
         except (OSError, ValueError, RecursionError):
             return None
 
     def begin(self, remote: Remote) -> None:
-        """Start over, with the description first: bytes without one are worthless."""
+        """Start over: discard the bytes, and write the description of the file."""
         self.discard()
         with replaced_file(self._about, follow=False) as aside:
             aside.write_text(json.dumps(dataclasses.asdict(remote)))
 
     def open_end(self) -> BinaryIO:
-        """The file, to write on at its end."""
+        """Open the unfinished file to append bytes."""
         return self.path.open("ab", buffering=0)
 
     def discard(self) -> None:
-        """Throw away what is here."""
+        """Remove the bytes and their description."""
         self.path.unlink(missing_ok=True)
         self._about.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Give the file its final name, now that it is whole."""
+        """Give the whole file its final name."""
         put({self.path: self.target}, self.target.parent)
         self._about.unlink(missing_ok=True)
 
     def check_room(self, remote: Remote, here_bytes: int) -> None:
-        """Raise FetchError unless the disk has room for the rest."""
+        """Raise FetchError unless the disk has room for the remaining bytes."""
         free = shutil.disk_usage(self.target.parent).free
         missing = (remote.length or 0) - here_bytes
         if missing > free:
@@ -76,7 +77,7 @@ class Part:
 
 
 def disk_error(error: OSError, path: Path) -> FetchError:
-    """An error of the operating system while writing, as an error that stops everything."""
+    """The FetchError for an error of the operating system while writing; it ends the fetch."""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     what = "the disk is full" if full else f"cannot write: {error.strerror}"
     return FetchError(

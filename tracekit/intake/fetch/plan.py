@@ -1,4 +1,4 @@
-"""Which archives are wanted: tables by word or name, parts by number."""
+"""The archives that a fetch downloads: tables by word or name, parts by number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class Wanted:
     Parameters
     ----------
     path : str
-        Where it goes, below the output folder, and where it lies below the base URL.
+        The path of the archive, both below the output folder and below the base URL.
     usual_bytes : int
-        The size that such an archive usually has.
+        The usual size of such an archive.
     sha256 : str, optional
-        Its checksum as upstream states it.
+        The checksum that upstream states.
     """
 
     table: str
@@ -32,15 +32,15 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Kept:
-    """A table of a release, or a kind of its files, and the archives that hold it.
+class _Archived:
+    """A table of a release, or a kind of its files, and the archives of the table.
 
     Parameters
     ----------
     names : tuple of str
-        What it may be called, the word first.
+        The names that a user may give, the word first.
     title : str
-        What messages call it.
+        The name in messages.
     """
 
     names: tuple[str, ...]
@@ -56,29 +56,36 @@ def plan(
     parts: str | None = None,
     base_url: str | None = None,
 ) -> list[Wanted]:
-    """The archives of some tables (all when none is named) and parts (``0-3,7``; all when None).
+    """The archives of the named tables and parts.
 
-    A table that comes in one archive is taken whole beside one of which parts are asked for.
+    A table with a single archive is always taken whole, beside parts of other tables.
+
+    Parameters
+    ----------
+    tables : sequence of str
+        Names or words of tables; all tables when empty.
+    parts : str, optional
+        Numbers and ranges of parts, as ``0-3,7``; all parts when None.
 
     Raises
     ------
     TracekitError
         For an unknown release or table, a release that cannot be downloaded, parts that are no
-        numbers or that a table does not have, and a base URL that is no http address.
+        numbers or that a table lacks, and a base URL that is no http address.
     """
     source = get_source(release)
     base = _base_url(source, base_url)
     numbers = parse_parts(parts)
     wanted: dict[str, Wanted] = {}
     chosen = _chosen(source, tables)
-    divided = any(kept.archives.parts > 1 for kept in chosen)
-    for kept in chosen:
-        whole = divided and kept.archives.parts == 1
-        for part in _numbers(kept, None if whole else numbers):
-            archives = kept.archives
+    divided = any(archived.archives.parts > 1 for archived in chosen)
+    for archived in chosen:
+        whole = divided and archived.archives.parts == 1
+        for part in _numbers(archived, None if whole else numbers):
+            archives = archived.archives
             path = archives.path.format(part=part)
             one = Wanted(
-                table=kept.table,
+                table=archived.table,
                 part=part,
                 path=path,
                 url=urljoin(base, path),
@@ -107,10 +114,10 @@ def _base_url(source: Source, base_url: str | None) -> str:
     return base if base.endswith("/") else f"{base}/"
 
 
-def _kept(source: Source) -> list[_Kept]:
-    """The parts that the release keeps in archives, in its order."""
+def _archived(source: Source) -> list[_Archived]:
+    """The tables and kinds of files that the release publishes in archives, in its order."""
     tables = [
-        _Kept(
+        _Archived(
             names=(fmt.word, fmt.table.lower(), fmt.file_stem.lower()),
             table=fmt.table,
             title=fmt.file_stem,
@@ -121,46 +128,46 @@ def _kept(source: Source) -> list[_Kept]:
     ]
     files = source.files if isinstance(source, ClusterSource) else ()
     return tables + [
-        _Kept(names=(file.word,), table=file.tables[0], title=file.word, archives=file.archives)
+        _Archived(names=(file.word,), table=file.tables[0], title=file.word, archives=file.archives)
         for file in files
         if file.archives is not None
     ]
 
 
-def _chosen(source: Source, tables: Sequence[str]) -> list[_Kept]:
-    """The wanted parts, in the release's order, each once."""
-    fetchable = _kept(source)
-    spelled = {name: kept for kept in fetchable for name in kept.names}
+def _chosen(source: Source, tables: Sequence[str]) -> list[_Archived]:
+    """The tables with these names, in the order of the release; all tables without names."""
+    fetchable = _archived(source)
+    spelled = {name: archived for archived in fetchable for name in archived.names}
     for name in tables:
         if name.lower() not in spelled:
             close = nearest(name.lower(), spelled)
             raise TracekitError(
                 f"release {source.name} has no table '{name}'; tables:"
-                f" {', '.join(kept.names[0] for kept in fetchable)}",
+                f" {', '.join(archived.names[0] for archived in fetchable)}",
                 hint=f"did you mean '{close}'?" if close else None,
             )
-    asked = {spelled[name.lower()].names for name in tables}
-    return [kept for kept in fetchable if not asked or kept.names in asked]
+    chosen = {spelled[name.lower()].names for name in tables}
+    return [archived for archived in fetchable if not chosen or archived.names in chosen]
 
 
-def _these(kept: _Kept) -> str:
-    last = kept.archives.parts - 1
+def _all_parts(archived: _Archived) -> str:
+    last = archived.archives.parts - 1
     return f"parts 0 to {last}" if last else "part 0 only"
 
 
-def _some(kept: _Kept) -> str:
-    last = min(3, kept.archives.parts - 1)
+def _example_parts(archived: _Archived) -> str:
+    last = min(3, archived.archives.parts - 1)
     return f"0-{last}" if last else "0"
 
 
-def _numbers(kept: _Kept, asked: Parts | None) -> list[int]:
-    every = range(kept.archives.parts)
-    if asked is None:
+def _numbers(archived: _Archived, numbers: Parts | None) -> list[int]:
+    every = range(archived.archives.parts)
+    if numbers is None:
         return list(every)
-    found = [part for part in every if part in asked]
-    if not found:
+    parts = [part for part in every if part in numbers]
+    if not parts:
         raise TracekitError(
-            f"{kept.title} has {_these(kept)}, none of those asked for",
-            hint=f"for example --parts {_some(kept)}",
+            f"{archived.title} has {_all_parts(archived)}, none of the parts in --parts",
+            hint=f"for example --parts {_example_parts(archived)}",
         )
-    return found
+    return parts

@@ -1,4 +1,4 @@
-"""Asks a Prometheus for what a store needs, slice by slice; run again to go on."""
+"""Fetches the series that a store needs from a Prometheus, slice by slice."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from tracekit.base.files.places import check_no_link, written_of_fetch
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.shown import Shown
 from tracekit.intake.fetch.part import disk_error
-from tracekit.intake.fetch.prometheus_query import Asked, FetchedQuery, QueryPlan, fetch_query
+from tracekit.intake.fetch.prometheus_query import Common, FetchedQuery, QueryPlan, fetch_query
 from tracekit.intake.fetch.retry import FetchError, Retries
 from tracekit.intake.fetch.server import RefusedError, Server, address, header
 from tracekit.intake.fetch.slices import NAME, Slices
@@ -24,14 +24,14 @@ from tracekit.intake.sources.own._prometheus.metrics import QUERIES
 from tracekit.intake.sources.own._prometheus.warnings import of_missing_data
 
 _RATE_S = 120
-#: So many warnings are quoted.
-_TOLD = 3
+#: The number of warnings that a message repeats.
+_SHOWN_WARNINGS = 3
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PrometheusSummary(Shown):
-    """The files of ``out``, in the order of the queries."""
+    """The queries of a fetch, in order, and the files that they left in ``out``."""
 
     url: str
     out: Path
@@ -56,24 +56,31 @@ def fetch_prometheus(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> PrometheusSummary:
-    """Ask for sizes, places, lives and use of nodes and pods, into files that ``ingest`` takes.
+    """Fetch sizes, places, lives and use of nodes and pods into files that ``ingest`` reads.
 
     Parameters
     ----------
-    url : address of the server, with the prefix of its API if it has one
-    start, end : ``2026-01-31``, ``2026-01-31T12:00:00Z``, seconds since 1970, or ``now-24h``
-    step : time between two samples; times lie on multiples of it
-    rate : span over which rates are made; two minutes, or the step where that is longer
-    labels : ``cluster=x``: what every series must have
-    headers : ``Authorization: Bearer ...``: sent along, and written down nowhere
-    show : ask nothing, and return what would be asked
+    url : str
+        The address of the server, with the prefix of its API where it has one.
+    start, end : str
+        ``2026-01-31``, ``2026-01-31T12:00:00Z``, seconds since 1970, or ``now-24h``.
+    step : str
+        The time between two samples; all times are multiples of it.
+    rate : str, optional
+        The span of each rate; two minutes, or the step where the step is longer.
+    labels : sequence of str
+        Labels that every series must have, as ``cluster=x``.
+    headers : sequence of str
+        Headers of every request, as ``Authorization: Bearer ...``; no file holds them.
+    show : bool
+        Return the queries without sending them.
 
     Raises
     ------
     TracekitError
-        For what cannot be read of these; when the folder holds what another fetch asked for; when
-        the server refuses, or warns that data is missing: what came is kept, and asked for again.
-        Slices that are whole are kept for the next call.
+        For a wrong argument; when the folder has the files of another fetch; when the server
+        refuses a query or warns of missing data. Whole slices stay for the next call, and slices
+        with missing data are fetched again.
     """
     server = Server(
         url=address(url),
@@ -92,11 +99,11 @@ def fetch_prometheus(
             f"--from {start} is not before --to {end}", hint="for example --from now-1d --to now"
         )
     folder = Path(out)
-    asked = {"url": server.url, "from": start, "to": end, "step": step_s, "rate": rate_s}
-    asked |= {"label": sorted(labels)} if labels else {}
-    all_of_it = Asked(url=server.url, match=match, rate_s=rate_s, step_s=step_s, times=times)
+    arguments = {"url": server.url, "from": start, "to": end, "step": step_s, "rate": rate_s}
+    arguments |= {"label": sorted(labels)} if labels else {}
+    common = Common(url=server.url, match=match, rate_s=rate_s, step_s=step_s, times=times)
     if show:
-        plans = [QueryPlan(one, replace(all_of_it, times=times)) for one in QUERIES]
+        plans = [QueryPlan(one, replace(common, times=times)) for one in QUERIES]
         return _summary(
             server.url, folder, times, [plan.progress_of([], "shown") for plan in plans]
         )
@@ -106,61 +113,68 @@ def fetch_prometheus(
         raise disk_error(error, folder) from error
     with held(folder / f"{NAME}.lock", busy=f"{folder} is being filled"):
         check_no_link(written_of_fetch(folder))
-        slices = Slices(folder, asked)
+        slices = Slices(folder, arguments)
         times = slices.times(*times)
-        plans = [QueryPlan(one, replace(all_of_it, times=times)) for one in QUERIES]
+        plans = [QueryPlan(one, replace(common, times=times)) for one in QUERIES]
         total = sum(plan.points for plan in plans)
         with progress.task("fetch", total, "points") as task:
-            told, refused = _fetch_all(plans, folder, slices, server, task)
+            fetched, refused = _fetch_all(plans, folder, slices, server, task)
     if refused:
-        raise _some_refused(refused, told, folder)
+        raise _some_refused(refused, fetched, folder)
     if missing := [
-        f"{one.name}: {said}" for one in told for said in one.warnings if of_missing_data(said)
+        f"{one.name}: {warning}"
+        for one in fetched
+        for warning in one.warnings
+        if of_missing_data(warning)
     ]:
         raise _some_missing(missing)
-    return _summary(server.url, folder, times, told)
+    return _summary(server.url, folder, times, fetched)
 
 
 def _fetch_all(
     plans: Sequence[QueryPlan], folder: Path, slices: Slices, server: Server, task: Task
 ) -> tuple[list[FetchedQuery], list[FetchError]]:
-    """Every query; one that the server refuses for itself does not hinder the others."""
-    told, refused = [], []
+    """Fetch every query; the fetched queries, and the errors of the refused ones."""
+    fetched, refused = [], []
     for plan in plans:
         try:
-            told.append(fetch_query(plan, folder, slices, server, task))
+            fetched.append(fetch_query(plan, folder, slices, server, task))
         except RefusedError as error:
             refused.append(error)
-    return told, list(refused)
+    return fetched, list(refused)
 
 
 def _some_refused(
-    refused: Sequence[FetchError], told: Sequence[FetchedQuery], folder: Path
+    refused: Sequence[FetchError], fetched: Sequence[FetchedQuery], folder: Path
 ) -> TracekitError:
     first = refused[0]
-    kept = f"{len(told)} queries are complete in {folder}"
+    complete = f"{len(fetched)} queries are complete in {folder}"
     if len(refused) == 1:
-        return TracekitError(f"{first.what}; {kept}", hint=first.hint)
+        return TracekitError(f"{first.what}; {complete}", hint=first.hint)
     return TracekitError(
-        f"{len(refused)} queries were refused; {kept}; the first: {first.what}", hint=first.hint
+        f"{len(refused)} queries were refused; {complete}; the first: {first.what}", hint=first.hint
     )
 
 
 def _some_missing(missing: Sequence[str]) -> TracekitError:
-    """``missing`` are the names of queries, each with a warning."""
-    more = f"; and {len(missing) - _TOLD} more warnings" if len(missing) > _TOLD else ""
+    """The error for warnings of missing data, each with the name of its query."""
+    more = (
+        f"; and {len(missing) - _SHOWN_WARNINGS} more warnings"
+        if len(missing) > _SHOWN_WARNINGS
+        else ""
+    )
     return TracekitError(
-        f"the server warned that data is missing: {'; '.join(missing[:_TOLD])}{more}",
+        f"the server warned that data is missing: {'; '.join(missing[:_SHOWN_WARNINGS])}{more}",
         hint="what came is kept, but is not whole; run the same command again once all its stores"
         " answer: it asks for these slices anew",
     )
 
 
 def _summary(
-    url: str, folder: Path, times: tuple[int, int], told: Sequence[FetchedQuery]
+    url: str, folder: Path, times: tuple[int, int], queries: Sequence[FetchedQuery]
 ) -> PrometheusSummary:
     return PrometheusSummary(
-        url=url, out=folder, start_s=times[0], end_s=times[1], queries=tuple(told)
+        url=url, out=folder, start_s=times[0], end_s=times[1], queries=tuple(queries)
     )
 
 

@@ -1,4 +1,4 @@
-"""One query to a Prometheus: how it is asked, slice by slice, and what came of it."""
+"""Fetches the answers to one query from a Prometheus, slice by slice."""
 
 import codecs
 import json
@@ -23,27 +23,28 @@ from tracekit.store.broken_rows import LIST_CUT_OFF, VALUE_CUT_OFF
 
 #: Prometheus refuses more points of a series in one answer than 11,000.
 _MOST_POINTS = 10_000
-#: So many samples make a file that is quickly read; larger answers load the server.
+#: The samples of a slice: a larger answer loads the server.
 _USUAL_SAMPLES = 4_000_000
-#: A look-back of five minutes is Prometheus' own: state that was scraped since then counts.
+#: Prometheus looks back five minutes for the last sample of a state.
 _STATE_STEP_S = 300
 _COUNTED_POINTS = 12
-#: With so few points at once even a large cluster answers.
+#: The points of a slice where the server cannot even count the series.
 _FEW_POINTS = 120
 
 
 @dataclass(frozen=True, kw_only=True)
 class FetchedQuery:
-    """What came of a query.
+    """A query and its fetched answers.
 
     Parameters
     ----------
     promql : str
-        As it was asked; ``by_hand`` is the same as commands of promtool, a line each.
+        The query; ``by_hand`` has the same as commands of promtool, one a line.
     outcome : {'fetched', 'resumed', 'known', 'shown'}
-        Fetched now, in part before this call, there already, or not asked.
+        Fetched by this call, fetched in part before this call, whole before this call, or only
+        shown.
     warnings : tuple of str
-        What the server warned of beside its answers, each once.
+        The warnings of the server, each once.
     """
 
     name: str
@@ -59,8 +60,8 @@ class FetchedQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What holds for every query."""
+class Common:
+    """The arguments that all queries of a fetch share."""
 
     url: str
     match: str
@@ -70,25 +71,25 @@ class Asked:
 
 
 class QueryPlan:
-    """A query with all that it is asked with."""
+    """A query with its step, its first and last time, and its PromQL."""
 
-    def __init__(self, query: Query, asked: Asked) -> None:
-        step_s, times = asked.step_s, asked.times
+    def __init__(self, query: Query, common: Common) -> None:
+        step_s, times = common.step_s, common.times
         self.name = query.name
         self.step_s = step_s * -(-_STATE_STEP_S // step_s) if query.state else step_s
         self.start_s = times[0] // self.step_s * self.step_s
         last = -(-times[1] // self.step_s) if query.state else times[1] // self.step_s
         self.end_s = last * self.step_s
         self.promql = query.promql(
-            match=asked.match,
-            rate=spelled_span(asked.rate_s),
+            match=common.match,
+            rate=spelled_span(common.rate_s),
             span=spelled_span(self.step_s),
         )
-        self._url = asked.url
+        self._url = common.url
         self.by_hand = self._commands()
 
     def _commands(self) -> tuple[str, ...]:
-        """The same as commands of promtool, each of as many points as Prometheus answers."""
+        """Commands of promtool for the same query, each within the points of one answer."""
         span = (_MOST_POINTS - 1) * self.step_s
         starts = range(self.start_s, self.end_s + 1, _MOST_POINTS * self.step_s)
         commands = []
@@ -105,11 +106,11 @@ class QueryPlan:
 
     @property
     def points(self) -> int:
-        """Times at which it is asked."""
+        """The number of times that the answer covers."""
         return (self.end_s - self.start_s) // self.step_s + 1
 
     def progress_of(self, slices: Sequence[Slice], outcome: str) -> FetchedQuery:
-        """The progress of the query."""
+        """The query with the slices so far."""
         return FetchedQuery(
             name=self.name,
             promql=self.promql,
@@ -120,33 +121,33 @@ class QueryPlan:
             size_bytes=sum(one.size_bytes for one in slices),
             files=tuple(one.file for one in slices if one.file),
             outcome=outcome,
-            warnings=tuple(dict.fromkeys(said for one in slices for said in one.warnings)),
+            warnings=tuple(dict.fromkeys(text for one in slices for text in one.warnings)),
         )
 
 
 def fetch_query(
     plan: QueryPlan, folder: Path, slices: Slices, server: Server, task: Task
 ) -> FetchedQuery:
-    """Fetch the slices of a query that are missing from the folder or partial there."""
-    known = {one.start_s: one for one in slices.of(plan.name) if not one.partial}
-    before, asked, points = len(known), 0, 0
+    """Fetch the slices of a query that the folder lacks, or has with missing data."""
+    whole = {one.start_s: one for one in slices.of(plan.name) if not one.partial}
+    before, fetched, points = len(whole), 0, 0
     at = plan.start_s
     while at <= plan.end_s:
-        if at in known:
-            done = known[at]
+        if at in whole:
+            done = whole[at]
         else:
             points = points or _points(plan, server)
             done, points = _slice(plan, at, points, folder, server)
             slices.note(plan.name, done)
-            asked += 1
+            fetched += 1
         task.advance((done.end_s - at) // plan.step_s + 1, plan.name)
         at = done.end_s + plan.step_s
-    outcome = "known" if not asked else "resumed" if before else "fetched"
+    outcome = "known" if not fetched else "resumed" if before else "fetched"
     return plan.progress_of(slices.of(plan.name), outcome)
 
 
 def _points(plan: QueryPlan, server: Server) -> int:
-    """How many times to ask for at once, by how many series the query has."""
+    """The points of a slice, from the number of series of the query."""
     span = plan.end_s - plan.start_s
     step = max(plan.step_s, span // _COUNTED_POINTS)
     query = f"count({plan.promql})"
@@ -163,7 +164,7 @@ def _points(plan: QueryPlan, server: Server) -> int:
 def _slice(
     plan: QueryPlan, start: int, points: int, folder: Path, server: Server
 ) -> tuple[Slice, int]:
-    """The next slice, and how many points the server answers at once."""
+    """Fetch the next slice; returns the slice and the points that the server answers at once."""
     while True:
         end = min(plan.end_s, start + (points - 1) * plan.step_s)
         try:
@@ -173,7 +174,7 @@ def _slice(
 
 
 def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) -> Slice:
-    """One slice, in a file that gets its name once it is whole."""
+    """Fetch one slice; its file gets the final name when it is whole."""
     target = folder / file_name(plan.name, start)
     part = target.with_name(f".{target.name}.part")
 
@@ -207,7 +208,7 @@ def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) 
 
 
 def _write(plan: QueryPlan, start: int, end: int, part: Path, server: Server) -> None:
-    """The answer as it came, with the query's name and text before its own members."""
+    """Write the answer as it comes, with the name and the text of the query in front."""
     asked = {"name": plan.name, "query": plan.promql, "step_s": plan.step_s}
     chunks = server.query_range(plan.promql, start, end, plan.step_s)
     first = next(chunks, b"").removeprefix(codecs.BOM_UTF8).lstrip()

@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait before."""
+"""When a fetch tries again, and how long it waits before."""
 
 import time
 from collections.abc import Callable
@@ -8,22 +8,22 @@ import numpy as np
 
 from tracekit.base.errors import TracekitError
 
-#: What to do about a fetch that came to its end too early.
+#: The hint for a fetch that ended too early.
 GO_ON = "run the same command again: it goes on where it stopped"
 
 
 class FetchError(TracekitError):
-    """A download that did not work.
+    """A download failed.
 
     Parameters
     ----------
     passing : bool
-        Whether it may work a little later: a broken line, a busy server. A refusal is no such
-        case, and gets one more try only.
+        Whether the cause may pass soon, as a broken line or a busy server. A refusal does not
+        pass, and is tried once more only.
     wait_s : float, optional
-        How long the server asked to wait.
+        The wait that the server asks for.
     everywhere : bool
-        Whether every other file would fail alike: no such host, a full disk.
+        Whether every other file would fail too, as with a missing host or a full disk.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class Retries:
     Parameters
     ----------
     tries : int
-        Tries in a row that bring nothing new before a file is given up; each byte further than
-        ever before starts the count again.
+        The number of failed tries in a row after which a file is given up. A try that brings new
+        bytes starts the count again.
     refused_tries : int
-        The same for a refusal (403, 404), which seldom passes.
+        The same number for a refusal (403, 404), which seldom passes.
     first_wait_s, longest_wait_s : float
         The wait doubles from the first to the longest.
     jitter : float
         Each wait is shortened by up to this share, so that many clients do not come at once.
     sleep : callable
-        Waits for so many seconds.
+        Waits for a number of seconds.
     """
 
     tries: int = 8
@@ -68,11 +68,14 @@ class Retries:
     sleep: Callable[[float], object] = time.sleep
 
     def given_up(self, failed: int, error: FetchError) -> bool:
-        """Whether ``failed`` tries in a row are enough, the last having ended in ``error``."""
+        """Whether to give up after ``failed`` failed tries in a row, the last with ``error``."""
         return failed >= (self.tries if error.passing else min(self.refused_tries, self.tries))
 
     def wait_s(self, failed: int, error: FetchError, rng: np.random.Generator) -> float:
-        """Seconds to wait after ``failed`` tries in a row; a server's own wish is heeded."""
+        """Seconds to wait after ``failed`` failed tries in a row.
+
+        A longer wait that the server asks for counts, up to ``longest_wait_s``.
+        """
         doubled = min(self.first_wait_s * 2.0 ** (failed - 1), self.longest_wait_s)
         own = doubled * (1 - self.jitter * rng.random())
         return max(own, min(error.wait_s or 0.0, self.longest_wait_s))

@@ -1,4 +1,4 @@
-"""Fetches many archives at a time into one folder."""
+"""Downloads many archives at a time into one folder."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -71,9 +71,9 @@ class FetchedFile:
     Parameters
     ----------
     outcome : {'fetched', 'resumed', 'known'}
-        Fetched now, in part before this call, or there already.
+        Downloaded by this call, downloaded in part before this call, or whole before this call.
     tries : int
-        Requests that it took.
+        The number of requests.
     """
 
     path: str
@@ -88,7 +88,7 @@ class FetchedFile:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FetchSummary(Shown):
-    """What a fetch left in ``out``, in the order of the release."""
+    """The archives that a fetch left in ``out``, in the order of the release."""
 
     release: str
     out: Path
@@ -108,21 +108,26 @@ def fetch(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> FetchSummary:
-    """Download archives of a release, in the folders it keeps them in; run again to go on.
+    """Download archives of a release into the folders of the release; run again to go on.
 
     Parameters
     ----------
-    tables : names or words of tables (``node``, ``resource``, ...); all when empty
-    parts : numbers and ranges of parts, ``0-3,7``; all when None
-    jobs : downloads at a time
-    timeout_s : seconds of silence after which a line counts as broken
-    seed : of the jitter in the waits before another try
+    tables : sequence of str
+        Names or words of tables (``node``, ``resource``, ...); all tables when empty.
+    parts : str, optional
+        Numbers and ranges of parts, as ``0-3,7``; all parts when None.
+    jobs : int
+        Downloads at a time.
+    timeout_s : float
+        Seconds of silence after which a line counts as broken.
+    seed : int
+        The seed of the jitter in the waits before another try.
 
     Raises
     ------
     TracekitError
-        As ``plan`` does; when another fetch fills the folder; and, after everything else was
-        fetched, when some file could not be. What has come of it is kept for the next call.
+        As ``plan`` does, and when another fetch fills the folder. Also when a file cannot be
+        downloaded: the error comes after all other files, and the next call goes on.
     """
     if jobs < 1:
         raise TracekitError(f"--jobs {jobs}: expected 1 or more")
@@ -148,7 +153,7 @@ def fetch(
 
 
 class _Crew:
-    """Threads that take file after file from one queue."""
+    """Threads that download the files of one queue."""
 
     def __init__(
         self, folder: Path, wanted: Sequence[Wanted], manner: Manner, meter: Meter, seed: int
@@ -164,7 +169,7 @@ class _Crew:
             self._queue.put(numbered)
 
     def work(self, jobs: int) -> None:
-        """Fetch everything; threads are told to stop when this one is interrupted."""
+        """Download all files; an interrupt of this thread stops the others."""
         # daemons: a thread that waits for a silent server must not keep the program from ending
         threads = [Thread(target=self._run, daemon=True) for _ in range(jobs)]
         for thread in threads:
@@ -190,7 +195,7 @@ class _Crew:
 
     def _take(self, number: int, wanted: Wanted) -> None:
         try:
-            file = self._known(wanted) or self._download(number, wanted)
+            file = self._on_disk(wanted) or self._download(number, wanted)
         except StoppedError:
             return
         except FetchError as error:
@@ -207,8 +212,8 @@ class _Crew:
                 self.files[wanted.path] = file
             self._meter.finished(wanted)
 
-    def _known(self, wanted: Wanted) -> FetchedFile | None:
-        """The file, if it is there and whole; one that was checked before is not read again."""
+    def _on_disk(self, wanted: Wanted) -> FetchedFile | None:
+        """The file where it is whole on the disk, else None; a checked file is not read again."""
         target = self._folder / wanted.path
         if not target.is_file():
             return None
@@ -254,11 +259,10 @@ def _fetched(
 def _failure(crew: _Crew) -> TracekitError:
     first = crew.failed[0]
     whole = len(crew.files)
-    kept = f"; {whole} file{'s are' if whole != 1 else ' is'} complete" if whole else ""
-    again = GO_ON
+    complete = f"; {whole} file{'s are' if whole != 1 else ' is'} complete" if whole else ""
     if len(crew.failed) == 1:
-        return TracekitError(f"{first.what}{kept}", hint=first.hint or again)
+        return TracekitError(f"{first.what}{complete}", hint=first.hint or GO_ON)
     return TracekitError(
-        f"{len(crew.failed)} files could not be fetched{kept}; the first: {first.what}",
-        hint=first.hint or again,
+        f"{len(crew.failed)} files could not be fetched{complete}; the first: {first.what}",
+        hint=first.hint or GO_ON,
     )

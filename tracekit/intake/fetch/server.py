@@ -1,4 +1,4 @@
-"""A server that answers PromQL: one question, tried again as long as that may help."""
+"""Sends PromQL to a server, and repeats a query while that may help."""
 
 import json
 import math
@@ -14,43 +14,43 @@ from tracekit.base.errors import TracekitError
 from tracekit.intake.fetch.http import CHUNK_BYTES, SHOWN_CHARACTERS, ClosedPortError, request
 from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries
 
-#: What servers say when less should be asked for at once: Prometheus, Thanos, Mimir.
+#: The words of Prometheus, Thanos and Mimir for a query that is too large.
 _TOO_MUCH = re.compile(
     r"too many (samples|chunks|points)|exceeded maximum resolution|timed out in expression"
     r"|exceed(s|ed) (the )?(max|limit)|err-mimir-max|HTTP 413|HTTP 504",
     re.IGNORECASE,
 )
-#: The server's word on one query, which says nothing of others.
+#: A refusal of one query, which says nothing about other queries.
 _ONE_QUERY = re.compile(r"HTTP (400|422)")
-#: No such page: the path is another.
+#: A wrong path in the address.
 _NOWHERE = re.compile(r"HTTP 404")
-#: Pages of Prometheus' own that are copied out of a browser.
+#: Pages of Prometheus that users copy out of a browser.
 _PAGES = re.compile(r"/(api/v1(/query(_range)?)?|graph|query|targets|alerts|classic/graph)$")
-#: No answer of single values is longer.
+#: The largest answer of single values.
 _SMALL_BYTES = 4 << 20
 T = TypeVar("T")
 
 
 class RefusedError(FetchError):
-    """The server will not answer this query, whatever it thinks of others."""
+    """The server refuses this query."""
 
 
 class TooMuchError(Exception):
-    """The server wants to be asked for less at once."""
+    """The query is too large for the server."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """Where to ask, and how.
+    """A server, and the manner of its requests.
 
     Parameters
     ----------
     url : str
-        Below it lies ``/api/v1/query_range``.
+        The address before ``/api/v1/query_range``.
     headers : mapping of str to str
-        Sent along; they may be secret.
+        Headers of every request; they may be secret.
     heard : set of str
-        Addresses that answered, if only with a refusal.
+        Addresses that answered before, even with a refusal.
     """
 
     url: str
@@ -61,9 +61,12 @@ class Server:
     heard: set[str] = field(default_factory=set)
 
     def query_range(self, promql: str, start_s: int, end_s: int, step_s: int) -> Iterator[bytes]:
-        """The answer to query_range, piece by piece."""
-        asked = urlencode({"query": promql, "start": start_s, "end": end_s, "step": step_s})
-        address = f"{self.url}/api/v1/query_range?{asked}"
+        """The bytes of the answer to query_range, in pieces.
+
+        Raises FetchError for every failure, also of a line that breaks.
+        """
+        query = urlencode({"query": promql, "start": start_s, "end": end_s, "step": step_s})
+        address = f"{self.url}/api/v1/query_range?{query}"
         try:
             with request(address, timeout_s=self.timeout_s, headers=self.headers) as reply:
                 self.heard.add(self.url)
@@ -73,7 +76,7 @@ class Server:
                     raise self.cut()
         except FetchError as error:
             what = error.what.replace(address, self.url)
-            # a closed port where nothing ever answered is a wrong address, not a pause
+            # a closed port of a server that never answered is a wrong address, and no pause
             closed = isinstance(error, ClosedPortError)
             if not closed:
                 self.heard.add(self.url)
@@ -86,7 +89,7 @@ class Server:
             ) from error
 
     def _no_such_page(self, what: str) -> str | None:
-        """The hint for an address that leads nowhere: asking again does not help."""
+        """The hint for a wrong path in the address; None for another failure."""
         if not _NOWHERE.search(what):
             return None
         return (
@@ -95,7 +98,7 @@ class Server:
         )
 
     def values(self, promql: str, start_s: int, end_s: int, step_s: int) -> list[float]:
-        """All values of an answer that is small."""
+        """All finite values of a small answer; raises FetchError for a large or a wrong one."""
         answer = b""
         for chunk in self.query_range(promql, start_s, end_s, step_s):
             answer += chunk
@@ -113,10 +116,10 @@ class Server:
             raise (self.cut() if begun else self.strange(answer)) from None
 
     def check_answer(self, members: Mapping[str, object]) -> None:
-        """Raise FetchError for an answer that is an error, or no series over time."""
+        """Raise FetchError for an answer that is an error or holds no series over time."""
         if members.get("status") != "success":
-            said = str(members.get("error", members.get("status")))[:SHOWN_CHARACTERS]
-            raise FetchError(f"{self.url} answers: {said}")
+            reason = str(members.get("error", members.get("status")))[:SHOWN_CHARACTERS]
+            raise FetchError(f"{self.url} answers: {reason}")
         if members.get("resultType") != "matrix":
             raise self.strange(f"resultType {members.get('resultType')}".encode())
 
@@ -133,10 +136,23 @@ class Server:
         )
 
     def tried(self, call: Callable[[], T], name: str, by_hand: str, *, alone: bool = False) -> T:
-        """The call's value; the call is repeated while that may help.
+        """Call ``call`` until it succeeds or is given up, and return its value.
 
-        Raises TooMuchError where less may be asked for, unless it is ``alone`` and cannot be asked
-        in parts; RefusedError for a query that the server does not like; FetchError else.
+        Parameters
+        ----------
+        name, by_hand : str
+            The query's name and the same query as a command, for messages.
+        alone : bool
+            Whether the query cannot be divided.
+
+        Raises
+        ------
+        TooMuchError
+            For a query that is too large and can be divided.
+        RefusedError
+            For a query that the server refuses.
+        FetchError
+            For every other failure.
         """
         failed = 0
         while True:
@@ -155,12 +171,14 @@ def _given_up(error: FetchError, name: str, by_hand: str) -> FetchError:
     what = f"{name}: {error.what}"
     if _ONE_QUERY.search(error.what):
         return RefusedError(what, hint=f"ask it by hand: {by_hand}")
-    again = GO_ON
-    return FetchError(what, hint=error.hint or again, passing=error.passing)
+    return FetchError(what, hint=error.hint or GO_ON, passing=error.passing)
 
 
 def address(url: str) -> str:
-    """The address of a server without what follows it; raises TracekitError for none."""
+    """The address of a server, without the path of a page.
+
+    Raises TracekitError for an address that is not http or that holds a password.
+    """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         raise TracekitError(f"{url}: not an http address", hint="for example http://localhost:9090")
@@ -173,7 +191,7 @@ def address(url: str) -> str:
 
 
 def header(text: str) -> tuple[str, str]:
-    """Name and value of a header; what it says is not repeated in an error."""
+    """Name and value of a header; an error does not repeat the text, which may be secret."""
     name, colon, value = text.partition(":")
     if not colon or not name.strip() or "\n" in text:
         raise TracekitError(

@@ -1,4 +1,4 @@
-"""The progress of each query, kept in the folder as ``.prometheus.json``."""
+"""Records the progress of each query in the folder, as ``.prometheus.json``."""
 
 import json
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ SCHEMA = "tracekit/prometheus/1"
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
-    """The answer to a query from one time to another, both included.
+    """The answer to a query from ``start_s`` to ``end_s``, both included.
 
-    ``file`` is empty where there is no series. ``warnings`` are those of the server.
+    ``file`` is empty where the answer has no series. ``warnings`` come from the server.
     """
 
     start_s: int
@@ -35,13 +35,13 @@ class Slice:
 
     @property
     def partial(self) -> bool:
-        """Whether the server warned that there is more: it is asked for again."""
+        """Whether the server warned of missing data; a partial slice is fetched again."""
         return any(of_missing_data(one) for one in self.warnings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Document:
-    """What was asked, from when to when, and the slices of each query."""
+    """The arguments of the fetch, its first and last time, and the slices of each query."""
 
     asked: dict[str, Any]
     times: dict[str, int] = field(default_factory=dict)
@@ -49,38 +49,38 @@ class _Document:
 
 
 def stamp(time_s: int) -> str:
-    """A time as names of files have it."""
+    """Print a time for the name of a file: ``20260131T120000Z``."""
     return spelled_time(time_s).replace("-", "").replace(":", "")
 
 
 def file_name(query: str, start_s: int) -> str:
-    """The file of a query's slice."""
+    """The name of the file of a slice."""
     return f"{query}-{stamp(start_s)}.json.gz"
 
 
 class Slices:
-    """The slices that are whole, by query; written anew with each.
+    """The fetched slices of each query, written to the folder after each slice.
 
     Raises
     ------
     TracekitError
-        When the folder holds what was asked for otherwise.
+        When the folder has slices of a fetch with other arguments.
     """
 
     def __init__(self, folder: Path, asked: Mapping[str, object]) -> None:
         self._path = folder / NAME
         self._folder = folder
         before = _read(self._path)
-        if before is not None and _words(before.asked) != _words(asked):
-            told = ", ".join(f"{key} {value}" for key, value in before.asked.items())
+        if before is not None and _sorted_json(before.asked) != _sorted_json(asked):
+            arguments = ", ".join(f"{key} {value}" for key, value in before.asked.items())
             raise TracekitError(
-                f"{folder} holds what another fetch asked for: {told}",
-                hint="name another folder, or ask the same to go on",
+                f"{folder} has the files of another fetch: {arguments}",
+                hint="name another folder, or give the same arguments to go on",
             )
         self._document = before or _Document(asked=dict(asked))
 
     def times(self, start_s: int, end_s: int) -> tuple[int, int]:
-        """From when to when: as was resolved first, for ``now`` goes on."""
+        """The first and the last time of the fetch; a later call keeps those of the first call."""
         times = self._document.times
         if not times:
             times |= {"start_s": start_s, "end_s": end_s}
@@ -88,12 +88,12 @@ class Slices:
         return times["start_s"], times["end_s"]
 
     def of(self, query: str) -> list[Slice]:
-        """The slices of a query whose files are here, in the order of time."""
+        """The slices of a query whose files exist, in order of time."""
         every = self._document.slices.get(query, ())
-        return [one for one in every if not one.file or self._is_here(one)]
+        return [one for one in every if not one.file or self._is_on_disk(one)]
 
     def note(self, query: str, done: Slice) -> None:
-        """Keep that a slice is here, in place of what was here of its time."""
+        """Record a slice, and remove the slices of the same time."""
         before = self.of(query)
         gone = [
             one
@@ -109,7 +109,7 @@ class Slices:
         self._document.slices[query] = tuple(slices)
         self._write()
 
-    def _is_here(self, one: Slice) -> bool:
+    def _is_on_disk(self, one: Slice) -> bool:
         path = self._folder / one.file
         return path.is_file() and path.stat().st_size == one.size_bytes
 
@@ -119,24 +119,24 @@ class Slices:
             aside.write_text(json.dumps(document, indent=1) + "\n")
 
 
-def _words(asked: object) -> str:
-    return json.dumps(asked, sort_keys=True)
+def _sorted_json(arguments: object) -> str:
+    return json.dumps(arguments, sort_keys=True)
 
 
 def _read(path: Path) -> _Document | None:
-    """The document; None for none, and for one that no fetch wrote: all is asked for anew."""
+    """The document of the folder; None without one, and for a document that no fetch wrote."""
     try:
         document = json.loads(read_text(path))
         if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
             return None
-        found = msgspec.convert(document, _Document)
-        slices = [(query, one) for query, every in found.slices.items() for one in every]
+        read = msgspec.convert(document, _Document)
+        slices = [(query, one) for query, every in read.slices.items() for one in every]
         sound = all(_is_sound(*one) for one in slices)
     except (OSError, ValueError, OverflowError, RecursionError):
         return None
-    return found if sound and found.times.keys() in (set(), {"start_s", "end_s"}) else None
+    return read if sound and read.times.keys() in (set(), {"start_s", "end_s"}) else None
 
 
 def _is_sound(query: str, one: Slice) -> bool:
-    """Whether a slice goes on, and its file has the name that a fetch gives it."""
+    """Whether the times of a slice are in order, and its file has the name of a slice."""
     return one.start_s <= one.end_s and one.file in ("", file_name(query, one.start_s))

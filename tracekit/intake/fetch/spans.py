@@ -1,4 +1,4 @@
-"""Times and spans as one types them: 2026-01-31, 1767225600, now-24h; 30s, 5m, 1d."""
+"""Parses times and spans that a user types: 2026-01-31, 1767225600, now-24h; 30s, 5m, 1d."""
 
 import re
 from datetime import UTC, datetime
@@ -11,19 +11,22 @@ _NOW = re.compile(r"now(?:-(.+))?")
 
 
 def span_s(text: str, option: str) -> int:
-    """A span in seconds; raises TracekitError for another text."""
-    found = _SPAN.fullmatch(text.strip())
-    if not found or int(found[1]) == 0:
+    """Parse a span such as ``5m`` into seconds; raises TracekitError for another text."""
+    match = _SPAN.fullmatch(text.strip())
+    if not match or int(match[1]) == 0:
         raise TracekitError(f"{option} {text}: not a span", hint="for example 30s, 5m, 6h or 1d")
-    return int(found[1]) * _SECONDS[found[2] or "s"]
+    return int(match[1]) * _SECONDS[match[2] or "s"]
 
 
 def time_s(text: str, option: str, now_s: float) -> int:
-    """A time in seconds since 1970; one without a zone is UTC. Raises TracekitError for another."""
+    """Parse a time into seconds since 1970; a time without a zone is UTC.
+
+    Raises TracekitError for a text that is no time.
+    """
     stripped = text.strip()
-    found = _NOW.fullmatch(stripped)
-    if found:
-        return int(now_s) - (span_s(found[1], option) if found[1] else 0)
+    match = _NOW.fullmatch(stripped)
+    if match:
+        return int(now_s) - (span_s(match[1], option) if match[1] else 0)
     if re.fullmatch(r"\d{9,11}(\.\d+)?", stripped):
         return int(float(stripped))
     try:
@@ -37,10 +40,10 @@ def time_s(text: str, option: str, now_s: float) -> int:
 
 
 def spelled_time(time: int) -> str:
-    """A time in seconds since 1970 as 2026-01-31T12:00:00Z."""
+    """Print a time in seconds since 1970 as ``2026-01-31T12:00:00Z``."""
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def spelled_span(span: int) -> str:
-    """A span in seconds as PromQL takes it: 90s, 5m."""
+    """Print a span in seconds as PromQL reads it: ``90s``, ``5m``."""
     return f"{span // 60}m" if span % 60 == 0 else f"{span}s"
