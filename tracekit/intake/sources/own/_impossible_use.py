@@ -1,4 +1,4 @@
-"""Refuses use in another unit: what no node could give, or times of another scale."""
+"""Refuses use that no node could give, and times of another scale: both are in another unit."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,20 +15,20 @@ from tracekit.intake.sources._stood import as_it_stands, row_text
 #: Use of this many percent or less is more likely a percentage than millicores.
 _MOST_PERCENT = 100.0
 _NANOCORES_FROM = 1e6
-#: No process makes do with so little; a container on a node of this size has one.
+#: The least memory of a process; a container on a node of ``_NODE_BYTES`` has a process.
 _LEAST_BYTES = 65_536
-#: No node runs in less memory, and Docker starts no container with a limit of less.
+#: The least memory of a node, and the least memory limit of a container in Docker.
 _LEAST_MIDDLE_BYTES = {"node": 128 * BYTES_PER_MIB, "container": 6 * BYTES_PER_MIB}
-#: So many containers are not all as small as the smallest; of nodes one says enough.
+#: The entities at a time that are enough to judge them by the least memory.
 _MANY = {"node": 1, "container": 20}
-#: Containers that do nothing use a thousandth of a core.
+#: The use of an idle container.
 _LEAST = {"cpu": 0.001, "memory": float(_LEAST_BYTES)}
 _NODE_BYTES = BYTES_PER_GIB
 _UNITS = {"cpu": "cores", "memory": "bytes"}
-#: What a file states CPU in, and how many of these are a core.
+#: The unit of CPU in a file, and the number of them in a core.
 CORES, MILLICORES = ("cores", 1.0), ("millicores", 1000.0)
 _Stated = tuple[str, float]
-#: Sums of samples that lie a little beside one another.
+#: The tolerance for sums of samples that are not quite of one time.
 _SLACK = 1.1
 _TWICE = ", or like series of which several count the same"
 #: As seconds these times are after 1973.
@@ -37,20 +37,20 @@ _SECONDS_FROM = 1e8
 
 @dataclass(kw_only=True)
 class _Sum:
-    """The use of a resource at each time, and how many values there are of which size."""
+    """The use of a resource at each time, and the numbers of large and small values."""
 
     rows: int = 0
     above: int = 0
     small: int = 0
     little: int = 0
     most: float = 0.0
-    #: What the node of the largest value has.
+    #: The size of the node of the largest value.
     room: float = 0.0
     at: list[pl.DataFrame] = field(default_factory=list)
 
 
 class _Room:
-    """What the node of each row has of a resource; of an unknown node what the largest one has."""
+    """The size of the node of each row; a row without a known node gets the largest size."""
 
     def __init__(
         self, nodes: Mapping[str, Mapping[str, float]], places: Places | None, what: str
@@ -64,16 +64,16 @@ class _Room:
         self.whole = list(sizes.values())
 
     def beside(self, rows: pl.DataFrame, table: str) -> pl.DataFrame:
-        """The rows with ``node``, NULL where it is not known, and ``room``."""
+        """The rows with ``node``, NULL for an unknown node, and ``room``, the size of the node."""
         if table == "container_amount" and self._places is not None:
             rows = self._places.of(rows)
         elif "node" not in rows.columns:
             rows = rows.with_columns(node=pl.lit(None, pl.String))
-        found = rows.with_columns(pl.col("node").cast(pl.String)).join(
+        placed = rows.with_columns(pl.col("node").cast(pl.String)).join(
             self._sizes, on="node", how="left", maintain_order="left"
         )
-        known = pl.when(pl.col("room").is_not_null()).then("node")
-        return found.with_columns(known.alias("node"), pl.col("room").fill_null(max(self.whole)))
+        node = pl.when(pl.col("room").is_not_null()).then("node")
+        return placed.with_columns(node.alias("node"), pl.col("room").fill_null(max(self.whole)))
 
 
 def possible(
@@ -83,26 +83,24 @@ def possible(
     cpu: _Stated = CORES,
     places: Places | None = None,
 ) -> Iterator[Batch | Broken]:
-    """What is read, unless most of the use is impossible.
-
-    A single value that its node could not give is broken, whatever became of its counter.
+    """Pass on rows, and replace each value that its node could not give by a reject.
 
     Parameters
     ----------
     name : str
-        What messages call the file.
+        The name of the file in messages.
     nodes : mapping of str to mapping of str to float
-        The cores and bytes of each node that is known: cpu, memory.
+        The cores and bytes (``cpu``, ``memory``) of each known node.
     cpu : (str, float)
-        What the file states CPU in.
+        The unit of CPU in the file, and the number of them in a core.
     places : Places, optional
         The node of each container.
 
     Raises
     ------
     TracekitError
-        When most values are more than their node has, or most sums more than all nodes, or than
-        each node, have; or when most memory is less than any process takes.
+        When most values are above the size of their node, when most sums are above the size of
+        their node or of all nodes, and when most memory is less than a process takes.
     """
     rooms = {what: _Room(nodes, places, what) for what in _UNITS}
     sums: dict[tuple[str, str], _Sum] = {}
@@ -111,19 +109,19 @@ def possible(
             yield from _given(one, rooms, sums, cpu)
         else:
             yield one
-    for of, found in sums.items():
-        _check(name, of, found, rooms[of[1]], _stated(of[1], cpu))
+    for of, total in sums.items():
+        _check(name, of, total, rooms[of[1]], _stated(of[1], cpu))
 
 
 def _stated(what: str, cpu: _Stated) -> _Stated:
-    """What a file states a resource in."""
+    """The unit of a resource in a file, and the number of them in the unit of the store."""
     return cpu if what == "cpu" else (_UNITS[what], 1.0)
 
 
 def _given(
     batch: Batch, rooms: Mapping[str, _Room], sums: dict[tuple[str, str], _Sum], cpu: _Stated
 ) -> Iterator[Batch | Broken]:
-    """The rows that a node could give, and the others, which are broken; all are added up."""
+    """Yield the rows that a node could give, and a reject for each other row; count all rows."""
     numbered = batch.rows.with_row_index("at")
     beyond: list[pl.DataFrame] = []
     for what, unit in _UNITS.items():
@@ -146,17 +144,17 @@ def _given(
     lines = lines_of(batch, wrong["line"])
     name = batch.table.partition("_")[0]
     for row in wrong.iter_rows(named=True):
-        stood = lines.get(row["line"])
-        time = row["time_ms"] if stood is None else as_it_stands(stood, "time_ms")
+        original = lines.get(row["line"])
+        time = row["time_ms"] if original is None else as_it_stands(original, "time_ms")
         unit, per = _stated(row["resource"], cpu)
-        whose = f"its node {row['node']}" if row["node"] and name != "node" else "the largest node"
+        limit = f"its node {row['node']}" if row["node"] and name != "node" else "the largest node"
         yield Broken(
             table=batch.table,
             line=row["line"],
             column="amount",
             reason=f"is {row['amount'] * per:,.4g} {unit} of {row['resource']} at {time},"
-            f" expected no more than the {row['room'] * per:,.10g} of {whose}",
-            text=str(row[name]) if stood is None else row_text(stood),
+            f" expected no more than the {row['room'] * per:,.10g} of {limit}",
+            text=str(row[name]) if original is None else row_text(original),
         )
 
 
@@ -164,27 +162,27 @@ def _add(sums: dict[tuple[str, str], _Sum], of: tuple[str, str], rows: pl.DataFr
     if not rows.height:
         return
     what = of[1]
-    found = sums.setdefault(of, _Sum())
+    total = sums.setdefault(of, _Sum())
     amount, room = pl.col("amount"), pl.col("room")
     small = (amount < _LEAST[what]) & (room >= (_NODE_BYTES if what == "memory" else 0.0))
-    found.rows += rows.height
-    found.above += rows.filter(amount > room).height
-    found.small += rows.filter(small).height
+    total.rows += rows.height
+    total.above += rows.filter(amount > room).height
+    total.small += rows.filter(small).height
     if what == "memory":
         least = _LEAST_MIDDLE_BYTES[of[0].partition("_")[0]]
-        found.little += rows.filter((amount < least) & (room >= _NODE_BYTES)).height
+        total.little += rows.filter((amount < least) & (room >= _NODE_BYTES)).height
     largest = rows.sort("amount").row(-1, named=True)
-    if largest["amount"] > found.most:
-        found.most, found.room = largest["amount"], largest["room"]
-    found.at.append(rows.group_by("time_ms", "node").agg(amount.sum(), room.first(), pl.len()))
+    if largest["amount"] > total.most:
+        total.most, total.room = largest["amount"], largest["room"]
+    total.at.append(rows.group_by("time_ms", "node").agg(amount.sum(), room.first(), pl.len()))
 
 
-def _check(name: str, of: tuple[str, str], found: _Sum, room: _Room, stated: _Stated) -> None:
+def _check(name: str, of: tuple[str, str], total: _Sum, room: _Room, stated: _Stated) -> None:
     table, what = of
     unit, per = stated
-    whose = table.partition("_")[0]
+    entity = table.partition("_")[0]
     cells = (
-        pl.concat(found.at)
+        pl.concat(total.at)
         .group_by("time_ms", "node")
         .agg(pl.col("amount", "len").sum(), pl.col("room").first())
     )
@@ -193,66 +191,66 @@ def _check(name: str, of: tuple[str, str], found: _Sum, room: _Room, stated: _St
     middle, nodes = float(np.median(totals.to_numpy())), room.whole
     of_node = cells.drop_nulls("node")
     full = of_node.filter(pl.col("amount") > _SLACK * pl.col("room"))
-    above = found.above * 2 > found.rows
+    above = total.above * 2 > total.rows
     if above:
         seen = (
-            f"{found.above:,} of {found.rows:,} values of {what} are above what their node has, up"
-            f" to {found.most * per:,.10g} on one of {found.room * per:,.10g} {unit}"
+            f"{total.above:,} of {total.rows:,} values of {what} are above what their node has, up"
+            f" to {total.most * per:,.10g} on one of {total.room * per:,.10g} {unit}"
         )
     elif middle > _SLACK * sum(nodes):
         seen = (
-            f"the {whose}s use {middle * per:,.10g} {unit} at a time, all {len(nodes):,} nodes"
+            f"the {entity}s use {middle * per:,.10g} {unit} at a time, all {len(nodes):,} nodes"
             f" together have {sum(nodes) * per:,.10g}"
         )
     elif full.height * 2 > of_node.height:
         most = full.sort("amount", "time_ms", "node").row(-1, named=True)
         seen = (
-            f"the {whose}s of node {most['node']} use {most['amount'] * per:,.10g} {unit} together,"
-            f" it has {most['room'] * per:,.10g}, and so it is on most nodes"
+            f"the {entity}s of node {most['node']} use {most['amount'] * per:,.10g} {unit}"
+            f" together, it has {most['room'] * per:,.10g}, and so it is on most nodes"
         )
     else:
-        _check_small(name, what, found, stated)
-        many = float(np.median(at_once["len"].to_numpy())) >= _MANY[whose]
+        _check_small(name, what, total, stated)
+        many = float(np.median(at_once["len"].to_numpy())) >= _MANY[entity]
         # as KiB even the largest would fit its node
-        if many and found.little * 2 > found.rows and found.most * BYTES_PER_KIB <= found.room:
-            raise _in_kib(name, whose, found)
+        if many and total.little * 2 > total.rows and total.most * BYTES_PER_KIB <= total.room:
+            raise _in_kib(name, entity, total)
         return
     raise TracekitError(
         f"{name}: {what} in use is in {unit}, but {seen}",
-        hint=f"it looks like {_likely(stated, found.most, found.room)}{'' if above else _TWICE};"
+        hint=f"it looks like {_likely(stated, total.most, total.room)}{'' if above else _TWICE};"
         " nothing of the file was taken in",
     )
 
 
-def _check_small(name: str, what: str, found: _Sum, stated: _Stated) -> None:
-    """Raise TracekitError where most use is less than any process's, and none is much."""
-    if found.small * 2 <= found.rows:
+def _check_small(name: str, what: str, total: _Sum, stated: _Stated) -> None:
+    """Raise TracekitError where most use is below that of a process and no use is large."""
+    if total.small * 2 <= total.rows:
         return
     if what == "memory":
         raise TracekitError(
-            f"{name}: memory in use is in bytes, but {found.small:,} of {found.rows:,} values are"
+            f"{name}: memory in use is in bytes, but {total.small:,} of {total.rows:,} values are"
             f" below {_LEAST_BYTES:,}",
             hint="it looks like MiB, or another larger unit; nothing of the file was taken in",
         )
-    # as cores they are what a node can give, as millicores nobody ever does anything
-    if stated == MILLICORES and found.most * MILLICORES[1] <= found.room:
+    # as cores a node can give them; as millicores all containers are idle
+    if stated == MILLICORES and total.most * MILLICORES[1] <= total.room:
         raise TracekitError(
-            f"{name}: CPU in use is in millicores, but {found.small:,} of {found.rows:,} values are"
-            f" below 1, and none is above {found.most * MILLICORES[1]:,.4g}",
+            f"{name}: CPU in use is in millicores, but {total.small:,} of {total.rows:,} values are"
+            f" below 1, and none is above {total.most * MILLICORES[1]:,.4g}",
             hint="it looks like cores: multiply them by 1,000; nothing of the file was taken in",
         )
 
 
-def _in_kib(name: str, whose: str, found: _Sum) -> TracekitError:
+def _in_kib(name: str, entity: str, total: _Sum) -> TracekitError:
     return TracekitError(
-        f"{name}: memory in use is in bytes, but {found.little:,} of {found.rows:,} values of"
-        f" {whose}s are below {_LEAST_MIDDLE_BYTES[whose]:,}, and none is above {found.most:,.10g}",
+        f"{name}: memory in use is in bytes, but {total.little:,} of {total.rows:,} values of"
+        f" {entity}s are below {_LEAST_MIDDLE_BYTES[entity]:,}, and none is above {total.most:,.10g}",
         hint="it looks like KiB: multiply them by 1,024; nothing of the file was taken in",
     )
 
 
 def _likely(stated: _Stated, most: float, largest: float) -> str:
-    """The unit that use of up to ``most`` is in, on nodes of up to ``largest``."""
+    """The likely unit of use up to ``most``, on nodes of up to ``largest``."""
     if stated == MILLICORES:
         return "microcores" if most <= 1000.0 * largest else "nanocores"
     if stated != CORES:
@@ -265,7 +263,7 @@ def _likely(stated: _Stated, most: float, largest: float) -> str:
 
 
 def check_times(name: str, times: np.ndarray, *, in_seconds: bool) -> None:
-    """Raise TracekitError where times since 1970 are of another scale than they should be."""
+    """Raise TracekitError for times since 1970 in another unit than s or ms, as stated."""
     # a median takes ten times as long as these
     least, most = float(times.min()), float(times.max())
     right = most < SECONDS_UP_TO if in_seconds else least >= SECONDS_UP_TO or most < _SECONDS_FROM

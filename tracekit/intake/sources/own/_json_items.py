@@ -1,4 +1,4 @@
-"""Reads JSON of any length item by item: lists inside an answer, documents one after another."""
+"""Reads JSON of any length item by item: a list inside an answer, or many documents."""
 
 import contextlib
 import io
@@ -22,31 +22,31 @@ from tracekit.store.broken_rows import (
 )
 
 _CHUNK_CHARS = 1 << 20
-#: The end of an item of a list and the beginning of the next one, with what that begins with.
+#: The end of an item of a list, and the first characters of the next item.
 _BETWEEN = re.compile(r"\}\s*,\s*\{.{16}", re.DOTALL)
-#: A longer value is not read: as objects it takes twenty times the memory of its text.
+#: The longest value that is read: as objects it takes twenty times the memory of its text.
 _LONGEST_CHARS = 16 << 20
-#: So near to its end a text may be called wrong only because the rest has not been read yet.
+#: A fault so close to the end of the text may mean only that the rest is not read yet.
 _NEAR_END = 16
-#: How JSON spells half of a character, which is none if the other half is missing.
+#: Half of a character in JSON; alone it is no character.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-#: So much of a text is shown where it is wrong.
+#: The characters that a message shows at a fault.
 _PLACE = 20
-#: What may stand at the end of a text that is cut off.
+#: Words that a cut may leave unfinished at the end of a text.
 _BEGUN = ("true", "false", "null", "NaN", "-Infinity", "Infinity", ".", "e", "E")
-#: Members of a document whose own members are the items.
+#: Members of a document that list the items.
 _LISTS = ("items", "result", "data")
 _AROUND = "data"
 
 
 class Item(NamedTuple):
-    """One item, counted from 1.
+    """One item; ``number`` counts from 1.
 
     Parameters
     ----------
     around : dict
-        The members of the document that come before the list which the item is in; empty for an
-        item that is a document itself.
+        The members of the document before the list of the item; empty for an item that is a
+        whole document.
     """
 
     number: int
@@ -56,12 +56,12 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """The place where the text is no JSON any more, or ends too early.
+    """A place where the text is no JSON, or ends too early.
 
     Parameters
     ----------
     last : bool
-        Whether nothing after it can be read although more was to come.
+        Whether the rest of the file is lost.
     """
 
     number: int
@@ -71,20 +71,26 @@ class Cut:
 
 
 class _WrongError(Exception):
-    """No JSON from here on."""
+    """The text is no JSON from here on."""
 
 
 def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
-    """The items of a file: what ``items``, ``data`` or ``data.result`` lists, an array, documents.
+    """Yield the items of a file.
 
-    After a broken document the next one that begins a line is read. ``beside`` is given the members
-    of each document that are no such list, also of those that come after it.
+    Items are the elements of ``items``, ``data``, ``data.result`` or of an array. A document
+    without such a list is one item. After a broken document, reading goes on with the next line
+    that begins a document.
+
+    Parameters
+    ----------
+    beside : list of dict, optional
+        Gets, for each document, the members that are no such list.
 
     Raises
     ------
     TracekitError
-        For a list that is cut off or broken, and for a broken document that is all there is: the
-        rest is lost, and how much that was is unknown.
+        For a list that is cut off or broken, and for a single broken document: the rest of the
+        file is lost.
     """
     for item in pieces(opened, beside=beside):
         if isinstance(item, Cut) and item.last:
@@ -96,7 +102,7 @@ def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iter
 
 
 def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
-    """The items up to where a list breaks off, which is a Cut then, the last one."""
+    """Yield the items of a file as ``items`` does; a lost rest is a last ``Cut`` and no error."""
     with opened.stream() as stream:
         buffered = cast("BinaryIO", stream)
         text = _Text(io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace"))
@@ -118,12 +124,12 @@ def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Ite
 
 
 def first_members(head: Head) -> dict[str, Any]:
-    """The members that a file's first document begins with, as far as its start shows them.
+    """The first members of a file's first document, as far as the start of the file holds them.
 
-    A member that is a list or an object is shown as an empty one.
+    A list or an object is replaced by an empty one.
     """
     text = _Text(io.StringIO(head.start.decode(errors="replace").removeprefix("\ufeff")))
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     try:
         if text.take() != "{":
             return {}
@@ -132,29 +138,29 @@ def first_members(head: Head) -> dict[str, Any]:
             if text.take() != ":":
                 return {}
             begins = text.peek()
-            found[key] = {"{": {}, "[": []}.get(begins)
+            members[key] = {"{": {}, "[": []}.get(begins)
             value = text.value()
             if begins not in "{[":
-                found[key] = value
+                members[key] = value
             if text.take() != ",":
                 break
     except _WrongError:
         pass
-    return found
+    return members
 
 
 class _Text:
-    """A text that is read on as far as the next value needs it."""
+    """A text that is read piece by piece, as the next value needs it."""
 
     def __init__(self, source: io.TextIOBase) -> None:
         self._source = source
         self._buffer, self._at, self._ended = "", 0, False
         self._decoder = json.JSONDecoder()
-        #: What stands between items, once that is known, and whether it was not looked for yet.
+        #: The text between two items, empty while unknown; whether the buffer has new text.
         self._between, self._unread = "", False
 
     def peek(self) -> str:
-        """The next character that is no blank; empty at the end."""
+        """The next character that is no blank; empty at the end of the text."""
         while True:
             while self._at < len(self._buffer):
                 if not self._buffer[self._at].isspace():
@@ -164,13 +170,13 @@ class _Text:
                 return ""
 
     def take(self) -> str:
-        """The next character that is no blank, passed over."""
-        found = self.peek()
+        """Read the next character that is no blank."""
+        character = self.peek()
         self._at += 1
-        return found
+        return character
 
     def value(self) -> Any:
-        """The next value, whole."""
+        """Read the next value; raises _WrongError where the text is no JSON."""
         self.peek()
         while True:
             try:
@@ -189,7 +195,7 @@ class _Text:
             except RecursionError:
                 raise _WrongError(NESTED) from None
             except ValueError:
-                # what else a number can be: longer than Python reads
+                # a number with more digits than Python reads
                 raise _WrongError(TOO_LONG) from None
             if end == len(self._buffer) and self._more():
                 continue
@@ -199,13 +205,13 @@ class _Text:
             return value
 
     def begin_list(self) -> None:
-        """The items that come are of another list."""
+        """Begin another list: the text between its items is unknown."""
         self._between = ""
 
     def items(self) -> Iterable[Any]:
-        """The next items of a list: all that are whole here, where they can be told apart, or one.
+        """Read the next items of a list: one, or all whole items of the buffer.
 
-        What stands between the first two tells where an item ends.
+        The text between the first two items shows where each further item ends.
         """
         self.peek()
         if self._between and self._unread:
@@ -214,32 +220,32 @@ class _Text:
             if end > self._at:
                 with contextlib.suppress(ValueError, RecursionError):
                     text = f"[{self._buffer[self._at : end]}]"
-                    found = msgspec.json.decode(text, type=list[msgspec.Raw])
+                    raw = msgspec.json.decode(text, type=list[msgspec.Raw])
                     self._at = end
                     # one object at a time stays in the processor's cache
-                    return map(_decoded, found)
+                    return map(_decoded, raw)
         value = self.value()
-        if not self._between and (found_there := _BETWEEN.match(self._buffer, self._at - 1)):
-            self._between, self._unread = found_there[0], True
+        if not self._between and (between := _BETWEEN.match(self._buffer, self._at - 1)):
+            self._between, self._unread = between[0], True
         return [value]
 
     def shown(self) -> str:
-        """What stands here, as far as it is worth showing."""
+        """The next characters, for a message."""
         return self._buffer[self._at : self._at + SHOWN_CHARACTERS]
 
     def skip_to_document(self) -> bool:
-        """Go on to the next line that begins a document."""
+        """Skip to the next line that begins a document; False where no such line follows."""
         while True:
-            found = self._buffer.find("\n{", self._at)
-            if found >= 0:
-                self._at = found + 1
+            line = self._buffer.find("\n{", self._at)
+            if line >= 0:
+                self._at = line + 1
                 return True
             self._at = max(len(self._buffer) - 1, self._at)
             if not self._more():
                 return False
 
     def _more(self) -> bool:
-        """Read on; the more is waiting already, the more at once."""
+        """Read a further piece, as long as the unread text; False at the end."""
         if self._ended:
             return False
         rest = self._buffer[self._at :]
@@ -253,7 +259,7 @@ class _Text:
 
 
 def _decoded(raw: msgspec.Raw) -> Any:
-    """The value; a number that is too large for a float is one that Python reads."""
+    """Decode an item; Python reads a number that is too large for msgspec."""
     try:
         return _decode(raw)
     except ValueError:
@@ -270,13 +276,13 @@ _decode = msgspec.json.Decoder().decode
 
 
 def _as_text(value: Any) -> Any:
-    """The value, in which halves of a character have become '?': no file can hold them."""
+    """Replace each half of a character by '?': no file can hold it."""
     text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     return json.loads(text)
 
 
 def _ends_early(error: json.JSONDecodeError) -> bool:
-    """Whether a text that was read to its end could be right, had it gone on."""
+    """Whether a fault may be only that the text ends too early."""
     rest = error.doc[error.pos :].strip()
     within = error.msg.startswith("Invalid \\u") and len(rest) <= len("uXXXX")
     begun = any(word.startswith(rest) for word in _BEGUN)
@@ -284,13 +290,15 @@ def _ends_early(error: json.JSONDecodeError) -> bool:
 
 
 class _Walk:
+    """Walks through the documents of a text and yields their items."""
+
     def __init__(self, text: _Text) -> None:
         self._text = text
         self.number = 0
         self.inside = False
 
     def document(self, around: dict[str, Any]) -> Iterator[Item]:
-        """The items of the next document; ``around`` is given its other members."""
+        """Yield the items of the next document; ``around`` gets its other members."""
         self.inside = False
         if self._text.peek() == "[":
             yield from self._list({})
@@ -341,9 +349,9 @@ class _Walk:
         self.inside = before
 
     def _expect(self, wanted: str) -> str:
-        found = self._text.peek()
-        if not found:
+        character = self._text.peek()
+        if not character:
             raise _WrongError(LIST_CUT_OFF)
-        if found not in wanted:
+        if character not in wanted:
             raise _WrongError(f"{NO_JSON}: expected {' or '.join(wanted)}")
         return self._text.take()

@@ -1,8 +1,8 @@
-"""Calls out of the spans of a trace: positions from parents and starts, a record for each end.
+"""Makes calls out of the spans of a trace: a position for each call, a record for each end.
 
-A span of the calling end and the span of the called end below it are two records of one call: they
-have the same position, and the called end's response time is negative. A span of any other kind
-below one of the same service is work within that service and no call.
+A span of the calling end and the span of the called end below it are two records of one call. Both
+have one position, and the response time of the called end is negative. A span of any other kind
+below a span of the same service is work within that service, and no call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tracekit.intake.sources.own._spans import CALLED, CALLING, Span, by_trace
 
 _BLOCK_ROWS = 100_000
 _NAMED = {"rpc", "http"}
-#: A first span that is no call over the network: a job, a timer.
+#: The type of a first span that is no call over the network, as of a job or a timer.
 _OWN_WORK = "userDefined"
 _SCHEMA = {
     "time_ms": pl.Int64,
@@ -48,7 +48,10 @@ _Row = tuple[int, str, str, str | None, str | None, str | None, str | None, floa
 
 
 def call_rows(spans: Iterable[Span]) -> Read:
-    """The calls of all traces; a span that none of its trace's first spans leads to is broken."""
+    """The calls of all traces.
+
+    A span is broken where no first span of its trace leads to it.
+    """
     rows: list[_Row] = []
     for trace in by_trace(spans):
         tree = _Tree(trace)
@@ -67,7 +70,7 @@ def _batch(rows: list[_Row]) -> Batch:
 
 @dataclass
 class _Place:
-    """A position in a trace, and how many calls have been made from it."""
+    """A position in a trace, and the number of calls from it."""
 
     path: str
     calls: int = 0
@@ -79,17 +82,17 @@ class _Place:
 
 @dataclass
 class _Call:
-    """A call: its position, the two ends' spans, and what they agree on."""
+    """A call: its position, and the spans of its two ends."""
 
     place: _Place
     upstream: str | None
     calling: Span | None = None
     called: list[Span] = field(default_factory=list)
-    #: The service whose own calls are seen below, where its end left no span.
+    #: The called service by its own calls below, where the called end left no span.
     below: str | None = None
 
     def rows(self) -> Iterator[tuple[Span, _Row]]:
-        """A record for each end that left a span."""
+        """Yield a record for each end with a span."""
         ends = [*self.called, *([self.calling] if self.calling else [])]
         kind, interface = self._kind(ends), None
         if kind in _NAMED:
@@ -118,7 +121,7 @@ class _Call:
 
 
 class _Step(NamedTuple):
-    """A span to be placed, the call that it is made in, and the call that it may be the end of."""
+    """A span without a position, the call around it, and the call that it may be an end of."""
 
     span: Span
     parent: Span | None
@@ -127,7 +130,7 @@ class _Step(NamedTuple):
 
 
 class _Tree:
-    """The spans of one trace, from the first down."""
+    """The tree of the spans of one trace."""
 
     def __init__(self, spans: list[Span]) -> None:
         self.broken: list[Broken] = []
@@ -149,23 +152,23 @@ class _Tree:
         self.rows = self._rows()
 
     def _once(self, spans: list[Span]) -> tuple[list[Span], list[Span]]:
-        """The spans without repetition, and the repeated ones.
+        """The spans of each id once, and the repeated spans.
 
-        Two spans of one id, a calling and a called one, are the two ends of a call as Zipkin
-        writes them. The called one gets an id of its own, and what its service does below.
+        Zipkin writes the calling and the called end of a call as two spans of one id. The called
+        end gets an id of its own, and the spans of its service below become its children.
         """
-        found: dict[str, Span] = {}
+        first: dict[str, Span] = {}
         again: list[Span] = []
         shared: dict[str, Span] = {}
         for span in spans:
-            other = found.setdefault(span.span, span)
+            other = first.setdefault(span.span, span)
             if other is span:
                 continue
             if other._replace(line=0) == span._replace(line=0):
                 again.append(other)
             elif {other.side, span.side} == {CALLING, CALLED} and span.span not in shared:
                 calling, called = (other, span) if other.side == CALLING else (span, other)
-                found[span.span] = calling
+                first[span.span] = calling
                 shared[span.span] = called._replace(span=f"{span.span}/called", parent=span.span)
             else:
                 self._break(span, "is the id of another span of the trace")
@@ -173,14 +176,14 @@ class _Tree:
             span._replace(parent=shared[span.parent].span)
             if span.parent in shared and span.service == shared[span.parent].service
             else span
-            for span in found.values()
+            for span in first.values()
         ]
         return [*once, *shared.values()], again
 
     def _grow(self, tops: dict[str, list[Span]]) -> None:
-        """Places for the first spans, and for those whose parent no file has; then downwards.
+        """Give positions to all spans, from the first spans downwards.
 
-        Spans of one lost parent are below one place, of which there is no record.
+        Spans of one missing parent get one common position above them, without a record.
         """
         number = 0
         for span in tops.pop("", []):
@@ -197,7 +200,10 @@ class _Tree:
 
         Parameters
         ----------
-        inside : the call that the span's work belongs to, or, of an entry, its own place
+        inside : _Place
+            The position of the call around the span; for an entry the position of the span.
+        entry : bool
+            Whether the trace begins with the span.
         """
         number = count()
         waiting = [(top.start_ns, next(number), _Step(top, None, inside, None))]
@@ -212,7 +218,7 @@ class _Tree:
                 heappush(waiting, (one.start_ns, next(number), _Step(one, span, place, call)))
 
     def _placed(self, step: _Step, *, entry: bool) -> tuple[_Place, _Call | None]:
-        """Where a span's own calls stand, and the call whose called end may lie below it."""
+        """The position for the calls of a span, and the call whose called end may lie below it."""
         span, parent, inside, above = step.span, step.parent, step.inside, step.above
         side = _side(span, parent, first=entry)
         if side is None:
@@ -223,7 +229,7 @@ class _Tree:
         if above is not None and above.calling and span.service != above.calling.service:
             above.below = above.below or span.service
         upstream = parent.service if parent is not None else None
-        # what is called first is where the trace enters; all else is a call made in some place
+        # the trace enters with its first called span; every other call has a place around it
         place = inside if entry and side == CALLED else inside.next()
         call = _Call(place, span.service if side == CALLING else upstream)
         self._calls.append(call)
@@ -247,15 +253,13 @@ class _Tree:
 
 
 def _side(span: Span, parent: Span | None, *, first: bool) -> str | None:
-    """Which end of a call a span is; None for work within a service."""
+    """The end of a call that a span records; None for work within a service."""
     if span.side is not None:
         return span.side
     if first or (parent is not None and span.service != parent.service):
         return CALLED
     return None
 
-
-# The source of such spans, whatever the form of its files.
 
 _WORD = "spans"
 
@@ -269,7 +273,7 @@ def span_source(
     spans_of: Callable[[Opened], Iterable[Span | Broken]],
     inferred: tuple[str, ...],
 ) -> ClusterSource:
-    """A source of spans: what is read of a file of them, and what all such sources say."""
+    """The source of spans of one format, with the facts that all formats share."""
     return ClusterSource(
         name=name,
         title=title,
@@ -298,9 +302,9 @@ def span_source(
 
 
 def _read_calls(opened: Opened, spans_of: Callable[[Opened], Iterable[Span | Broken]]) -> Read:
-    """The broken spans of a file, and the calls of its spans.
+    """The broken spans of a file, and the calls.
 
-    A trace's spans may lie in several files, so the first of the files tells the calls of all.
+    The spans of a trace may lie in several files, so the first file yields the calls of all files.
     """
     parts = Parts.of(opened, _WORD)
     broken: list[Broken] = []

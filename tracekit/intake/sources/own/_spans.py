@@ -1,4 +1,4 @@
-"""Spans of distributed traces, gathered by trace; on disk where they are many."""
+"""Groups the spans of distributed traces by trace, on disk where the spans are many."""
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ import polars as pl
 
 from tracekit.intake.sources.own._kubernetes.shape import service_of
 
-#: So many spans are held before they are set down, in as many files.
+#: The spans in memory before they are written to disk, and the number of files there.
 _HELD_SPANS = 250_000
 _BUCKETS = 64
 
@@ -25,17 +25,17 @@ class Span(NamedTuple):
     Parameters
     ----------
     parent : str, optional
-        None for the first span of a trace.
+        The id of the parent span; None for the first span of a trace.
     side : {'calling', 'called', None}
-        Which end of a call it is, where it says so.
+        The end of the call that the span records; None where it is not stated.
     kind : {'rpc', 'http', 'mq', 'db', 'mc', None}
-        The type of call, where it says so.
+        The type of the call; None where it is not stated.
     peer : str, optional
-        What it says that it called.
+        The called service, database, queue or host.
     start_ns, duration_ns : int
-        From 1970 on.
+        The start since 1970, and the duration.
     line : int
-        Its place in its file.
+        The number of the item in its file.
     """
 
     trace: str
@@ -58,7 +58,7 @@ _SCHEMA = {
 
 
 def call_kind(tags: Mapping[str, object]) -> str | None:
-    """The type of call that attributes tell of, in the words of the table of calls."""
+    """The type of a call by the attributes of a span, in the words of table ``call``."""
     store = _first(tags, _DATABASES)
     if store is not None:
         return "mc" if store.lower() in _CACHES else "db"
@@ -73,26 +73,26 @@ def call_kind(tags: Mapping[str, object]) -> str | None:
 
 
 def service_in(about: Mapping[str, object], name: object) -> str | None:
-    """The service of a process: as its cluster's pods have it, where it says which pod it is.
+    """The service of a process: ``namespace/controller`` in Kubernetes, else ``name``.
 
     Parameters
     ----------
     about : mapping
-        What the process says of itself.
+        The attributes of the process.
     name : str or None
-        What it calls its service. In Kubernetes that is the name of the controller, unless
-        somebody gave another, so that it stands for it where no controller is named.
+        The name that the process gives its service. It stands for the controller where the
+        attributes name none.
     """
     space = about.get("k8s.namespace.name")
-    known = [(kind, about.get(f"k8s.{kind.lower()}.name")) for kind in _CONTROLLERS]
-    kind, owner = next(((kind, one) for kind, one in known if one), ("", name))
+    controllers = [(kind, about.get(f"k8s.{kind.lower()}.name")) for kind in _CONTROLLERS]
+    kind, owner = next(((kind, one) for kind, one in controllers if one), ("", name))
     if space and owner:
         return service_of(str(space), kind, str(owner))
     return str(name) if name else None
 
 
 def called_peer(tags: Mapping[str, object]) -> str | None:
-    """What a span called: a service, a database, a queue, or else a host."""
+    """The called service, database, queue or host by the attributes of a span."""
     service = _first(tags, ("peer.service", "service.peer.name"))
     if service is not None:
         return service
@@ -111,7 +111,7 @@ def _first(tags: Mapping[str, object], names: Iterable[str]) -> str | None:
     return None
 
 
-#: What may have made a pod, what stands above another first.
+#: Controllers of pods; an owner of another controller comes first.
 _CONTROLLERS = (
     "Deployment", "StatefulSet", "DaemonSet", "CronJob", "ReplicaSet", "Job",
 )  # fmt: skip
@@ -121,7 +121,7 @@ _QUEUES = ("messaging.destination.name", "messaging.destination", "message_bus.d
 
 
 def by_trace(spans: Iterable[Span]) -> Iterator[list[Span]]:
-    """The spans of each trace, whatever order they come in; those of a trace keep their order."""
+    """Yield the spans of each trace; spans of one trace keep their order."""
     with tempfile.TemporaryDirectory(prefix="tracekit-spans-") as folder:
         held: list[Span] = []
         files: list[list[Path]] = [[] for _ in range(_BUCKETS)]

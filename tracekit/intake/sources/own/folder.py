@@ -1,4 +1,4 @@
-"""A folder of tables that somebody wrote from their own monitoring, as Parquet or as CSV."""
+"""A folder of tables from a user's own monitoring, as Parquet or CSV."""
 
 from __future__ import annotations
 
@@ -57,9 +57,6 @@ from tracekit.intake.sources.own._folder.units import (
 from tracekit.intake.sources.own._impossible_use import MILLICORES, possible
 from tracekit.store.tables import Table, all_tables
 
-# Rows of the store out of wide tables of nodes, containers, usage and background.
-
-
 NODES = ("node", "cpu_milli", "memory_bytes")
 CONTAINERS = ("container", "arrival_ms", "cpu_milli", "memory_bytes")
 USAGE = ("container", "time_ms", "cpu_milli")
@@ -69,18 +66,18 @@ _KEYS = ("time_ms", "line")
 
 
 def read_nodes(opened: Opened) -> Read:
-    """Nodes and what they have; further columns of texts are labels."""
+    """The rows of nodes and their resources; further columns of texts are labels."""
     columns = columns_of("node")
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
         check_node_sizes(opened.name, frame)
-        kept, wrong = kept_nodes(frame, "node")
+        valid, wrong = kept_nodes(frame, "node")
         yield from wrong
-        measures, labels = further(kept, columns)
+        measures, labels = further(valid, columns)
         check_units(opened, measures)
-        kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
+        valid, wrong = with_amounts(valid, _columns(measures), "node_resource")
         yield from wrong
-        at = timed(kept)
+        at = timed(valid)
         rows = at.select(*(one for one in at.columns if one in columns), *labels, "line")
         whole = _with_labels(rows, labels) if labels else rows
         sized = _long(at, ("node", *_KEYS), measures)
@@ -89,7 +86,7 @@ def read_nodes(opened: Opened) -> Read:
 
 
 def read_containers(opened: Opened) -> Read:
-    """Containers in the order of the file, and what they ask for."""
+    """The rows of containers in the order of the file, and of their requests and limits."""
     columns = columns_of("container") | {"arrival_ms"}
     check_requests(opened)
     nodes = known_nodes(opened)
@@ -97,27 +94,27 @@ def read_containers(opened: Opened) -> Read:
         yield from broken
         check_arrivals(opened.name, frame)
         check_units(opened, further(frame, columns)[0])
-        kept, wrong = kept_containers(frame, nodes)
+        valid, wrong = kept_containers(frame, nodes)
         yield from wrong
-        yield from _batches(kept, columns)
+        yield from _batches(valid, columns)
 
 
-def _batches(kept: pl.DataFrame, columns: set[str]) -> list[Batch]:
-    """The lives of containers, in the order of the file, and what they ask for."""
-    rows = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
+def _batches(valid: pl.DataFrame, columns: set[str]) -> list[Batch]:
+    """The batches of containers, in the order of the file, and of their requests and limits."""
+    rows = valid.with_columns(pl.col("arrival_ms").alias("time_ms"))
     if "position" not in rows.columns:
         rows = rows.with_columns(pl.col("line").alias("position"))
     if "daemon" in rows.columns and rows.schema["daemon"] == pl.Boolean:
         rows = rows.with_columns(pl.col("daemon").cast(pl.Int8))
     own = [name for name in rows.columns if name in columns and name != "arrival_ms"]
     return [
-        Batch(table="container", rows=rows.select(*own, "line"), stood=kept),
-        Batch(table="container_resource", rows=_requests(rows, columns), stood=kept),
+        Batch(table="container", rows=rows.select(*own, "line"), stood=valid),
+        Batch(table="container_resource", rows=_requests(rows, columns), stood=valid),
     ]
 
 
 def read_usage(opened: Opened) -> Read:
-    """What containers use, resource by resource.
+    """The rows of the containers' use, one for each resource.
 
     Raises
     ------
@@ -136,34 +133,34 @@ def _usage(opened: Opened) -> Read:
         living, within = with_lives(frame, lives)
         dated = undated(frame, ("time_ms",))
         rules = [*unknown(frame, "container", containers), *dated, *within]
-        kept, wrong = refuse(living, rules, "container_amount")
+        valid, wrong = refuse(living, rules, "container_amount")
         yield from wrong
-        kept = kept.drop(LIVES)
-        measures, _ = further(kept, {"container", "time_ms"})
+        valid = valid.drop(LIVES)
+        measures, _ = further(valid, {"container", "time_ms"})
         check_units(opened, measures)
-        kept, wrong = with_amounts(kept, _columns(measures), "container_amount")
+        valid, wrong = with_amounts(valid, _columns(measures), "container_amount")
         yield from wrong
-        rows = _long(kept, ("container", *_KEYS), measures)
-        # a line without any amount is a line that was read
-        yield Batch(table="container_amount", rows=rows, lines=kept["line"], stood=frame)
+        rows = _long(valid, ("container", *_KEYS), measures)
+        # a line without amounts counts as read
+        yield Batch(table="container_amount", rows=rows, lines=valid["line"], stood=frame)
 
 
 def read_background(opened: Opened) -> Read:
-    """What runs beside the containers: resources of their own names, on the node."""
+    """The rows of use beside the containers, as resources ``background_`` of the node."""
     nodes = known_nodes(opened)
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
         check_steps(opened.name, frame, "node")
         rules = [*unknown(frame, "node", nodes), *undated(frame, ("time_ms",))]
-        kept, wrong = refuse(frame, rules, "node_amount")
+        valid, wrong = refuse(frame, rules, "node_amount")
         yield from wrong
-        measures, _ = further(kept, {"node", "time_ms"})
-        kept, wrong = with_amounts(kept, _columns(measures), "node_amount")
+        measures, _ = further(valid, {"node", "time_ms"})
+        valid, wrong = with_amounts(valid, _columns(measures), "node_amount")
         yield from wrong
-        rows = _long(kept, ("node", *_KEYS), measures)
+        rows = _long(valid, ("node", *_KEYS), measures)
         named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")
         named_rows = rows.with_columns(named)
-        yield Batch(table="node_amount", rows=named_rows, lines=kept["line"], stood=frame)
+        yield Batch(table="node_amount", rows=named_rows, lines=valid["line"], stood=frame)
 
 
 def _columns(measures: Sequence[Measure]) -> list[str]:
@@ -171,7 +168,7 @@ def _columns(measures: Sequence[Measure]) -> list[str]:
 
 
 def _amount(frame: pl.DataFrame, measure: Measure) -> pl.Series:
-    """Amounts in the unit; texts as they stand where one of them is no number."""
+    """The amounts of a column in its unit; a column with other texts stays a column of texts."""
     values = frame[measure.column]
     numbers = values.cast(pl.Float64, strict=False)
     # numpy divides exactly, polars multiplies with the inverse
@@ -183,7 +180,7 @@ def _amount(frame: pl.DataFrame, measure: Measure) -> pl.Series:
 
 
 def _long(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[Measure]) -> pl.DataFrame:
-    """A row for each amount that is there: resource, amount and unit beside the keys."""
+    """A row for each amount, with resource, amount and unit beside the keys."""
     parts = []
     for measure in measures:
         rows = frame.select(*keys, _amount(frame, measure).alias("amount"))
@@ -195,9 +192,9 @@ def _long(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[Measure])
     return whole.sort("line", maintain_order=True)
 
 
-def _requests(frame: pl.DataFrame, known: set[str]) -> pl.DataFrame:
-    """Requests and limits side by side: gpu and gpu_limit, cpu_milli and cpu_limit_milli."""
-    measures, _ = further(frame, known)
+def _requests(frame: pl.DataFrame, others: set[str]) -> pl.DataFrame:
+    """A row for each resource with its request and limit, as of ``gpu`` and ``gpu_limit``."""
+    measures, _ = further(frame, others)
     limits = {m.resource.removesuffix(LIMIT): m for m in measures if m.resource.endswith(LIMIT)}
     requests = {m.resource: m for m in measures if not m.resource.endswith(LIMIT)}
     parts = []
@@ -217,12 +214,12 @@ def _requests(frame: pl.DataFrame, known: set[str]) -> pl.DataFrame:
 
 
 def _unit(resource: str, measure: Measure) -> str:
-    """``cpu_limit`` alone is cores as ``cpu`` is."""
+    """The unit of a resource: ``cpu_limit`` is in cores, as ``cpu`` is."""
     return UNIT_OF.get(resource, measure.unit) if measure.unit == "count" else measure.unit
 
 
 def _with_labels(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
-    """The further columns of texts as one JSON object, added to what column labels holds."""
+    """Move the columns of labels into the JSON object of column ``labels``."""
     written: list[str | None] = []
     for row in rows.select(*labels, pl.col("^labels$")).iter_rows(named=True):
         own = {name.removeprefix(LABEL): str(row[name]) for name in labels if row[name] is not None}
@@ -231,14 +228,14 @@ def _with_labels(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
 
 
 def _merged(stated: str | None, own: dict[str, str]) -> str | None:
-    """Two sets of labels as one; a text that is no JSON object is a label of its own."""
-    found: object = {}
+    """Merge two sets of labels; a text that is no JSON object becomes a label."""
+    document: object = {}
     if stated is not None:
         try:
-            found = json.loads(stated)
+            document = json.loads(stated)
         except (ValueError, RecursionError):
-            found = None
-    whole = found if isinstance(found, dict) else {"labels": stated}
+            document = None
+    whole = document if isinstance(document, dict) else {"labels": stated}
     return json.dumps({**whole, **own}) if whole or own else None
 
 
@@ -252,28 +249,28 @@ def _is(stem: str, needed: tuple[str, ...]) -> Callable[[Head], bool]:
 
 
 def _lacks(stem: str, needed: tuple[str, ...]) -> Callable[[Head], tuple[str, ...] | None]:
-    """Which columns a file of that name lacks; None for a file of another name."""
+    """A function that returns the missing columns of a file; None for a file of another name."""
     pattern = re.compile(re.escape(stem) + _ENDING)
 
     def lacks(head: Head) -> tuple[str, ...] | None:
         if not pattern.fullmatch(head.name):
             return None
-        found = head.fields()
-        there = {*found, *spelled(found, set(needed)).values()}
-        return tuple(name for name in needed if name not in there)
+        fields = head.fields()
+        present = {*fields, *spelled(fields, set(needed)).values()}
+        return tuple(name for name in needed if name not in present)
 
     return lacks
 
 
-#: The tables of what containers ask for, which list none.
-_ASKED = ("container_resource", "fixed_request")
+#: The tables of requests, which name containers but list none.
+_REQUESTS = ("container_resource", "fixed_request")
 
 
 def read_table(table: Table, needed: Sequence[str], opened: Opened) -> Read:
-    """The rows of a table that have its form and name known containers, in the store's units."""
+    """The valid rows of a table of the store, in the units of the store."""
     states = table.entity and table.key and not table.step
     measured = Measured(opened, table.name)
-    listed = known_containers(opened) if table.name in _ASKED else None
+    listed = known_containers(opened) if table.name in _REQUESTS else None
     places = listed_places(opened) if table.name == "container_usage" else None
     columns = {column.name for column in table.columns}
     for frame, broken in named_frames(opened, table.name, needed=needed):
@@ -288,8 +285,8 @@ def read_table(table: Table, needed: Sequence[str], opened: Opened) -> Read:
         yield from wrong
         rows = rows if places is None else places.of(rows)
         rows = timed(rows) if states and table.entity == "node" else rows
-        kept = [name for name in rows.columns if name in columns or name == "line"]
-        yield Batch(table=table.name, rows=rows.select(kept), stood=rows)
+        own = [name for name in rows.columns if name in columns or name == "line"]
+        yield Batch(table=table.name, rows=rows.select(own), stood=rows)
 
 
 def _in_form(frame: pl.DataFrame, table: Table) -> tuple[pl.DataFrame, list[Broken]]:
@@ -299,10 +296,10 @@ def _in_form(frame: pl.DataFrame, table: Table) -> tuple[pl.DataFrame, list[Brok
 
 
 def _table_file(table: Table) -> ClusterFile:
-    """A file with the columns of a table of the store."""
+    """The kind of file with the columns of a table of the store."""
     needed = tuple(column.name for column in table.columns if column.required)
     if table.entity == "node" and not table.step:
-        # what is said of a node without a time holds from the start
+        # a row about a node without a time holds from time 0 on
         needed = tuple(name for name in needed if name != "time_ms")
 
     return ClusterFile(

@@ -1,4 +1,4 @@
-"""Spans in Jaeger's JSON: what its query service answers, or lines of traces or spans."""
+"""Reads spans in Jaeger's JSON: answers of its query service, or lines of traces or spans."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ _ID_DIGITS = 16
 
 
 def is_jaeger(head: Head) -> bool:
-    """Whether the file begins as JSON that holds spans with ids as Jaeger spells them."""
+    """Whether the file begins as JSON with ``traceID`` and ``spanID``."""
     text = head.start.decode(errors="replace").removeprefix("\ufeff").lstrip()
     named = '"traceID"' in text and ('"spanID"' in text or '"spans"' in text)
     return text[:1] in {"{", "["} and named
@@ -35,7 +35,7 @@ def _spans(opened: Opened) -> Iterator[Span | Broken]:
 
 
 def _traced(value: Any, line: int) -> Iterator[Span | Broken]:
-    """The spans of a trace, or the one span that stands alone with its process."""
+    """The spans of a trace, or a single span with its process."""
     if not isinstance(value, Mapping):
         yield Broken(
             table="call", line=line, reason="is no trace and no span", text=str(value)[:200]
@@ -89,21 +89,21 @@ def _wrong(start_us: int, duration_us: int) -> str | None:
 
 
 def _id(text: object) -> str:
-    """An id with the zeros that some writers leave out in front."""
+    """An id with all its digits: some writers leave out the zeros in front."""
     if not isinstance(text, str) or not text:
         raise TypeError(f"id {text!r}, expected a text")
     return text.lower().zfill(_ID_DIGITS)
 
 
 def _parent(span: Mapping[str, Any], trace: str) -> str | None:
-    """The span that this one is a child of, else the one that it follows, in the same trace."""
-    found = [
+    """The parent of a span in its trace: CHILD_OF, else FOLLOWS_FROM; None for a first span."""
+    parents = [
         (str(one.get("refType")) != "CHILD_OF", _id(one["spanID"]))
         for one in span.get("references") or ()
         if _id(one.get("traceID") or trace) == trace
     ]
-    if found:
-        return min(found, key=lambda pair: pair[0])[1]
+    if parents:
+        return min(parents, key=lambda pair: pair[0])[1]
     older = span.get("parentSpanID")
     return _id(older) if older and str(older).strip("0") else None
 

@@ -20,7 +20,7 @@ _START = datetime.fromtimestamp(0, UTC).isoformat()
 
 
 def is_snapshot(head: Head) -> bool:
-    """Whether a file begins as an object that lists pods and nodes, and is none of Kubernetes."""
+    """Whether a file begins as an object with lists ``pods`` and ``nodes``, and without a kind."""
     members = first_members(head)
     lists = [name for name, value in members.items() if value == [] or value is None]
     cut = len(head.start) >= _HEAD_BYTES and list(members)[:1] == ["pods"]
@@ -28,7 +28,7 @@ def is_snapshot(head: Head) -> bool:
 
 
 def read_snapshot(opened: Opened) -> Read:
-    """Nodes and pods as they were when the snapshot was taken.
+    """The nodes and pods of a snapshot.
 
     Raises
     ------
@@ -37,20 +37,23 @@ def read_snapshot(opened: Opened) -> Read:
     """
     with opened.stream() as stream:
         try:
-            found = json.load(stream)
-        except ValueError as error:
+            snapshot = json.load(stream)
+        except (ValueError, RecursionError) as error:
             raise TracekitError(
                 f"{opened.name} is no whole JSON: {error}", hint="export the snapshot again"
             ) from None
-    known = Roster()
-    note_things(known, _of_snapshot(found))
-    known.settle()
-    yield from rows_of_things(_of_snapshot(found), known)
+    roster = Roster()
+    note_things(roster, _of_snapshot(snapshot))
+    roster.settle()
+    yield from rows_of_things(_of_snapshot(snapshot), roster)
 
 
-def _of_snapshot(found: Mapping[str, Any]) -> Iterator[Thing | Cut]:
-    """The objects, nodes first; one that says no time was there when the first one came."""
-    lists = {kind: found.get(name) or () for kind, name in (("Node", "nodes"), ("Pod", "pods"))}
+def _of_snapshot(snapshot: Mapping[str, Any]) -> Iterator[Thing | Cut]:
+    """The objects of a snapshot, nodes first.
+
+    An object without a time of creation gets the earliest time of all.
+    """
+    lists = {kind: snapshot.get(name) or () for kind, name in (("Node", "nodes"), ("Pod", "pods"))}
     stated = [
         one["metadata"].get("creationTimestamp")
         for some in lists.values()
@@ -58,7 +61,7 @@ def _of_snapshot(found: Mapping[str, Any]) -> Iterator[Thing | Cut]:
         if _named(one) is not None
     ]
     start = min((one for one in stated if one and isinstance(one, str)), default=_START)
-    classes = found.get("priorityClasses") or ()
+    classes = snapshot.get("priorityClasses") or ()
     priorities = {name: one.get("value") for one in classes if (name := _named(one)) is not None}
     number = 0
     for kind, some in {**lists, "PriorityClass": classes}.items():
@@ -78,7 +81,7 @@ def _named(value: Any) -> str | None:
 
 
 def _timed(value: dict[str, Any], at: str) -> dict[str, Any]:
-    """The object with a time of creation."""
+    """The object with ``at`` as its time of creation, where it states none."""
     meta = value["metadata"]
     if meta.get("creationTimestamp"):
         return value
@@ -86,7 +89,7 @@ def _timed(value: dict[str, Any], at: str) -> dict[str, Any]:
 
 
 def _prior(value: dict[str, Any], priorities: Mapping[str, Any]) -> dict[str, Any]:
-    """The pod with the priority that its class has, where it states none."""
+    """The pod with the priority of its class, where it states none."""
     spec = value.get("spec")
     if not isinstance(spec, dict) or spec.get("priority") is not None:
         return value

@@ -1,4 +1,4 @@
-"""One's own cluster: nodes and pods from kubectl, their use from Prometheus or metrics-server."""
+"""A cluster of Kubernetes: nodes and pods of kubectl, use of Prometheus or metrics-server."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -50,24 +50,29 @@ from tracekit.intake.sources.own._prometheus.nobody import (
 )
 from tracekit.intake.sources.own._prometheus.series import Series, read_series
 from tracekit.intake.sources.own._roster.read import read_objects
-from tracekit.intake.sources.own._roster.roster import Roster, roster
+from tracekit.intake.sources.own._roster.roster import Roster, roster_beside
 
-# Rows of nodes, containers and what they use out of time series.
-
-
-#: Clocks and scrapes may differ so much; use from before that is not the pod's.
+#: Clocks and scrapes differ by up to this time; earlier use is not of the pod.
 _EARLY_MS = 300_000
 
 
 @dataclass(frozen=True)
 class _To:
-    """Where use goes: who is known, nodes of files from before, sums, what may count twice.
+    """Everything that the series of a file are added to.
 
-    ``clusters`` are the names of the clusters that were met, ``ends`` those of the counters of the
-    file, ``before`` those of other files.
+    Parameters
+    ----------
+    stored : collection of str
+        The nodes of the store.
+    outer : Outer
+        The series that may count use twice.
+    clusters : set of str
+        The names of clusters so far.
+    ends, before : Ends, Before
+        The last samples of the counters in this file, and in other files.
     """
 
-    known: Roster
+    roster: Roster
     stored: Collection[str]
     sums: Sums
     outer: Outer
@@ -77,26 +82,26 @@ class _To:
 
 
 def read_ranges(opened: Opened) -> Read:
-    """Rows of answers to query_range."""
+    """The rows of an answer to query_range."""
     return _read(opened, "range", scraped=False)
 
 
 def read_exports(opened: Opened) -> Read:
-    """Rows of VictoriaMetrics' export."""
+    """The rows of an export of VictoriaMetrics."""
     return _read(opened, "export", scraped=True)
 
 
 def read_texts(opened: Opened) -> Read:
-    """Rows of a dump of promtool, or of OpenMetrics."""
+    """The rows of a dump of promtool, or of OpenMetrics."""
     return _read(opened, "text", scraped=True)
 
 
 def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
-    known = roster(opened, word)
+    roster = roster_beside(opened, word)
     stored = stored_ends(opened)
     before = Before(pl.concat([stored, ends_beside(opened, word)]))
-    sums, clusters = Sums(scraped=scraped), set(known.state.clusters)
-    to = _To(known, opened.stored_sizes, sums, Outer(), clusters, Ends(), before)
+    sums, clusters = Sums(scraped=scraped), set(roster.state.clusters)
+    to = _To(roster, opened.stored_sizes, sums, Outer(), clusters, Ends(), before)
     met: set[str] = set()
     others: set[str] = set()
 
@@ -108,19 +113,19 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     to.ends.check_replicas(opened.name)
     check_apart(opened.name, to.ends.frame(), stored)
     if others and not met:
-        _check_described(opened.name, others, known)
+        _check_described(opened.name, others, roster)
     yield from not_read(others, met)
     check_one_cluster(opened.name, to.clusters)
     sums.leave_out(to.outer.numbers())
-    yield from astray(opened, known)
-    yield from batches(described(opened, known))
-    nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
-    yield from possible(sums.rows(), opened.name, nodes, places=known.places())
+    yield from astray(opened, roster)
+    yield from batches(described(opened, roster))
+    nodes = {**opened.stored_sizes, **_sizes_of_nodes(roster)}
+    yield from possible(sums.rows(), opened.name, nodes, places=roster.places())
     yield from to.ends.rows()
 
 
 def _added(some: Iterable[Series | Broken], to: _To) -> Iterator[Broken]:
-    """Adds the series of the file to the sums."""
+    """Add the series of a file to the sums, and yield the rejects."""
     unused = Unused()
     for series in some:
         if isinstance(series, Broken):
@@ -128,25 +133,25 @@ def _added(some: Iterable[Series | Broken], to: _To) -> Iterator[Broken]:
         elif series.name in USES:
             use = USES[series.name]
             to.clusters.update(clusters_of(series))
-            found = _use(series, use, to)
-            unused.note(series, found if isinstance(found, str) else "")
-            if isinstance(found, Broken):
-                yield found
+            refused = _use(series, use, to)
+            unused.note(series, refused if isinstance(refused, str) else "")
+            if isinstance(refused, Broken):
+                yield refused
     yield from unused.reasons()
 
 
-def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:
-    """Cores and bytes of each node: what kubectl said, else the most that was recorded."""
+def _sizes_of_nodes(roster: Roster) -> dict[str, dict[str, float]]:
+    """Cores and bytes of each node: as kubectl printed them, else the largest record."""
     seen = {
         name: {what: max(value for _, value in values) for what, values in node.resources.items()}
-        for name, node in known.state.nodes.items()
+        for name, node in roster.state.nodes.items()
     }
-    return {**seen, **known.sizes}
+    return {**seen, **roster.sizes}
 
 
-def _check_described(name: str, others: Collection[str], known: Roster) -> None:
-    """Raise TracekitError for a file of other metrics, unless something is described beside it."""
-    if not (known.nodes or known.pods or known.state.nodes or known.state.pods):
+def _check_described(name: str, others: Collection[str], roster: Roster) -> None:
+    """Raise TracekitError for a file of other metrics without nodes or pods beside it."""
+    if not (roster.nodes or roster.pods or roster.state.nodes or roster.state.pods):
         raise TracekitError(
             f"{name}: holds no metric that says what nodes or containers are or use; it"
             f" holds {', '.join(sorted(others)[:5])}",
@@ -155,15 +160,18 @@ def _check_described(name: str, others: Collection[str], known: Roster) -> None:
 
 
 def _use(series: Series, use: Use, to: _To) -> Broken | str | None:
-    """Add a series to the sums of what its container or node uses; or says why not."""
+    """Add a series to the use of its container or node.
+
+    Returns the reject, or the reason to leave the series out, where it is not added.
+    """
     labels = series.labels
     if is_idle(labels, use):
         return IDLE
     if use.fills == "node":
-        node = node_of(labels, to.known)
+        node = node_of(labels, to.roster)
         if not node:
             return nobody(series, "node, nodename or instance")
-        called = to.known.node_called(node, to.stored)
+        called = to.roster.node_called(node, to.stored)
         if not called:
             return unknown_node(series, node)
         before = _before(series, use, to)
@@ -173,12 +181,12 @@ def _use(series: Series, use: Use, to: _To) -> Broken | str | None:
 
 
 def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
-    known, sums = to.known, to.sums
+    roster, sums = to.roster, to.sums
     labels = series.labels
-    # the answer to a query of ours, or of a recording rule that has its name
+    # the answer to a query of ``fetch``, or to a recording rule of that name
     answered = not series.raw or series.name.endswith("_in_use")
     if not labels.get("pod"):
-        # cgroups of the machine itself, and of what no cluster runs
+        # cgroups of the machine, and of programs outside the cluster
         return nobody(series, "pod") if answered else AROUND
     # cgroups around a pod's containers count the same again
     inner = labels.get("container") not in NO_CONTAINER
@@ -187,9 +195,9 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
     if apart and not use.sandbox and not inner and not (series.raw and of_whole_pod(series)):
         return AROUND
     pod = pod_of(series)
-    if use.sandbox and pod in known.state.on_host:
+    if use.sandbox and pod in roster.state.on_host:
         return ON_HOST
-    starts, names = known.lives(pod)
+    starts, names = roster.lives(pod)
     if starts and series.times_ms[-1] < starts[0] - _EARLY_MS:
         return Broken(
             table="container_amount",
@@ -204,7 +212,7 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
     before = _before(series, use, to)
     uid = labels.get("uid", "")
     if uid or len(names) < 2:
-        container = known.container(pod, uid)
+        container = roster.container(pod, uid)
         sums.add(series, use, pod, lambda _: container, lives=[], before=before)
     else:
         sums.add(series, use, pod, lambda at: names[max(at, 0)], lives=list(starts), before=before)
@@ -212,14 +220,14 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
 
 
 def _before(series: Series, use: Use, to: _To) -> tuple[int, float] | None:
-    """The last sample of a counter in a file before, for its first samples in this one."""
+    """The last sample of a counter in an earlier file, for the first series of this file."""
     is_first = use.counter and series.raw and to.ends.note(series)
     return to.before.of(series) if is_first else None
 
 
 def read_measurements(opened: Opened) -> Read:
-    """Amounts of pods (their containers together) and of nodes."""
-    known = roster(opened, "measurements")
+    """The rows of measurements: amounts of pods (their containers together) and of nodes."""
+    roster = roster_beside(opened, "measurements")
     rows: Rows = {"container_amount": [], "node_amount": []}
     for item in items(opened):
         if isinstance(item, Cut):
@@ -228,7 +236,7 @@ def read_measurements(opened: Opened) -> Read:
             )
             continue
         try:
-            table, some = _measured(item.value, item.number, known)
+            table, some = _measured(item.value, item.number, roster)
         except (KeyError, TypeError, AttributeError, QuantityError, ValueError) as error:
             amiss = isinstance(error, QuantityError)
             yield Broken(
@@ -243,11 +251,11 @@ def read_measurements(opened: Opened) -> Read:
     yield from batches(rows)
 
 
-def _measured(value: Any, line: int, known: Roster) -> tuple[str, list[dict[str, Any]]]:
+def _measured(value: Any, line: int, roster: Roster) -> tuple[str, list[dict[str, Any]]]:
     meta, time = value["metadata"], time_ms(value["timestamp"])
     if "containers" in value:
         pod = f"{meta.get('namespace') or 'default'}/{meta['name']}"
-        table, entity, name = "container_amount", "container", known.container_at(pod, time)
+        table, entity, name = "container_amount", "container", roster.container_at(pod, time)
         stated = [one.get("usage") or {} for one in value["containers"]]
     else:
         table, entity, name = "node_amount", "node", meta["name"]
@@ -284,7 +292,7 @@ SOURCE = ClusterSource(
     files=(
         ClusterFile(
             word="objects",
-            title="what kubectl get nodes,pods -A -o json prints, or a watch log",
+            title="output of kubectl get nodes,pods -A -o json, or a watch log",
             tables=_DESCRIBED,
             recognises=holds_objects,
             read=read_objects,
@@ -292,7 +300,7 @@ SOURCE = ClusterSource(
         ),
         ClusterFile(
             word="measurements",
-            title="what metrics-server answers: NodeMetricsList, PodMetricsList",
+            title="answers of metrics-server: NodeMetricsList, PodMetricsList",
             tables=_USED,
             recognises=holds_measurements,
             read=read_measurements,

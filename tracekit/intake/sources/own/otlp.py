@@ -1,4 +1,4 @@
-"""Spans in OpenTelemetry's JSON: what a collector's file exporter or Grafana Tempo writes."""
+"""Reads spans in OpenTelemetry's JSON, as a collector's file exporter or Grafana Tempo writes."""
 
 import base64
 import binascii
@@ -102,7 +102,7 @@ def _wrong(ids: Mapping[str, str | None], start: int, end: int) -> str | None:
 
 
 def _id(text: object, digits: int) -> str | None:
-    """An id in hex; Tempo writes base64. None where it is empty or all zero."""
+    """An id in hex, also from the base64 of Tempo; None for an empty id or one of zeros."""
     if not text:
         return None
     if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""The record of a shadow: what ``tracekit serve --shadow`` writes."""
+"""Reads the choices that ``tracekit serve --shadow`` records."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What is checked across a folder's files: ids that another one holds, lives and amounts."""
+"""Rules of a folder's files: ids of other files, lives of containers, possible amounts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +10,12 @@ from tracekit.intake.sources._cluster import Broken, Opened
 from tracekit.intake.sources._columns import named_frames
 from tracekit.intake.sources._rows import Rule, emptied, numbers
 
-#: A million cores, and an EiB: more is a slip of the pen, and would be all that a figure shows.
+#: A million cores, and an EiB: a larger size is an error, and would spoil every figure.
 _MOST_OF_A_MACHINE = {"_milli": 10**9, "_bytes": 2**60}
-#: What samples are given of their container, while they are looked at; no column of a file.
+#: Columns with the life of a sample's container; no file has columns of these names.
 LIVES = ("its arrival\0", "its departure\0")
-#: No container is sampled ten years away from its life: the times of one of both begin elsewhere.
+#: A sample ten years away from its container's life shows that the two files count times from
+#: different beginnings.
 _APART_MS = 10 * 365 * MS_PER_DAY
 _OTHER_BEGINNING = (
     "times of one beginning: usage and containers are years apart, as one counts from 1970 and the"
@@ -22,21 +23,24 @@ _OTHER_BEGINNING = (
 )
 
 
-#: Whose ids are known where the store lists some, too.
+#: The owner of ids in messages, where the store lists some too.
 _STORED = "the files beside or of the store"
 
 
 @dataclass(frozen=True)
 class Known:
-    """The ids that a column may have, whose they are, and by file others that are named there."""
+    """The ids that a column may have.
+
+    ``owner`` names their files in messages. ``rejected`` has, by file, the ids of rejected rows.
+    """
 
     ids: pl.Series
-    whose: str = "the files beside"
+    owner: str = "the files beside"
     rejected: Mapping[str, pl.Series] = field(default_factory=dict)
 
 
 def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Known | None:
-    """Ids of the files beside, with those that the store lists; None where nobody lists any."""
+    """The ids of the files beside and of the store; None where neither lists any."""
     path = opened.stored.get(f"{entity}_ids")
     if path is None:
         return None if ids is None else Known(ids)
@@ -46,12 +50,12 @@ def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Known | N
 
 
 def unknown(frame: pl.DataFrame, column: str, known: Known | None) -> list[Rule]:
-    """The rules that a column names known ids, where some are; the row of another is a reject."""
+    """The rules that a column has known ids; no rules where ``known`` is None."""
     if known is None or column not in frame.columns:
         return []
     ids = pl.col(column).cast(pl.String)
     strange = ~ids.is_in(known.ids.implode())
-    expected = f"a {column} of {known.whose}"
+    expected = f"a {column} of {known.owner}"
     return [
         *(
             Rule(
@@ -66,7 +70,7 @@ def unknown(frame: pl.DataFrame, column: str, known: Known | None) -> list[Rule]
 
 
 def ended_early(frame: pl.DataFrame) -> list[Rule]:
-    """The rule that a container departs after it arrived."""
+    """The rule that a container departs after its arrival."""
     if "departure_ms" not in frame.columns:
         return []
     arrival, departure = (
@@ -76,18 +80,18 @@ def ended_early(frame: pl.DataFrame) -> list[Rule]:
 
 
 def with_lives(frame: pl.DataFrame, lives: pl.DataFrame | None) -> tuple[pl.DataFrame, list[Rule]]:
-    """Samples beside the lives of their containers, and the rule that they lie within these.
+    """The samples with the lives of their containers, and the rules that samples lie within them.
 
-    The columns that are added are ``LIVES``: NULL where no file beside lists the container.
+    The lives are the columns ``LIVES``, NULL where no file beside lists the container.
     """
     if lives is None or not {"container", "time_ms"} <= set(frame.columns):
         return frame.with_columns(pl.lit(None, pl.Float64).alias(one) for one in LIVES), []
     arrival, departure = LIVES
-    known = frame.with_columns(pl.col("container").cast(pl.String)).join(
+    living = frame.with_columns(pl.col("container").cast(pl.String)).join(
         lives, on="container", how="left", maintain_order="left"
     )
     time = pl.col("time_ms").cast(pl.Float64, strict=False)
-    return known, [
+    return living, [
         *(
             Rule(
                 column="time_ms",
@@ -106,12 +110,12 @@ def with_lives(frame: pl.DataFrame, lives: pl.DataFrame | None) -> tuple[pl.Data
 
 
 def lives_beside(opened: Opened) -> pl.DataFrame | None:
-    """When each container of the files beside first arrived and last departed."""
+    """The first arrival and last departure of each container of the files beside."""
     parts = []
     for file in opened.beside.get("containers", ()):
         for frame, _ in named_frames(file, "container", needed=("container", "arrival_ms")):
-            there = frame.columns
-            ends = pl.col("departure_ms") if "departure_ms" in there else pl.lit(None)
+            stated = "departure_ms" in frame.columns
+            ends = pl.col("departure_ms") if stated else pl.lit(None)
             parts.append(
                 frame.select(
                     pl.col("container").cast(pl.String),
@@ -122,7 +126,7 @@ def lives_beside(opened: Opened) -> pl.DataFrame | None:
     if not parts:
         return None
     arrival, departure = LIVES
-    # one that is listed several times lives as long as the longest of its lives
+    # a container that is listed several times lives from its first to its last time
     return (
         pl.concat(parts)
         .group_by("container")
@@ -131,33 +135,33 @@ def lives_beside(opened: Opened) -> pl.DataFrame | None:
 
 
 def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
-    """The rules that these columns hold numbers, where they hold texts."""
+    """The rules that these columns hold numbers, for columns of texts."""
     return numbers(*(one for one in columns if frame.schema.get(one) == pl.String))
 
 
 def no_amounts(columns: Sequence[str]) -> list[Rule]:
-    """The rules that what these columns hold as numbers is an amount that a machine may have."""
-    found = []
+    """The rules that the numbers of these columns are amounts that a machine may have."""
+    rules = []
     for one in columns:
         value = pl.col(one).cast(pl.Float64, strict=False)
         broken = (value < 0) | ~value.is_finite()
-        found.append(Rule(column=one, broken=broken, expected="0 or more"))
+        rules.append(Rule(column=one, broken=broken, expected="0 or more"))
         most = most_of(one)
         if most is not None:
-            said = f"no more than {most:,}, as no machine has more"
-            # NaN and inf are no numbers, which is said already
+            expected = f"no more than {most:,}, as no machine has more"
+            # the first rule covers NaN and inf
             beyond = value.is_finite() & (value > most)
-            found.append(Rule(column=one, broken=beyond, expected=said))
-    return found
+            rules.append(Rule(column=one, broken=beyond, expected=expected))
+    return rules
 
 
 def most_of(column: str) -> int | None:
-    """What no machine has more of, in the unit that the end of a column's name says."""
+    """The largest size of a machine, in the unit of a column's name; None without a limit."""
     return next((most for end, most in _MOST_OF_A_MACHINE.items() if column.endswith(end)), None)
 
 
 def with_amounts(
     frame: pl.DataFrame, columns: Sequence[str], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """The frame without values that are no amounts, and a reject for each line of such values."""
+    """The frame with impossible values set to NULL, and a reject for each such value."""
     return emptied(frame, [*no_numbers(frame, columns), *no_amounts(columns)], table)

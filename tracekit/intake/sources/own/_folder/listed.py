@@ -1,4 +1,4 @@
-"""Nodes and containers of a folder: which rows stay, and which other files may name."""
+"""The valid rows of nodes and containers of a folder, and the ids that other files may name."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -25,24 +25,22 @@ from tracekit.intake.sources.own._folder.checks import (
 from tracekit.intake.sources.own._folder.measured import columns_of, further
 from tracekit.store.tables import all_tables
 
-# Columns of a folder's tables that have a form: numbers within bounds, and JSON documents.
 
-
-class _Asked(msgspec.Struct):
-    """A requirement of a selector; what it says beside its key is looked at in a replay."""
+class _Requirement(msgspec.Struct):
+    """A requirement of a selector; a replay checks its other members."""
 
     key: str
 
 
 _LIST = "a JSON list"
 _REQUIREMENTS = 'requirements, as [[{"key":"shape","operator":"In","values":["t"]}]]'
-#: Columns that hold JSON, by table: the type of each, and what that is in words.
+#: Columns that hold JSON, by table: the type of each, and the type in words.
 _DOCUMENTS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
     "container": {
         "labels": (dict, "a JSON object"),
         "rules": (list, _LIST),
         "selector": (
-            list[list[_Asked]],
+            list[list[_Requirement]],
             f"{_LIST} of alternatives, each a list of {_REQUIREMENTS}",
         ),
         "tolerations": (list, _LIST),
@@ -52,12 +50,12 @@ _DOCUMENTS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
 
 
 def in_form(frame: pl.DataFrame, table: str) -> list[Rule]:
-    """The rules that the columns of a table of the store hold what that table takes."""
+    """The rules that columns hold numbers within their bounds, and JSON of their type."""
     return [*_numbers(frame, table), *_documents(frame, table)]
 
 
 def without_wrong_numbers(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Broken]]:
-    """The frame without numbers that are wrong and may be left out, and a reject for each."""
+    """The frame with wrong optional numbers set to NULL, and a reject for each."""
     may_lack = {column.name for column in all_tables()[table].columns if not column.required}
     rules = [
         replace(one, expected=f"{one.expected}; the row is kept without it")
@@ -68,7 +66,7 @@ def without_wrong_numbers(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame
 
 
 def _numbers(frame: pl.DataFrame, table: str) -> list[Rule]:
-    found = []
+    rules = []
     for column in all_tables()[table].columns:
         if column.kind != "number" or column.name not in frame.columns:
             continue
@@ -79,37 +77,37 @@ def _numbers(frame: pl.DataFrame, table: str) -> list[Rule]:
             broken |= value < column.minimum
             expected = f"a number, {column.minimum:g} or more"
         broken &= pl.col(column.name).is_not_null()
-        found.append(Rule(column=column.name, broken=broken, expected=expected))
-    return found
+        rules.append(Rule(column=column.name, broken=broken, expected=expected))
+    return rules
 
 
 def _documents(frame: pl.DataFrame, table: str) -> list[Rule]:
-    found = []
-    for name, (kind, said) in _DOCUMENTS.get(table, {}).items():
+    rules = []
+    for name, (kind, in_words) in _DOCUMENTS.get(table, {}).items():
         if name in frame.columns and frame.schema[name] == pl.String:
             texts = frame[name].drop_nulls().unique()
             wrong = pl.Series([one for one in texts if not _is(one, kind)], dtype=pl.String)
             broken = pl.col(name).is_in(wrong.implode())
-            found.append(Rule(column=name, broken=broken, expected=said))
-    return found
+            rules.append(Rule(column=name, broken=broken, expected=in_words))
+    return rules
 
 
 def _is(text: str, kind: Any) -> bool:
-    """Whether a text is a document of that type; an empty one says nothing."""
+    """Whether a text is empty, or JSON of that type."""
     try:
         return not text.strip() or msgspec.json.decode(text, type=kind) is not None
     except (ValueError, RecursionError):
         return False
 
 
-#: The kinds of files that list containers, each with the column that says when one arrived.
+#: The kinds of files that list containers, each with its column of arrivals.
 _LISTING = {"containers": "arrival_ms", "container": "time_ms"}
 
 
 def kept_containers(frame: pl.DataFrame, nodes: Known | None) -> tuple[pl.DataFrame, list[Broken]]:
-    """The rows of a wide list of containers that stay, and the rejects.
+    """The valid rows of the file ``containers``, and the rejects.
 
-    A container of which a size or a time is unreadable is none: one reject, and no half.
+    A row with an unreadable size or time is one reject, and no container.
     """
     rules = undated(frame, ("arrival_ms", "departure_ms"))
     rules += no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
@@ -120,9 +118,9 @@ def kept_containers(frame: pl.DataFrame, nodes: Known | None) -> tuple[pl.DataFr
 
 
 def known_containers(opened: Opened) -> Known | None:
-    """The containers of the files beside this one that stay, and of the store; None without any.
+    """The valid containers of the files beside this one and of the store; None without any list.
 
-    Of a list that is in the store, those stay that the store has of it.
+    Of a file that is in the store already, the containers of the store count.
     """
     named: dict[str, list[pl.Series]] = {}
     stay = []
@@ -138,11 +136,11 @@ def known_containers(opened: Opened) -> Known | None:
     if known is None:
         return None
     rejected = {name: _together(some) for name, some in named.items()}
-    return Known(known.ids, known.whose, rejected)
+    return Known(known.ids, known.owner, rejected)
 
 
 def _lists(opened: Opened) -> Iterator[tuple[Opened, str, pl.DataFrame]]:
-    """Each file beside that lists containers, its kind, and its rows."""
+    """Yield each file beside with a list of containers, its kind, and its rows."""
     for word in _LISTING:
         for file in opened.beside.get(word, ()):
             for frame, _ in named_frames(file, "container"):
@@ -151,7 +149,7 @@ def _lists(opened: Opened) -> Iterator[tuple[Opened, str, pl.DataFrame]]:
 
 
 def _taken(opened: Opened) -> frozenset[str]:
-    """The paths of the lists that are in the store."""
+    """The paths of the lists of containers that the store has."""
     path = opened.stored.get("containers_taken")
     return frozenset() if path is None else frozenset(json.loads(path.read_text("utf-8")))
 
@@ -161,7 +159,7 @@ def _in_form(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _timed(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The rows that say when their container arrived, as no other is stored."""
+    """The rows with an arrival; a row without one is not stored."""
     if column not in frame.columns:
         return frame.clear()
     return frame.filter(pl.col(column).cast(pl.Float64, strict=False).is_not_null())
@@ -175,14 +173,14 @@ def _together(parts: list[pl.Series]) -> pl.Series:
     return pl.concat(parts).unique() if parts else pl.Series("id", [], dtype=pl.String)
 
 
-#: The base table whose form the rows of each kind of file have.
+#: The base table of each kind of file about nodes.
 _FORMS: Mapping[str, str] = {"nodes": "node", "node": "node", "node_resource": "node_resource"}
 
 
 def kept_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Broken]]:
-    """The rows about nodes that stay, and the rejects.
+    """The valid rows about nodes, and the rejects.
 
-    A price that is none says nothing of what the node has: it is a reject, and the node stays.
+    A wrong price is a reject, but its row stays without the price.
     """
     numbered, every = without_wrong_numbers(frame, table)
     rules = [*undated(numbered, ("time_ms",)), *in_form(numbered, table)]
@@ -191,18 +189,21 @@ def kept_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Brok
 
 
 def timed(frame: pl.DataFrame) -> pl.DataFrame:
-    """A file without times says how things are from the start."""
-    there = "time_ms" in frame.columns
-    return frame if there else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("time_ms"))
+    """The rows with a time; a file without times holds from time 0 on."""
+    return (
+        frame
+        if "time_ms" in frame.columns
+        else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("time_ms"))
+    )
 
 
 def known_nodes(opened: Opened) -> Known | None:
-    """The nodes that stay of the files beside this one, and those of the store; None for none."""
+    """The valid nodes of the files beside this one and of the store; None without any list."""
     return with_stored(opened, _nodes_beside(opened), "node")
 
 
 def _nodes_beside(opened: Opened) -> pl.Series | None:
-    """The nodes that stay of the files beside this one; None without any such file."""
+    """The valid nodes of the files beside this one; None without a file about nodes."""
     files = [(file, form) for word, form in _FORMS.items() for file in opened.beside.get(word, ())]
     if not files:
         return None
@@ -216,7 +217,7 @@ def _nodes_beside(opened: Opened) -> pl.Series | None:
 
 
 def listed_places(opened: Opened) -> Places:
-    """The nodes of the containers that the store and the files beside this one list."""
+    """The node of each container that the store and the files beside this one list."""
     known = known_nodes(opened)
     stored = [opened.stored["container"]] if "container" in opened.stored else []
     return Places(
@@ -233,7 +234,7 @@ def listed_places(opened: Opened) -> Places:
 
 
 def _node_ids(frame: pl.DataFrame) -> pl.Series:
-    """The nodes of rows whose time can be read, if they state one."""
+    """The nodes of rows with a readable time, or without times."""
     if frame.schema.get("time_ms") == pl.String:
         frame = frame.filter(pl.col("time_ms").cast(pl.Float64, strict=False).is_not_null())
     return frame.select(pl.col("node").cast(pl.String))["node"].unique()

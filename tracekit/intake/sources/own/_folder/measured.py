@@ -1,4 +1,4 @@
-"""Amounts of a folder's tables in the units that the store keeps; another unit is a reject."""
+"""Brings the amounts of a folder's tables into the units of the store."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from tracekit.intake.sources._rows import Rule, refuse
 from tracekit.intake.sources._stood import STOOD
 from tracekit.store.tables import all_tables
 
-# What columns of wide tables hold: amounts of resources, whose unit they name, or labels.
-
-
-#: Ends of names: the unit, and how many of the column make one. The longest that fits counts.
+#: Ends of a column's name: the unit, and the number of the column's amounts in one unit. The first
+#: end that fits counts.
 _ENDINGS = {
     "_kbit_per_s": ("kbit/s", 1),
     "_bytes_per_s": ("bytes/s", 1),
@@ -30,14 +28,14 @@ _ENDINGS = {
 }
 #: Resources without a unit in their name.
 _RESOURCES = frozenset({*UNIT_OF, "gpu"})
-#: The end of a name that says what may be used at most, and the beginning of one of a label.
+#: The end of the name of a limit, and the beginning of the name of a label.
 LIMIT = "_limit"
 LABEL = "label_"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A column that holds amounts of a resource."""
+    """A column with amounts of a resource; ``per_unit`` amounts are one ``unit``."""
 
     column: str
     resource: str
@@ -51,10 +49,10 @@ def columns_of(table: str) -> set[str]:
 
 
 def further(frame: pl.DataFrame, known: set[str]) -> tuple[list[Measure], list[str]]:
-    """The columns that hold amounts, and those that hold labels.
+    """The columns with amounts, and the columns with labels.
 
-    A column whose name says what it measures holds amounts, whatever its values are. Another one
-    whose values are texts, most of them no numbers, holds labels.
+    A column whose name has a unit or a common resource holds amounts. Another column holds labels
+    where most of its values are texts, else amounts.
     """
     measures, labels = [], []
     for name in frame.columns:
@@ -68,7 +66,7 @@ def further(frame: pl.DataFrame, known: set[str]) -> tuple[list[Measure], list[s
 
 
 def _is_named(name: str) -> bool:
-    """Whether a name ends in a unit, or is that of a resource that everybody has."""
+    """Whether a name ends in a unit, or is the name of a common resource."""
     plain = name.removesuffix(LIMIT)
     return plain in _RESOURCES or any(name.endswith(one) for one in _ENDINGS if one)
 
@@ -78,8 +76,8 @@ def _is_numeric(values: pl.Series) -> bool:
         return True
     if values.dtype != pl.String:
         return False
-    there = values.drop_nulls()
-    return 2 * there.cast(pl.Float64, strict=False).is_not_null().sum() >= len(there)
+    texts = values.drop_nulls()
+    return 2 * texts.cast(pl.Float64, strict=False).is_not_null().sum() >= len(texts)
 
 
 def _measure(name: str) -> Measure:
@@ -92,8 +90,8 @@ def _measure(name: str) -> Measure:
     return Measure(column=name, resource=resource, unit=base, per_unit=per_unit * per / times)
 
 
-#: The store's tables that have a unit, in the order in which what they state counts, and the
-#: columns that are in that unit.
+#: The store's tables with a column ``unit``, and their columns of amounts. The first of the tables
+#: with a resource decides the unit of the resource.
 _AMOUNTS: dict[str, Sequence[str]] = {
     "node_resource": ("amount",),
     "container_resource": ("request", "limit"),
@@ -101,22 +99,22 @@ _AMOUNTS: dict[str, Sequence[str]] = {
     "node_amount": ("amount",),
     "container_amount": ("amount",),
 }
-#: Wide files, whose columns say the unit, and what of them is no amount.
+#: Files whose columns name the unit, each with its table and its columns without amounts.
 _WIDE = {
     "nodes": ("node", columns_of("node")),
     "containers": ("container", columns_of("container") | {"arrival_ms"}),
     "usage": ("container_amount", {"container", "time_ms"}),
 }
 _PAIR = ("resource", "unit")
-#: Columns that rows have while they are looked at; names of columns end so that readers add.
+#: Columns that are added for the conversion; no file has columns of these names.
 _BASE, _TIMES, _PER = "base\0", "times\0", "per\0"
 
 
 class Measured:
-    """Brings the amounts of a table's rows into the units of the store.
+    """Converts the amounts of a table to the units of the store.
 
-    A resource that has no unit of its own (a GPU, an extended one) keeps the one that is stated
-    first: by the store, by the files before, or by the rows before.
+    A resource without a unit of the store (a GPU, an extended resource) has the unit that is stated
+    first: by the store, by an earlier file, or by an earlier row.
     """
 
     def __init__(self, opened: Opened, table: str) -> None:
@@ -129,7 +127,7 @@ class Measured:
                 self._note(resource, unit, where)
 
     def apart(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
-        """The rows in the units of the store, and a reject for each in a unit that is none."""
+        """The rows in the units of the store, and a reject for each row in a wrong unit."""
         if not self._columns or not set(_PAIR) <= set(frame.columns):
             return frame, []
         rules = [rule for pair in _pairs(frame) if (rule := self._broken(*pair)) is not None]
@@ -142,7 +140,7 @@ class Measured:
             self._first.setdefault(resource, (found[0], where))
 
     def _broken(self, resource: str, unit: str) -> Rule | None:
-        """The rule that no row states this resource in this unit, where that is wrong."""
+        """The rule against a wrong unit of a resource; None for a right unit."""
         found = in_stored_unit(resource, unit)
         if found is None:
             expected = f"a unit of {resource}: {known_units(resource)}"
@@ -159,13 +157,13 @@ class Measured:
 
 
 def _pairs(frame: pl.DataFrame) -> Iterator[tuple[str, str]]:
-    """Each resource and unit that rows state, in the order in which they do."""
+    """Yield each pair of resource and unit in the rows, in order."""
     pairs = frame.select(pl.col(one).cast(pl.String) for one in _PAIR).drop_nulls()
     yield from pairs.unique(maintain_order=True).iter_rows()
 
 
 def check_units(opened: Opened, measures: Sequence[Measure]) -> None:
-    """Raise TracekitError where a wide file has a resource in another unit than the store has."""
+    """Raise TracekitError where a column is in another unit than the store has for its resource."""
     own = {one.resource.removesuffix(LIMIT): one for one in measures}
     for _, resource, unit in _in_store(opened):
         found = own.get(resource)
@@ -180,7 +178,7 @@ def check_units(opened: Opened, measures: Sequence[Measure]) -> None:
 
 
 def _in_wide(opened: Opened) -> Iterator[tuple[str, str, str]]:
-    """Where, resource and unit of what wide files beside have."""
+    """Yield file, resource and unit of the columns of the files beside that name units."""
     for word, (table, others) in _WIDE.items():
         for file in opened.beside.get(word, ()):
             for frame, _ in islice(named_frames(file, table), 1):
@@ -189,7 +187,7 @@ def _in_wide(opened: Opened) -> Iterator[tuple[str, str, str]]:
 
 
 def _in_store(opened: Opened) -> Iterator[tuple[str, str, str]]:
-    """Where, resource and unit of what the store has."""
+    """Yield ``the store``, resource and unit of the rows of the store."""
     for table in _AMOUNTS:
         if table in opened.stored:
             rows = pl.read_parquet(opened.stored[table], columns=list(_PAIR))
@@ -197,7 +195,7 @@ def _in_store(opened: Opened) -> Iterator[tuple[str, str, str]]:
 
 
 def _before(opened: Opened, table: str) -> Iterator[tuple[str, str, str]]:
-    """The same of the files that count before this one; of use, by how each begins."""
+    """Yield file, resource and unit of the earlier files; of use, by the first rows of a file."""
     for word, columns in _AMOUNTS.items():
         for file in opened.beside.get(word, ()):
             if file.path == opened.path:
@@ -211,20 +209,20 @@ def _before(opened: Opened, table: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _converted(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """The rows with their amounts in the units of the store; a text that is no number stays.
+    """The rows with amounts in the units of the store; a text that is no number stays.
 
-    Amounts and units as they stand in the file are beside them.
+    The original amounts and units are in columns beside them.
     """
-    found = [(*pair, *(in_stored_unit(*pair) or (pair[1], 1, 1))) for pair in _pairs(frame)]
-    changed = [one for one in found if one[1] != one[2] or one[3] != one[4]]
+    units = [(*pair, *(in_stored_unit(*pair) or (pair[1], 1, 1))) for pair in _pairs(frame)]
+    changed = [one for one in units if one[1] != one[2] or one[3] != one[4]]
     if not changed:
         return frame
     kinds = dict.fromkeys((*_PAIR, _BASE), pl.String) | dict.fromkeys((_TIMES, _PER), pl.Float64)
-    known = pl.DataFrame(changed, schema=kinds, orient="row")
-    stood = [one for one in ("unit", *columns) if one in frame.columns]
-    frame = frame.with_columns(pl.col(one).alias(one + STOOD) for one in stood)
+    factors = pl.DataFrame(changed, schema=kinds, orient="row")
+    originals = [one for one in ("unit", *columns) if one in frame.columns]
+    frame = frame.with_columns(pl.col(one).alias(one + STOOD) for one in originals)
     both = frame.with_columns(pl.col(one).cast(pl.String) for one in _PAIR).join(
-        known, on=list(_PAIR), how="left", maintain_order="left"
+        factors, on=list(_PAIR), how="left", maintain_order="left"
     )
     times, per = (both[one].fill_null(1.0).to_numpy() for one in (_TIMES, _PER))
     other = pl.Series(times != per)

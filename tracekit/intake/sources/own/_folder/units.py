@@ -1,4 +1,4 @@
-"""Which unit the times and sizes of a folder's files are in; another one than theirs is refused."""
+"""Refuses times and sizes of a folder that are in another unit than their column states."""
 
 from __future__ import annotations
 
@@ -12,50 +12,47 @@ from tracekit.intake.sources._cluster import Opened
 from tracekit.intake.sources._columns import named_frames
 from tracekit.intake.sources.own._folder.checks import most_of
 
-#: No monitoring samples so often; so many samples tell.
+#: The least distance of samples of a monitoring, and the distances that are enough to judge.
 _LEAST_STEP_MS = 1_000
 _GAPS = 3
-#: As seconds since 1970 these are of 2001 to 2096; as milliseconds nothing would have arrived in
-#: the first eleven days.
+#: As seconds since 1970 these times are of 2001 to 2096; as milliseconds they are of January 1970.
 _SINCE_1970_S = (1e9, 4e9)
-#: As milliseconds since 1970 such times lie after the year 2200, as microseconds after 1970; and as
-#: microseconds after 2200.
+#: The year 2200, in ms and in microseconds since 1970.
 _MOST_MS = 7_258_118_400_000
 _MOST_US = 1_000 * _MOST_MS
-#: No node has so little, and a file of such nodes is in a larger unit.
+#: The least size of a node; smaller nodes are in the larger unit beside it.
 _LEAST_OF_NODE = {"cpu_milli": (100, "cores"), "memory_bytes": (2**12, "GiB")}
-#: Nobody asks for less and for no whole number of thousandths of a core.
+#: A smaller request that is no whole number of millicores is in cores.
 _LEAST_ASKED_MILLI = 10
-#: Where the largest request of all is no larger, and no larger than a node has cores, it is cores;
-#: unless all are multiples of what people count thousandths of a core in.
+#: Requests up to this number, and up to the cores of a node, are in cores, unless all are multiples
+#: of ``_ROUND_MILLI``.
 _MOST_CORES_ASKED = 64
 _ROUND_MILLI = 5
-#: No process makes do with a request of so little, if it is the largest of all.
+#: The largest request of all containers is not smaller.
 _LEAST_MOST_BYTES = BYTES_PER_MIB
-#: Units that it may be in, how many bytes each is, and up to how many of them are asked for where
-#: no node is known that they would have to fit.
+#: Larger units, their bytes, and the largest plausible request in each without a known node.
 _LARGER = (
     ("GiB", BYTES_PER_GIB, 64),
     ("MiB", BYTES_PER_MIB, 2**17),
     ("KiB", BYTES_PER_KIB, 2**30),
 )
-#: Docker starts no container with a limit of less: the container in the middle asks for more.
+#: The least memory limit of Docker; the median request is not smaller.
 _LEAST_MIDDLE_BYTES = 6 * BYTES_PER_MIB
-#: Of so many containers one stands in the middle; what a few ask for may be anything.
+#: The containers that are enough to judge a median.
 _MANY = 20
-#: What is read of containers to tell.
-_ASKED = {"container": pl.String, "cpu_milli": pl.Float64, "memory_bytes": pl.Float64}
+#: The columns of containers that are judged.
+_REQUESTS = {"container": pl.String, "cpu_milli": pl.Float64, "memory_bytes": pl.Float64}
 _NOTHING_TAKEN = "nothing of the file was taken in"
 
 
 def known_sizes(opened: Opened) -> Mapping[str, Mapping[str, float]]:
-    """The cores and bytes of each node of the store, and of the file of nodes beside this one."""
+    """The cores and bytes of each node of the store and of the file of nodes beside this one."""
     return {**opened.stored_sizes, **_sizes_of_nodes(opened)}
 
 
 def _sizes_of_nodes(opened: Opened) -> dict[str, dict[str, float]]:
     """The cores and bytes of each node in the file of nodes beside this one."""
-    found: dict[str, dict[str, float]] = {}
+    nodes: dict[str, dict[str, float]] = {}
     columns = {"cpu_milli": ("cpu", 1000.0), "memory_bytes": ("memory", 1.0)}
     for file in opened.beside.get("nodes", ()):
         for frame, _ in named_frames(file, "node", needed=("node", *columns)):
@@ -63,19 +60,19 @@ def _sizes_of_nodes(opened: Opened) -> dict[str, dict[str, float]]:
             for node, *amounts in rows.iter_rows():
                 pairs = zip(columns.values(), amounts, strict=True)
                 sizes = {what: (one or 0.0) / per for (what, per), one in pairs}
-                found.setdefault(str(node), sizes)
-    return found
+                nodes.setdefault(str(node), sizes)
+    return nodes
 
 
 def _amount(column: str) -> pl.Expr:
-    """What a column holds, where that is more than 0 and something that a machine may have."""
+    """The value of a column; NULL where it is 0 or less, or more than a machine has."""
     value = pl.col(column).cast(pl.Float64, strict=False)
     most = most_of(column)
     return pl.when((value > 0) & (value <= (float("inf") if most is None else most))).then(value)
 
 
 def check_steps(name: str, frame: pl.DataFrame, entity: str) -> None:
-    """Raise TracekitError where an entity's samples follow as seconds do, or lie too late."""
+    """Raise TracekitError for samples less than a second apart, or after the year 2200."""
     if not {entity, "time_ms"} <= set(frame.columns):
         return
     times = frame.select(entity, pl.col("time_ms").cast(pl.Float64, strict=False)).drop_nulls()
@@ -98,7 +95,7 @@ def check_steps(name: str, frame: pl.DataFrame, entity: str) -> None:
 
 
 def check_arrivals(name: str, frame: pl.DataFrame) -> None:
-    """Raise TracekitError where all arrivals are seconds, or micro- or nanoseconds, since 1970."""
+    """Raise TracekitError for arrivals in seconds, micro- or nanoseconds since 1970."""
     times = frame["arrival_ms"].cast(pl.Float64, strict=False).drop_nulls()
     _check_epoch(name, "arrival_ms", times)
     low, high = _SINCE_1970_S
@@ -112,7 +109,7 @@ def check_arrivals(name: str, frame: pl.DataFrame) -> None:
 
 
 def _check_epoch(name: str, column: str, times: pl.Series) -> None:
-    """Raise TracekitError where most times would lie after the year 2200."""
+    """Raise TracekitError where most times are after the year 2200."""
     late = times.filter(times >= _MOST_MS)
     if 2 * len(late) > len(times):
         likely, per = ("microseconds", "1,000") if late[0] < _MOST_US else ("nanoseconds", "10^6")
@@ -123,7 +120,7 @@ def _check_epoch(name: str, column: str, times: pl.Series) -> None:
 
 
 def check_node_sizes(name: str, frame: pl.DataFrame) -> None:
-    """Raise TracekitError where most nodes are smaller than any node is."""
+    """Raise TracekitError where most nodes are smaller than any real node."""
     for column, (least, likely) in _LEAST_OF_NODE.items():
         sizes = frame[column].cast(pl.Float64, strict=False).drop_nulls()
         sizes = sizes.filter(sizes > 0)
@@ -137,93 +134,93 @@ def check_node_sizes(name: str, frame: pl.DataFrame) -> None:
 
 
 def check_requests(opened: Opened) -> None:
-    """Raise TracekitError where the containers' requests are in another unit than their column's.
+    """Raise TracekitError for requests in another unit than their column states.
 
-    The largest request of all containers decides: a small one is no sign of a wrong unit.
+    The largest request of all containers decides, because single requests may be small.
     """
-    asked = pl.concat([pl.DataFrame(schema=_ASKED), *_asked(opened)])
-    _check_fractions(opened.name, asked)
-    _check_cores(opened, asked)
-    _check_bytes(opened, asked.drop_nulls("memory_bytes"))
+    requests = pl.concat([pl.DataFrame(schema=_REQUESTS), *_requests(opened)])
+    _check_fractions(opened.name, requests)
+    _check_cores(opened, requests)
+    _check_bytes(opened, requests.drop_nulls("memory_bytes"))
 
 
-def _asked(opened: Opened) -> Iterator[pl.DataFrame]:
+def _requests(opened: Opened) -> Iterator[pl.DataFrame]:
     for file in opened.beside.get("containers", (opened,)):
-        for frame, _ in named_frames(file, "container", needed=tuple(_ASKED)):
-            # nobody asks for 0 or less: it is no request
+        for frame, _ in named_frames(file, "container", needed=tuple(_REQUESTS)):
+            # 0 or less is no request
             yield frame.select(
                 pl.col("container").cast(pl.String), *map(_amount, ("cpu_milli", "memory_bytes"))
             )
 
 
 def _check_fractions(name: str, rows: pl.DataFrame) -> None:
-    """Most are less than anybody asks for, and no whole ones."""
-    asked = rows["cpu_milli"].drop_nulls()
-    small = asked.filter((asked < _LEAST_ASKED_MILLI) & (asked != asked.floor()))
-    if 2 * len(small) > len(asked):
+    """Raise TracekitError where most CPU requests are small and no whole numbers."""
+    requests = rows["cpu_milli"].drop_nulls()
+    small = requests.filter((requests < _LEAST_ASKED_MILLI) & (requests != requests.floor()))
+    if 2 * len(small) > len(requests):
         raise _in_cores(
             name,
-            f"{len(small):,} of {len(asked):,} values of cpu_milli are no whole"
+            f"{len(small):,} of {len(requests):,} values of cpu_milli are no whole"
             f" numbers and below {_LEAST_ASKED_MILLI}, {small[0]:g} for example",
         )
 
 
 def _check_cores(opened: Opened, rows: pl.DataFrame) -> None:
-    """As cores even the largest request fits a node, and as thousandths of one it is hardly one."""
-    asked = rows.drop_nulls("cpu_milli")
-    if not asked.height:
+    """Raise TracekitError where all CPU requests are whole numbers that fit a node as cores."""
+    requests = rows.drop_nulls("cpu_milli")
+    if not requests.height:
         return
-    most = float(asked["cpu_milli"].max())  # type: ignore[arg-type]
+    most = float(requests["cpu_milli"].max())  # type: ignore[arg-type]
     nodes = known_sizes(opened)
     cores = max((one.get("cpu", 0.0) for one in nodes.values()), default=_LEAST_ASKED_MILLI)
     if most > cores:
         return
-    values = asked["cpu_milli"]
+    values = requests["cpu_milli"]
     whole = bool((values == values.floor()).all() and (values % _ROUND_MILLI != 0).any())
     if whole and most <= _MOST_CORES_ASKED:
         raise _in_cores(
-            opened.name, f"the largest cpu_milli of {asked.height:,} containers is {most:g}"
+            opened.name, f"the largest cpu_milli of {requests.height:,} containers is {most:g}"
         )
 
 
-def _in_cores(name: str, told: str) -> TracekitError:
+def _in_cores(name: str, fault: str) -> TracekitError:
     return TracekitError(
-        f"{name}: {told}",
+        f"{name}: {fault}",
         hint=f"it looks like cores: multiply them by 1,000; {_NOTHING_TAKEN}",
     )
 
 
-def _check_bytes(opened: Opened, asked: pl.DataFrame) -> None:
-    """Requests of memory are less than a process, or a container, takes, or are far below use."""
-    values = asked["memory_bytes"]
+def _check_bytes(opened: Opened, requests: pl.DataFrame) -> None:
+    """Raise TracekitError where memory requests are smaller than a process or container takes."""
+    values = requests["memory_bytes"]
     if not len(values):
         return
     most, middle = float(values.max()), float(values.median())  # type: ignore[arg-type]
     likely = _larger_unit(most, known_sizes(opened))
     if likely is None:
         return
-    told = ""
+    fault = ""
     if most < _LEAST_MOST_BYTES:
-        told = f"the largest memory_bytes of {len(values):,} containers is {most:,.10g}"
+        fault = f"the largest memory_bytes of {len(values):,} containers is {most:,.10g}"
     elif middle < _LEAST_MIDDLE_BYTES and len(values) >= _MANY:
-        told = (
+        fault = (
             f"the memory_bytes in the middle of {len(values):,} containers is {middle:,.10g}, less"
             f" than the {_LEAST_MIDDLE_BYTES:,} that a container takes to start"
         )
-    if told:
-        raise _in_larger(opened.name, told, likely)
+    if fault:
+        raise _in_larger(opened.name, fault, likely)
 
 
-def _in_larger(name: str, told: str, likely: tuple[str, int]) -> TracekitError:
+def _in_larger(name: str, fault: str, likely: tuple[str, int]) -> TracekitError:
     unit, per = likely
     return TracekitError(
-        f"{name}: {told}",
+        f"{name}: {fault}",
         hint=f"it looks like {unit}: multiply them by {per:,}; {_NOTHING_TAKEN}",
     )
 
 
 def _larger_unit(most: float, nodes: Mapping[str, Mapping[str, float]]) -> tuple[str, int] | None:
-    """The largest unit in which a node has room for so many; None for none."""
+    """The largest unit in which a node has room for ``most``; None without one."""
     bytes_of = max((one.get("memory", 0.0) for one in nodes.values()), default=0.0)
     for unit, per, usual in _LARGER:
         if (most * per <= bytes_of) if bytes_of else (most <= usual):

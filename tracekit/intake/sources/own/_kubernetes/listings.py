@@ -1,10 +1,10 @@
-"""What several files of kubectl say together: the later counts, and what it lists no more has left.
+"""Combines several files of kubectl: the state of each object over all files.
 
-A list of the API holds all that there is at its time, of the kinds and namespaces that it shows: a
-node or pod that an earlier file holds and a later list does not has left between the two. A pod
-left when the pod came that replaces it: the first of its service when the first new one of it was
-created, and so on; what nothing replaces left when the later list was made. The time of a file is
-the latest that any of its objects speaks of. What several files hold is taken from the latest.
+A list of the API holds all objects of its kinds and namespaces at its time. A node or pod of an
+earlier file that a later list lacks has left between the two. A pod leaves when its replacement is
+created: the first pod of a service with the first new pod of the service, and so on. An object
+without a replacement leaves at the time of the later list. An object in several files is taken from
+the latest file. The time of a file is the latest time that any of its objects states.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from tracekit.intake.sources.own._kubernetes.objects import (
 from tracekit.intake.sources.own._kubernetes.shape import Rows, pod_service
 from tracekit.intake.sources.own._kubernetes.template import template_of
 
-#: Rows of what a pod asks for, by resource.
-Asked = tuple[Mapping[str, Any], ...]
+#: Rows of the sizes of a pod, one for each resource.
+SizeRows = tuple[Mapping[str, Any], ...]
 
 
 _NODE_META = ("name", "uid", "creationTimestamp", "labels", "annotations")
 
 
 def _slim(node: Thing) -> Thing:
-    """A node without what no row says of it: the images it holds are most of it."""
+    """A node with only the members that rows need; its list of images is large."""
     value, meta = node.value, node.value["metadata"]
     status = value.get("status")
     status = status if isinstance(status, dict) else {}
-    kept = {
+    slim = {
         "metadata": {one: meta.get(one) for one in _NODE_META},
         "spec": value.get("spec"),
         "status": {one: status.get(one) for one in ("allocatable", "conditions")},
     }
-    return replace(node, value=kept)
+    return replace(node, value=slim)
 
 
 @dataclass(kw_only=True)
@@ -54,23 +54,23 @@ class _One:
     space: str
     service: str
     came_ms: int
-    asked: Asked
+    sizes: SizeRows
     node: Thing | None = None
     over: bool = False
 
 
 @dataclass(kw_only=True)
 class Listing:
-    """What one file holds.
+    """The nodes and pods of one file.
 
     Attributes
     ----------
     alone : bool
-        Whether it is the only file, of which it is enough to hold the pods that are over.
+        Whether the file is the only one; then only ended pods are held.
     time_ms : int
-        The latest time that any of its objects speaks of; 0 where none does.
+        The latest time that any object states; 0 without any time.
     lists : bool
-        Whether it is a list, and a whole one: no page of one, no log of a watch.
+        Whether the file is a whole list: no page of a list and no log of a watch.
     """
 
     name: str
@@ -80,28 +80,31 @@ class Listing:
     held: dict[Key, _One] = field(default_factory=dict)
 
     def note(self, thing: Thing) -> None:
-        """A thing of the file."""
+        """Take an object of the file."""
         self.lists &= thing.listed
         meta = thing.value["metadata"]
         self.time_ms = max(self.time_ms, latest_ms(thing.value) or 0)
         if self.alone and not _is_over(thing):
             return
         came, service = 0, ""
-        asked: Asked = ()
+        sizes: SizeRows = ()
         if thing.kind == "Pod":
-            # what is wrong with it is said when its rows are made
+            # a wrong object is rejected later, with its rows
             with suppress(KeyError, TypeError, AttributeError, ValueError):
                 came = arrival_ms(thing.value)
                 service = pod_service(meta, thing.value["spec"].get("nodeName"))
-                asked = template_of(thing.value["spec"]).sizes(thing.value.get("status")).asked
+                sizes = template_of(thing.value["spec"]).sizes(thing.value.get("status")).resources
         space = str(meta.get("namespace") or "default")
         node = _slim(thing) if thing.kind == "Node" else None
         self.held[thing.key] = _One(
-            space=space, service=service, came_ms=came, asked=asked, node=node, over=_is_over(thing)
+            space=space, service=service, came_ms=came, sizes=sizes, node=node, over=_is_over(thing)
         )
 
     def of_one_cluster(self, other: Listing) -> bool:
-        """Whether both hold some thing or service: lists by other labels have none in common."""
+        """Whether both files hold a common object or service.
+
+        Lists that were chosen by different labels hold none.
+        """
         services = {one.service for one in self.held.values() if one.service}
         return bool(self.held.keys() & other.held.keys()) or any(
             one.service in services for one in other.held.values() if one.service
@@ -110,18 +113,18 @@ class Listing:
 
 @dataclass(kw_only=True)
 class Together:
-    """What files say together.
+    """The objects of several files.
 
     Attributes
     ----------
     last : dict
-        The file that a thing is taken from, where several hold it.
+        The latest file that holds each object.
     left_ms : dict
-        When a thing left that a later list does not hold.
+        When each object left that a later list lacks.
     differs : dict
-        By file and thing, what the later file says of its size, where that is another.
+        By file and pod: the difference to the sizes in a later file.
     earlier : dict
-        Of a node that several files hold, what the earlier ones hold of it, in order of time.
+        The states of a node in earlier files, in order of time.
     """
 
     last: dict[Key, str] = field(default_factory=dict)
@@ -130,33 +133,35 @@ class Together:
     earlier: dict[Key, list[Thing]] = field(default_factory=dict)
 
     def taken_from(self, key: Key, name: str) -> bool:
-        """Whether a thing is taken from this file."""
+        """Whether the rows of an object come from this file."""
         return self.last.get(key, name) == name
 
 
 def together(some: Iterable[Listing]) -> Together:
-    """What files say together; of equal times the later by name counts."""
+    """Combine files in order of their times, and of their names where times are equal."""
     listings = sorted(some, key=lambda one: (one.time_ms, one.name))
-    found = Together()
+    all_files = Together()
     for at, listing in enumerate(listings):
         for key, one in listing.held.items():
-            before = found.last.get(key)
+            before = all_files.last.get(key)
             if before is not None:
                 earlier = next(old for old in listings if old.name == before).held[key]
                 if earlier.node is not None:
-                    found.earlier.setdefault(key, []).append(earlier.node)
-                if earlier.asked != one.asked and earlier.asked and one.asked:
-                    found.differs[before, key] = _said(earlier.asked, one.asked, listing.name)
-            found.last[key] = listing.name
-            found.left_ms.pop(key, None)
+                    all_files.earlier.setdefault(key, []).append(earlier.node)
+                if earlier.sizes != one.sizes and earlier.sizes and one.sizes:
+                    all_files.differs[before, key] = _difference(
+                        earlier.sizes, one.sizes, listing.name
+                    )
+            all_files.last[key] = listing.name
+            all_files.left_ms.pop(key, None)
         for earlier_one in listings[:at] if listing.lists else ():
             if listing.time_ms > earlier_one.time_ms and listing.of_one_cluster(earlier_one):
-                _leave(found, earlier_one, listing)
-    return found
+                _leave(all_files, earlier_one, listing)
+    return all_files
 
 
 def _is_over(thing: Thing) -> bool:
-    """Whether it is a pod of a list that holds nothing any more."""
+    """Whether an object is an ended pod of a list."""
     status = thing.value.get("status") if thing.kind == "Pod" else None
     return (
         thing.event is None
@@ -165,8 +170,8 @@ def _is_over(thing: Thing) -> bool:
     )
 
 
-def _leave(found: Together, earlier: Listing, later: Listing) -> None:
-    """Note what the later list holds no more."""
+def _leave(all_files: Together, earlier: Listing, later: Listing) -> None:
+    """Record the objects of the earlier file that left before the later list."""
     kinds = {kind for kind, _ in later.held}
     spaces = _spaces(later)
     # a list of one namespace says nothing of another; one of several is of all, unless both files
@@ -174,7 +179,7 @@ def _leave(found: Together, earlier: Listing, later: Listing) -> None:
     of_all = len(spaces) > 1 and not spaces.isdisjoint(_spaces(earlier))
     gone: dict[str, list[tuple[int, Key]]] = {}
     for key, one in earlier.held.items():
-        missing = key[0] in kinds and key not in later.held and key not in found.left_ms
+        missing = key[0] in kinds and key not in later.held and key not in all_files.left_ms
         if missing and (key[0] == "Node" or of_all or one.space in spaces):
             gone.setdefault(one.service, []).append((one.came_ms, key))
     new: dict[str, list[int]] = {}
@@ -184,15 +189,15 @@ def _leave(found: Together, earlier: Listing, later: Listing) -> None:
     for service, those in gone.items():
         ends = sorted(new.get(service, ()))
         for at, (_, key) in enumerate(sorted(those)):
-            found.left_ms[key] = ends[at] if at < len(ends) else later.time_ms
+            all_files.left_ms[key] = ends[at] if at < len(ends) else later.time_ms
 
 
 def _spaces(listing: Listing) -> set[str]:
     return {one.space for (kind, _), one in listing.held.items() if kind == "Pod"}
 
 
-def _said(before: Asked, after: Asked, name: str) -> str:
-    """The first resource of which two files state different amounts."""
+def _difference(before: SizeRows, after: SizeRows, name: str) -> str:
+    """The first difference of the sizes of a pod in two files, as a text for a reject."""
     first, later = ({one["resource"]: one for one in some} for some in (before, after))
     what = next(one for one in {**first, **later} if first.get(one) != later.get(one))
     return f"of {what} is {_shown(first.get(what))}, and {_shown(later.get(what))} in {name}"
@@ -200,21 +205,19 @@ def _said(before: Asked, after: Asked, name: str) -> str:
 
 def _shown(stated: Mapping[str, Any] | None) -> str:
     request, limit = (stated["request"], stated["limit"]) if stated else (None, None)
-    said = "nothing" if request is None else f"{request:,.12g}"
-    return said if limit is None or limit == request else f"{said} to {limit:,.12g}"
+    shown = "nothing" if request is None else f"{request:,.12g}"
+    return shown if limit is None or limit == request else f"{shown} to {limit:,.12g}"
 
 
-# A node of a watch log, or of several lists, over time: what changed of it, and since when.
-
-#: What a row says of when and where, and not of the node.
+#: Columns that state no property of the node.
 _PLACE = ("time_ms", "line")
 
 
 def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
-    """The rows of a node with those of a later event, each from the time of that event on.
+    """The rows of a node with the changes of a later event, from the time of the event on.
 
-    The time is the latest that the event speaks of. Where that is no later than the last row, the
-    event says nothing of when: it counts for the last row. A resource that a node has no more is 0.
+    The time of an event is the latest time that its object states. An event without a later time
+    than the last row replaces the last row. A lost resource becomes 0.
     """
     time = latest_ms(thing.value) or 0
     nodes = _with(before["node"], after["node"][:1], time) + after["node"][1:]
@@ -222,18 +225,18 @@ def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
     names = dict.fromkeys(one["resource"] for one in [*before["node_resource"], *sizes.values()])
     resources: list[dict[str, Any]] = []
     for name in names:
-        known = [one for one in before["node_resource"] if one["resource"] == name]
-        now = sizes.get(name) or {**known[-1], "amount": 0.0, "line": thing.number}
-        # what a node has not from the beginning it has from then on
-        resources += _with(known, [now], time) if known else [{**now, "time_ms": time}]
+        earlier = [one for one in before["node_resource"] if one["resource"] == name]
+        now = sizes.get(name) or {**earlier[-1], "amount": 0.0, "line": thing.number}
+        # a new resource begins with the event
+        resources += _with(earlier, [now], time) if earlier else [{**now, "time_ms": time}]
     return {"node": nodes, "node_resource": resources}
 
 
 def dated(rows: Rows, thing: Thing) -> Rows:
-    """The rows of a listed node, with another row from the time at which it was cordoned.
+    """The rows of a listed node, with a further row from the time of its cordon on.
 
-    A node without that time was cordoned always. Its other taints hold all the time, since a replay
-    takes the taints that a node has when use begins.
+    A node that states no such time is cordoned from the beginning. Its other taints hold from the
+    beginning, because a replay takes the taints at the first use.
     """
     nodes = rows.get("node") or []
     if not nodes or thing.event is not None or nodes[0]["taints"] is None:
@@ -255,7 +258,7 @@ def dated(rows: Rows, thing: Thing) -> Rows:
 
 
 def _since_ms(node: Mapping[str, Any], taint: Mapping[str, Any]) -> int:
-    """Since when a node has a taint; 0 where that is not said."""
+    """The time from which a node has a taint, in ms; 0 where the node states none."""
     stated = [
         one.get("timeAdded")
         for one in (node.get("spec") or {}).get("taints") or ()
@@ -267,29 +270,29 @@ def _since_ms(node: Mapping[str, Any], taint: Mapping[str, Any]) -> int:
 
 
 def over_lists(states: Sequence[tuple[Thing, Rows]]) -> Rows:
-    """The rows of a node that several lists hold, from each list on what that says of it.
+    """The rows of a node over several lists: each list holds from its time on.
 
     Parameters
     ----------
     states : sequence of (Thing, rows)
-        In order of time. When it left is told by the last alone.
+        The node and its rows in each list, in order of time. Only the last may state its end.
     """
-    (_, found), *later = states
+    (_, combined), *later = states
     for thing, rows in later:
-        there = [row for row in found["node"] if row["state"] != "gone"]
-        found = changed({**found, "node": there}, rows, thing)
-    return found
+        living = [row for row in combined["node"] if row["state"] != "gone"]
+        combined = changed({**combined, "node": living}, rows, thing)
+    return combined
 
 
 def _with(
-    known: list[dict[str, Any]], now: list[dict[str, Any]], time: int
+    before: list[dict[str, Any]], now: list[dict[str, Any]], time: int
 ) -> list[dict[str, Any]]:
-    """Rows of one thing with the row of now, if it says something new."""
-    last = known[-1]
+    """The rows of one thing, with a further row where it states something new."""
+    last = before[-1]
     for one in now:
         if all(last[name] == one[name] for name in one if name not in _PLACE):
             continue
         if time <= last["time_ms"]:
-            return [*known[:-1], {**one, "time_ms": last["time_ms"]}]
-        return [*known, {**one, "time_ms": time}]
-    return known
+            return [*before[:-1], {**one, "time_ms": last["time_ms"]}]
+        return [*before, {**one, "time_ms": time}]
+    return before

@@ -1,4 +1,4 @@
-"""The nodes and pods in what kubectl prints: lists, single objects, watch logs."""
+"""Reads the objects that kubectl prints: lists, single objects, watch logs."""
 
 import functools
 import re
@@ -17,7 +17,7 @@ _EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 _LISTS = ("List", "NodeList", "PodList")
 _KINDS = ("Node", "Pod", "PodGroup", "Workload", "PodDisruptionBudget", VOLUME, CLAIM, DEVICES)
 _METRICS_API = "metrics.k8s.io/"
-#: What kubectl get podmetrics prints is a List whose items say what they are.
+#: ``kubectl get podmetrics`` prints a List whose items state their kind.
 _LISTED_METRICS = re.compile(rb'"items"\s*:\s*\[\s*\{\s*"apiVersion"\s*:\s*"metrics\.k8s\.io/')
 
 
@@ -31,22 +31,22 @@ class Thing:
     Parameters
     ----------
     number : int
-        Which object of the file it is, counted from 1.
+        The number of the object in its file, from 1.
     event : str, optional
         In a watch log: ADDED, MODIFIED or DELETED.
     so_far_ms : int, optional
-        In a watch log: the latest time that the objects up to this one speak of.
+        In a watch log: the latest time that this object or an earlier one states.
     listed : bool
-        Whether it is in a list, and that list is no page of a longer one.
+        Whether the object is in a list that is no page of a longer list.
 
     Attributes
     ----------
     name : str
-        With the namespace before it where it has one.
+        The name, with the namespace in front.
     uid : str
-        What tells it from another one of the same name; empty where it is not stated.
+        The uid; empty where none is stated.
     key : (str, str)
-        What tells it from all others.
+        The kind, and the uid or the name: unique for each object.
     """
 
     number: int
@@ -68,10 +68,10 @@ class Thing:
 
 
 def holds_objects(head: Head) -> bool:
-    """Whether a file begins as nodes and pods that kubectl printed."""
+    """Whether a file begins as objects that kubectl printed."""
     if holds_measurements(head):
         return False
-    # what jq makes of a list is an array
+    # jq makes an array of a list
     inside = head.start.removeprefix(b"\xef\xbb\xbf").lstrip().removeprefix(b"[")
     members = first_members(replace(head, start=inside))
     if members.get("type") in _EVENTS and "object" in members:
@@ -82,23 +82,31 @@ def holds_objects(head: Head) -> bool:
 
 
 def _is_refusal(members: Mapping[str, Any]) -> bool:
-    """Whether it is how the API of Kubernetes says no."""
+    """Whether a document is a refusal of the API of Kubernetes."""
     return members.get("kind") == "Status" and members.get("apiVersion") == "v1"
 
 
 def holds_measurements(head: Head) -> bool:
-    """Whether a file begins as what metrics-server answers, or as kubectl lists that."""
+    """Whether a file begins as an answer of metrics-server, or as kubectl prints one."""
     members = first_members(head)
     listed = members.get("kind") == "List" and _LISTED_METRICS.search(head.start)
     return bool(listed) or str(members.get("apiVersion", "")).startswith(_METRICS_API)
 
 
 def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing | Cut]:
-    """Nodes, pods and pod groups of a file; other objects are passed over.
+    """Yield the objects of the kinds that rows need; other kinds are passed over.
 
-    What is no object of Kubernetes at all is a Cut, and so is the end of a watch by an error.
-    Raises TracekitError for an answer that is a refusal, and for a list that breaks off; that one
-    is a Cut, too, where what comes before it is wanted all the same.
+    A document that is no object of Kubernetes is a Cut, and so is the end of a watch by an error.
+
+    Parameters
+    ----------
+    as_far_as_whole : bool
+        Whether a list that breaks off is a Cut, and no error.
+
+    Raises
+    ------
+    TracekitError
+        For a refusal of the API, and for a list that breaks off.
     """
     so_far: int | None = None
     for item in (pieces if as_far_as_whole else items)(opened):
@@ -137,22 +145,22 @@ def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing |
 
 
 def _is_listed(around: Mapping[str, Any]) -> bool:
-    """Whether what comes before the items of a document says that it is a list, and all of it."""
+    """Whether the members before the items are those of a whole list."""
     kind, meta = str(around.get("kind", "List")), around.get("metadata")
     paged = isinstance(meta, dict) and bool(meta.get("continue"))
     return bool(around) and kind.endswith("List") and not paged
 
 
 def _refused(name: str, status: Mapping[str, Any]) -> TracekitError:
-    said = status.get("message") or status.get("reason") or "without a word"
+    reason = status.get("message") or status.get("reason") or "without a word"
     return TracekitError(
-        f"{name} holds no nodes and pods; kubectl answered: {said}",
+        f"{name} holds no nodes and pods; kubectl answered: {reason}",
         hint="ask again as somebody who may list nodes and pods of all namespaces",
     )
 
 
 def check_not_empty(opened: Opened) -> None:
-    """Raise TracekitError for a file without nodes and pods, of which nothing is broken either."""
+    """Raise TracekitError for a file without nodes, pods and broken objects."""
     if not any(isinstance(one, Cut) or one.kind in ("Node", "Pod") for one in things(opened)):
         raise TracekitError(
             f"{opened.name}: the list has neither nodes nor pods: wrong context or rights?",
@@ -162,32 +170,32 @@ def check_not_empty(opened: Opened) -> None:
 
 
 def _watch_ended(number: int, status: object) -> Cut:
-    said = status.get("message") if isinstance(status, dict) else None
+    message = status.get("message") if isinstance(status, dict) else None
     return Cut(
         number=number,
-        reason=f"{WATCH_ENDED} ({said or 'without a message'}): what changed between"
+        reason=f"{WATCH_ENDED} ({message or 'without a message'}): what changed between"
         " it and the next event is not in the log",
         text=str(status)[:200],
     )
 
 
 def last_change_ms(thing: Thing) -> int:
-    """The latest time that an object states.
+    """The latest time that an object states, in ms since 1970.
 
-    For a deleted object of a watch that states no deletion, the watch's latest time so far counts
-    too. Raises ValueError where there is no time.
+    A deleted object of a watch may state no deletion; then the latest time of the watch so far
+    counts too. Raises ValueError for an object without any time.
     """
     times = [latest_ms(thing.value)]
     if thing.event == "DELETED" and not thing.value["metadata"].get("deletionTimestamp"):
         times.append(thing.so_far_ms)
-    known = [one for one in times if one is not None]
-    if not known:
+    stated = [one for one in times if one is not None]
+    if not stated:
         raise ValueError("is gone, and no time says since when")
-    return max(known)
+    return max(stated)
 
 
 def latest_ms(value: dict[str, Any]) -> int | None:
-    """The latest time that an object speaks of; None where there is none that can be read."""
+    """The latest readable time in an object, in ms since 1970; None without one."""
     meta, status = value["metadata"], value.get("status")
     status = status if isinstance(status, dict) else {}
     times = [meta.get("creationTimestamp"), meta.get("deletionTimestamp"), status.get("startTime")]
@@ -214,22 +222,21 @@ def _read_ms(text: str) -> int | None:
 
 @functools.lru_cache(maxsize=1 << 16)
 def time_ms(text: str) -> int:
-    """A time as Kubernetes writes it, in ms since 1970; without a zone it is UTC.
+    """Parse a time of Kubernetes into ms since 1970; a time without a zone is UTC.
 
-    Raises ValueError for another text.
+    Raises ValueError for a text that is no time.
     """
     try:
-        told = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         raise ValueError(
             f"time is {str(text)[:60]!r}, expected one such as 2026-01-01T00:00:00Z"
         ) from None
-    # whatever the time zone of the machine that reads it
-    return round((told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp() * 1000)
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def arrival_ms(pod: dict[str, Any]) -> int:
-    """When a pod was created, else when it was scheduled; raises ValueError without both."""
+    """The creation of a pod, else its scheduling, in ms; raises ValueError without both."""
     if created := pod["metadata"].get("creationTimestamp"):
         return time_ms(created)
     status = pod.get("status") or {}
@@ -238,14 +245,14 @@ def arrival_ms(pod: dict[str, Any]) -> int:
         for one in status.get("conditions") or ()
         if one.get("type") == "PodScheduled"
     ]
-    known = next((one for one in (*scheduled, status.get("startTime")) if one), None)
-    if known is None:
+    stated = next((one for one in (*scheduled, status.get("startTime")) if one), None)
+    if stated is None:
         raise ValueError("has no creationTimestamp")
-    return time_ms(known)
+    return time_ms(stated)
 
 
 def _is_empty_list(value: Any) -> bool:
-    """Whether it is a list that says ``items: null``, as one of nothing may."""
+    """Whether a document is an empty list that states ``items: null``."""
     if not isinstance(value, dict):
         return False
     return str(value.get("kind", "")).endswith("List") and value.get("items", "") is None

@@ -1,4 +1,4 @@
-"""What a pod as a whole asks for, out of its containers."""
+"""Requests and limits of a whole pod, from its containers."""
 
 import functools
 import math
@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-#: What a quantity's suffix stands for: a power of ten, or one of two.
+#: The power of ten, or of two, of each suffix of a quantity.
 _POWERS = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
     r"(?:[eE](?P<exponent>[+-]?[0-9]{1,4})|(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE]))?"
 )
-#: Where a status says what containers have.
+#: Where a status states the resources of containers.
 _STATUSES = ("containerStatuses", "initContainerStatuses")
-#: The condition of a pod that waits to be resized, and why it may do so for good.
+#: The condition of a pod that waits to be resized, and the reason for a wait without end.
 _PENDING, _INFEASIBLE = "PodResizePending", "Infeasible"
-#: Resources that the store calls otherwise than Kubernetes; kube-state-metrics writes ``_``.
+#: Resources with another name in the store; kube-state-metrics writes ``_``.
 _NAMES = {
     "ephemeral-storage": "disk",
     "ephemeral_storage": "disk",
@@ -30,29 +30,28 @@ _UNITS = {"cpu": "cores", "memory": "bytes", "disk": "bytes"}
 
 
 class QuantityError(ValueError):
-    """Not a quantity."""
+    """A text is no quantity."""
 
 
 def resource(name: str) -> str:
-    """The store's name of a resource; extended ones keep theirs."""
+    """The store's name of a resource; an extended resource has the same name."""
     return _NAMES.get(name, name)
 
 
-#: Kubernetes states no larger quantity.
+#: The largest quantity of Kubernetes.
 _LARGEST = 2.0**63
 
 
 def unit(name: str) -> str:
-    """The unit of a resource, by the store's name of it."""
+    """The unit of a resource, by its name in the store."""
     return _UNITS.get(name, "bytes" if name.startswith("hugepages") else "count")
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def amount(quantity: str) -> float:
-    """A quantity in cores, bytes or pieces; raises QuantityError for another text.
+    """Parse a quantity of Kubernetes, as ``100m`` or ``2Gi``, into cores, bytes or pieces.
 
-    The suffixes are those of Kubernetes: n, u, m, k, M, G, T, P, E, and Ki to Ei; the largest
-    quantity is Kubernetes' own, 2**63.
+    Raises QuantityError for another text, and for a quantity beyond 2**63.
     """
     text = quantity.strip()
     value = math.inf
@@ -71,17 +70,20 @@ Amounts = dict[str, float]
 def effective(
     spec: Mapping[str, Any], status: object = None
 ) -> dict[str, tuple[float | None, float | None]]:
-    """Request and limit of a pod for each resource, by Kubernetes' names.
+    """Request and limit of a pod for each resource, by the names of Kubernetes.
 
-    The scheduler's rule: sidecars (init containers that restart always) are added to the
-    containers; any other init container counts with the sidecars started before it; the larger of
-    both holds. A limit without a request is the request, too. A pod has a limit where all of its
-    containers have one. What the pod itself states, in ``spec.resources``, holds instead. The
-    overhead comes on top of either. Of a container that is resized in place the larger holds of
-    what is asked for and of what its status says it has; the latter where the node cannot give
-    more. Source: k8s.io/component-helpers resource/helpers.go, v1.33.
+    The rules are those of the scheduler (k8s.io/component-helpers resource/helpers.go, v1.33):
 
-    Raises QuantityError for a quantity that is none.
+    - The sum of containers and sidecars counts, or the largest init container if that is larger.
+      An init container counts with the sidecars that start before it.
+    - A limit without a request is also the request.
+    - A pod has a limit where all of its containers have one.
+    - ``spec.resources`` of the pod holds instead of the sums.
+    - The overhead is added to request and limit.
+    - A container that is resized in place has the larger of its spec and its status, or only its
+      status where the node cannot give more.
+
+    Raises QuantityError for a wrong quantity.
     """
     spec = _with_status(spec, status if isinstance(status, Mapping) else {})
     requests = _whole(spec, _requests)
@@ -96,7 +98,11 @@ def effective(
 
 
 class Fixed(NamedTuple):
-    """Of one resource what init containers need, the overhead, and what containers ask for."""
+    """The parts of a request of one resource that a replay must not change.
+
+    ``init`` is the peak of the init containers. ``own_request`` and ``own_limit`` are those of the
+    containers alone.
+    """
 
     init: float | None
     overhead: float | None
@@ -105,13 +111,12 @@ class Fixed(NamedTuple):
 
 
 def fixed(spec: Mapping[str, Any], status: object = None) -> dict[str, Fixed]:
-    """What init containers need and the overhead of a pod, for each resource, by Kubernetes' names.
+    """The peak of init containers and the overhead of a pod, for each resource.
 
-    The request is the larger of the containers' and of the former, and the latter on top. What the
-    pod itself states, in ``spec.resources``, holds whatever its init containers need. Resources of
-    which there is neither are not among them.
+    The request of the pod is the larger of the containers' sum and this peak, plus the overhead.
+    A resource in ``spec.resources`` has no peak. A resource without peak and overhead is absent.
 
-    Raises QuantityError for a quantity that is none.
+    Raises QuantityError for a wrong quantity.
     """
     spec = _with_status(spec, status if isinstance(status, Mapping) else {})
     own = spec.get("resources") or {}
@@ -127,51 +132,54 @@ def fixed(spec: Mapping[str, Any], status: object = None) -> dict[str, Fixed]:
 
 
 def _limits_of(spec: Mapping[str, Any], added: Amounts) -> Amounts:
-    """Limits that hold: those of the pod, else where each container and sidecar has one."""
+    """The limits of a pod: its own, else the sums where each container and sidecar has one."""
     sidecars = (one for one in spec.get("initContainers") or () if is_sidecar(one))
     every = [*(spec.get("containers") or ()), *sidecars]
-    known = {name: one for name, one in added.items() if all(name in _limits(c) for c in every)}
-    return known | _amounts((spec.get("resources") or {}).get("limits"))
+    complete = {name: one for name, one in added.items() if all(name in _limits(c) for c in every)}
+    return complete | _amounts((spec.get("resources") or {}).get("limits"))
 
 
 class Sizes(NamedTuple):
-    """What a pod asks for, in columns of ``container_resource`` and of ``fixed_request``.
+    """The sizes of a pod, in columns of ``container_resource`` and of ``fixed_request``.
 
-    ``wrong`` is the first amount that it cannot have, as ``wrong_amount`` tells it.
+    ``wrong`` is the first impossible amount, as ``wrong_amount`` returns it.
     """
 
-    asked: tuple[Mapping[str, Any], ...] = ()
+    resources: tuple[Mapping[str, Any], ...] = ()
     fixed: tuple[Mapping[str, Any], ...] = ()
     wrong: tuple[str, str] | None = None
 
 
 def sizes_of(spec: bytes, status: object = None) -> Sizes:
-    """All of it; pods that state the same, as those of one controller do, are worked out once.
+    """The sizes of a pod; equal specs and statuses are computed once.
 
     Parameters
     ----------
     spec : bytes
         The spec of a pod as JSON.
 
-    Raises QuantityError for a quantity of the status that is none.
+    Raises
+    ------
+    QuantityError
+        For a wrong quantity in the status.
     """
     return _sizes(spec, msgspec.json.encode(_resized_status(status)))
 
 
 def _resized_status(status: object) -> dict[str, Any]:
-    """What a status says of sizes; empty where it says nothing."""
+    """The part of a status that states sizes; empty without one."""
     if not isinstance(status, Mapping):
         return {}
-    kept = ("name", "resources", "allocatedResources")
-    found: dict[str, Any] = {
-        part: [{key: one[key] for key in kept if key in one} for one in some]
+    fields = ("name", "resources", "allocatedResources")
+    sized: dict[str, Any] = {
+        part: [{key: one[key] for key in fields if key in one} for one in some]
         for part in _STATUSES
         if (some := status.get(part)) and any("resources" in one for one in some)
     }
-    if not found:
+    if not sized:
         return {}
     pending = [one for one in status.get("conditions") or () if one.get("type") == _PENDING]
-    return {**found, "conditions": pending}
+    return {**sized, "conditions": pending}
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -180,7 +188,7 @@ def _sizes(stated: bytes, resized: bytes) -> Sizes:
     wrong = wrong_amount(spec)
     if wrong is not None:
         return Sizes(wrong=wrong)
-    asked = [
+    sizes = [
         {
             "resource": resource(name),
             "request": request,
@@ -189,22 +197,22 @@ def _sizes(stated: bytes, resized: bytes) -> Sizes:
         }
         for name, (request, limit) in effective(spec, status).items()
     ]
-    kept = [
+    parts = [
         {"resource": resource(name), **one._asdict(), "unit": unit(resource(name))}
         for name, one in fixed(spec, status).items()
     ]
-    return Sizes(tuple(asked), tuple(kept))
+    return Sizes(tuple(sizes), tuple(parts))
 
 
 def _with_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
     """The spec with the sizes of containers that are resized in place."""
-    known = {
+    resized = {
         one.get("name"): one
         for part in _STATUSES
         for one in status.get(part) or ()
         if isinstance(one, Mapping) and isinstance(one.get("resources"), Mapping)
     }
-    if not known:
+    if not resized:
         return spec
     conditions = [one for one in status.get("conditions") or () if isinstance(one, Mapping)]
     pending = [one for one in conditions if one.get("type") == _PENDING]
@@ -212,8 +220,8 @@ def _with_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[
     sized = dict(spec)
     for part in ("containers", "initContainers"):
         sized[part] = [
-            _resized(one, known[one.get("name")], infeasible=infeasible)
-            if one.get("name") in known and (part == "containers" or is_sidecar(one))
+            _resized(one, resized[one.get("name")], infeasible=infeasible)
+            if one.get("name") in resized and (part == "containers" or is_sidecar(one))
             else one
             for one in spec.get(part) or ()
         ]
@@ -223,7 +231,7 @@ def _with_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[
 def _resized(
     container: Mapping[str, Any], has: Mapping[str, Any], *, infeasible: bool
 ) -> Mapping[str, Any]:
-    """A container that asks for what counts of what it states and has."""
+    """The container with the requests and limits that count while it is resized."""
     now = has["resources"]
     requests = _larger(_amounts(now.get("requests")), _amounts(has.get("allocatedResources")))
     limits = _amounts(now.get("limits"))
@@ -234,34 +242,34 @@ def _resized(
 
 
 def wrong_amount(spec: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first amount that a pod states and cannot have, below 0 or no quantity; or None.
+    """The first amount of a pod that is negative or no quantity; None without one.
 
-    ``request`` or ``limit``, and what is wrong with it.
+    Returns ``request`` or ``limit``, and the fault.
     """
     stated = [("overhead", "request", spec.get("overhead"))]
     every = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ()), spec]
     for one in every:
         resources = one.get("resources") or {}
-        who = "the pod" if one is spec else f"container {one.get('name')}"
-        stated += [(who, part, resources.get(f"{part}s")) for part in ("request", "limit")]
-    for who, part, given in stated:
+        owner = "the pod" if one is spec else f"container {one.get('name')}"
+        stated += [(owner, part, resources.get(f"{part}s")) for part in ("request", "limit")]
+    for owner, part, given in stated:
         for name, value in (given or {}).items():
             try:
-                found = amount(str(value))
+                size = amount(str(value))
             except QuantityError as error:
-                return part, f"of {name} of {who} {error}"
-            if found < 0:
-                return part, f"of {name} of {who} is {found:g}, expected 0 or more"
+                return part, f"of {name} of {owner} {error}"
+            if size < 0:
+                return part, f"of {name} of {owner} is {size:g}, expected 0 or more"
     return None
 
 
 def _whole(spec: Mapping[str, Any], stated: Any) -> Amounts:
-    """The larger of what runs at last and of what any init container needs on the way."""
+    """The larger of the running containers' sum and of the init containers' peak."""
     return _larger(*_stages(spec, stated))
 
 
 def _stages(spec: Mapping[str, Any], stated: Any) -> tuple[Amounts, Amounts]:
-    """What runs at last, sidecars too, and what any init container needs on the way."""
+    """The sum of containers and sidecars, and the peak of the init containers."""
     sidecars: Amounts = {}
     peak: Amounts = {}
     for one in spec.get("initContainers") or ():
@@ -276,7 +284,7 @@ def _stages(spec: Mapping[str, Any], stated: Any) -> tuple[Amounts, Amounts]:
 
 
 def is_sidecar(init_container: Mapping[str, Any]) -> bool:
-    """Whether an init container goes on running beside the containers."""
+    """Whether an init container runs beside the containers."""
     return init_container.get("restartPolicy") == "Always"
 
 
@@ -290,13 +298,13 @@ def _limits(container: Mapping[str, Any]) -> Amounts:
 
 
 def _amounts(stated: Mapping[str, Any] | None) -> Amounts:
-    found = {}
+    amounts = {}
     for name, value in (stated or {}).items():
         try:
-            found[name] = amount(str(value))
+            amounts[name] = amount(str(value))
         except QuantityError as error:
             raise QuantityError(f"of {name} {error}") from None
-    return found
+    return amounts
 
 
 def _added(one: Amounts, other: Amounts) -> Amounts:

@@ -1,4 +1,4 @@
-"""Where a pod may run: its selector, its tolerations, what it requires of others, its ports."""
+"""The rules of a pod's placement: selector, tolerations, rules among pods, ports."""
 
 import json
 import re
@@ -26,8 +26,8 @@ _GROUP_LABELS = (
 GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 
 
-#: Annotations by which a pod says that nobody may evict it to take its node away, or a node that
-#: nobody may take it away, each with the value that says so; None for any but ``false``.
+#: Annotations that forbid to evict a pod or to remove a node, each with the value that forbids;
+#: None: any value but ``false``.
 STAYS: Mapping[str, str | None] = {
     "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true",
@@ -55,22 +55,23 @@ _OS, _SYSTEMS = "kubernetes.io/os", ("linux", "windows")
 
 
 def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
-    """The group whose pods run all or none, by what a scheduler for gangs puts on them.
+    """The group of a pod, ``namespace/group``, whose pods run all together or not at all.
 
-    Or by the pod's own field: ``schedulingGroup`` from Kubernetes 1.36 on, ``workloadRef`` of 1.35.
+    The group stands in ``schedulingGroup`` (Kubernetes 1.36), in ``workloadRef`` (1.35), or in a
+    label or annotation of a gang scheduler. None without a group.
     """
     name = (spec.get("schedulingGroup") or {}).get("podGroupName")
     if not name and (of := spec.get("workloadRef")):
         parts = (of.get(one) for one in ("name", "podGroup", "podGroupReplicaKey"))
         name = "/".join(filter(None, parts))
-    for told, keys in (("labels", _GROUP_LABELS), ("annotations", GROUP_ANNOTATIONS)):
-        stated = meta.get(told) or {}
+    for member, keys in (("labels", _GROUP_LABELS), ("annotations", GROUP_ANNOTATIONS)):
+        stated = meta.get(member) or {}
         name = name or next((stated[key] for key in keys if stated.get(key)), None)
     return f"{meta.get('namespace') or 'default'}/{name}" if name else None
 
 
 def enough_of_group(spec: Mapping[str, Any]) -> int | None:
-    """How many of a PodGroup are enough, as its spec says; one where it is no gang."""
+    """The least pods of a PodGroup that may run; 1 for a group that is no gang; None: unstated."""
     policy = spec.get("schedulingPolicy") or spec.get("policy") or {}
     stated = spec.get("minMember") or (policy.get("gang") or {}).get("minCount")
     if isinstance(stated, int):
@@ -84,14 +85,15 @@ def zone(labels: Mapping[str, str]) -> str | None:
 
 
 def rack(labels: Mapping[str, str]) -> str | None:
-    """The rack, by any label whose name ends in ``/rack``."""
+    """The rack of a node, by a label whose name ends in ``/rack``."""
     return next((labels[key] for key in sorted(labels) if key.endswith(_RACK)), None)
 
 
 def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | None:
-    """Alternatives of requirements on a node's labels, as JSON: nodeSelector and nodeAffinity.
+    """The requirements on a node's labels, as JSON: a list of alternatives; None without any.
 
-    And where the volumes of the pod can be reached.
+    They come from nodeSelector, nodeAffinity and the operating system, and from ``volumes``, the
+    terms of the pod's volumes.
     """
     own = [
         {"key": key, "operator": "In", "values": [value]}
@@ -105,7 +107,7 @@ def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | No
     terms = [
         [
             _requirement(one, one.get("key"))
-            # the one field there is, metadata.name, is a key by which a node itself is meant
+            # the only field, metadata.name, is a key for the name of a node
             for one in (*(term.get("matchExpressions") or ()), *(term.get("matchFields") or ()))
         ]
         for term in affinity.get("nodeSelectorTerms") or ()
@@ -120,7 +122,7 @@ def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | No
 
 def tolerations(spec: Mapping[str, Any]) -> str | None:
     """Tolerations as JSON, with Kubernetes' defaults written out; None without any."""
-    found = [
+    stated = [
         {
             "key": one.get("key", ""),
             "operator": one.get("operator", "Equal"),
@@ -129,7 +131,7 @@ def tolerations(spec: Mapping[str, Any]) -> str | None:
         }
         for one in spec.get("tolerations") or ()
     ]
-    return json.dumps(found) if found else None
+    return json.dumps(stated) if stated else None
 
 
 def all_not_held(
@@ -138,25 +140,25 @@ def all_not_held(
     *,
     volumes_unknown: bool,
 ) -> list[str]:
-    """Everything that a pod states and the store cannot hold, by the fields' names."""
+    """The names of all fields of a pod that the store cannot hold."""
     claims = [CLAIM] if volumes_unknown else []
     required = [*filter(None, [not_held(pod)]), *claims, *unread(budgets)]
     return [*required, *further_fields(pod["spec"]), *preferred(pod["spec"])]
 
 
 def further_fields(spec: Mapping[str, Any]) -> list[str]:
-    """Fields of a pod's spec that may decide where or whether it runs, and that nobody obeys.
+    """The fields of a pod's spec that may decide its placement and that a replay does not obey.
 
-    A scheduler of another name than Kubernetes' own is named with its name.
+    A scheduler other than ``default-scheduler`` is given with its name.
     """
     scheduler = spec.get("schedulerName") or _USUAL_SCHEDULER
     other = [f"schedulerName {scheduler}"] if scheduler != _USUAL_SCHEDULER else []
-    known = {*_HELD_FIELDS, *IDLE_FIELDS, "schedulerName"}
-    return [*other, *sorted(name for name, value in spec.items() if value and name not in known)]
+    obeyed = {*_HELD_FIELDS, *IDLE_FIELDS, "schedulerName"}
+    return [*other, *sorted(name for name, value in spec.items() if value and name not in obeyed)]
 
 
 def stays(meta: Mapping[str, Any]) -> str | None:
-    """The annotation by which a pod may not be evicted, or a node not be taken away; or None."""
+    """The annotation that forbids to evict a pod or to remove a node; None without one."""
     notes = meta.get("annotations") or {}
     return next(
         (
@@ -174,7 +176,7 @@ def unread(budgets: Sequence[Budget]) -> list[str]:
 
 
 def _amount(spec: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a budget demands, as a rule has it; None where that cannot be read."""
+    """The amount of a budget as part of a rule; None for an amount that cannot be read."""
     stated = {name: spec[name] for name in _AMOUNTS if spec.get(name) is not None}
     if not stated:
         return {"minAvailable": "100%"}  # a budget that says neither allows no eviction
@@ -186,75 +188,74 @@ def _amount(spec: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def among(pod: Mapping[str, Any], budgets: Sequence[Budget] = ()) -> str | None:
-    """What the pod requires of other pods, as JSON: affinity, anti-affinity, spread; None: nothing.
+    """The rules between a pod and other pods, as JSON; None without rules.
 
-    Preferences are left out, and constraints on spread that say ScheduleAnyway. A pod that evicts
-    nobody whatever its priority says so here too, and so do one that may not be evicted and the
-    budgets of disruption it is under.
+    These are required affinity, anti-affinity and spread, ``preemptionPolicy`` Never, the
+    annotation against eviction, and the PodDisruptionBudgets of the pod. Preferences are left out.
     """
     spec = pod["spec"]
-    found = [
+    rules = [
         _term(kind, term)
         for kind in _AMONG
         for term in _required(spec, kind) or ()
         if not _elsewhere(term)
     ]
     labels = pod["metadata"].get("labels") or {}
-    found += [_spread(one, labels) for one in _unyielding(spec)]
+    rules += [_spread(one, labels) for one in _unyielding(spec)]
     if spec.get("preemptionPolicy") == "Never":
-        found.append({"kind": "preemptionPolicy", "value": "Never"})
+        rules.append({"kind": "preemptionPolicy", "value": "Never"})
     if stays(pod["metadata"]):
-        found.append({"kind": "safe-to-evict", "value": "false"})
+        rules.append({"kind": "safe-to-evict", "value": "false"})
     for name, limit in budgets:
         amount = _amount(limit)
         if amount:
-            found.append({"kind": BUDGET, "name": name, **amount})
-    return json.dumps(found) if found else None
+            rules.append({"kind": BUDGET, "name": name, **amount})
+    return json.dumps(rules) if rules else None
 
 
 def host_ports(spec: Mapping[str, Any]) -> str | None:
-    """Ports of the host that the pod takes: ``80/TCP,10.0.0.1:53/UDP``; None: none."""
+    """The host ports of a pod, as ``80/TCP,10.0.0.1:53/UDP``; None without any."""
     sidecars = (one for one in spec.get("initContainers") or () if is_sidecar(one))
-    found = {
+    ports = {
         _port(port)
         for one in (*(spec.get("containers") or ()), *sidecars)
         for port in one.get("ports") or ()
         if port.get("hostPort")
     }
-    return ",".join(sorted(found)) or None
+    return ",".join(sorted(ports)) or None
 
 
 def not_held(pod: Mapping[str, Any]) -> str | None:
-    """What the pod requires and no column of the store can hold, by the fields' names.
+    """The names of required fields that the store cannot hold; None without any.
 
-    These are rules about pods of namespaces that are chosen by their labels: the store has none.
+    These fields choose namespaces by labels, and the store has no labels of namespaces.
     """
     spec = pod["spec"]
-    found = [kind for kind in _AMONG if any(map(_elsewhere, _required(spec, kind) or ()))]
-    return ", ".join(found) or None
+    kinds = [kind for kind in _AMONG if any(map(_elsewhere, _required(spec, kind) or ()))]
+    return ", ".join(kinds) or None
 
 
 def preferred(spec: Mapping[str, Any]) -> list[str]:
-    """What the pod would rather have, and the store does not keep: ``preferred podAffinity``."""
+    """The preferences of a pod, which the store does not hold, as ``preferred podAffinity``."""
     affinity = spec.get("affinity") or {}
-    found = [
+    kinds = [
         kind for kind in ("nodeAffinity", *_AMONG) if (affinity.get(kind) or {}).get(_PREFERRED)
     ]
     spread = spec.get("topologySpreadConstraints") or ()
     if any(one.get("whenUnsatisfiable") == _ANYWAY for one in spread):
-        found.append("topologySpreadConstraints")
-    return [f"{PREFERRED} {kind}" for kind in found]
+        kinds.append("topologySpreadConstraints")
+    return [f"{PREFERRED} {kind}" for kind in kinds]
 
 
 def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The node affinity that the pod would rather have: weights and requirements on labels."""
+    """The preferred node affinity of a pod: weights and requirements on labels."""
     wishes = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_PREFERRED) or ()
     return [
         {
             "weight": one.get("weight", 0),
             "asks": [
-                _requirement(asked, asked.get("key"))
-                for asked in (one.get("preference") or {}).get("matchExpressions") or ()
+                _requirement(wish, wish.get("key"))
+                for wish in (one.get("preference") or {}).get("matchExpressions") or ()
             ],
         }
         for one in wishes
@@ -262,22 +263,22 @@ def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def soft_spread(spec: Mapping[str, Any], labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The constraints on spread that say ScheduleAnyway, as ``among`` has the others."""
+    """The constraints on spread with ScheduleAnyway, in the form of ``among``."""
     wishes = spec.get("topologySpreadConstraints") or ()
     return [_spread(one, labels) for one in wishes if one.get("whenUnsatisfiable") == _ANYWAY]
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether a selector of labels selects these; an empty one selects all."""
+    """Whether a selector selects these labels; an empty selector selects all labels."""
     for one in _selector(selector) or ():
         key, values = one["key"], one["values"]
-        there = {
+        holds = {
             "In": labels.get(key) in values,
             "NotIn": labels.get(key) not in values,
             "Exists": key in labels,
             "DoesNotExist": key not in labels,
         }
-        if not there.get(str(one["operator"]), False):
+        if not holds.get(str(one["operator"]), False):
             return False
     return True
 
@@ -294,7 +295,7 @@ def _term(kind: str, term: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _elsewhere(term: Mapping[str, Any]) -> bool:
-    """Whether a term chooses namespaces by their labels; an empty choice is all of them."""
+    """Whether a term chooses some namespaces by their labels."""
     chosen = term.get("namespaceSelector") or {}
     return bool(chosen.get("matchLabels") or chosen.get("matchExpressions"))
 
@@ -308,25 +309,25 @@ def _unyielding(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _spread(one: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
-    """A constraint with its fields' own names; keys of ``matchLabelKeys`` ask for the pod's."""
-    asked = _selector(one.get("labelSelector"))
-    if asked is not None:
-        asked += [
+    """A constraint as a rule; ``matchLabelKeys`` require the labels of the pod itself."""
+    selector = _selector(one.get("labelSelector"))
+    if selector is not None:
+        selector += [
             {"key": key, "operator": "In", "values": [labels[key]]}
             for key in one.get("matchLabelKeys") or ()
             if key in labels
         ]
-    kept = ("maxSkew", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy")
+    further = ("maxSkew", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy")
     return {
         "kind": "topologySpread",
         "topologyKey": one.get("topologyKey", ""),
-        "selector": asked,
-        **{name: one[name] for name in kept if one.get(name) is not None},
+        "selector": selector,
+        **{name: one[name] for name in further if one.get(name) is not None},
     }
 
 
 def _selector(chosen: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
-    """A selector of labels as requirements; None, which means nobody, stays None."""
+    """A selector of labels as requirements; None, which selects no pod, stays None."""
     if chosen is None:
         return None
     exact = [

@@ -43,7 +43,7 @@ _NUMBERS = {
 
 
 def batches(rows: Rows) -> Iterator[Batch]:
-    """Rows of each table as a frame."""
+    """Yield the rows of each table as a batch."""
     for table, some in rows.items():
         if some:
             names = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, some))))
@@ -52,7 +52,7 @@ def batches(rows: Rows) -> Iterator[Batch]:
 
 
 def service_of(space: str, kind: str, name: str, template_hash: str | None = None) -> str:
-    """A controller's service: a ReplicaSet belongs to its Deployment, a Job to its CronJob."""
+    """The service of a controller: the Deployment of a ReplicaSet, the CronJob of a Job."""
     if kind == "ReplicaSet":
         ends = f"-{template_hash}" if template_hash else ""
         name = name.removesuffix(ends) if ends else _HASH.sub("", name)
@@ -62,12 +62,12 @@ def service_of(space: str, kind: str, name: str, template_hash: str | None = Non
 
 
 def static_service(space: str, pod: str, node: str) -> str:
-    """The service of a pod that a node runs by itself: its name ends in the node's."""
+    """The service of a static pod, whose name ends in the name of its node."""
     return f"{space}/{pod.removesuffix(f'-{node}')}"
 
 
 def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
-    """Kind and name of what made a pod; empty for a bare one."""
+    """Kind and name of the controller of a pod; empty for a bare pod."""
     owners = meta.get("ownerReferences") or []
     for one in owners:
         if one.get("controller"):
@@ -76,7 +76,7 @@ def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
-    """The service of a pod: what owns it, or its own name."""
+    """The service of a pod: its controller, or the name of a bare pod."""
     kind, name = owner_of(meta)
     space = meta.get("namespace") or "default"
     if not name:
@@ -90,16 +90,16 @@ def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
 
 
 def _is_of_family(job: str, labels: Mapping[str, str]) -> bool:
-    """Whether a Job's index counts among others: a label names what the rest of its name does."""
+    """Whether a Job is one of a numbered family: a label names the family."""
     stem = _INDEX.sub("", job)
     named = (labels.get(one) for one in _FAMILY_LABELS)
     return stem != job and any(one and f"{stem}-".startswith(f"{one}-") for one in named)
 
 
 def taints_of(node: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The taints of a node, with the one that keeps pods away while it is not ready.
+    """The taints of a node, with the taint that keeps pods away from an unready node.
 
-    Kubernetes adds that one itself, a moment after the condition.
+    Kubernetes adds that taint itself, a moment after the condition.
     """
     taints = [
         {"key": one.get("key"), "value": one.get("value", ""), "effect": one.get("effect")}
@@ -116,7 +116,7 @@ def taints_of(node: Mapping[str, Any]) -> list[dict[str, Any]]:
 def node_rows(
     node: str, time: int, line: int, *, labels: Mapping[str, str], taints: Any, closed: bool
 ) -> dict[str, Any]:
-    """A node's row, with zone, rack and platform out of its labels."""
+    """The row of a node, with zone, rack and platform from its labels."""
     return {
         "time_ms": time,
         "node": node,
@@ -131,18 +131,18 @@ def node_rows(
     }
 
 
-#: What a row states that knows that a node has none.
+#: The statement of a row that a node has no labels, or no taints.
 _NONE = {"labels": "{}", "taints": "[]"}
 
 
 def over_time(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A node's rows: one without labels or taints that it had before states that it has none.
+    """The rows of a node, where each row states the loss of all labels or of all taints.
 
-    In the table ``node`` what a row does not state is as it was last stated.
+    In table ``node`` a missing value means the last stated value.
     """
     had: set[str] = set()
-    found = []
+    complete = []
     for row in rows:
         had |= {name for name in _NONE if row[name]}
-        found.append({**row, **{name: row[name] or _NONE[name] for name in had}})
-    return found
+        complete.append({**row, **{name: row[name] or _NONE[name] for name in had}})
+    return complete

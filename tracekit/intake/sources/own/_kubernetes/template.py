@@ -1,4 +1,4 @@
-"""What pods of one template have in common: it is worked out once for all of them."""
+"""The common properties of pods of one template, computed once for all of them."""
 
 import functools
 import json
@@ -13,16 +13,16 @@ from tracekit.intake.sources.own._kubernetes.shape import owner_of, pod_service
 
 _CONTAINER = frozenset({"name", "image", "resources", "restartPolicy", "ports"})
 _SIZED = frozenset({"name", "resources", "restartPolicy"})
-#: Volumes that bind a pod to its node or to data, by their fields.
+#: Kinds of volumes that bind a pod to its node or to data, by their fields.
 _VOLUMES = {"hostPath": "local", "emptyDir": "local", "persistentVolumeClaim": "claim"}
 _BINDING = frozenset({*_VOLUMES, "ephemeral"})
-#: What no row says anything of, or what differs from pod to pod.
+#: Fields that no row holds, or that differ from pod to pod.
 _LEFT_OUT = rules.IDLE_FIELDS | {"nodeName"}
 _TEMPLATES = 1 << 14
 
 
 class Template:
-    """The part of a pod's spec that rows are made of, and what follows from it alone.
+    """The fields of a pod's spec that rows are made of, and the columns that follow from them.
 
     Parameters
     ----------
@@ -74,67 +74,70 @@ class Template:
         }
 
     def not_held(self, budgets: Sequence[rules.Budget], *, volumes_unknown: bool) -> list[str]:
-        """Everything that a pod states and the store cannot hold, by the fields' names."""
+        """The names of all fields of a pod that the store cannot hold."""
         if not budgets and not volumes_unknown:
             return self._not_held
         bare = {"metadata": {}, "spec": self.spec}
         return rules.all_not_held(bare, budgets, volumes_unknown=volumes_unknown)
 
     def rules(self, meta: Mapping[str, Any], budgets: Sequence[rules.Budget]) -> str | None:
-        """What a pod requires of other pods, as JSON."""
+        """The rules between a pod and other pods, as JSON; None without rules."""
         if not budgets and not self._by_labels and not rules.stays(meta):
             return self._rules
         return rules.among({"metadata": meta, "spec": self.spec}, budgets)
 
     def spread(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        """The constraints on spread that a pod would rather have kept."""
+        """The preferred constraints on spread of a pod."""
         return rules.soft_spread(self.spec, labels) if self._by_labels else self._spread
 
     def sizes(self, status: object) -> Sizes:
-        """What a pod asks for; raises QuantityError for a quantity of the status that is none."""
+        """The sizes of a pod; raises QuantityError for a wrong quantity in the status."""
         return sizes_of(self._sized, status)
 
 
 def template_of(spec: Mapping[str, Any]) -> Template:
     """The template of a pod's spec; raises as ``Template`` does."""
-    kept = {name: value for name, value in spec.items() if name not in _LEFT_OUT}
+    fields = {name: value for name, value in spec.items() if name not in _LEFT_OUT}
     for part in ("containers", "initContainers"):
-        if kept.get(part):
-            kept[part] = [
+        if fields.get(part):
+            fields[part] = [
                 {name: value for name, value in one.items() if name in _CONTAINER}
-                for one in kept[part]
+                for one in fields[part]
             ]
-    if kept.get("volumes"):
-        kept["volumes"] = [
-            _volume(one) for one in kept["volumes"] if not _BINDING.isdisjoint(one.keys())
+    if fields.get("volumes"):
+        fields["volumes"] = [
+            _volume(one) for one in fields["volumes"] if not _BINDING.isdisjoint(one.keys())
         ]
-    return _template(msgspec.json.encode(kept))
+    return _template(msgspec.json.encode(fields))
 
 
 _template = functools.lru_cache(maxsize=_TEMPLATES)(Template)
 
 
 def _sized(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a spec that states sizes: many templates share it."""
-    kept: dict[str, Any] = {name: spec[name] for name in ("overhead", "resources") if name in spec}
+    """The part of a spec that states sizes; many templates share it."""
+    sized: dict[str, Any] = {name: spec[name] for name in ("overhead", "resources") if name in spec}
     for part in ("containers", "initContainers"):
         if spec.get(part):
-            kept[part] = [
+            sized[part] = [
                 {name: value for name, value in one.items() if name in _SIZED} for one in spec[part]
             ]
-    return kept
+    return sized
 
 
 def _volume(volume: Mapping[str, Any]) -> dict[str, Any]:
-    """A volume without its name, which differs in every pod; a claim of its own has the name."""
-    kept = {name: value for name, value in volume.items() if name in _VOLUMES}
+    """A volume without its name, which differs from pod to pod.
+
+    An ephemeral volume keeps its name, as its claim is named by it.
+    """
+    fields = {name: value for name, value in volume.items() if name in _VOLUMES}
     if volume.get("ephemeral"):
-        kept |= {"ephemeral": True, "name": volume.get("name")}
-    return kept
+        fields |= {"ephemeral": True, "name": volume.get("name")}
+    return fields
 
 
 def sorted_json(value: object) -> str:
-    """An object as JSON, its members by name; equal ones are written once."""
+    """An object as JSON with sorted members; equal objects share one text."""
     return _sorted(msgspec.json.encode(value))
 
 
@@ -143,18 +146,18 @@ def _sorted(text: bytes) -> str:
     return json.dumps(msgspec.json.decode(text), sort_keys=True)
 
 
-# What a descheduler reads of a pod beside its labels, rules, selector and tolerations.
+# The facts of a pod that a descheduler reads beside labels, rules, selector and tolerations.
 #
 # Source: descheduler @7d2b28bf pkg/framework/plugins and pkg/utils/pod.go.
 
-#: What an annotation says, by its name; of the last only where its value is another than ``api``.
+#: The mark of each annotation.
 _MARKS = {
     "descheduler.alpha.kubernetes.io/evict": "evict",
     "descheduler.alpha.kubernetes.io/prefer-no-eviction": "keep",
     "kubernetes.io/config.mirror": "mirror",
 }
 _SOURCE, _API = "kubernetes.io/config.source", "api"
-#: Statuses of containers, by what they are of.
+#: Statuses of containers, by the kind of container.
 _STATUSES = {
     "containers": "containerStatuses",
     "init": "initContainerStatuses",
@@ -167,27 +170,27 @@ _NOTES = frozenset({*_MARKS, _SOURCE, *rules.STAYS, *rules.GROUP_ANNOTATIONS})
 
 
 def shared_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a pod's metadata that rows are made of and that pods of one owner share."""
-    kept = {name: meta.get(name) for name in ("namespace", "labels", "ownerReferences")}
+    """The metadata of a pod that its rows need and that pods of one owner share."""
+    shared = {name: meta.get(name) for name in ("namespace", "labels", "ownerReferences")}
     if notes := meta.get("annotations"):
-        kept["annotations"] = {name: one for name, one in notes.items() if name in _NOTES}
-    return kept
+        shared["annotations"] = {name: one for name, one in notes.items() if name in _NOTES}
+    return shared
 
 
 class Family:
-    """What pods of one template, owner, labels and annotations have in common.
+    """The common columns of pods with one template, owner, labels and annotations.
 
     Parameters
     ----------
     meta : mapping
-        What ``shared_meta`` keeps of the metadata of one of them.
+        The metadata of one pod, as ``shared_meta`` returns it.
     budgets : sequence of Budget
-        The PodDisruptionBudgets that they are under.
+        The PodDisruptionBudgets of the pods.
 
     Attributes
     ----------
     service : str
-        Empty where it follows from the name of a pod.
+        The service; empty where it follows from the name of each pod.
 
     Raises
     ------
@@ -214,9 +217,9 @@ class Family:
         self._eviction = {**of.eviction, "owners": owners, "spread": of.spread(labels)}
 
     def eviction(self, pod: Mapping[str, Any], *, ended: bool) -> str:
-        """What a descheduler reads of a pod, as a JSON object without what the pod does not state.
+        """The facts of a pod that a descheduler reads, as a JSON object of the stated facts.
 
-        Of a pod that has ended the status is left out: it says nothing of the time before.
+        The status of an ended pod is left out: it says nothing about the time before the end.
         """
         status = {} if ended else pod.get("status") or {}
         terminating = not ended and bool(pod["metadata"].get("deletionTimestamp"))
@@ -234,17 +237,17 @@ class Family:
 
 def _marks(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> list[str]:
     notes = meta.get("annotations") or {}
-    found = [mark for name, mark in _MARKS.items() if name in notes]
+    marks = [mark for name, mark in _MARKS.items() if name in notes]
     if notes.get(_SOURCE, _API) != _API:
-        found.append("static")
+        marks.append("static")
     if spec.get("resourceClaims"):
-        found.append("resource_claims")
-    return sorted(found)
+        marks.append("resource_claims")
+    return sorted(marks)
 
 
 def _of_containers(status: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Restarts of each kind of container, and why some wait or have ended, where there are any."""
-    found: dict[str, dict[str, Any]] = {}
+    """Restarts of each kind of container, and the reasons of waiting or ended containers."""
+    facts: dict[str, dict[str, Any]] = {}
     for part, name in _STATUSES.items():
         restarts, reasons = 0, set()
         for one in status.get(name) or ():
@@ -254,7 +257,7 @@ def _of_containers(status: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
                 if state in ("waiting", "terminated") and why and why.get("reason"):
                     reasons.add((state, why["reason"]))
         if restarts:
-            found.setdefault("restarts", {})[part] = restarts
+            facts.setdefault("restarts", {})[part] = restarts
         for state, reason in sorted(reasons):
-            found.setdefault(state, {}).setdefault(part, []).append(reason)
-    return found
+            facts.setdefault(state, {}).setdefault(part, []).append(reason)
+    return facts

@@ -1,4 +1,4 @@
-"""Where the persistent volumes and devices of pods are: what their claims add to a selector.
+"""The nodes that reach the volumes and devices of a pod, as requirements of its selector.
 
 Source: kubernetes v1.34 pkg/scheduler/framework/plugins volumebinding (spec.nodeAffinity of a bound
 volume), volumezone (labels of a volume, whose value may name several zones) and dynamicresources
@@ -12,7 +12,7 @@ from typing import Any
 from tracekit.base.constants import ZONES
 
 VOLUME, CLAIM, DEVICES = "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"
-#: What sets zones apart in a label of a volume.
+#: The separator of zones in a label of a volume.
 _AND = "__"
 
 #: Alternatives, each a list of requirements as ``matchExpressions`` has them.
@@ -21,14 +21,14 @@ Terms = Sequence[Sequence[Mapping[str, Any]]]
 
 @dataclass(kw_only=True)
 class Volumes:
-    """The volumes and devices that kubectl printed, and which claim each volume is bound to."""
+    """The volumes and devices that kubectl printed, and the claim of each volume."""
 
     _devices: dict[str, Terms] = field(default_factory=dict)
     _terms: dict[str, Terms] = field(default_factory=dict)
     _bound: dict[str, str] = field(default_factory=dict)
 
     def note(self, value: Mapping[str, Any]) -> None:
-        """A volume, or a claim of one or of devices."""
+        """Take a volume, a claim of a volume, or a claim of devices."""
         meta, spec = value["metadata"], value.get("spec") or {}
         if value.get("kind") == DEVICES:
             allocated = ((value.get("status") or {}).get("allocation") or {}).get("nodeSelector")
@@ -46,41 +46,40 @@ class Volumes:
             self._bound[f"{claim.get('namespace') or 'default'}/{claim['name']}"] = meta["name"]
 
     def of(self, pod: Mapping[str, Any]) -> tuple[list[Terms], bool]:
-        """Where each volume of a pod can be reached; and whether that is not known of some.
+        """The terms of each volume and device claim of a pod; and whether a volume is unknown.
 
-        A volume that every node reaches has no terms. The devices of the pod's claims are where
-        they were allocated; nothing else is known of them.
+        A volume that every node reaches has no terms. Devices have the terms of their allocation.
         """
         devices = [self._devices.get(one) for one in _device_claims(pod)]
         names = [self._bound.get(one, "") for one in _claims(pod)]
-        known = [self._terms[name] for name in names if name in self._terms]
-        return [one for one in (*known, *devices) if one], len(known) < len(names)
+        volumes = [self._terms[name] for name in names if name in self._terms]
+        return [one for one in (*volumes, *devices) if one], len(volumes) < len(names)
 
 
 def reached(alternatives: Sequence[Sequence[Any]], volumes: Sequence[Terms]) -> list[list[Any]]:
-    """Alternatives of a selector that hold where all volumes can be reached, too."""
-    found = [list(one) for one in alternatives] or [[]]
+    """The alternatives of a selector, each with a term of every volume."""
+    combined = [list(one) for one in alternatives] or [[]]
     for terms in volumes:
-        found = [[*one, *term] for one in found for term in terms]
-    return found
+        combined = [[*one, *term] for one in combined for term in terms]
+    return combined
 
 
 def _claims(pod: Mapping[str, Any]) -> list[str]:
-    """The claims that a pod names, ``namespace/name``."""
+    """The volume claims of a pod, ``namespace/name``."""
     meta, spec = pod["metadata"], pod["spec"]
     space = meta.get("namespace") or "default"
-    found = []
+    claims = []
     for one in spec.get("volumes") or ():
         claim = (one.get("persistentVolumeClaim") or {}).get("claimName")
         if not claim and one.get("ephemeral"):
             claim = f"{meta['name']}-{one.get('name')}"
         if claim:
-            found.append(f"{space}/{claim}")
-    return found
+            claims.append(f"{space}/{claim}")
+    return claims
 
 
 def _device_claims(pod: Mapping[str, Any]) -> list[str]:
-    """The claims of devices of a pod, ``namespace/name``; a template's claim is in the status."""
+    """The device claims of a pod, ``namespace/name``; a template's claim is in the status."""
     space = pod["metadata"].get("namespace") or "default"
     stated = [
         *(pod["spec"].get("resourceClaims") or ()),
@@ -99,7 +98,7 @@ def _terms_of(labels: Mapping[str, str], spec: Mapping[str, Any]) -> Terms:
 
 
 def _selected(selector: Mapping[str, Any], zones: Sequence[Mapping[str, Any]]) -> Terms:
-    """The terms of a selector of nodes, each with requirements on zones."""
+    """The terms of a selector of nodes, each with the requirements on zones."""
     stated = [
         [*zones, *(term.get("matchExpressions") or ()), *(term.get("matchFields") or ())]
         for term in selector.get("nodeSelectorTerms") or ()

@@ -1,7 +1,8 @@
-"""Whose use a series is, and which part of it; files that have parts of one use are refused.
+"""The pod or node of a series, and the part of the use that a series holds.
 
-The containers of a pod, the modes of a node's CPUs and the two metrics of a difference add up at
-each time, within one file. A counter goes on from one file to the next.
+The containers of a pod, the modes of a node's CPUs and the two metrics of a difference are parts
+that add up at each time. All parts of a use must be in one file, but a counter goes on from one
+file to the next.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from tracekit.intake.sources.own._prometheus.metrics import FORMERLY, QUERIES, U
 from tracekit.intake.sources.own._prometheus.series import Series, apart_from_replica, read_series
 from tracekit.intake.sources.own._roster.roster import SERIES, Files, Roster, files_of, roster_of
 
-#: What of a pod or node a series is. Series alike in these differ in who scraped them, or in which
-#: start of a container they saw.
+#: Labels that divide a use into parts. Series with equal values were scraped twice, or are of
+#: several starts of a container.
 _DIVIDING = ("container", "interface", "cpu", "mode")
-#: What the label ``container`` is of what is no container of a pod.
+#: Values of the label ``container`` for a cgroup that is no container of a pod.
 NO_CONTAINER = (None, "", "POD")
-#: The answers to these are summed up by pod or node.
+#: Queries owner answers are sums by pod or node.
 _SUMMED = frozenset(query.name for query in QUERIES)
 
-#: The table, the pod or node, the resource, and whether it is a difference.
+#: The kind of entity, the pod or node, the resource, and whether two metrics make a difference.
 _Key = tuple[str, str, str, bool]
 
 
 def part_of(series: Series, use: Use) -> tuple[object, ...]:
-    """What a series is beside others of its pod or node; equal for what is the same seen twice."""
+    """The part of the use that a series holds; equal for two records of one part."""
     if use.sign:
         return (use.sign,)
     named = tuple((one, series.labels[one]) for one in _DIVIDING if series.labels.get(one))
@@ -46,27 +47,27 @@ def part_of(series: Series, use: Use) -> tuple[object, ...]:
 
 
 def pod_of(series: Series) -> str:
-    """The pod that a series is of, ``namespace/name``."""
+    """The pod of a series, ``namespace/name``."""
     return f"{series.labels.get('namespace') or 'default'}/{series.labels.get('pod')}"
 
 
-def node_of(labels: Mapping[str, str], known: Roster) -> str:
-    """A node by its name, else by the address of the exporter on it."""
+def node_of(labels: Mapping[str, str], roster: Roster) -> str:
+    """The node of a series: its name, else the node or the address of the exporter."""
     for label in ("node", "nodename", "kubernetes_node"):
         if labels.get(label):
             return str(labels[label])
     host = str(labels.get("instance", "")).rpartition(":")[0] or str(labels.get("instance", ""))
-    return known.state.instances.get(host, host)
+    return roster.state.instances.get(host, host)
 
 
 def is_idle(labels: Mapping[str, str], use: Use) -> bool:
-    """Whether a series is of what is not at work."""
+    """Whether a series counts idle time."""
     return any(labels.get(label) in values for label, values in use.without)
 
 
 @dataclass(kw_only=True)
 class _Held:
-    """What a file has of one use: its parts, whether they are counters, from when until when."""
+    """The series of one use in a file: first and last time, parts, and whether they count up."""
 
     first_ms: int
     last_ms: int
@@ -74,14 +75,14 @@ class _Held:
     counts: bool = False
 
     def clashes(self, other: _Held) -> bool:
-        """Whether both have some of it at one time that makes one only together."""
+        """Whether two files have, at one time, parts of the use that only add up together."""
         at_once = self.first_ms < other.last_ms and other.first_ms < self.last_ms
         return at_once and (self.parts != other.parts or (self.counts and other.counts))
 
 
 @dataclass(frozen=True)
 class _File:
-    """What a file has of each use, and the ends of its counters."""
+    """The uses of a file, and the last samples of its counters."""
 
     opened: Opened
     held: Mapping[_Key, _Held]
@@ -89,13 +90,13 @@ class _File:
 
 
 def ends_beside(opened: Opened, word: str) -> pl.DataFrame:
-    """The ends of counters in the files beside one.
+    """The last samples of the counters in the files beside a file.
 
     Raises
     ------
     TracekitError
-        Where a file before it, by name, has other parts of the same use, or samples of the same
-        counters, at one time.
+        Where an earlier file by name has, at one time, other parts of the same use or samples of
+        the same counters.
     """
     files = files_of(opened, word)
     if len(files.series()) < 2:
@@ -113,27 +114,27 @@ def _check_apart(mine: _File, other: _File) -> None:
     for key, held in mine.held.items():
         before = other.held.get(key)
         if before is not None and held.clashes(before):
-            _, whose, resource, _ = key
+            _, owner, resource, _ = key
             raise TracekitError(
                 f"{mine.opened.name} and {other.opened.name} both have samples of {resource} of"
-                f" {whose} at {max(held.first_ms, before.first_ms)}, its use only together",
+                f" {owner} at {max(held.first_ms, before.first_ms)}, its use only together",
                 hint=FETCH,
             )
 
 
 @functools.lru_cache(maxsize=2)
 def _index(files: Files, stored: frozenset[str]) -> tuple[_File, ...]:
-    """What each file with series has; of files with the same bytes the first one's."""
-    known = roster_of(files)
-    found: dict[tuple[int, str], _File] = {}
+    """The uses of each file with series; of files with equal bytes only the first file."""
+    roster = roster_of(files)
+    distinct: dict[tuple[int, str], _File] = {}
     sizes = [one.path.stat().st_size for _, one in files.files]
     for size, (word, opened) in zip(sizes, files.files, strict=True):
         if word not in SERIES or (word == "range" and stated_name(opened) in _SUMMED):
             continue
         # only files of one size may have the same bytes
         same = (size, _digest(opened) if sizes.count(size) > 1 else "")
-        found.setdefault(same, _held(word, opened, known, stored))
-    return tuple(found.values())
+        distinct.setdefault(same, _held(word, opened, roster, stored))
+    return tuple(distinct.values())
 
 
 def _digest(opened: Opened) -> str:
@@ -141,14 +142,14 @@ def _digest(opened: Opened) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _held(word: str, opened: Opened, known: Roster, stored: Collection[str]) -> _File:
+def _held(word: str, opened: Opened, roster: Roster, stored: Collection[str]) -> _File:
     held: dict[_Key, _Held] = {}
     ends = Ends()
     for series, use in _series(word, opened):
         counts = use.counter and series.raw and not is_idle(series.labels, use)
         if counts:
             ends.note(series)
-        key = _key_of(series, use, known, stored)
+        key = _key_of(series, use, roster, stored)
         if key is not None:
             first, last = int(series.times_ms.min()), int(series.times_ms.max())
             one = held.setdefault(key, _Held(first_ms=first, last_ms=last))
@@ -165,8 +166,8 @@ def _series(word: str, opened: Opened) -> Iterator[tuple[Series, Use]]:
             yield series, USES[series.name]
 
 
-def _key_of(series: Series, use: Use, known: Roster, stored: Collection[str]) -> _Key | None:
-    """Whose use a series is a part of; None where it is no part of any, or the whole."""
+def _key_of(series: Series, use: Use, roster: Roster, stored: Collection[str]) -> _Key | None:
+    """The use that a series is a part of; None for a series that is a whole use, or none."""
     labels = series.labels
     if is_idle(labels, use):
         return None
@@ -174,25 +175,23 @@ def _key_of(series: Series, use: Use, known: Roster, stored: Collection[str]) ->
     if not (use.sign or counts or any(labels.get(one) for one in _DIVIDING)):
         return None
     if use.fills == "node":
-        node = node_of(labels, known)
-        whose = known.node_called(node, stored) if node else ""
+        node = node_of(labels, roster)
+        owner = roster.node_called(node, stored) if node else ""
     else:
         inner = use.sandbox or counts or labels.get("container") not in NO_CONTAINER
-        whose = pod_of(series) if labels.get("pod") and inner else ""
-    return (use.fills, whose, use.resource, bool(use.sign)) if whose else None
+        owner = pod_of(series) if labels.get("pod") and inner else ""
+    return (use.fills, owner, use.resource, bool(use.sign)) if owner else None
 
-
-# Leaves out the series of the cgroup around a pod's containers: they count the same use twice.
 
 #: The cgroup of a pod, by systemd or by cgroupfs.
 _POD_CGROUP = re.compile(r"pod[0-9a-fA-F_-]+(\.slice)?$")
 
 
 class Outer:
-    """Series of pods without a container, where others name theirs.
+    """Collects series of the cgroup around a pod's containers.
 
-    Those are of the cgroup around the containers, and count the same again. Where no container of
-    the pod is seen they are all that is known of its use: some runtimes tell no more.
+    Such a series has no label ``container``, and counts the containers' use again. It is left out
+    where the containers have series of their own: some runtimes give only the outer cgroup.
     """
 
     def __init__(self) -> None:
@@ -200,7 +199,7 @@ class Outer:
         self._apart: set[tuple[str, str]] = set()
 
     def note(self, series: Series, part: int) -> None:
-        """A series that was added; those of one answer are alike in what they name."""
+        """Record an added series; all series of an answer have the same labels."""
         pod = pod_of(series) if series.raw else ""
         if series.labels.get("container"):
             self._apart.add((series.name, pod))
@@ -208,10 +207,10 @@ class Outer:
             self._of.setdefault((series.name, pod), set()).add(part)
 
     def numbers(self) -> set[int]:
-        """What is left out, now that all series are known."""
+        """The numbers of the parts to leave out; to be called after the last series."""
         return {part for of in self._apart for part in self._of.get(of, ())}
 
 
 def of_whole_pod(series: Series) -> bool:
-    """Whether a series as it was scraped is of the cgroup around all containers of a pod."""
+    """Whether a scraped series is of the cgroup around all containers of a pod."""
     return bool(_POD_CGROUP.search(series.labels.get("id", "")))

@@ -1,4 +1,4 @@
-"""Adds the series of a container or node up to what it uses, without holding more than a part."""
+"""Sums the series of each container or node to its use, with bounded memory."""
 
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -15,29 +15,30 @@ from tracekit.intake.sources.own._prometheus.grid import Distances, apart, heard
 from tracekit.intake.sources.own._prometheus.metrics import Use
 from tracekit.intake.sources.own._prometheus.series import Series
 
-#: So many samples are held in memory; with more they lie on disk, in so many parts.
+#: The samples that are held in memory; more lie on disk, in this number of parts.
 _HELD = 3_000_000
 _PARTS = 32
-#: So many samples are added up at once.
+#: The samples that are summed at once.
 _AT_ONCE = 250_000
-#: What is in use in this unit must be there all at once: a mean of it is too little.
+#: Of an amount in this unit the largest in a step counts: the peak needs room.
 _ALL_AT_ONCE = "bytes"
-#: An entity, its resource and where that stands: a number for each.
+#: The kind of entity, its name, the resource and the unit.
 _Key = tuple[str, str, str, str]
-#: Samples that come together: of which entity and part, with which sign, where, and if as rates.
+#: The columns that all samples of a series share.
 _HEADS = ("entity", "part", "cgroup", "sign", "line", "series", "rate")
 _Of = tuple[int, int, int, int, int, int, bool]
 _SAMPLES = ("time_ms", "value", "seed")
 
 
 class Sums:
-    """Collects samples; those of parts that have no times in common are put on a grid.
+    """Collects samples and sums the parts of each use.
 
-    So are all of a file of ``scraped`` samples, which have the times of a query nowhere.
+    Parts with common times are summed at those times. Parts without common times, and all parts of
+    a file of ``scraped`` samples, are put on a grid first.
 
-    The step of a resource's grid is the most common distance of samples of all its series. At the
-    end of a step stands what a query of Prometheus at that time would find: the sample of each
-    part, which holds until the next one, or until its series ends, or until it counts as silent.
+    The step of a resource's grid is the most common distance between samples of its series. At the
+    end of each step a part has the sample that a query of Prometheus would return at that time. A
+    sample holds until the next sample, until its series ends, or until the series is silent.
     """
 
     def __init__(self, *, scraped: bool) -> None:
@@ -47,7 +48,7 @@ class Sums:
         self._paired: set[int] = set()
         self._parts: dict[tuple[object, ...], int] = {}
         self._counted: dict[tuple[str, str], tuple[str, int]] = {}
-        #: The cgroups of each part: a number for each, by its path.
+        #: For each part the number of each cgroup, by the path of the cgroup.
         self._cgroups: dict[int, dict[str, int]] = {}
         self._first: dict[int, Mapping[str, str]] = {}
         self._replicated: set[int] = set()
@@ -61,17 +62,26 @@ class Sums:
         self,
         series: Series,
         use: Use,
-        whose: str,
+        owner: str,
         name: Callable[[int], str],
         *,
         lives: Sequence[int],
         before: tuple[int, float] | None = None,
     ) -> None:
-        """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``.
+        """Add a series.
 
-        ``before`` is the last sample of a counter in a file before.
+        Parameters
+        ----------
+        owner : str
+            The pod or node of the series.
+        name : callable
+            The name of the entity, by the number of its life; -1 before the first life.
+        lives : sequence of int
+            The start of each life in ms; empty for an entity with one life.
+        before : (int, float), optional
+            Time and value of the last sample of a counter in an earlier file.
         """
-        part = self.part(series, use, whose)
+        part = self.part(series, use, owner)
         self._distances.setdefault((use.fills, use.resource), Distances()).note(series.times_ms)
         rate = use.counter and series.raw
         times, values = series.times_ms, series.values
@@ -94,36 +104,36 @@ class Sums:
             of = entity, part, cgroup, use.sign, series.line, series.number.counter, rate
             self._take(of, times[chosen], sized, seed[chosen])
 
-    def part(self, series: Series, use: Use, whose: str) -> int:
-        """The number of what a series is beside others of its entity, however often it is seen."""
-        of = use.fills, whose, use.resource, *part_of(series, use)
+    def part(self, series: Series, use: Use, owner: str) -> int:
+        """The number of the part that a series holds; equal for two records of one part."""
+        of = use.fills, owner, use.resource, *part_of(series, use)
         part = self._parts.setdefault(of, len(self._parts))
         if self._first.setdefault(part, series.labels) != series.labels:
             self._replicated.add(part)
         return part
 
     def _cgroup(self, part: int, series: Series) -> int:
-        """The number of the cgroup that a series is of."""
+        """The number of the cgroup of a series."""
         of_part = self._cgroups.setdefault(part, {})
         return of_part.setdefault(series.labels.get("id", ""), len(of_part))
 
     def _nested(self) -> pl.DataFrame:
-        """Cgroups below another one of the same part, which counts them already."""
-        found = [
+        """The cgroups below another cgroup of their part, which counts them already."""
+        nested = [
             (part, number)
             for part, paths in self._cgroups.items()
             if len(paths) > 1
             for path, number in paths.items()
             if any(path.startswith(f"{other}/") for other in paths if other)
         ]
-        return pl.DataFrame(found, schema={"part": pl.Int32, "cgroup": pl.Int32}, orient="row")
+        return pl.DataFrame(nested, schema={"part": pl.Int32, "cgroup": pl.Int32}, orient="row")
 
     def leave_out(self, parts: Collection[int]) -> None:
-        """Count nothing of these."""
+        """Leave out the samples of these parts."""
         self._left_out = pl.Series("part", sorted(parts), dtype=pl.Int32)
 
     def rows(self) -> Iterator[Batch | Broken]:
-        """The sums, a table at a time or a part of one."""
+        """Yield the sums in batches, and the rejects."""
         names = pl.DataFrame(
             [(key, *name) for name, key in self._keys.items()],
             schema={
@@ -139,11 +149,11 @@ class Sums:
         having_rates: set[int] = set()
         nested = self._nested()
         for every in self._some():
-            kept = every.filter(~pl.col("part").is_in(self._left_out.implode()))
-            kept = kept.join(nested, on=nested.columns, how="anti", maintain_order="left")
-            kept = rated(kept)
-            yield from self._repeated(kept, names)
-            samples = heard(kept, self._steps())
+            distinct = every.filter(~pl.col("part").is_in(self._left_out.implode()))
+            distinct = distinct.join(nested, on=nested.columns, how="anti", maintain_order="left")
+            rates = rated(distinct)
+            yield from self._repeated(rates, names)
+            samples = heard(rates, self._steps())
             having_rates |= set(samples.filter("rate")["entity"].unique())
             frame = summed(self._in_common(samples))
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
@@ -171,27 +181,30 @@ class Sums:
             self._folder.cleanup()
 
     def _in_common(self, samples: pl.DataFrame) -> pl.DataFrame:
-        """The samples of each entity at times that its parts have in common."""
+        """The samples of each entity, at common times of its parts."""
         if self._scraped:
             return on_grid(samples)
         if self._replicated:
-            # where two replicas state a rate, the one of the shorter time is the closer one
+            # of two rates by replicas, the rate over the shorter time is more exact
             passed = pl.when("rate").then("passed_ms").otherwise(0)
             samples = samples.sort(passed, descending=True, maintain_order=True)
         moved = apart(samples)
         if moved.is_empty():
             return samples
         some = pl.col("entity").is_in(moved.implode())
-        found = on_grid(samples.filter(some))
-        return pl.concat([samples.filter(~some).select(found.columns), found])
+        on_steps = on_grid(samples.filter(some))
+        return pl.concat([samples.filter(~some).select(on_steps.columns), on_steps])
 
     def _never_rated(self, having_rates: set[int]) -> Iterator[Broken]:
-        """Counters of which not one rate could be made; ``having_rates`` are entities with any."""
-        known = {
+        """A reject for each metric owner counters gave no rate.
+
+        ``having_rates`` has the entities with a rate.
+        """
+        rated_resources = {
             (fills, what) for (fills, _, what, _), key in self._keys.items() if key in having_rates
         }
         for (fills, resource), (name, line) in self._counted.items():
-            if (fills, resource) not in known:
+            if (fills, resource) not in rated_resources:
                 yield Broken(
                     table=f"{fills}_amount",
                     line=line,
@@ -202,7 +215,7 @@ class Sums:
                 )
 
     def _repeated(self, samples: pl.DataFrame, names: pl.DataFrame) -> Iterator[Broken]:
-        """Who has several values for one time, where none is another's replica."""
+        """A reject for each entity with several values at one time that no replicas explain."""
         if self._scraped:
             return
         replicated = pl.Series("part", sorted(self._replicated), dtype=pl.Int32)
@@ -235,7 +248,7 @@ class Sums:
         return key
 
     def _steps(self) -> pl.DataFrame:
-        """The step of the grid of each entity, and whether the largest in a step counts there."""
+        """The step of the grid of each entity, and whether the largest value of a step counts."""
         return pl.DataFrame(
             [
                 (
@@ -250,7 +263,7 @@ class Sums:
         )
 
     def _take(self, of: _Of, times: np.ndarray, *more: np.ndarray) -> None:
-        """Keep samples: times, values, and whether they are of a file before."""
+        """Hold samples: times, values, and whether a sample is of an earlier file."""
         if len(times):
             self._pieces.append((of, (times, *more)))
             self._held += len(times)
@@ -258,7 +271,7 @@ class Sums:
             self._spill()
 
     def _frame(self) -> pl.DataFrame:
-        """What is held, as a frame; nothing is held after that."""
+        """Move the held samples into a frame."""
         pieces, self._pieces, self._held = self._pieces, [], 0
         heads, samples = zip(*pieces, strict=True)
         counts = [len(times) for times, *_ in samples]
@@ -285,13 +298,12 @@ class Sums:
 
     def _some(self) -> Iterator[pl.DataFrame]:
         for samples in self._samples():
-            # a frame for some entities at a time
             count = 1 + samples.height // _AT_ONCE
             for at in range(count):
                 yield samples.filter(pl.col("entity") % count == at)
 
     def _samples(self) -> Iterator[pl.DataFrame]:
-        """All samples of some entities after those of others."""
+        """Yield the samples of all entities, some entities at a time."""
         if self._pieces and self._folder is not None:
             self._spill()
         elif self._pieces:
@@ -302,7 +314,7 @@ class Sums:
 
 
 def _halved(named: pl.DataFrame) -> Iterator[Broken]:
-    """Differences of two metrics of which only one is there."""
+    """A reject for each entity with only one of the two metrics of a difference."""
     counted = named.group_by("name", "fills").agg(pl.col("line").min(), pl.len().alias("count"))
     for line, name, fills, count in counted.select("line", "name", "fills", "count").iter_rows():
         yield Broken(

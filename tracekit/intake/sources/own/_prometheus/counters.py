@@ -1,4 +1,4 @@
-"""Scraped counters: their last samples, from which a later file goes on, and their rates."""
+"""Makes rates of scraped counters, and records their last samples for a later file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tracekit.base.files.places import place, scan_parquet
 from tracekit.intake.sources._cluster import Batch, Opened
 from tracekit.intake.sources.own._prometheus.series import Series
 
-#: The table of what files end with.
+#: The table of the last samples of counters.
 TABLE = "counter_end"
 SCHEMA = {
     "series": pl.UInt64,
@@ -24,7 +24,7 @@ SCHEMA = {
     "value": pl.Float64,
     "line": pl.Int64,
 }
-#: What makes of overlapping counters one: the server, which knows all samples.
+#: The hint for overlapping counters: only the server has all samples.
 FETCH = (
     "let the server make one rate of them: tracekit fetch prometheus URL FOLDER; or give one dump"
     " of one replica"
@@ -33,7 +33,7 @@ FETCH = (
 
 @dataclass(slots=True)
 class _Span:
-    """From when until when a counter has samples, and the last value."""
+    """The first and the last time of a counter's samples, and the last value."""
 
     first_ms: int
     last_ms: int
@@ -41,34 +41,34 @@ class _Span:
     line: int
 
     def widen(self, other: _Span) -> None:
-        """The other's samples are of the counter, too."""
+        """Extend the span by another span of the same counter."""
         if other.last_ms >= self.last_ms:
             self.last_ms, self.value = other.last_ms, other.value
         self.first_ms = min(self.first_ms, other.first_ms)
 
 
 class Ends:
-    """Gathers from when until when each counter of a file has samples."""
+    """Collects the span of each counter of a file."""
 
     def __init__(self) -> None:
         self._spans: dict[int, _Span] = {}
         self._replicas: dict[int, dict[str, _Span]] = {}
 
     def note(self, series: Series) -> bool:
-        """Samples of a counter; whether they are the first of it."""
+        """Record the samples of a counter; returns whether they are its first."""
         counter, replica = series.number
         last = int(np.argmax(series.times_ms))
         times = int(series.times_ms.min()), int(series.times_ms[last])
         span = _Span(*times, float(series.values[last]), series.line)
         if replica:
-            known = self._replicas.setdefault(counter, {})
-            known.setdefault(replica, _Span(*times, 0.0, series.line)).widen(span)
+            replicas = self._replicas.setdefault(counter, {})
+            replicas.setdefault(replica, _Span(*times, 0.0, series.line)).widen(span)
         first = counter not in self._spans
         self._spans.setdefault(counter, span).widen(span)
         return first
 
     def check_replicas(self, file: str) -> None:
-        """Raise TracekitError where replicas have samples of one counter at the same time."""
+        """Raise TracekitError where two replicas have samples of one counter at one time."""
         for of in self._replicas.values():
             spans = sorted(of.items(), key=lambda one: one[1].first_ms)
             for (name, one), (other, later) in pairwise(spans):
@@ -80,7 +80,7 @@ class Ends:
                     )
 
     def frame(self) -> pl.DataFrame:
-        """A row for each counter."""
+        """A row for each counter, in the columns of ``SCHEMA``."""
         rows = [
             (number, one.first_ms, one.last_ms, one.value, one.line)
             for number, one in self._spans.items()
@@ -88,11 +88,11 @@ class Ends:
         return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
     def rows(self) -> Iterator[Batch]:
-        """The rows of the table."""
-        found = self.frame().sort("series")
-        if found.height:
-            names = [f"{number:016x}" for number in found["series"]]
-            rows = found.select(
+        """Yield the rows of the table ``counter_end``."""
+        ends = self.frame().sort("series")
+        if ends.height:
+            names = [f"{number:016x}" for number in ends["series"]]
+            rows = ends.select(
                 pl.col("last_ms").alias("time_ms"),
                 pl.Series("series", names),
                 "value",
@@ -103,12 +103,12 @@ class Ends:
 
 
 class Before:
-    """The last sample of each counter in the files before.
+    """The last samples of counters in earlier files.
 
     Parameters
     ----------
     ends : DataFrame
-        As ``Ends.frame`` has them.
+        Rows in the columns of ``SCHEMA``.
     """
 
     def __init__(self, ends: pl.DataFrame) -> None:
@@ -118,7 +118,7 @@ class Before:
         self._value = ordered["value"].to_numpy()
 
     def of(self, series: Series) -> tuple[int, float] | None:
-        """Time and value of the last sample before a series; None where none is known."""
+        """Time and value of the last sample before a series; None without one."""
         number = np.uint64(series.number.counter)
         first = int(np.searchsorted(self._series, number, "left"))
         end = int(np.searchsorted(self._series, number, "right"))
@@ -127,14 +127,14 @@ class Before:
 
 
 def stored_ends(opened: Opened) -> pl.DataFrame:
-    """What the store had of counters before the ingest."""
+    """The last samples of counters in the store before this ingest, in columns of ``SCHEMA``."""
     listed = opened.stored.get(TABLE)
     parts = [] if listed is None else json.loads(listed.read_text())
     if not parts:
         return pl.DataFrame(schema=SCHEMA)
-    found = scan_parquet(*(place(where) for where, _ in parts)).collect()
-    numbers = [int(text[:16], 16) for text in found["series"].cast(pl.String)]
-    return found.select(
+    ends = scan_parquet(*(place(where) for where, _ in parts)).collect()
+    numbers = [int(text[:16], 16) for text in ends["series"].cast(pl.String)]
+    return ends.select(
         pl.Series("series", numbers, pl.UInt64),
         pl.col("first_ms").cast(pl.Int64),
         pl.col("time_ms").cast(pl.Int64).alias("last_ms"),
@@ -144,7 +144,7 @@ def stored_ends(opened: Opened) -> pl.DataFrame:
 
 
 def check_apart(file: str, ends: pl.DataFrame, stored: pl.DataFrame) -> None:
-    """Raise TracekitError where the store has samples of a file's counters between them."""
+    """Raise TracekitError where the store has samples of a counter within the times of a file."""
     both = ends.join(stored, on="series", suffix="_stored")
     inside = both.filter(
         (pl.col("first_ms_stored") < pl.col("last_ms"))
@@ -161,15 +161,20 @@ def check_apart(file: str, ends: pl.DataFrame, stored: pl.DataFrame) -> None:
 
 
 def rated(samples: pl.DataFrame) -> pl.DataFrame:
-    """The samples with ``passed_ms``, the time since the one before, and counters as rates.
+    """Replace the values of counters by rates, and add ``passed_ms``.
 
-    A counter that fell began again at 0. Samples with ``seed`` are those before the first ones.
+    A counter that fell began again at 0.
 
     Parameters
     ----------
     samples : DataFrame
-        ``entity`` and ``series``; ``time_ms``, ``value``, NaN where a series ends; ``rate`` and
-        ``seed``.
+        ``entity`` and ``series``; ``time_ms`` and ``value`` (NaN: the series ends here); ``rate``,
+        whether the series is a counter; ``seed``, whether the sample is of an earlier file.
+
+    Returns
+    -------
+    DataFrame
+        The samples without seeds. ``passed_ms`` is the time since the sample before, 0 without one.
     """
     of = ("entity", "series")
     time, value = pl.col("time_ms"), pl.col("value")

@@ -35,8 +35,8 @@ def holds_ranges(head: Head) -> bool:
     if _RANGE_ARRAY.match(head.start) or holds_prints(head):
         return True
     members = first_members(head)
-    asked = members.get("status") in ("success", "error")
-    return asked and (b'"resultType"' in head.start or "errorType" in members)
+    answers = members.get("status") in ("success", "error")
+    return answers and (b'"resultType"' in head.start or "errorType" in members)
 
 
 def holds_exports(head: Head) -> bool:
@@ -51,8 +51,8 @@ def holds_texts(head: Head) -> bool:
         return False
     if _COMMENT.match(first):
         return True
-    found = re.match(_TEXT, first)
-    return found is not None and bool(found[2]) and bool(_DUMPED.match(found[2]))
+    line = re.match(_TEXT, first)
+    return line is not None and bool(line[2]) and bool(_DUMPED.match(line[2]))
 
 
 def holds_prints(head: Head) -> bool:

@@ -1,7 +1,7 @@
-"""When a series counts as silent, and what a query finds of scraped samples on a grid.
+"""Puts scraped samples on a grid, as a query of Prometheus would return them.
 
-``sources.silence`` says when. No rate is made across silence, and a scraped sample holds no longer
-than until silence begins.
+``sources.silence`` states when a series is silent. A rate over silence is left out, and a scraped
+sample holds until silence begins.
 """
 
 from collections import Counter
@@ -15,13 +15,13 @@ _TOO_FEW = 2  # so few samples state no usual step
 
 
 class Distances:
-    """How far samples lie apart, in whole seconds, and how often."""
+    """Counts the distances between samples, in whole seconds."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
 
     def note(self, times_ms: np.ndarray) -> None:
-        """Samples of one series."""
+        """Count the distances of one series."""
         if len(times_ms) > _TOO_FEW:
             steps = np.rint(np.diff(times_ms) / 1000.0)
             steps = steps[steps >= 0]  # a series that goes backwards is a reject
@@ -34,16 +34,16 @@ class Distances:
             self._counts.update(dict(zip(steps.astype(int).tolist(), counts.tolist(), strict=True)))
 
     def step_ms(self) -> int:
-        """The most common distance; 1 where no series states any.
+        """The most common distance in ms; 1 without any distance.
 
-        Distances that differ by no more than a third are one: that of most of them, or their mean
-        where jitter lets none be so common. One late sample makes one distance
-        longer and the next one shorter.
+        Distances that differ by up to a third count together, because a late sample makes one
+        distance longer and the next one shorter. Their most common value is the step, or their mean
+        where no value has the half of them.
         """
-        known = sorted(self._counts.items())
-        if not known:
+        counted = sorted(self._counts.items())
+        if not counted:
             return 1
-        apart, counts = np.array(known).T
+        apart, counts = np.array(counted).T
         upto = np.cumsum([0, *counts])
         first = np.searchsorted(3 * apart, 2 * apart, "left")
         end = np.searchsorted(3 * apart, 4 * apart, "right")
@@ -57,20 +57,24 @@ class Distances:
 
 
 def heard(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    """The samples, less rates over a time in which the series was silent.
-
-    They get the columns ``usual_ms`` and ``silence_ms``, and those of ``steps``.
+    """Leave out rates over silence, and add the columns of the steps.
 
     Parameters
     ----------
     samples : DataFrame
-        ``entity``, ``part`` and ``sign`` say which series; ``passed_ms`` is the time since the
-        sample before, 0 where there is none; ``rate`` is whether the value is a mean over it.
+        ``entity``, ``part`` and ``sign`` name the series. ``passed_ms`` is the time since the
+        sample before, 0 without one. ``rate`` is whether the value is a mean over that time.
     steps : DataFrame
-        ``step_ms``, the step of the grid, and what else is known, by ``entity``.
+        By ``entity``: ``step_ms``, the step of the grid, and further columns.
+
+    Returns
+    -------
+    DataFrame
+        With the columns of ``steps``, ``usual_ms`` (the usual distance of samples) and
+        ``silence_ms`` (the distance from which on a series is silent).
     """
     passed = pl.col("passed_ms")
-    # null where there is none before: neither counted nor a part of the median
+    # null without a sample before: neither counted nor a part of the median
     distance = pl.when(passed > 0).then(passed)
     usual = (
         pl.when(distance.count().over(*PARTS) >= ENOUGH_DISTANCES)
@@ -87,15 +91,15 @@ def heard(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def on_grid(samples: pl.DataFrame) -> pl.DataFrame:
-    """What a query finds of each part, NaN left out, where its entity has any new sample.
+    """The value of each part at each step at which its entity has a new sample.
 
-    A rate holds over the time that it is of, and after it, as any sample does, until the next one.
+    A sample holds until the next sample. A rate holds also over the time that it is a mean of.
     """
     step, at = pl.col("step_ms"), pl.col("at")
     before = at.shift(1).over(*PARTS) + step
     covered = (pl.col("passed_ms") + step // 2) // step - 1
     since = pl.max_horizontal(before, at - pl.max_horizontal(covered, 0) * step)
-    # a step that nobody states holds nothing beyond its own time
+    # without a stated step a sample holds only at its own time
     stated = step > 1
     last = cells(samples).with_columns(
         since=pl.when(stated & pl.col("rate")).then(since).otherwise(at)
@@ -105,22 +109,23 @@ def on_grid(samples: pl.DataFrame) -> pl.DataFrame:
     held = (
         pl.when(stated & ~pl.col("ended")).then(pl.min_horizontal(following, silent)).otherwise(at)
     )
-    found = (
+    values = (
         last.with_columns(until=pl.max_horizontal(at, held))
         .filter(pl.col("value").is_not_nan())
         .with_columns(time_ms=pl.int_ranges("since", pl.col("until") + step, step))
         .select(*PARTS, "line", "at", "time_ms", "value")
         .explode("time_ms")
     )
-    new = found.filter(at == pl.col("time_ms")).select("entity", "time_ms").unique()
-    return found.join(new, on=["entity", "time_ms"], how="semi", maintain_order="left").drop("at")
+    new = values.filter(at == pl.col("time_ms")).select("entity", "time_ms").unique()
+    return values.join(new, on=["entity", "time_ms"], how="semi", maintain_order="left").drop("at")
 
 
 def apart(samples: pl.DataFrame) -> pl.Series:
-    """The entities whose parts do not have their times in common.
+    """The entities whose parts have no common times.
 
-    In common are the times of a query, which lie one step apart, whichever parts have an answer at
-    each; and those that all parts have which are there.
+    Parts have common times where all times lie one step apart, as those of a query do. They also
+    have them where each part shares a time with another part and lacks no time between its first
+    and its last.
     """
     time, usual = pl.col("time_ms"), pl.col("usual_ms")
     real = samples.filter(pl.col("value").is_not_nan())
@@ -143,9 +148,9 @@ def apart(samples: pl.DataFrame) -> pl.Series:
 
 
 def summed(samples: pl.DataFrame) -> pl.DataFrame:
-    """The last sample of each part at each time, and the parts' sum.
+    """Sum the last samples of all parts of an entity at each time.
 
-    There is no sum where a part is NaN: the others are less than the whole.
+    A time at which a part is NaN has no sum.
     """
     last = samples.group_by("entity", "part", "sign", "time_ms").agg(
         pl.col("value").last(), pl.col("line").min()
@@ -158,31 +163,30 @@ def summed(samples: pl.DataFrame) -> pl.DataFrame:
     return sums.filter(pl.col("value").is_not_nan())
 
 
-# In which step of a grid each scraped sample stands, and what a step has of several samples. A step
-# is known by the time of its end. The samples of a series that usually lie at one place of the step
-# stand in a step of their own each, however much earlier or later one of them is.
+# A step is named by the time of its end. The samples of a series usually lie at one place of the
+# step. Then each sample has a step of its own, even where one sample is earlier or later.
 
-#: By what a part of an entity is known.
+#: The columns that name a part of an entity.
 PARTS = ("entity", "part", "sign")
 _STEP = pl.col("step_ms")
 
 
 def cells(samples: pl.DataFrame) -> pl.DataFrame:
-    """What each part has in each step where it has any sample, in order of parts and time.
+    """One value of each part for each step with a sample, in order of parts and time.
 
     Parameters
     ----------
     samples : DataFrame
-        PARTS; ``time_ms`` and ``value``, NaN where the series ends; ``rate`` is whether the value
-        is of the ``passed_ms`` before; ``largest`` is whether the largest of several values counts;
-        ``step_ms`` and ``silence_ms``; ``line``.
+        PARTS; ``time_ms`` and ``value`` (NaN: the series ends here); ``rate``, whether the value is
+        a mean over ``passed_ms``; ``largest``, whether the largest of several values counts;
+        ``step_ms``, ``silence_ms`` and ``line``.
 
     Returns
     -------
     DataFrame
-        A row for each step with a sample, with the columns of the last sample in it; ``at`` is the
-        end of the step, ``ended`` is whether the series ends in it. Where several values are in
-        one step, ``value`` is their mean, weighed by ``passed_ms``, or the largest one.
+        A row for each step, with the columns of its last sample. ``at`` is the end of the step, and
+        ``ended`` is whether the series ends in the step. Of several values in a step, ``value`` is
+        the largest, or the mean weighted by ``passed_ms``.
     """
     placed = _placed(samples).sort(*PARTS, "time_ms", "passed_ms", maintain_order=True)
     last = placed.group_by(*PARTS, "at", maintain_order=True).agg(
@@ -196,11 +200,11 @@ def cells(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _merged(placed: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
-    """Value and time passed of the steps with several samples."""
+    """The value and ``passed_ms`` of each step with several samples."""
     since = (pl.col("time_ms") - pl.col("time_ms").shift(1).over(*PARTS)).fill_null(
         pl.col("passed_ms")
     )
-    # two replicas of Prometheus see the same time: it counts once
+    # the time that two replicas both cover counts once
     some = (
         placed.filter(pl.col("value").is_not_nan())
         .with_columns(passed_ms=pl.min_horizontal("passed_ms", since))
@@ -217,7 +221,7 @@ def _merged(placed: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
 
 
 def _placed(samples: pl.DataFrame) -> pl.DataFrame:
-    """The samples with ``at``; those that are all at one place of a step are at the end of it."""
+    """The samples with ``at``, the end of the step of each."""
     time = pl.col("time_ms")
     at_end = -(-time // _STEP) * _STEP
     offsets = samples.filter(pl.col("value").is_not_nan()).select(
@@ -238,9 +242,9 @@ def _placed(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _usual(offsets: pl.DataFrame) -> pl.DataFrame:
-    """Where the round of each part ``begins``, and where the step of its usual sample ``ends``.
+    """For each part where its round ``begins``, and where the step of its usual sample ``ends``.
 
-    A round begins after the longest time of the step at which there never is a sample.
+    A round has the length of a step. It begins after the longest gap in which no sample lies.
     """
     off = pl.col("off")
     before = off.diff()

@@ -1,4 +1,4 @@
-"""Which metric of Prometheus means what, and the query that fetches it."""
+"""The metrics of Prometheus that a store needs: their meaning, and the queries of ``fetch``."""
 
 import re
 from collections.abc import Sequence
@@ -11,21 +11,23 @@ Entity = Literal["container", "node"]
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """A metric of what containers or nodes use.
+    """A metric of the use of containers or nodes.
 
     Parameters
     ----------
     fills : {'container', 'node'}
+        The kind of entity whose use it is.
     resource, unit : str
-        As the tables of amounts call them.
+        The names in the tables of amounts.
     counter : bool
-        Whether it counts up, so that its rate is what is in use.
+        Whether the metric counts up, so that its rate is the use.
     sign : int
-        1 or -1: one of two metrics of which the difference is in use; 0: it is in use itself.
+        0: the metric is the use. 1 or -1: the use is the difference of two metrics, and this one
+        is added or subtracted.
     sandbox : bool
-        Whether it belongs to the pod and not to one of its containers.
+        Whether the metric belongs to a whole pod and to no container.
     without : tuple of pairs
-        A label, and its values that do not count.
+        Labels, each with the values that do not count as use.
     """
 
     fills: Entity
@@ -37,13 +39,13 @@ class Use:
     without: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-#: Not at work: idle, waiting for disks, or taken by the machine below.
+#: Modes of a CPU that are no use: idle, waiting for disks, taken by the hypervisor.
 _IDLE = ("mode", ("idle", "iowait", "steal"))
 
 #: Recording rules of kube-prometheus.
 _RULE = "node_namespace_pod_container:container_"
 
-#: What is in use, by the metric's name; names that end in ``_in_use`` are those of our queries.
+#: Metrics of use by name; a name that ends in ``_in_use`` is a query of ``fetch``.
 USES: dict[str, Use] = {
     "container_cpu_in_use": Use(fills="container", resource="cpu", unit="cores"),
     "container_memory_in_use": Use(fills="container", resource="memory", unit="bytes"),
@@ -79,7 +81,7 @@ USES: dict[str, Use] = {
     "node_memory_MemAvailable_bytes": Use(fills="node", resource="memory", unit="bytes", sign=-1),
 }
 
-#: What kube-state-metrics records, and what each metric says.
+#: Metrics of kube-state-metrics by name, with their meaning.
 STATES: dict[str, str] = {
     "kube_node_status_allocatable": "capacity of a node",
     "kube_node_info": "address of a node",
@@ -106,13 +108,13 @@ STATES: dict[str, str] = {
 
 
 def _sized(metric: str) -> dict[str, tuple[str, dict[str, str]]]:
-    """The metrics of kube-state-metrics 1, which have the resource in their name."""
+    """Names of a metric in kube-state-metrics 1, which contain the resource."""
     ends = {"cpu_cores": "cpu", "memory_bytes": "memory", "pods": "pods"}
     return {f"{metric}_{end}": (metric, {"resource": of}) for end, of in ends.items()}
 
 
-#: Metrics under the names that they had before, as they are called now and with which labels more:
-#: those of kube-state-metrics before 2.0 and of the node exporter before 0.16.
+#: Former names of metrics, each with the present name and further labels: names of
+#: kube-state-metrics before 2.0 and of the node exporter before 0.16.
 FORMERLY: dict[str, tuple[str, dict[str, str]]] = {
     **_sized("kube_node_status_allocatable"),
     **_sized("kube_pod_container_resource_requests"),
@@ -125,7 +127,7 @@ FORMERLY: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def called_now(name: str, labels: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """A metric's name and labels as its exporter calls them now."""
+    """The present name and labels of a metric."""
     now, more = FORMERLY.get(name, (name, {}))
     return now, {**labels, **more} if more else labels
 
@@ -135,10 +137,11 @@ _OF_STATE_METRICS = re.compile(r"kube_[a-z0-9_]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A query of ``fetch``: its result's name, and PromQL with places for what is asked.
+    """A query of ``fetch``: the name of its result, and a template of PromQL.
 
-    ``$match`` are matchers that every selector gets, ``$rate`` the span of rates, ``$span`` the
-    time between two samples of what seldom changes. ``state`` is that which seldom changes.
+    In the template, ``$match`` stands for the matchers of every selector, ``$rate`` for the span of
+    rates, and ``$span`` for the time between two samples of a state. ``state`` is whether the query
+    is for a state, which seldom changes.
     """
 
     name: str
@@ -146,17 +149,17 @@ class Query:
     state: bool = False
 
     def promql(self, *, match: str, rate: str, span: str) -> str:
-        """The query as Prometheus takes it."""
+        """The query in PromQL."""
         text = Template(self.template).substitute(match=match, rate=rate, span=span)
         return text.replace(",}", "}").replace("{}", "")
 
 
-#: Labels that Prometheus gives to whom it scrapes in a cluster.
+#: Labels that Prometheus adds for the pod that it scrapes.
 _TARGET = ("namespace", "pod", "container", "node")
-#: The cgroup around the containers of a pod, which is all that some runtimes tell of.
+#: The cgroup around the containers of a pod; some runtimes give no other.
 POD_CGROUP = ".*pod[0-9a-fA-F_-]+([.]slice)?"
-#: The cgroups of a machine, of its services, and around all pods. They have the name of the
-#: exporter's pod where Prometheus puts that in.
+#: The cgroups of a machine, of its services, and around all pods. Their series may carry the name
+#: of the exporter's pod.
 MACHINE_CGROUP = (
     "/|/(user|init)[.](slice|scope)(/.*)?|/system[.]slice(/[^/:]*)?"
     "|/kubepods([.]slice)?(/(kubepods-)?(burstable|besteffort)([.]slice)?)?"
@@ -168,7 +171,7 @@ _NAMED = "on (instance) group_left (nodename) max by (instance, nodename) (node_
 
 
 def _measured(series: str) -> str:
-    """Series with the names of whose use it is, where Prometheus put the exporter's before them."""
+    """Series with the labels of the measured pod, where Prometheus renamed them ``exported_``."""
     for label in ("namespace", "pod", "container"):
         series = f'label_replace({series}, "{label}", "$$1", "exported_{label}", "(.+)")'
     return series
@@ -177,14 +180,14 @@ def _measured(series: str) -> str:
 def _of_pods(
     name: str, metric: str, filters: str, *, rate: bool, part: str = "container", but: str = ""
 ) -> Query:
-    """Each container, or interface, once: by however many scrapers or replicas it is seen."""
+    """A sum by pod that counts each container or interface once, whatever the scrapers."""
     series = f"rate({metric}{{{filters}}}[$rate])" if rate else f"{metric}{{{filters}}}"
     once = f"max by (namespace, pod, {part}) ({_measured(series)})"
     return Query(name=name, template=f"sum by (namespace, pod) ({once}){but}")
 
 
 def _of_containers(name: str, metric: str, *, rate: bool) -> Query:
-    """The containers of each pod; of a pod of which none is seen, the cgroup around them."""
+    """The sum of each pod's containers; of a pod without any, the cgroup around them."""
     whole = f"rate({metric}{{{_WHOLE}}}[$rate])" if rate else f"{metric}{{{_WHOLE}}}"
     return _of_pods(
         name, metric, _REAL, rate=rate, but=f" or max by (namespace, pod) ({_measured(whole)})"
@@ -192,7 +195,7 @@ def _of_containers(name: str, metric: str, *, rate: bool) -> Query:
 
 
 def _net(name: str, metric: str) -> Query:
-    """Not of pods on their host's network: theirs is the host's."""
+    """Network use by pod, without pods on the network of their host."""
     on_host = _measured('kube_pod_info{host_network="true",$match}')
     hosts = f"max by (namespace, pod) ({on_host})"
     but = f" unless on (namespace, pod) {hosts}"
@@ -200,14 +203,14 @@ def _net(name: str, metric: str) -> Query:
 
 
 def _either(labels: Sequence[str]) -> list[str]:
-    """Labels, and as they are called where Prometheus has put its own in their place."""
+    """Labels, and the names that Prometheus gives to labels which it replaces."""
     return [*labels, *(f"exported_{one}" for one in labels if one in _TARGET)]
 
 
 def _state(metric: str, *labels: str) -> Query:
     last = f"last_over_time({metric}{{$match}}[$span])"
-    kept = f"max by ({', '.join(_either(labels))}) ({last})" if labels else last
-    return Query(name=metric, template=kept, state=True)
+    once = f"max by ({', '.join(_either(labels))}) ({last})" if labels else last
+    return Query(name=metric, template=once, state=True)
 
 
 _POD = ("namespace", "pod", "uid")
@@ -258,10 +261,10 @@ QUERIES: tuple[Query, ...] = (
 
 
 def name_in(stem: str) -> str | None:
-    """The metric that a file's name begins with, the longest; None for none.
+    """The longest metric that a file's name begins with; None without one.
 
-    Any other name of kube-state-metrics is one that nobody asks for: such files are passed over.
+    A file named after another metric of kube-state-metrics gets that name, and is passed over.
     """
-    known = [name for name in (*USES, *STATES, *FORMERLY) if stem.startswith(name)]
+    matching = [name for name in (*USES, *STATES, *FORMERLY) if stem.startswith(name)]
     other = _OF_STATE_METRICS.match(stem)
-    return max(known, key=len, default=other[0] if other else None)
+    return max(matching, key=len, default=other[0] if other else None)

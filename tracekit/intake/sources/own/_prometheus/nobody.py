@@ -1,4 +1,4 @@
-"""Series that cannot be assigned to a container or node, or are no use of any."""
+"""Rejects of series that are no use of a container or node, and of several clusters."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -19,8 +19,7 @@ AROUND = (
 )
 
 
-#: Metrics by which somebody may mean what a table holds of a resource, whoever exports them: those
-#: of cAdvisor, Windows and OpenTelemetry, whose names may have dots.
+#: Names of metrics of use and sizes that other exporters give: cAdvisor, Windows, OpenTelemetry.
 _OF_PODS = r"(windows[._])?(k8s[._])?(pod|container)[._]"
 _OF_NODES = r"(windows[._])?(k8s[._])?(node|system)[._]"
 _OF_SIZES = (
@@ -31,14 +30,14 @@ _MEANT: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
     *(
         (
             f"{entity}_amount",
-            re.compile(f"{whose}{resource}[._]"),
+            re.compile(f"{prefix}{resource}[._]"),
             frozenset(
                 name
                 for name, use in USES.items()
                 if (use.fills, use.resource) == (entity, resource)
             ),
         )
-        for entity, whose in (("container", _OF_PODS), ("node", _OF_NODES))
+        for entity, prefix in (("container", _OF_PODS), ("node", _OF_NODES))
         for resource in ("cpu", "memory")
     ),
     *(
@@ -49,36 +48,36 @@ _MEANT: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
 
 
 def not_read(names: Iterable[str], met: Collection[str]) -> Iterator[Broken]:
-    """Metrics of use, sizes or requests that are not read, where a file has no other of these."""
+    """A reject for each kind of use or size whose only metrics in a file are not read."""
     others = sorted(names)
     for table, meant, read in _MEANT:
         some = [name for name in others if meant.match(name)]
         if some and read.isdisjoint(met):
-            known = ", ".join(sorted(one for one in read if not one.endswith("_in_use")))
+            readable = ", ".join(sorted(one for one in read if not one.endswith("_in_use")))
             yield Broken(
                 table=table,
                 line=1,
-                reason=f"{UNREAD}, {some[0]} for one of {len(some):,}; expected one of {known}",
+                reason=f"{UNREAD}, {some[0]} for one of {len(some):,}; expected one of {readable}",
                 text=", ".join(some),
             )
 
 
 class Unused:
-    """Series that are no use of anybody, told where a file has nothing else of their metric."""
+    """Collects series that are left out; a metric without any other series becomes a reject."""
 
     def __init__(self) -> None:
         self._why: dict[str, tuple[Series, str]] = {}
         self._others: set[str] = set()
 
     def note(self, series: Series, why: str) -> None:
-        """A series, and why it is left out; empty for one that is used, or told of."""
+        """Record a series and the reason to leave it out; ``why`` is empty if the series counts."""
         if why:
             self._why.setdefault(series.name, (series, why))
         else:
             self._others.add(series.name)
 
     def reasons(self) -> Iterator[Broken]:
-        """Why nothing of a metric is used."""
+        """A reject for each metric of which all series are left out."""
         for name, (series, why) in self._why.items():
             if name not in self._others:
                 yield _not_used(series, why)
@@ -94,12 +93,12 @@ def _not_used(series: Series, why: str) -> Broken:
 
 
 def nobody(series: Series, label: str) -> Broken:
-    """A series without the label that would say it."""
+    """The reject of a series without the label that names its container or node."""
     return _not_used(series, f"has no label {label}: it cannot be told whose use it is")
 
 
 def unknown_node(series: Series, node: str) -> Broken:
-    """A series of a node that no file describes."""
+    """The reject of a series of a node that no file describes."""
     return Broken(
         table="node_amount",
         line=series.line,
@@ -109,26 +108,24 @@ def unknown_node(series: Series, node: str) -> Broken:
     )
 
 
-# Refuses series of several clusters: a name of a pod or node may mean another one in each.
-
-#: Labels by which those who store series of several clusters tell them apart.
+#: Labels that name the cluster of a series.
 _LABELS = ("cluster", "cluster_name", "k8s_cluster", "k8s_cluster_name", "kubernetes_cluster")
 _NAMED = 5
 
 
 def clusters_of(series: Series) -> set[str]:
-    """What the labels of a series call its cluster; empty where they do not."""
+    """The name of the cluster in the labels of a series, as a set; empty without one."""
     named = (series.labels.get(label) for label in _LABELS)
     return {next(filter(None, named), "")} - {""}
 
 
 def check_one_cluster(name: str, clusters: Collection[str]) -> None:
-    """Raise TracekitError where what is read is of more than one cluster."""
+    """Raise TracekitError for several clusters: one name may be of different pods in each."""
     if len(clusters) > 1:
-        known = sorted(clusters)
-        shown = ", ".join(known[:_NAMED]) + ", ..." * (len(known) > _NAMED)
+        names = sorted(clusters)
+        shown = ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)
         raise TracekitError(
-            f"{name}: what is read together is of {len(known)} clusters, expected one: {shown}",
-            hint=f'ask for one of them, as {{cluster="{known[0]}"}} in a query, or with: tracekit'
-            f" fetch prometheus URL FOLDER --label cluster={known[0]}",
+            f"{name}: what is read together is of {len(names)} clusters, expected one: {shown}",
+            hint=f'ask for one of them, as {{cluster="{names[0]}"}} in a query, or with: tracekit'
+            f" fetch prometheus URL FOLDER --label cluster={names[0]}",
         )

@@ -1,4 +1,4 @@
-"""Time series out of the forms in which Prometheus and VictoriaMetrics hand them out."""
+"""Reads time series from the files of Prometheus and VictoriaMetrics."""
 
 import json
 import math
@@ -24,7 +24,7 @@ from tracekit.intake.sources.own._prometheus.lines import (
     CUT_AT_LINE,
     CUT_IN_LINE,
     NAMELESS,
-    Known,
+    HeadParts,
     as_number,
     as_text,
     in_seconds,
@@ -38,45 +38,41 @@ from tracekit.intake.sources.own._prometheus.lines import (
 from tracekit.intake.sources.own._prometheus.metrics import called_now, name_in
 from tracekit.intake.sources.own._prometheus.warnings import is_empty_answer, warned
 
-# Which counter a series counts, and which replica of Prometheus saw it.
-#
-# Two Prometheus that watch the same tell themselves apart by a label. Their series are one counter.
-
-
+#: Labels that name a replica of Prometheus. Series that differ only in them are one counter.
 _LABELS = ("prometheus_replica", "__replica__", "replica")
 _COUNTER_BYTES = 8
 
 
 class Number(NamedTuple):
-    """Of a counter, the same in every file, and the replica that saw it, empty for none."""
+    """The number of a counter, equal in every file, and its replica, empty without one."""
 
     counter: int
     replica: str
 
     @property
     def text(self) -> str:
-        """The counter as the table of ends has it."""
+        """The number as the table ``counter_end`` has it."""
         return f"{self.counter:0{2 * _COUNTER_BYTES}x}"
 
 
 def number_of(name: str, labels: Mapping[str, str]) -> Number:
-    """The number of a series of this name."""
-    told = json.dumps([name, sorted(apart_from_replica(labels))]).encode()
-    counter = int.from_bytes(blake2b(told, digest_size=_COUNTER_BYTES).digest())
+    """The number of a series with this name and these labels."""
+    text = json.dumps([name, sorted(apart_from_replica(labels))]).encode()
+    counter = int.from_bytes(blake2b(text, digest_size=_COUNTER_BYTES).digest())
     return Number(counter, next((labels[one] for one in _LABELS if labels.get(one)), ""))
 
 
 def apart_from_replica(labels: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    """The labels that say what a series is, and not who saw it."""
+    """The labels of a series without those that name a replica."""
     return (one for one in labels.items() if one[0] not in _LABELS)
 
 
 _BLOCK_BYTES = 4 << 20
-#: A dump begins so, and each of its lines with the brace.
+#: The first bytes of a dump.
 _DUMPED = b"{__name__="
-#: A number without an end as VictoriaMetrics writes it.
+#: An infinite number of VictoriaMetrics.
 _INFINITE = re.compile(rb"(?<=[\[,])\s*\+?(-?)Inf(?=\s*[,\]])")
-#: Rejects of series without a known meaning go to this table.
+#: The table of rejects of unreadable series.
 _TABLE = "container_amount"
 
 
@@ -87,15 +83,16 @@ class Series:
     Parameters
     ----------
     labels : mapping of str to str
-        Without ``__name__``.
+        The labels without ``__name__``.
     line : int
-        The line of its first sample, or the number of the series in the file, from 1.
+        The line of the first sample, or the number of the series in the file, from 1.
     raw : bool
-        Whether the series is as it was scraped, and no result of a query.
-    times_ms, values : arrays
-        int64, and float64 of finite values.
-    ends_ms : array
-        int64: when its samples say that it is no more there (a stale marker, which is NaN).
+        Whether the series was scraped; False for the result of a query.
+    times_ms : int64, shape (samples,)
+    values : float64, shape (samples,)
+        Finite values.
+    ends_ms : int64, shape (ends,)
+        The times of stale markers (NaN), at which the series ends.
     """
 
     name: str
@@ -108,15 +105,22 @@ class Series:
 
     @cached_property
     def number(self) -> Number:
-        """A number for the series, the same in every file and ingest."""
+        """The number of the series, equal in every file and ingest."""
         return number_of(self.name, self.labels)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """Which names are wanted, and bytes of which each of them has one, if any are given.
+class _Wanted:
+    """The names to read.
 
-    Whether lines are those of a dump, which all begin with a brace.
+    Parameters
+    ----------
+    wanted : callable
+        Whether a name is to be read.
+    parts : tuple of bytes
+        Each name contains one of these; empty: unknown.
+    dumped : bool
+        Whether each line begins with a brace, as in a dump.
     """
 
     wanted: Callable[[str], bool]
@@ -124,22 +128,29 @@ class _Asked:
     dumped: bool = False
 
     def may_be_in(self, data: bytes) -> bool:
-        """Whether there is any use in reading it."""
+        """Whether some bytes may contain a name to read."""
         return not self.parts or any(part in data for part in self.parts)
 
 
 def read_series(
     opened: Opened, word: str, wanted: Callable[[str], bool], *, parts: tuple[bytes, ...] = ()
 ) -> Iterator[Series | Broken]:
-    """The series of a file whose names are wanted; what cannot be read, apart from them.
+    """Yield the series of a file with wanted names, and the rejects.
 
-    With ``parts``, of which each wanted name has one, all else is passed over quickly.
+    Parameters
+    ----------
+    word : {'range', 'export', 'text'}
+        The form of the file.
+    wanted : callable
+        Whether a name is to be read.
+    parts : tuple of bytes
+        Each wanted name contains one of these; other lines are passed over quickly.
     """
     forms = {"range": _ranges, "export": _exports, "text": _texts}
-    return forms[word](opened, _Asked(wanted=wanted, parts=parts))
+    return forms[word](opened, _Wanted(wanted=wanted, parts=parts))
 
 
-def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
+def _ranges(opened: Opened, names: _Wanted) -> Iterator[Series | Broken]:
     head = head_of(opened)
     if holds_prints(head):
         raise TracekitError(
@@ -147,7 +158,7 @@ def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             hint="print it again with: promtool query range --format=json",
         )
     name = first_members(head).get("name")
-    if name is not None and not asked.may_be_in(str(name).encode()):
+    if name is not None and not names.may_be_in(str(name).encode()):
         return
     beside: list[dict[str, Any]] = []
     for item in items(opened, beside=beside):
@@ -169,10 +180,10 @@ def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             yield _broken(item.number, NAMELESS, labels)
             continue
         name, labels = called_now(name, labels)
-        if asked.wanted(name):
+        if names.wanted(name):
             yield from _answered(name, labels, item.number, samples, file=opened.name, raw=raw)
-    for number, (reason, said) in enumerate(warned(beside), start=1):
-        yield _broken(number, reason, said)
+    for number, (reason, warning) in enumerate(warned(beside), start=1):
+        yield _broken(number, reason, warning)
 
 
 def _answered(
@@ -188,10 +199,10 @@ def _answered(
     yield from _series(name, labels, lines, times, texts, file=file, raw=raw, scale=1000.0)
 
 
-def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
+def _exports(opened: Opened, names: _Wanted) -> Iterator[Series | Broken]:
     with opened.stream() as stream:
         for line, text in enumerate(stream, start=1):
-            if not text.strip() or not asked.may_be_in(text):
+            if not text.strip() or not names.may_be_in(text):
                 continue
             try:
                 value = _export(text)
@@ -205,7 +216,7 @@ def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
                 yield _broken(line, f"is no series: {error}", text.decode(errors="replace"))
                 continue
             name, labels = called_now(labels.pop("__name__", ""), labels)
-            if asked.wanted(name):
+            if names.wanted(name):
                 lines = [line] * len(times)
                 yield from _series(
                     name, labels, lines, times, values, file=opened.name, raw=True, scale=1.0
@@ -213,7 +224,7 @@ def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
 
 
 def _export(text: bytes) -> Any:
-    """A line of an export; numbers without an end stand in it as ``+Inf``, which is no JSON."""
+    """Decode a line of an export, also with ``+Inf``, which is no JSON."""
     try:
         return json.loads(text)
     except ValueError:
@@ -233,11 +244,12 @@ def _series(
     raw: bool,
     scale: float,
 ) -> Iterator[Series | Broken]:
-    """The samples that are amounts; the others, one by one, are broken.
+    """Yield the series of the finite samples, and a reject for each other sample.
 
-    A negative one of use would be a spike in the rate after it. One of a request is its own reject.
+    A negative sample of use is a reject, because it would make a spike in the next rate. A negative
+    request is rejected later, as a request.
 
-    Raises TracekitError where the times are of another scale.
+    Raises TracekitError for times in another unit.
     """
     labels = renamed(name, labels)
     try:
@@ -267,48 +279,48 @@ def _series(
         )
 
 
-def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
-    known: dict[bytes, Known] = {}
-    asked = replace(asked, dumped=head_of(opened).start.lstrip().startswith(_DUMPED))
+def _texts(opened: Opened, names: _Wanted) -> Iterator[Series | Broken]:
+    heads: dict[bytes, HeadParts] = {}
+    names = replace(names, dumped=head_of(opened).start.lstrip().startswith(_DUMPED))
     first, rest, last = 1, b"", b""
     with opened.stream() as stream:
         while data := stream.read(_BLOCK_BYTES):
             cut = data.rfind(b"\n") + 1
             block, rest = (rest + data[:cut], data[cut:]) if cut else (b"", rest + data)
-            yield from _block(opened.name, block, first, known, asked)
+            yield from _block(opened.name, block, first, heads, names)
             first += block.count(b"\n")
             last = block.rstrip()[-HEAD_BYTES:].rpartition(b"\n")[2] or last
-    if asked.may_be_in(rest) and rest.strip() and not rest.startswith(b"#"):
+    if names.may_be_in(rest) and rest.strip() and not rest.startswith(b"#"):
         yield _broken(first, CUT_IN_LINE, as_text(rest))
     elif not rest.strip() and is_open_metrics(last):
         yield _broken(first - 1, CUT_AT_LINE, as_text(last))
 
 
 def _block(
-    file: str, block: bytes, first: int, known: dict[bytes, Known], asked: _Asked
+    file: str, block: bytes, first: int, heads: dict[bytes, HeadParts], names: _Wanted
 ) -> Iterator[Series | Broken]:
-    """The series of whole lines, each with all of its samples there."""
-    if not asked.may_be_in(block):
+    """Yield the series of a block of whole lines, each with its samples of the block."""
+    if not names.may_be_in(block):
         return
-    found: dict[bytes, list[tuple[int, bytes, bytes]]] = {}
+    samples_of: dict[bytes, list[tuple[int, bytes, bytes]]] = {}
     for line, text in enumerate(block.split(b"\n"), start=first):
         if text.startswith(b"#") or not text.strip():
             continue
         head, value, time = parts_of(text)
-        # in a dump every line begins so; one that does not has lost what it began with
-        if not value or (asked.dumped and not text.startswith(b"{")):
+        # a line of a dump without the brace has lost its beginning
+        if not value or (names.dumped and not text.startswith(b"{")):
             yield _broken(line, "is no sample: expected {labels} value time", as_text(text))
             continue
-        if head not in known:
+        if head not in heads:
             read = labels_of(head)
-            known[head] = None if read is None else called_now(*read)
+            heads[head] = None if read is None else called_now(*read)
             if read is None:
                 yield _broken(line, "has labels that cannot be read", as_text(text))
-        labelled = known[head]
-        if labelled is not None and asked.wanted(labelled[0]):
-            found.setdefault(head, []).append((line, value, time))
-    for head, samples in found.items():
-        labelled = known[head]
+        labelled = heads[head]
+        if labelled is not None and names.wanted(labelled[0]):
+            samples_of.setdefault(head, []).append((line, value, time))
+    for head, samples in samples_of.items():
+        labelled = heads[head]
         if labelled is not None:
             lines, values, times = zip(*samples, strict=True)
             scale = 1000.0 if in_seconds(head, times) else 1.0

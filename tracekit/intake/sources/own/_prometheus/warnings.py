@@ -1,6 +1,6 @@
-"""What a server says beside an answer: an error, or that stores behind the server are missing.
+"""Reads the errors and warnings of an answer of Prometheus.
 
-Thanos and Mimir say so in ``warnings``, a cluster of VictoriaMetrics in ``isPartial``.
+Thanos and Mimir warn of missing data in ``warnings``, VictoriaMetrics in ``isPartial``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,16 +9,16 @@ from typing import Any
 from tracekit.base.errors import TracekitError
 from tracekit.store.broken_rows import PARTIAL_ANSWER
 
-#: Remarks on a query, which Prometheus 2 puts among its warnings and Prometheus 3 beside them.
+#: The beginning of a remark on a query; Prometheus 2 puts remarks among its warnings.
 _REMARK = "PromQL info:"
-#: What is wrong with samples that are there; any other warning is of what is not.
+#: The beginning of a warning of wrong samples; any other warning is of missing data.
 _OF_SAMPLES = "PromQL warning:"
-#: What the word of VictoriaMetrics means.
+#: The meaning of ``isPartial``.
 _PARTIAL = "isPartial: some storage nodes did not answer, data may be missing"
 
 
 def is_empty_answer(value: Any, file: str) -> bool:
-    """Whether it is an answer without series; raises TracekitError for one that is an error."""
+    """Whether a value is an answer without series; raises TracekitError for an error."""
     status = value.get("status") if isinstance(value, dict) else None
     if status == "error":
         raise TracekitError(
@@ -29,24 +29,27 @@ def is_empty_answer(value: Any, file: str) -> bool:
 
 
 def warnings_of(beside: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The warnings of answers, each once and in one line; ``beside`` is what has no series."""
-    found = []
+    """The warnings of answers, each once and in one line.
+
+    ``beside`` has the members of each answer beside its series.
+    """
+    texts = []
     for members in beside:
-        said = members.get("warnings")
-        listed = said if isinstance(said, list) else [said] if said else []
+        stated = members.get("warnings")
+        listed = stated if isinstance(stated, list) else [stated] if stated else []
         for one in [*listed, *([_PARTIAL] if members.get("isPartial") is True else [])]:
             text = " ".join(str(one).split())
             if text and not text.startswith(_REMARK):
-                found.append(text)
-    return tuple(dict.fromkeys(found))
+                texts.append(text)
+    return tuple(dict.fromkeys(texts))
 
 
 def of_missing_data(warning: str) -> bool:
-    """Whether a warning is that the answer is not whole."""
+    """Whether a warning is of missing data."""
     return not warning.startswith(_OF_SAMPLES)
 
 
 def warned(beside: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Why an answer in a file is not to be trusted, and the warning itself."""
+    """Yield, for each warning of answers in a file, the reason of a reject and the warning."""
     for warning in warnings_of(beside):
         yield f"{PARTIAL_ANSWER}: {warning}", warning

@@ -1,1 +1,1 @@
-"""Who is in a cluster of Kubernetes: its nodes and pods, and how long each was there."""
+"""The nodes and pods of a cluster of Kubernetes, and the life of each."""

@@ -1,8 +1,8 @@
-"""Which nodes and pods there are in all files together, and so what each pod is called.
+"""Collects the nodes and pods of all files of an ingest, and names the pods.
 
-A pod is ``namespace/name``. Where a name occurs with several uids, which are several lives, the
-first one keeps it and each later one is ``namespace/name@uid``. Metrics seldom know the uid: they
-belong to the life that had begun last when they were taken.
+A pod is named ``namespace/name``. A name with several uids has several lives: the first life is
+named ``namespace/name``, each later life ``namespace/name@uid``. A metric without a uid belongs to
+the life that began last before the sample.
 """
 
 import bisect
@@ -43,33 +43,33 @@ SERIES = ("range", "text", "export")
 
 @dataclass(kw_only=True)
 class Roster:
-    """What the files of one ingest know.
+    """The nodes and pods of the files of one ingest.
 
     Attributes
     ----------
     nodes, pods, names : set of str
-        What kubectl printed: names of the nodes; uids of the pods, names where there is no uid;
-        names of all pods.
+        Printed by kubectl: the names of the nodes; the uids of the pods, or their names where they
+        have no uid; the names of all pods.
     sizes : dict of str to dict of str to float
-        The cores and bytes that kubectl printed of each node, as far as they can be read.
+        The readable cores and bytes of each node, as kubectl printed them.
     groups : dict of str to int
-        How many of each PodGroup are enough.
+        The least pods of each PodGroup that may run.
     budgets : dict of str to dict
-        What each PodDisruptionBudget says.
+        The spec of each PodDisruptionBudget.
     volumes : Volumes
-        Where the volumes of pods can be reached.
+        The volumes of the pods.
     state : State
-        What kube-state-metrics recorded.
+        The records of kube-state-metrics.
     series : bool
-        Whether there are time series, by which it is known when use begins.
+        Whether a file has time series; they show when use begins.
     addresses : dict of str to set of str
-        The nodes that have an address, or a host's name.
+        The nodes of each address and of each host's name.
     together : Together
-        What several files of kubectl say of one thing.
+        The combination of several files of kubectl.
     listed_ms : int
-        The latest time in any list, 0 without one.
+        The latest time in any list; 0 without a list.
     over_by : dict
-        The time of the first file, no log of a watch, that has a pod as ended.
+        For each ended pod the time of the first list that shows the end.
     ran_on : dict
         The node of each life of a pod that kubectl printed, by pod and uid.
     """
@@ -94,12 +94,12 @@ class Roster:
     _families: dict[tuple[Template, bytes], Family] = field(default_factory=dict)
 
     def note(self, pod: str, uid: str, start_ms: int) -> None:
-        """A life of a pod began then, or before."""
+        """Record that a life of a pod began at ``start_ms`` or before."""
         lives = self._starts.setdefault(pod, {})
         lives[uid] = min(start_ms, lives.get(uid, start_ms))
 
     def settle(self) -> None:
-        """Name the lives, now that all are known."""
+        """Name the lives; to be called once, after the last ``note``."""
         for pod, lives in self._starts.items():
             if len(lives) == 1:
                 continue
@@ -110,21 +110,21 @@ class Roster:
             self._named |= {(pod, uid): name for (_, uid), name in zip(order, names, strict=True)}
 
     def container(self, pod: str, uid: str) -> str:
-        """What the store calls a life."""
+        """The name of a life in the store."""
         return self._named.get((pod, uid), pod)
 
     def container_at(self, pod: str, time_ms: int) -> str:
-        """The life of a pod at a time."""
+        """The name of the life of a pod at a time."""
         starts, names = self._order.get(pod, ([], []))
         at = bisect.bisect_right(starts, time_ms) - 1
         return names[max(at, 0)] if names else pod
 
     def lives(self, pod: str) -> tuple[Sequence[int], Sequence[str]]:
-        """When each life of a pod began, and what it is called."""
+        """The start in ms and the name of each life of a pod, in order of time."""
         return self._order.get(pod, ([*self._starts.get(pod, {}).values()], [pod]))
 
     def family(self, meta: Mapping[str, Any], of: Template) -> Family:
-        """What a pod shares with others of its owner; raises as ``Family`` does."""
+        """The common columns of a pod and other pods of its owner; raises as ``Family`` does."""
         shared = shared_meta(meta)
         key = of, msgspec.json.encode(shared)
         if key not in self._families:
@@ -134,7 +134,7 @@ class Roster:
         return self._families[key]
 
     def _budgets_of(self, meta: Mapping[str, Any]) -> list[rules.Budget]:
-        """The PodDisruptionBudgets that a pod is under, with what they say."""
+        """Name and spec of the PodDisruptionBudgets of a pod."""
         space, labels = f"{meta.get('namespace') or 'default'}/", meta.get("labels") or {}
         return [
             (name, spec)
@@ -143,52 +143,56 @@ class Roster:
         ]
 
     def node_called(self, name: str, stored: Collection[str] = ()) -> str:
-        """The node that an exporter calls so; empty where none, or more than one, is meant.
+        """The node that an exporter means by ``name``; empty where no or several nodes match.
 
-        By its name, by an address that its object has, or by the first part of a name that is a
-        host's in full on one of the two sides alone. Where no node is known every name is one;
-        ``stored`` are those of files that were taken in before.
+        A node matches by its name, by an address, or by the first part of the name where only one
+        of the two names is a full host name. Where no file describes a node, ``name`` is the node.
+
+        Parameters
+        ----------
+        stored : collection of str
+            Nodes of files that earlier ingests took in.
         """
-        known = {*self.nodes, *self.state.nodes, *stored}
-        if name in known or not known:
+        every = {*self.nodes, *self.state.nodes, *stored}
+        if name in every or not every:
             return name
         meant = self.addresses.get(name, set())
         if not meant:
             short = name.partition(".")[0]
-            meant = {one for one in known if short == one or name == one.partition(".")[0]}
+            meant = {one for one in every if short == one or name == one.partition(".")[0]}
         return next(iter(meant)) if len(meant) == 1 else ""
 
     def places(self) -> Places:
-        """The node of each container, of what kubectl printed and of what was recorded."""
+        """The node of each container, from kubectl and from kube-state-metrics."""
         seen = {key: pod.node[1] for key, pod in self.state.pods.items() if pod.node[1]}
         named = [(self.container(*key), node) for key, node in {**seen, **self.ran_on}.items()]
         schema = {"container": pl.String, "node": pl.String}
         return Places([pl.DataFrame(named, schema=schema, orient="row")])
 
     def knows_node(self, node: str) -> bool:
-        """Whether any file describes the node; yes where none describes any."""
-        known = self.nodes or self.state.nodes
-        return not known or node in self.nodes or node in self.state.nodes
+        """Whether a file describes the node, or no file describes any node."""
+        described = self.nodes or self.state.nodes
+        return not described or node in self.nodes or node in self.state.nodes
 
     def printed(self, pod: str, uid: str) -> bool:
         """Whether kubectl printed this life."""
         return uid in self.pods if uid and pod not in self.pods else pod in self.names
 
 
-def roster(opened: Opened, word: str) -> Roster:
-    """What the file and those beside it know; kept for the next file of the same ingest."""
+def roster_beside(opened: Opened, word: str) -> Roster:
+    """The roster of a file and the files beside it, cached for the next file of the ingest."""
     return roster_of(files_of(opened, word))
 
 
 def files_of(opened: Opened, word: str) -> "Files":
-    """A file and those beside it."""
+    """A file and the files beside it."""
     files = {(one.path, kind): one for kind, some in opened.beside.items() for one in some}
     files.setdefault((opened.path, word), opened)
     return Files(files)
 
 
 class Files:
-    """Files that are equal as long as their paths and times are."""
+    """Files that compare equal while their paths and times of change are equal."""
 
     def __init__(self, files: dict[tuple[Path, str], Opened]) -> None:
         self.files = [(word, files[path, word]) for path, word in sorted(files)]
@@ -197,7 +201,7 @@ class Files:
         )
 
     def series(self) -> dict[tuple[Path, str], Opened]:
-        """Those that have time series."""
+        """The files with time series."""
         return {(one.path, word): one for word, one in self.files if word in SERIES}
 
     def __hash__(self) -> int:
@@ -209,87 +213,89 @@ class Files:
 
 @functools.lru_cache(maxsize=2)
 def roster_of(files: Files) -> Roster:
-    """What some files know together."""
-    known = Roster()
+    """The roster of some files."""
+    roster = Roster()
     listings: list[Listing] = []
     alone = sum(word == _OBJECTS for word, _ in files.files) == 1
     for word, one in files.files:
         if word == _OBJECTS:
             listing = Listing(name=one.name, alone=alone)
-            note_things(known, things(one), listing)
+            note_things(roster, things(one), listing)
             listings.append(listing)
         elif word in SERIES:
-            known.series = True
-            read_state(known.state, one, word)
-    known.listed_ms = max((one.time_ms for one in listings if one.lists), default=0)
+            roster.series = True
+            read_state(roster.state, one, word)
+    roster.listed_ms = max((one.time_ms for one in listings if one.lists), default=0)
     for listing in listings:
         for key, held in listing.held.items():
             if held.over:
-                known.over_by[key] = min(listing.time_ms, known.over_by.get(key, listing.time_ms))
+                roster.over_by[key] = min(listing.time_ms, roster.over_by.get(key, listing.time_ms))
     if len(listings) > 1:
-        known.together = together(listings)
-    for address, some in known.state.addresses.items():
-        known.addresses.setdefault(address, set()).update(some)
-    known.state.settle()
-    for pod, uid, start_ms in known.state.lives():
-        known.note(pod, uid, start_ms)
-    known.settle()
-    return known
+        roster.together = together(listings)
+    for address, some in roster.state.addresses.items():
+        roster.addresses.setdefault(address, set()).update(some)
+    roster.state.settle()
+    for pod, uid, start_ms in roster.state.lives():
+        roster.note(pod, uid, start_ms)
+    roster.settle()
+    return roster
 
 
-def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | None = None) -> None:
-    """Note nodes, groups and lives; what is broken here is said when their rows are made."""
+def note_things(
+    roster: Roster, some: Iterable[Thing | Cut], listing: Listing | None = None
+) -> None:
+    """Record nodes, groups and lives; a broken object is rejected later, with its rows."""
     for thing in some:
         if isinstance(thing, Cut):
             continue
         if listing is not None and thing.kind in ("Node", "Pod"):
             listing.note(thing)
         if thing.kind == "Node":
-            known.nodes.add(thing.name)
-            known.sizes[thing.name] = _sizes(thing)
+            roster.nodes.add(thing.name)
+            roster.sizes[thing.name] = _sizes(thing)
             for address in _addresses(thing):
-                known.addresses.setdefault(address, set()).add(thing.name)
+                roster.addresses.setdefault(address, set()).add(thing.name)
         elif thing.kind in ("PodGroup", "Workload"):
             with contextlib.suppress(TypeError, AttributeError):
-                _note_groups(known, thing)
+                _note_groups(roster, thing)
         elif thing.kind in (VOLUME, CLAIM, DEVICES):
             with contextlib.suppress(TypeError, AttributeError):
-                known.volumes.note({**thing.value, "kind": thing.kind})
+                roster.volumes.note({**thing.value, "kind": thing.kind})
         elif thing.kind == BUDGET:
-            known.budgets[thing.name] = thing.value.get("spec") or {}
+            roster.budgets[thing.name] = thing.value.get("spec") or {}
         else:
-            _note_pod(known, thing)
+            _note_pod(roster, thing)
 
 
-def _note_groups(known: Roster, thing: Thing) -> None:
-    """A PodGroup, or the groups that a Workload of Kubernetes 1.35 lists."""
+def _note_groups(roster: Roster, thing: Thing) -> None:
+    """Record a PodGroup, or the groups that a Workload of Kubernetes 1.35 lists."""
     spec = thing.value.get("spec") or {}
     several = {f"{thing.name}/{one.get('name')}": one for one in spec.get("podGroups") or ()}
     for name, one in (several or {thing.name: spec}).items():
         enough = rules.enough_of_group(one)
         if enough is not None:
-            known.groups[name] = enough
+            roster.groups[name] = enough
 
 
-def _note_pod(known: Roster, pod: Thing) -> None:
+def _note_pod(roster: Roster, pod: Thing) -> None:
     spec = pod.value.get("spec")
     if isinstance(spec, Mapping):
         if isinstance(spec.get("nodeName"), str):
-            known.ran_on[pod.name, pod.uid] = spec["nodeName"]
+            roster.ran_on[pod.name, pod.uid] = spec["nodeName"]
         if spec.get("hostNetwork") is True:
-            known.state.on_host.add(pod.name)
-    known.pods.add(pod.uid or pod.name)
-    known.names.add(pod.name)
+            roster.state.on_host.add(pod.name)
+    roster.pods.add(pod.uid or pod.name)
+    roster.names.add(pod.name)
     with contextlib.suppress(ValueError, TypeError, AttributeError):
-        known.note(pod.name, pod.uid, arrival_ms(pod.value))
+        roster.note(pod.name, pod.uid, arrival_ms(pod.value))
 
 
 def _addresses(node: Thing) -> list[str]:
-    """Addresses and names of a node's host; none where they cannot be read."""
+    """The readable addresses and host names of a node."""
     stated = (node.value.get("status") or {}).get("addresses")
     listed = stated if isinstance(stated, list) else []
-    found = [one.get("address") for one in listed if isinstance(one, Mapping)]
-    return [one for one in found if isinstance(one, str) and one]
+    addresses = [one.get("address") for one in listed if isinstance(one, Mapping)]
+    return [one for one in addresses if isinstance(one, str) and one]
 
 
 def _sizes(node: Thing) -> dict[str, float]:
@@ -301,20 +307,18 @@ def _sizes(node: Thing) -> dict[str, float]:
     return sizes
 
 
-# When a pod took its place on a node, and when it gave it back.
-
-#: Why pods ended that had run. A pod that failed for another reason, and of which no container says
-#: that it ran, was rejected by its node.
+#: Reasons of failed pods that had run. A pod with another reason, none of whose containers ran, was
+#: rejected by its node.
 _HAD_RUN = ("Evicted", "Terminated", "Preempting", "Shutdown", "NodeLost", "DeadlineExceeded")
 _REJECTED = "rejected"
-#: What happens to a pod at its beginning.
+#: Conditions of a pod at its beginning.
 _BEGINNINGS = ("PodScheduled", "Initialized", "PodReadyToStartContainers")
 
 
 def place_ms(pod: dict[str, Any]) -> int:
-    """When a pod took its place: it may have waited for one since it was created.
+    """When a pod took its place on a node, in ms: its scheduling, or its creation if that is later.
 
-    A pod without a node waits still, and one that a node runs by itself never does.
+    A pod without a node and a static pod have the time of their creation.
     """
     created = arrival_ms(pod)
     if not (pod.get("spec") or {}).get("nodeName") or owner_of(pod["metadata"])[0] == "Node":
@@ -330,12 +334,11 @@ def place_ms(pod: dict[str, Any]) -> int:
     return max(created, scheduled or 0)
 
 
-def end_ms(thing: Thing, known: Roster) -> int | None:
-    """When a pod's last container ended; None for a pod that is still there.
+def end_ms(thing: Thing, roster: Roster) -> int | None:
+    """When the last container of a pod ended, in ms; None for a running pod.
 
-    A pod that its node rejected never ran: it held nothing.
-    An evicted pod may say only when it began. It had ended when it was first recorded to have
-    failed, else when the first list was made that has it so.
+    A pod that its node rejected ends at its beginning: it held nothing. An evicted pod may state no
+    end. It ends with the first record of its failure, else with the first list that shows it.
     """
     pod = thing.value
     status = pod.get("status") or {}
@@ -351,17 +354,17 @@ def end_ms(thing: Thing, known: Roster) -> int | None:
         return place_ms(pod)
     if later := _later(pod):
         return later
-    # what was recorded is of its own time, and a list may have been made after the times in it
+    # a record has its own time; a list may be made later than all times in it
     at_last = (
-        known.state.over_ms(thing.name, thing.uid)
-        or known.over_by.get(thing.key)
+        roster.state.over_ms(thing.name, thing.uid)
+        or roster.over_by.get(thing.key)
         or thing.so_far_ms
     )
     return max(at_last, place_ms(pod)) if at_last else last_change_ms(thing)
 
 
 def _was_rejected(status: Mapping[str, Any]) -> bool:
-    """Whether the node of a pod that is over refused to run it, as for want of CPU (OutOfcpu).
+    """Whether the node of an ended pod refused to run it, as for want of CPU (OutOfcpu).
 
     Source: kubernetes v1.34 pkg/kubelet rejectPod, which states a reason and no container.
     """
@@ -374,12 +377,12 @@ def _was_rejected(status: Mapping[str, Any]) -> bool:
     ]
     if any(one.get("running") or one.get("terminated") for one in states):
         return False
-    told = str(status.get("message") or "").casefold()
-    return status["reason"] not in _HAD_RUN or _REJECTED in told
+    message = str(status.get("message") or "").casefold()
+    return status["reason"] not in _HAD_RUN or _REJECTED in message
 
 
 def _later(pod: dict[str, Any]) -> int | None:
-    """The latest time after its beginning that an ended pod speaks of."""
+    """The latest time after its beginning that an ended pod states; None without one."""
     conditions = [
         (str(one.get("type")), time_ms(one["lastTransitionTime"]))
         for one in (pod.get("status") or {}).get("conditions") or ()

@@ -1,4 +1,4 @@
-"""Nodes and pods as kube-state-metrics recorded them."""
+"""Reads the nodes and pods that kube-state-metrics recorded."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from tracekit.intake.sources.own._prometheus.metrics import STATES
 from tracekit.intake.sources.own._prometheus.nobody import clusters_of
 from tracekit.intake.sources.own._prometheus.series import Series, read_series
 
-#: What ended so shortly before the last sample of all may as well go on.
+#: A series that ends fewer steps before the last sample of all may go on.
 _LATE_STEPS = 1.5
 _LABEL = "label_"
 #: Phases of a pod that holds nothing any more.
 _OVER = ("Failed", "Succeeded")
-#: Where a node's addresses stand.
+#: The labels with the address of a node, by metric.
 _ADDRESSES = {
     "kube_node_info": ("internal_ip",),
     "kube_node_status_addresses": ("address",),
@@ -30,7 +30,7 @@ _PARTS = (b"kube_", b"node_uname_info")
 
 @dataclass(kw_only=True)
 class Seen:
-    """Of what and when something was seen: the first file and line, the first and last sample."""
+    """Where and when an object was recorded: first file and line, first and last sample."""
 
     path: Path
     line: int
@@ -38,7 +38,7 @@ class Seen:
     last_ms: int
 
     def widen(self, series: Series) -> None:
-        """Add times at which the object was seen."""
+        """Extend the times by those of a series."""
         self.first_ms = min(self.first_ms, int(series.times_ms[0]))
         self.last_ms = max(self.last_ms, int(series.times_ms[-1]))
 
@@ -50,9 +50,8 @@ _S = TypeVar("_S", bound=Seen)
 class PodSeen(Seen):
     """A life of a pod; sizes are ``{container: {resource: (time_ms, value)}}``.
 
-    ``sidecars`` are the init containers that go on running. ``whole`` sizes are those of the pod,
-    as the scheduler itself counts them. ``over_ms`` is when it was first seen to have failed or
-    succeeded.
+    ``sidecars`` are the init containers that run beside the containers. ``whole`` sizes are those
+    of the pod, as the scheduler counts them. ``over_ms`` is the first record of an end.
     """
 
     node: tuple[int, str] = (-1, "")
@@ -72,9 +71,9 @@ class PodSeen(Seen):
 
 @dataclass(kw_only=True)
 class NodeSeen(Seen):
-    """A node; ``resources`` are the values of each resource from when on.
+    """A node; ``resources`` has the times and values of each resource.
 
-    ``closed`` says when each series said anew whether it takes nothing new.
+    ``closed`` has the times of change and whether the node is closed to new pods from then on.
     """
 
     labels: dict[str, str] = field(default_factory=dict)
@@ -83,20 +82,20 @@ class NodeSeen(Seen):
     resources: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
 
     def states(self) -> list[tuple[int, bool]]:
-        """Whether it takes nothing new, from when on; the first holds from its beginning."""
-        found: list[tuple[int, bool]] = []
+        """Times in ms, and whether the node is closed from then on; the first time is its start."""
+        changes: list[tuple[int, bool]] = []
         for time, closed in sorted(self.closed):
-            if not found or closed != found[-1][1]:
-                found.append((time, closed))
-        return found or [(self.first_ms, False)]
+            if not changes or closed != changes[-1][1]:
+                changes.append((time, closed))
+        return changes or [(self.first_ms, False)]
 
 
 @dataclass(kw_only=True)
 class State:
-    """All of it; pods by ``namespace/name`` and uid, which is empty where it is not recorded.
+    """All records; pods by ``namespace/name`` and uid, which is empty where none is recorded.
 
-    ``on_host`` are those on the network of their host. ``addresses`` are the nodes that have an
-    address; ``clusters`` are the values of labels that name the cluster.
+    ``on_host`` has the pods on the network of their host, ``addresses`` the nodes of each address,
+    ``clusters`` the names of clusters, and ``instances`` the node of each exporter.
     """
 
     pods: dict[tuple[str, str], PodSeen] = field(default_factory=dict)
@@ -110,7 +109,7 @@ class State:
     step_ms: int = 0
 
     def settle(self) -> None:
-        """Assign series without a uid to their pod, if that pod's name had one uid only."""
+        """Merge the records without a uid into the lives of their pod; to be called once."""
         by_pod: dict[str, list[str]] = {}
         for pod, uid in self.pods:
             by_pod.setdefault(pod, []).append(uid)
@@ -122,27 +121,27 @@ class State:
                         _fill(self.pods[pod, uid], stray)
 
     def lives(self) -> Iterator[tuple[str, str, int]]:
-        """Pod, uid and start of each life."""
+        """Yield pod, uid and start in ms of each life."""
         for (pod, uid), seen in self.pods.items():
             yield pod, uid, seen.first_ms if seen.created_ms is None else seen.created_ms
 
     def over_ms(self, pod: str, uid: str) -> int | None:
-        """When a pod was first seen to have failed or succeeded; None where it was not."""
+        """The first record of Failed or Succeeded of a pod, in ms; None without one."""
         seen = self.pods.get((pod, uid)) or self.pods.get((pod, ""))
         return None if seen is None else seen.over_ms
 
     def lasts(self, last_ms: int, seen: Seen) -> bool:
-        """Whether what was seen last then was still there when the other was seen last."""
+        """Whether a thing that was last recorded at ``last_ms`` lasted as long as ``seen``."""
         return last_ms >= seen.last_ms - int(_LATE_STEPS * self.step_ms)
 
     def ended_ms(self, seen: Seen) -> int | None:
-        """When something was seen last, if that was before the end; None: it goes on."""
+        """The last record of an object, in ms; None where it lasts to the end of all records."""
         late = self.end_ms - int(_LATE_STEPS * self.step_ms)
         return seen.last_ms if seen.last_ms < late else None
 
 
 def read_state(state: State, opened: Opened, word: str) -> None:
-    """Add what a file says; what cannot be read in it is said when its rows are read."""
+    """Add the records of a file; broken series are rejected later, with the rows of the file."""
     for series in read_series(opened, word, STATES.__contains__, parts=_PARTS):
         if isinstance(series, Broken):
             continue
@@ -155,7 +154,7 @@ def read_state(state: State, opened: Opened, word: str) -> None:
 
 
 class _Reader:
-    """One series, and where it goes."""
+    """Adds one series to the records."""
 
     def __init__(self, state: State, path: Path, series: Series) -> None:
         self._state, self._path, self._series = state, path, series
@@ -163,11 +162,12 @@ class _Reader:
         self._last = int(series.times_ms[-1]), float(series.values[-1])
 
     def read(self) -> None:
+        """Add the series to the node, pod or owner that it is of."""
         name = self._series.name
         for label in _ADDRESSES.get(name, ()):
             if self._labels.get(label) and self._labels.get("node"):
-                known = self._state.addresses.setdefault(self._labels[label], set())
-                known.add(self._labels["node"])
+                nodes = self._state.addresses.setdefault(self._labels[label], set())
+                nodes.add(self._labels["node"])
         if name == "kube_replicaset_owner":
             self._owner()
         elif name == "node_uname_info":
@@ -201,12 +201,12 @@ class _Reader:
             times = self._series.times_ms[anew].tolist()
             node.closed += zip(times, closed[anew].tolist(), strict=True)
         else:
-            kept = node.resources.setdefault(resource(self._labels.get("resource", "")), [])
+            values = node.resources.setdefault(resource(self._labels.get("resource", "")), [])
             for time, value in zip(
                 self._series.times_ms.tolist(), self._series.values.tolist(), strict=True
             ):
-                if not kept or (time > kept[-1][0] and value != kept[-1][1]):
-                    kept.append((time, value))
+                if not values or (time > values[-1][0] and value != values[-1][1]):
+                    values.append((time, value))
 
     def _pod(self, name: str, pod: PodSeen) -> None:
         labels = self._labels
@@ -229,14 +229,14 @@ class _Reader:
             self._size(name, pod)
 
     def _phase(self, pod: PodSeen) -> None:
-        """What has failed or succeeded never runs again; each phase has samples of 0 and 1."""
+        """Record the first sample of 1 in phase Failed or Succeeded."""
         over = self._series.times_ms[self._series.values > 0]
         if self._labels.get("phase") in _OVER and len(over):
             first = int(over[0])
             pod.over_ms = first if pod.over_ms is None else min(first, pod.over_ms)
 
     def _size(self, name: str, pod: PodSeen) -> None:
-        """A request or limit; of several samples the last one holds."""
+        """Record a request or limit; the last sample holds."""
         labels, what = self._labels, resource(self._labels.get("resource", ""))
         if name == "kube_pod_init_container_info":
             if labels.get("restart_policy") == "Always":
@@ -257,16 +257,16 @@ class _Reader:
         own[what] = max(self._last, own.get(what, self._last))
 
     def _seen_node(self) -> NodeSeen:
-        found = self._state.nodes.setdefault(self._labels["node"], self._begun(NodeSeen))
-        found.widen(self._series)
-        return found
+        node = self._state.nodes.setdefault(self._labels["node"], self._begun(NodeSeen))
+        node.widen(self._series)
+        return node
 
     def _seen_pod(self) -> PodSeen:
         pod = f"{self._labels.get('namespace') or 'default'}/{self._labels['pod']}"
         key = pod, self._labels.get("uid", "")
-        found = self._state.pods.setdefault(key, self._begun(PodSeen))
-        found.widen(self._series)
-        return found
+        life = self._state.pods.setdefault(key, self._begun(PodSeen))
+        life.widen(self._series)
+        return life
 
     def _begun(self, kind: type[_S]) -> _S:
         times = self._series.times_ms
