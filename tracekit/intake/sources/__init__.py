@@ -1,8 +1,8 @@
-"""Sources: one file each says how the files of a trace, or of one's own cluster, are read.
+"""Sources: each file says how to read the files of one trace, or of a user's own cluster.
 
-``released`` holds the traces that somebody has published, ``own`` the formats in which one's own
-cluster comes. Files that are CSV with a header are described (``TableFormat``) and read by compiled
-code; all others are read by a function of the source (``ClusterFile``).
+``released`` holds published traces, ``own`` the formats in which users have their own clusters. CSV
+files with a header are described (``TableFormat``) and read by compiled code; all other files are
+read by a function of the source (``ClusterFile``).
 """
 
 import functools
@@ -67,12 +67,12 @@ _Best = tuple[int, Source, TableFormat]
 
 
 class MissingColumnError(TracekitError):
-    """A file that is nearly a trace table: most columns are there, some are not."""
+    """A file that is nearly a trace table: it has most columns and lacks some."""
 
 
 @functools.cache
 def all_sources() -> dict[str, Source]:
-    """Every source tracekit reads, by name, and those of installed packages."""
+    """Every source that tracekit reads, by name, and the sources of installed packages."""
     rooms = (importlib.import_module(f"{__name__}.{room}") for room in ("own", "released"))
     found = [registry.instances(room, Source) for room in rooms]
     own = {name: source for some in found for name, source in some.items()}
@@ -84,7 +84,7 @@ def _is_source(name: str, brought: object) -> bool:
 
 
 def is_published(name: str) -> bool:
-    """Whether a release is a trace that somebody has published, not one's own cluster."""
+    """Whether a release is a published trace, and not a user's own cluster."""
     return name in registry.instances(importlib.import_module(f"{__name__}.released"), Source)
 
 
@@ -93,14 +93,14 @@ def recognise(
 ) -> Match | TracekitError:
     """The release and table a header belongs to, or the error that says why none fits.
 
-    Column order does not matter, nor does an unnamed index column. The error is returned, not
-    raised: in a folder, a file that is no trace table at all is passed over.
+    Column order does not matter, nor does an unnamed index column. The error is returned and not
+    raised, because a folder may hold files that are no trace tables.
 
     Parameters
     ----------
     rows : sequence of sequences of str
-        The fields of some of the first rows: where two releases have the same header, their ids
-        tell which one it is. Without rows, or with none that decides, it is the older release.
+        The fields of some of the first rows. If two releases have the same header, the form of
+        the ids decides; if it cannot, the older release is taken.
     """
     sources = _of(release)
     names = tuple(name.strip().lstrip("\ufeff") for name in header)
@@ -134,7 +134,7 @@ def _of(release: str) -> list[Source]:
 
 
 def recognise_by_reader(head: Head, *, release: str) -> ClusterMatch | None:
-    """The source, and the kind of file of it, that reads a file by code; None for no such file."""
+    """The source, and its kind of file, whose reader takes a file; None if there is none."""
     for source in _of(release):
         if isinstance(source, ClusterSource):
             for file in source.files:
@@ -144,9 +144,9 @@ def recognise_by_reader(head: Head, *, release: str) -> ClusterMatch | None:
 
 
 def lacking(head: Head, *, release: str) -> TracekitError | None:
-    """Why a file named like a table of one's own is none; None for any other file.
+    """Why a file that is named like a user's own table is none; None for any other file.
 
-    A Parquet file named like a table of the store has a header of its own: it is another table.
+    A Parquet file that is named like a table of the store has another header and is not meant.
     """
     for source in _of(release):
         for file in source.files if isinstance(source, ClusterSource) else ():
@@ -159,7 +159,7 @@ def lacking(head: Head, *, release: str) -> TracekitError | None:
 
 
 def _no_table(head: Head, file: ClusterFile, missing: tuple[str, ...]) -> MissingColumnError:
-    """What a file is that has the name of a table, and not its columns."""
+    """The error for a file that has the name of a table and not its columns."""
     of = f"no table of {file.word} of your own"
     first = head.lines[0] if head.lines else ""
     if "\0" in first:
@@ -204,7 +204,7 @@ def _is_number(text: str) -> bool:
 
 
 def _with_commas(head: Head, separator: str) -> Head:
-    """The same start of a file, had it commas in place of another separator."""
+    """The same first bytes, with commas in place of another separator."""
     return replace(head, start=head.start.replace(separator.encode(), b","))
 
 
@@ -223,7 +223,7 @@ def get_source(name: str) -> Source:
 
 
 def utf_16() -> TracekitError:
-    """What is said of a file in UTF-16."""
+    """The error for a file in UTF-16."""
     return TracekitError(
         "is text in UTF-16, expected UTF-8",
         hint="write it anew: iconv -f UTF-16 -t UTF-8 FILE, or in PowerShell"
@@ -259,7 +259,7 @@ def _wide(fmt: TableFormat, header: tuple[str, ...]) -> dict[str, int]:
 def _left_over(
     source: Source, fmt: TableFormat, header: tuple[str, ...], positions: Mapping[str, int]
 ) -> set[str]:
-    """Columns that the format leaves unread although the release knows them: another table's."""
+    """Columns of the file that belong to another table of the release."""
     known = {name for f in source.formats for names in f.columns.values() for name in names}
     known |= {name for f in source.formats if f.unpivot for name in f.unpivot.names}
     known -= {*fmt.ignored, *(fmt.unpivot.names if fmt.unpivot is not None else ())}
@@ -267,7 +267,7 @@ def _left_over(
 
 
 def _ids_agree(match: Match, rows: Sequence[Sequence[str]]) -> bool:
-    """Whether every id of the rows is spelled as the release spells ids; no without any id."""
+    """Whether each id of the rows has the release's form; False without any id."""
     if match.source.id_pattern is None:
         return False
     places = [at for column, at in match.positions.items() if column in _NAMED]
@@ -344,7 +344,7 @@ def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitErr
 
 
 def _best(header: tuple[str, ...], sources: Sequence[Source]) -> _Best | None:
-    """The format that most columns of the header belong to; the first of equals."""
+    """The format that knows most columns of the header; the first of equals."""
     best: _Best | None = None
     for source in sources:
         for fmt in source.formats:

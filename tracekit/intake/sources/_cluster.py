@@ -1,7 +1,7 @@
-"""Sources whose files are read by code: kinds of files, and the batches that a reader yields.
+"""Sources whose files are read by a function: kinds of files, and the batches that a reader yields.
 
 A reader turns one file into batches of rows of the base tables. It need not check values: every
-batch goes through the rules of its table, and a row that breaks one goes to the rejects with the
+batch goes through the rules of its table. A row that breaks a rule goes to the rejects with the
 file's name, the row's line and the reason.
 """
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """How a file begins.
+    """The name and the first bytes of a file.
 
     Attributes
     ----------
     name : str
-        The file's name without folders and without ``.gz``; of a tar, that of a member.
+        The file's name without folders and without ``.gz``; for a tar, the name of a member.
     start : bytes
         Its first 64 KiB, unpacked.
     columns : tuple of str
-        The columns of a Parquet file; empty for all others.
+        The columns of a Parquet file; empty for any other file.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Head:
 
     @property
     def lines(self) -> list[str]:
-        """The whole lines of the start, undecodable bytes replaced."""
+        """The whole lines of the first bytes; undecodable bytes are replaced."""
         text = self.start.decode(errors="replace").removeprefix("\ufeff")
         return text.splitlines() if len(self.start) < 1 << 16 else text.splitlines()[:-1]
 
     def fields(self, separator: str = ",") -> list[str]:
-        """The columns of a Parquet file; else the first line's fields, without quotes around."""
+        """The columns of a Parquet file; else the fields of the first line, without quotes."""
         if self.columns:
             return list(self.columns)
         first = self.lines[0] if self.lines else ""
@@ -59,20 +59,21 @@ class Opened:
     Attributes
     ----------
     path : Path
-        Where it lies, for libraries that want a path; it may be packed.
+        The file's path, for libraries that need one; the file may be packed.
     name : str
-        What messages call it.
+        The file's name in messages.
     stream : function() -> file of bytes
-        Opens it unpacked (gzip) from its beginning; may be called again.
+        Opens the unpacked file from its beginning; may be called again.
     beside : mapping of str to tuple of Opened
-        The files of the same source that are ingested with it, by ``ClusterFile.word``.
+        The files of the same source that are ingested together with it, by
+        ``ClusterFile.word``.
     stored_sizes : mapping of str to mapping of str to float
-        The cores and bytes of each node that the store held before: cpu, memory.
+        CPU in cores and memory in bytes of each node that the store held before.
     stored : mapping of str to Path
-        What the store held before, for somebody's own tables, as Parquet with ids as texts:
-        where containers are and units of resources, by base table. ``node_ids`` and
-        ``container_ids`` are all that it lists, ``containers_taken`` the paths of the lists of
-        containers that it has taken in.
+        Parquet files, with ids as texts, of what the store held before, for a user's own
+        tables: nodes of containers and units of resources, by base table. ``node_ids`` and
+        ``container_ids`` hold all listed ids; ``containers_taken`` holds the paths of the lists
+        of containers taken in.
     """
 
     path: Path
@@ -93,13 +94,13 @@ class Batch:
     ----------
     table : str
     rows : DataFrame
-        Columns of the base table by name, optional ones may be left out, and ``line`` (int64): the
-        row's line in the file, or its number counted from 1. Numbers and times may be texts: they
-        are read as a CSV's are.
+        Columns of the base table, of which optional ones may be missing, and ``line`` (int64):
+        the row's line in the file, or its number counted from 1. Numbers and times may be
+        texts, which are read as those of a CSV are.
     lines : Series, optional
-        The lines that were read for these rows, where some may give none.
+        The lines that were read, if some of them give no row.
     stood : DataFrame, optional
-        The lines of the file that these rows are made of, for what is told of one that is broken.
+        The file's columns for these rows, which the reject of a broken row shows.
     """
 
     table: str
@@ -109,7 +110,7 @@ class Batch:
 
 
 def lines_of(batch: Batch, lines: pl.Series) -> dict[int, dict[str, object]]:
-    """Lines of the file that rows are made of, by their numbers; none where they do not say."""
+    """Lines of the file that rows are made of, by their numbers; empty if the batch has none."""
     if batch.stood is None or not len(lines):
         return {}
     at = batch.stood["line"].cast(lines.dtype).is_in(lines.unique().implode())
@@ -122,18 +123,18 @@ SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Broken:
-    """A row that is none of a table: goes to the rejects of ``table``.
+    """A row that goes to the rejects of ``table``.
 
     Parameters
     ----------
     line : int
-        As in ``Batch.rows``.
+        The line, as in ``Batch.rows``.
     column : str, optional
-        What is wrong in it.
+        The column that is wrong.
     reason : str
-        What was found and what would be right: ``is 'x', expected a number``.
+        The value, and what would be right: ``is 'x', expected a number``.
     text : str
-        The row as it stands; ``SHOWN_CHARACTERS`` of it are kept.
+        The row as the file has it, cut to ``SHOWN_CHARACTERS``.
     """
 
     table: str
@@ -159,22 +160,24 @@ class ClusterFile:
     word : str
         The kind in one word: nodes, pods, usage.
     title : str
-        What it holds, in a few words.
+        What the file holds, in a few words.
     tables : tuple of str
-        The base tables that it gives rows to.
+        The base tables that get rows from it.
     recognises : function(Head) -> bool
-        Whether a file is of this kind; no other source may think so too.
+        Whether a file is of this kind; at most one source may say so.
     read : function(Opened) -> Iterator of Batch or Broken
         Raises TracekitError when the file as a whole cannot be read.
     lacks : function(Head) -> tuple of str, or None
-        Which columns a file lacks whose name says that it is of this kind; None for other names.
+        For a file whose name says that it is of this kind, the columns that it lacks; None for
+        another name.
     archives : Archives, optional
-        Where upstream keeps it. Kinds of files that lie in one archive name the same one.
+        The archive upstream that holds the file; several kinds may name one archive.
     alone : bool
-        Whether each file of this kind is a problem of its own, or a variant of the same list, so
-        that two of them in one store would be neither.
+        Whether each file of this kind is a whole case by itself, so that two of them may not be
+        in one store.
     together : bool
-        Whether files of this kind are read together: a later one changes what an earlier one means.
+        Whether files of this kind are read together, because a later one changes the meaning of
+        an earlier one.
     """
 
     word: str
@@ -190,18 +193,18 @@ class ClusterFile:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSource(Source):
-    """A source whose files are read by code.
+    """A source whose files are read by functions.
 
     Parameters
     ----------
     files : tuple of ClusterFile
-        Its kinds of files.
+        The source's kinds of files.
     licence : str
-        Under which the data may be used, as far as upstream says.
+        The licence of the data, as far as upstream states one.
     lacks : tuple of str
-        Quantities that the source has not, or that mean something else than one would think.
+        Quantities that the source does not record, or that have an unexpected meaning.
     inferred : tuple of str
-        What the reader works out that no file states, each with its rule.
+        Quantities that the reader infers, each with its rule.
     """
 
     files: tuple[ClusterFile, ...] = ()
@@ -212,12 +215,12 @@ class ClusterSource(Source):
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterMatch(Match):
-    """A file that a reader of a source takes."""
+    """A file, with the source and the kind of file that read it."""
 
     file: ClusterFile
 
 
 def cluster_match(source: ClusterSource, file: ClusterFile) -> ClusterMatch:
-    """The match of a file with one of a source's kinds."""
+    """The kind of file of a source that reads a file."""
     form = TableFormat(table=file.tables[0], word=file.word, file_stem=file.title, columns={})
     return ClusterMatch(source=source, format=form, header=(), positions={}, file=file)

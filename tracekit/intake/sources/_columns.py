@@ -32,18 +32,17 @@ _TEMPORAL = (pl.Datetime, pl.Date)
 def named_frames(
     opened: Opened, table: str, *, needed: Sequence[str] = ()
 ) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    """The file's rows in blocks, with ``line``; broken lines beside them.
+    """The file's rows in blocks, with ``line``, and broken lines beside them.
 
-    Columns of a CSV are texts, NULL where empty; those of Parquet are of the file's types, a point
-    in time as ms since 1970, as one is that a text writes out with its zone. A column that differs
-    from one that is ``needed``, or is of the table, by case or spaces around alone, is that one. A
-    line with another number of fields, or with
-    undecodable bytes, is a broken one of ``table``.
+    Columns of a CSV are texts, NULL where empty. Columns of Parquet keep their types. A point in
+    time becomes ms since 1970; so does a text that states one with its zone. A column whose name
+    differs from a known one in case or surrounding spaces alone is that column. A line with another
+    number of fields, or with undecodable bytes, is a broken line of ``table``.
 
     Raises
     ------
     TracekitError
-        For a column that is needed and not there, and for a file that is neither.
+        For a needed column that is missing, and for a file that is neither CSV nor Parquet.
     """
     stream = opened.stream()
     with stream:
@@ -55,7 +54,7 @@ def named_frames(
 
 
 def spelled(names: Sequence[str], known: AbstractSet[str]) -> dict[str, str]:
-    """Columns that are known ones in other case, but for those of which two mean the same."""
+    """Columns that differ from known ones in case; not if two of them mean the same."""
     likely = {one: one.strip().casefold() for one in names if one not in known}
     meant = [one for one in likely.values() if one in known and one not in names]
     return {one: as_known for one, as_known in likely.items() if meant.count(as_known) == 1}
@@ -67,7 +66,7 @@ def _known(table: str, needed: Sequence[str]) -> set[str]:
 
 
 def _named(name: str, columns: Sequence[str], table: str, needed: Sequence[str]) -> list[str]:
-    """The columns as they are known; raises TracekitError where some lack or are there twice."""
+    """The columns under their known names; raises TracekitError if one lacks or occurs twice."""
     known = _known(table, needed)
     found = spelled(columns, known)
     likely = [one.strip().casefold() for one in columns if one not in known and one not in found]
@@ -119,7 +118,7 @@ def _seekable(stream: BufferedIOBase) -> BufferedIOBase:
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """Times as ms, dictionaries as texts."""
+    """The frame with times in ms, and with texts in place of dictionaries."""
     schema = frame.schema
     times = [name for name, kind in schema.items() if isinstance(kind, _TEMPORAL)]
     spans = [name for name, kind in schema.items() if isinstance(kind, pl.Duration)]
@@ -159,7 +158,7 @@ def _csv(
 
 
 def _header(opened: Opened) -> tuple[list[str], bool]:
-    """The columns, and whether anything follows."""
+    """The columns, and whether any line follows."""
     with opened.stream() as stream:
         first = stream.readline(_BLOCK_BYTES).decode("utf-8-sig", errors="replace")
         more = bool(stream.read(1))
@@ -189,7 +188,7 @@ def _csv_batches(
 
 
 def _numbered(batch: pa.RecordBatch, line: int, bad: set[int]) -> tuple[pl.DataFrame, int]:
-    """The rows with their lines, which the broken ones among them have too; and the next line."""
+    """The rows with their line numbers, counting broken lines too, and the next number."""
     frame = pl.DataFrame(batch)
     lines: list[int] = []
     while len(lines) < frame.height:
@@ -230,7 +229,7 @@ def _decoded(
 
 
 def _as_utf8(column: pl.Series) -> pl.Series:
-    """The texts that the bytes stand for; null for bytes that are not UTF-8."""
+    """The texts of bytes; null for bytes that are not UTF-8."""
     plain = column.str.len_bytes() == column.str.len_chars()
     if plain.all():
         return column

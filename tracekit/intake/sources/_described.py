@@ -1,12 +1,14 @@
-"""Released traces as descriptions: what the columns of a file are, and a SELECT for each table.
+"""Released traces as descriptions: the columns of a file, and a SELECT for each base table.
 
-The ``.sql`` file of a source holds statements below headings, each a word of ``Kind`` and a name:
-``-- machines: node`` gives rows of the base table ``node`` from the rows of a file of machines,
-which stand in the table ``machines``. ``-- tasks: container once`` reads the rows of all files of
-tasks that are ingested together, and is run for the first of them only. ``-- tasks: view begun``
-and ``-- instances: table asked`` make what later statements read, the table once. ``refused`` gives
-further rejects (line, column, value, expected), ``stopped`` the error that ends the reading of a
-file (what, hint).
+The ``.sql`` file of a source holds statements below headings. A heading is the word of a ``Kind``
+and a name:
+
+``-- machines: node`` makes rows of the base table ``node`` from a file of machines, whose rows are
+the table ``machines``. ``-- tasks: container once`` reads the rows of all files of tasks that are
+ingested together, and runs for the first of them only. ``-- tasks: view begun`` and ``-- instances:
+table asked`` make a view, or once a table, for later statements. ``refused`` gives further rejects
+(line, column, value, expected), and ``stopped`` the error that ends the reading of a file (what,
+hint).
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ def _statements(name: str) -> list[_Statement]:
 
 
 def described(files: str, *kinds: Kind) -> tuple[ClusterFile, ...]:
-    """The kinds of files of a source, read by the statements of the SQL files of these names."""
+    """The kinds of files of a source, read by the statements in the SQL files of these names."""
     statements = [one for name in files.split() for one in _statements(name)]
     every = {kind.word: kind for kind in kinds}
     _check(files, statements, every)
@@ -86,7 +88,7 @@ def described(files: str, *kinds: Kind) -> tuple[ClusterFile, ...]:
 
 
 def _check(files: str, statements: Sequence[_Statement], every: Mapping[str, Kind]) -> None:
-    """Raise TracekitError where a heading names no kind of file or no table, or a kind has none."""
+    """Raise TracekitError for a heading without a kind or table, and a kind without heading."""
     words = [one.word for one in statements]
     targets = [one.name for one in statements if not one.made]
     for what, stated, allowed in (
@@ -105,14 +107,14 @@ def _check(files: str, statements: Sequence[_Statement], every: Mapping[str, Kin
 
 @dataclass(frozen=True, kw_only=True)
 class Released(ClusterSource):
-    """A released trace, whose SQL file has the name of the source.
+    """A released trace; its SQL file has the name of the source.
 
     Parameters
     ----------
     kinds : tuple of Kind
-        Its kinds of files that are described; they stand before ``files``.
+        The described kinds of files; they precede ``files``.
     shared : str
-        Another SQL file, with statements that several sources share.
+        The name of a further SQL file, with statements that several sources share.
     """
 
     kinds: tuple[Kind, ...]
@@ -135,7 +137,7 @@ def _tables(word: str, statements: Sequence[_Statement]) -> tuple[str, ...]:
 
 @functools.cache
 def _database() -> DuckDBPyConnection:
-    """A database in memory of this process; what does not fit is set aside on disk."""
+    """A database in memory of this process, which spills to disk."""
     import duckdb  # noqa: PLC0415 - processes that read no such source need none of it
 
     aside = Path(tempfile.gettempdir()) / f"tracekit-sources-{os.getpid()}"
@@ -157,7 +159,7 @@ class _Reader:
     tables: tuple[str, ...]
 
     def __call__(self, opened: Opened) -> Read:
-        """Rows and rejects of a file; raises TracekitError where a file beside it is needed."""
+        """Rows and rejects of a file; raises TracekitError if a needed file beside it lacks."""
         for word, hint in self.kind.needs.items():
             if not opened.beside.get(word):
                 title = self.every[word].title
@@ -188,7 +190,7 @@ class _Reader:
             yield from self._rows(con, opened.name, None, once=True)
 
     def _prepare(self, con: DuckDBPyConnection, opened: Opened) -> None:
-        """The rows of files beside this one, as tables."""
+        """Make tables of the files beside this one."""
         con.execute("SET VARIABLE file = ?", [_name(opened)])
         if self.kind.comment is not None:
             con.register("comments", _comments(opened, self.kind.comment).to_arrow())
@@ -240,7 +242,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _Block:
-    """Good rows of a file with values of their kinds, the lines as they stood, what is broken."""
+    """Good rows of a file as typed values, their lines as in the file, and the broken lines."""
 
     good: pl.DataFrame
     stood: pl.DataFrame | None
@@ -271,7 +273,7 @@ def _keep(
     *,
     texts: bool = False,
 ) -> Iterator[Broken]:
-    """Keep all rows as a table, which may be larger than memory; gives what is broken."""
+    """Make a table of all rows, which may be larger than memory; yields broken lines."""
     made = False
     if kind is not None:
         none = pl.DataFrame(schema={**{c.name: pl.String for c in kind.named}, "line": pl.Int64})
@@ -306,7 +308,7 @@ def _blocks(
 def _typed(
     con: DuckDBPyConnection, kind: Kind, faults: Sequence[Fault], raw: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows with values of their kinds; and those that break a rule, as they stood."""
+    """The rows as typed values, and the rows, as in the file, that break a rule."""
     con.register("raw", raw.drop(LINE, strict=False).to_arrow())
     source = _judged(kind, faults, raw.columns)
     names = ", ".join(f'"{one.name}"' for one in kind.named)
@@ -320,7 +322,7 @@ def _typed(
 
 
 def _judged(kind: Kind, faults: Sequence[Fault], columns: Sequence[str]) -> str:
-    """Where texts and values stand beside each other, and the number of a broken rule."""
+    """Texts beside typed values, with the number of the rule that each row breaks."""
     there, source = {name: f'"{name}"' for name in columns}, "raw"
     if JSON in there:
         json = f"CASE WHEN json_valid({JSON}) THEN {JSON} END"

@@ -1,4 +1,4 @@
-"""What a kind of file of a released trace looks like: its columns with units and rules."""
+"""A kind of file of a released trace: its columns with units and rules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Fault = tuple[str, str, str]
 
 
 def json_lines(opened: Opened) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    """The lines that are not empty, each a JSON object."""
+    """The non-empty lines, each a JSON object."""
     with opened.stream() as stream:
         line = 1
         while some := list(itertools.islice(stream, _LINES_AT_ONCE)):
@@ -63,13 +63,13 @@ class Column:
     Parameters
     ----------
     kind : str
-        text, ``whole`` (a text that is a whole number), ``any`` (as it is), ``numbers`` (a list of
-        JSON), or a unit of a number:
-        number, percent, hundredths, thousandths, kib, mib, gib, seconds (which become ms).
+        ``text``, ``whole`` (a text that is a whole number), ``any`` (unchanged), ``numbers`` (a
+        JSON list), or the unit of a number: ``number``, ``percent``, ``hundredths``,
+        ``thousandths``, ``kib``, ``mib``, ``gib``, ``seconds`` (which become ms).
     flags : str
-        ``!`` where it is never empty, ``+`` where it is 0 or more.
+        ``!`` if it is never empty, ``+`` if it is 0 or more.
     pattern : str
-        A regular expression of its fields, by which a file without a header is recognised.
+        A regular expression of its values, by which a file without a header is recognised.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Column:
 
     @classmethod
     def parsed(cls, text: str) -> Column:
-        """Read ``time:seconds!=[0-9]+``: name, kind, flags and pattern; ``-`` is passed over."""
+        """The column of ``time:seconds!=[0-9]+``: name, kind, flags, pattern; ``-`` is not read."""
         found = _COLUMN.fullmatch(text)
         if found is None:
             raise TypeError(f"no column of a source: {text}")
@@ -89,7 +89,7 @@ class Column:
 
     @property
     def value(self) -> str:
-        """What the column becomes in SQL."""
+        """The SQL expression of the column's value."""
         if self.kind in _UNITS:
             return _UNITS[self.kind].format(f'TRY_CAST("{self.name}{RAW}" AS DOUBLE)')
         stood = f'"{self.name}{RAW}"'
@@ -98,7 +98,7 @@ class Column:
         return stood if self.kind == "any" else f"CAST({stood} AS VARCHAR)"
 
     def faults(self) -> Iterator[Fault]:
-        """For each rule of the column: its name, what breaks the rule, and what is expected."""
+        """For each rule: the column, the SQL condition that breaks it, the expected value."""
         if self.kind == "numbers":
             finite = (
                 f"len(list_filter({self.value}, lambda one: isfinite(one))) = len({self.value})"
@@ -131,35 +131,35 @@ class Kind:
     Parameters
     ----------
     word, title, archives, alone, tables
-        As of ``ClusterFile``; tables are those that statements give rows to, if not stated.
+        The fields of ``ClusterFile``. ``tables`` are those of the statements, if not given.
     columns : str
-        Its columns in their order, with blanks between: ``node time:seconds! cpu:percent``.
+        The columns in their order, with blanks between: ``node time:seconds! cpu:percent``.
     stem : str
-        A part of the names of files without a header, which then one fitting line tells; without
-        it most of the first lines must fit.
+        A part of the names of files without a header; such a file is recognised if one line
+        fits. Without it most of the first lines must fit.
     header : str
-        "names" where the first line names the columns, of which a file may have others besides;
-        "exactly" where it may not; else the first line itself, which is skipped.
+        "names" if the first line names the columns and further columns are allowed; "exactly"
+        if they are not; else the first line itself, which is skipped. Empty for no header.
     separator : str
-        Between fields; a blank stands for any number of them.
+        Separates fields; a blank stands for any number of blanks.
     rules : tuple of str
-        What else makes a row a reject, as ``end: "end" < start -> no time before its start``: the
-        column, the condition in SQL over the columns as they become, and what is expected.
+        Further conditions that make a row a reject, as ``end: "end" < start -> no time before
+        its start``: the column, the SQL condition over typed columns, and what is expected.
     beside : tuple of str
-        Kinds of files whose rows statements read as well, as far as they are ingested together:
-        their good rows, and in ``file`` the name of the file.
+        Kinds of files whose rows the statements read as well, if they are ingested together.
+        These are the good rows; ``file`` is the name of the file.
     needs : mapping of str to str
-        Those without which a file is refused, each with what helps.
+        Kinds of files without which a file is refused, each with the hint of the error.
     beside_bytes : int
-        Files beside that are larger than this are passed over.
+        A file beside that is larger than this is not read.
     whole : bool
-        Whether statements read all rows of a file at once, and not block by block.
+        Whether statements read all rows of a file at once, and not in blocks.
     form : function(Opened) -> Opened, optional
-        What the file is as delimited text.
+        Turns the file into delimited text.
     rows : function(Opened) -> Iterator of (DataFrame, list of Broken), optional
-        Reads what is no delimited text: rows with ``line`` and the columns as texts.
+        Reads a file that is not delimited text: rows with ``line`` and the columns as texts.
     recognises : function(Head) -> bool, optional
-        Goes before what the columns and the header tell.
+        Decides whether a file is of this kind, before columns and header do.
     """
 
     word: str
@@ -185,7 +185,7 @@ class Kind:
 
     @functools.cached_property
     def parsed(self) -> tuple[Column, ...]:
-        """The columns, those without a name too."""
+        """All columns, also those that are not read."""
         return tuple(Column.parsed(one) for one in self.columns.split())
 
     @property
@@ -202,7 +202,7 @@ class Kind:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """All rules, those of the columns first."""
+        """All rules: those of the columns, then those of the kind."""
         return (*self.own_faults, *map(_fault, self.rules))
 
     def is_of(self, head: Head) -> bool:
@@ -230,7 +230,7 @@ class Kind:
         return fitting * 2 > len(lines) and not named
 
     def raw(self, opened: Opened, table: str) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-        """The rows as texts, and the lines that are none."""
+        """The rows as texts, and the broken lines."""
         if self.rows is not None:
             return self.rows(opened)
         opened = opened if self.form is None else self.form(opened)
@@ -253,7 +253,7 @@ class Kind:
 
 
 def _fault(rule: str) -> Fault:
-    """The column, the condition and the expectation of a rule of a kind."""
+    """The column, the SQL condition and the expected value of a rule."""
     column, _, condition = rule.partition(": ")
     wrong, _, expected = condition.rpartition(" -> ")
     if not wrong:

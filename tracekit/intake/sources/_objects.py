@@ -1,4 +1,4 @@
-"""Rows out of JSON lines, Parquet and workbooks, as frames of texts."""
+"""Rows of JSON lines, Parquet and workbooks as frames of texts."""
 
 import dataclasses
 import io
@@ -23,10 +23,10 @@ _ROWS_AT_ONCE = 1 << 16
 def objects(
     opened: Opened, columns: Columns, table: str
 ) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    """The rows with ``line``, every value a text; fields that are absent are NULL.
+    """The rows with ``line``, every value as a text; a missing field is NULL.
 
-    A line that is no JSON object, or has an object where a text is due, is a broken one of
-    ``table``; fields that ``columns`` does not name are passed over.
+    A line that is no JSON object, or that has an object in place of a text, is a broken line of
+    ``table``. Fields that ``columns`` does not name are left out.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def _lines(opened: Opened) -> Iterator[pl.Series]:
 
 
 def _parquet(opened: Opened, columns: Columns) -> Iterator[pl.Series]:
-    """The rows as JSON, so that both forms are read alike."""
+    """The rows of Parquet as JSON, so that both forms are read alike."""
     with opened.stream() as stream:
         try:
             file = pq.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
@@ -71,7 +71,7 @@ def _parquet(opened: Opened, columns: Columns) -> Iterator[pl.Series]:
 def _decoded(
     rows: pl.DataFrame, dtype: pl.Struct, table: str
 ) -> tuple[list[pl.DataFrame], list[Broken]]:
-    """The frames of the good lines, found by halving where some line is broken."""
+    """Frames of the good lines; broken lines are found by halving."""
     if rows.is_empty():
         return [], []
     try:
@@ -111,7 +111,7 @@ _XLSX, _XLS = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 
 
 def is_workbook(head: Head) -> bool:
-    """Whether a file is named and begins as a workbook, .xlsx or .xls."""
+    """Whether a file has the name and the first bytes of a workbook, .xlsx or .xls."""
     name = head.name.lower()
     return (name.endswith(".xlsx") and head.start.startswith(_XLSX)) or (
         name.endswith(".xls") and head.start.startswith(_XLS)
@@ -119,9 +119,9 @@ def is_workbook(head: Head) -> bool:
 
 
 def as_csv(opened: Opened) -> Opened:
-    """The first sheet of a workbook as comma-separated text; any other file as it is.
+    """The first sheet of a workbook as comma-separated text; any other file unchanged.
 
-    Cells are taken as texts, so that numbers stored as text are numbers too.
+    Cells are read as texts, so that numbers stored as text become numbers too.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from tracekit.intake.sources._cluster import Opened
 class Parts:
     """The files of one kind that are ingested together, in the order of their names.
 
-    A life begins in one file and ends in another, so the first of them tells all lives.
+    A life may begin in one file and end in another, so the first file gives the rows of all.
     """
 
     files: tuple[Opened, ...]
@@ -19,7 +19,7 @@ class Parts:
 
     @classmethod
     def of(cls, opened: Opened, word: str) -> Parts:
-        """The files beside this one, and whether it is the first; a member of a tar is alone."""
+        """The files beside this one, and whether this is the first; a member of a tar is alone."""
         files = {_place(one): one for one in opened.beside.get(word, ())}
         if _place(opened) not in files:
             return cls((opened,), first=True)
@@ -28,7 +28,7 @@ class Parts:
 
     @staticmethod
     def same(one: Opened, other: Opened) -> bool:
-        """Whether both are one file, opened once or twice."""
+        """Whether two opened files are one file."""
         return _place(one) == _place(other)
 
 

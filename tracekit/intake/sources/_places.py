@@ -8,13 +8,13 @@ _KNOWN = "known\0"
 
 
 class Places:
-    """Where containers are, as the files that list them say; of two rows the first holds.
+    """The node of each container, from the files that list containers; the first row counts.
 
-    So it is with use that is worked out of amounts: a container has one node in the store.
+    A container has one node in the store.
     """
 
     def __init__(self, frames: Iterable[pl.DataFrame]) -> None:
-        """``frames`` are lists of containers; those without the column ``node`` say nothing."""
+        """``frames`` are lists of containers; one without the column ``node`` is left out."""
         parts = [
             one.select(pl.col("container", "node").cast(pl.String))
             for one in frames
@@ -25,7 +25,7 @@ class Places:
         self._nodes = whole.unique("container", keep="first").rename({"node": _KNOWN})
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows with the node of each, NULL where none is known; a node that is stated stays."""
+        """The rows with the node of each, NULL if it is not known; a stated node stays."""
         stated = [pl.col("node").cast(pl.String)] if "node" in rows.columns else []
         found = rows.with_columns(pl.col("container").cast(pl.String)).join(
             self._nodes, on="container", how="left", maintain_order="left"

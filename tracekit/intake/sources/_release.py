@@ -1,4 +1,4 @@
-"""A trace release: tables, archives."""
+"""A release of a trace: its tables and archives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ class Archives:
     Parameters
     ----------
     path : str
-        Below the release's ``download_url``, with ``{part}`` for the number: 0 to ``parts`` - 1;
-        without it where there is one archive only.
+        The path below the release's ``download_url``, with ``{part}`` for the numbers 0 to
+        ``parts`` - 1; without it for a single archive.
     part_bytes : int
-        Usual size of one archive; only progress and advice are drawn from it.
+        Usual size of one archive, for progress and advice.
     sha256 : tuple of str
         The checksum of each archive as upstream states it; empty where it states none.
     """
@@ -35,15 +35,15 @@ class Archives:
 
 @dataclass(frozen=True, kw_only=True)
 class Unpivot:
-    """A wide table: each of some columns becomes a row of its own.
+    """How a wide table becomes a long one: each of some columns becomes a row.
 
     Parameters
     ----------
     name_column, value_column : str
-        Columns of the base table that get the measure's name and its value.
+        The columns of the base table for the measure's name and its value.
     names : mapping of str to str
-        For each wide column of the header, the measure's name in the base table. A file may lack
-        some of them, not all.
+        For each wide column of the header, the measure's name in the base table. A file may
+        lack some of the columns, but not all.
     """
 
     name_column: str
@@ -53,24 +53,25 @@ class Unpivot:
 
 @dataclass(frozen=True, kw_only=True)
 class TableFormat:
-    """How one kind of file of a release spells one base table.
+    """The columns of one kind of file of a release, and the base table that they make.
 
     Parameters
     ----------
     table : str
-        The base table the rows go to.
+        The base table that gets the rows.
     word : str
         The table in one word, for ``tracekit fetch --tables``: node, resource, rate, call.
     file_stem : str
-        What the release calls the file: ``MSResource`` for ``MSResource_0.tar.gz``.
+        The release's name of the file: ``MSResource`` for ``MSResource_0.tar.gz``.
     columns : mapping of str to tuple of str
-        For each column of the base table, the names it has in headers, the real one first.
+        For each column of the base table, its names in headers; that of the released files
+        first.
     ignored : tuple of str
-        Columns that the file has besides, and that no base table holds.
+        Further columns of the file, which no base table holds.
     unpivot : Unpivot, optional
-        For wide tables: the columns of the base table that ``columns`` leaves out.
+        For a wide table, how the columns that ``columns`` leaves out are made.
     archives : Archives, optional
-        Where the release keeps the files.
+        The archives of the files.
     """
 
     table: str
@@ -84,19 +85,19 @@ class TableFormat:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A trace release.
+    """A release of a trace.
 
     Parameters
     ----------
     missing_names : frozenset of str
-        Spellings that stand for "name unknown" in id columns; they become NULL and are counted.
+        Values of id columns that stand for an unknown name; they become NULL and are counted.
     id_pattern : str, optional
-        A regular expression for the ids of nodes, containers and services. It tells releases
-        apart whose headers are the same.
+        A regular expression of the ids of nodes, containers and services. It distinguishes
+        releases with equal headers.
     download_url : str, optional
-        The address below which ``Archives.path`` lies.
+        The address below which the archives are.
     notes : tuple of str
-        What a reader of the numbers must know about this release.
+        Notes that a reader of the numbers needs.
     """
 
     name: str
@@ -111,14 +112,14 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """A header that belongs to a release's table: where each base column stands in it.
+    """A header that belongs to a release's table, with the position of each column.
 
     Parameters
     ----------
     positions : mapping of str to int
-        The place of each column of ``format.columns``.
+        The position of each column of ``format.columns``.
     wide : mapping of str to int
-        For wide tables: the place of each measure, by the name it has in the base table.
+        For a wide table, the position of each measure, by its name in the base table.
     """
 
     source: Source

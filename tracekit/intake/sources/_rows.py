@@ -1,4 +1,4 @@
-"""Streams delimited text as frames of typed columns, a broken line apart from the good ones."""
+"""Streams delimited text as frames of typed columns, with broken lines apart."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,20 +16,20 @@ _LONGESTLINE_BYTES = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Delimited:
-    """How the lines of a file are made.
+    """The form of a file's lines.
 
     Parameters
     ----------
     columns : sequence of str
-        Names of the columns in their order. An empty one is passed over.
+        Names of the columns in their order. A column with an empty name is not read.
     numbers : sequence of str
-        Those that hold numbers; the others are texts.
+        The columns that hold numbers; the others hold texts.
     header : bool
-        Whether the first line names columns and is no row. Its names are ignored.
+        Whether the first line is a header; its names are not read.
     fewest : int, optional
-        Lines may end after so many fields; the rest is empty.
+        The least number of fields of a line; missing fields are empty.
     empty : sequence of str
-        Spellings that stand for no value.
+        Values that stand for none.
     table : str
         The base table whose rejects take broken lines.
     """
@@ -45,12 +45,11 @@ class Delimited:
 
 
 def frames(opened: Opened, form: Delimited) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    """The file's rows: columns as ``form`` names them, and ``line``; broken lines beside them.
+    """The file's rows, with the columns of ``form`` and ``line``, and broken lines beside them.
 
-    The line and the texts of numbers stand beside them as well, for ``refuse``.
-
-    Numbers are float64, NULL where empty. A line with another number of fields, a field that is
-    no number where one is due, or undecodable bytes make the line a broken one.
+    The text of the line and of each number are further columns, for ``refuse``. Numbers are
+    float64, NULL where empty. A line is broken if it has another number of fields, text in place of
+    a number, or undecodable bytes.
     """
     line = 1
     for block in _blocks(opened):
@@ -126,7 +125,7 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
 
 
 def _no_numbers(typed: pl.DataFrame, form: Delimited) -> Iterator[Broken]:
-    """Fields that should be numbers and are none; their casts stand in a column of their own."""
+    """Fields that should be numbers and are none; their casts are in columns of their own."""
     for name in form.numbers:
         # a text that is none, or NaN, or without an end
         number = pl.col(f"{name}\0").is_finite().fill_null(value=False)
@@ -160,11 +159,11 @@ def _broken(
 def long(
     rows: pl.DataFrame, keys: Sequence[str], amounts: Mapping[str, tuple[str, str, float]]
 ) -> pl.DataFrame:
-    """A row for each amount that is there: resource, amount, unit, beside ``keys`` and ``line``.
+    """A row for each amount that is not NULL: resource, amount, unit, beside ``keys`` and ``line``.
 
     Parameters
     ----------
-    amounts : for each column, the resource, the unit, and the factor that leads to it
+    amounts : for each column, the resource, the unit, and the factor to that unit
     """
     parts = [
         rows.filter(pl.col(name).is_not_null()).select(
@@ -186,7 +185,7 @@ class Rule:
     Parameters
     ----------
     column : str
-        The column that is wrong where ``broken`` holds.
+        The column that the reject names.
     broken : Expr
         True for a row that breaks the rule.
     expected : str
@@ -201,7 +200,7 @@ class Rule:
 def refuse(
     rows: pl.DataFrame, rules: Iterable[Rule], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """The rows that keep every rule, and a rejected row for each other one, by line.
+    """The rows that keep every rule, and a reject for each line that breaks one.
 
     Parameters
     ----------
@@ -223,7 +222,7 @@ def refuse(
 def emptied(
     rows: pl.DataFrame, rules: Iterable[Rule], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """All rows, without the values that break a rule, and a reject for each row of such values."""
+    """All rows, with values that break a rule set to NULL, and a reject for each such row."""
     found: list[Broken] = []
     stood = rows
     for rule in rules:
@@ -236,7 +235,7 @@ def emptied(
 
 
 def _once(found: Iterable[Broken]) -> list[Broken]:
-    """A reject for each line, which says all that is wrong there: it is one line that is broken."""
+    """One reject for each line, which names every fault of the line."""
     lines: dict[int, Broken] = {}
     for one in found:
         first = lines.get(one.line)
@@ -246,12 +245,12 @@ def _once(found: Iterable[Broken]) -> list[Broken]:
 
 
 def missing(*columns: str, expected: str = "a value") -> list[Rule]:
-    """Rules that none of the columns is empty."""
+    """Rules that these columns are not empty."""
     return [Rule(column=one, broken=pl.col(one).is_null(), expected=expected) for one in columns]
 
 
 def numbers(*columns: str) -> list[Rule]:
-    """Rules that texts are numbers, where they are there."""
+    """Rules that the texts of these columns are numbers, if they are not empty."""
     return [
         Rule(
             column=one,

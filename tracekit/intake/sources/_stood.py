@@ -1,4 +1,4 @@
-"""Rows and values as they stand in a file, for what is told of them."""
+"""Rows and values as they are in a file, for rejects."""
 
 import csv
 import io
@@ -12,12 +12,12 @@ LINE = f"text{STOOD}"
 
 
 def as_it_stands(row: Mapping[str, object], column: str) -> object:
-    """The value of a column of the file, as it stands there."""
+    """The value of a column as it is in the file."""
     return row.get(column + STOOD, row[column])
 
 
 def row_text(row: Mapping[str, object]) -> str:
-    """The row as it stood, which is made up of its columns where its line is not kept."""
+    """The row's line in the file; made of its columns if the line is not kept."""
     if LINE in row:
         return str(row[LINE])
     # a name that ends so was added by a reader: the row stands in the file without it

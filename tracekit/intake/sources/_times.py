@@ -1,4 +1,4 @@
-"""Points in time that are written out (ISO 8601, with their zone), as ms since 1970."""
+"""Points in time in ISO 8601 with a zone, as ms since 1970."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,9 +16,9 @@ _MS = timedelta(milliseconds=1)
 
 
 def in_ms(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with points in time as ms since 1970; a text without a zone, or of none, stays.
+    """The rows with points in time as ms since 1970; a text without a zone, or with none, stays.
 
-    The column as it stands in the file is beside it, for what is told of a row.
+    The column as it is in the file is kept beside it, for rejects.
     """
     for name, kind in frame.schema.items():
         if kind == pl.String and name.endswith(_ENDING):

@@ -1,7 +1,7 @@
-"""From when on a series of samples counts as silent: what was sampled holds no longer than that.
+"""From when on a series of samples counts as silent: a sample holds no longer than until then.
 
-A series is silent when five minutes pass without a sample, as in Prometheus; but samples that
-usually lie further apart are not silent between each other.
+A series is silent when five minutes pass without a sample, as in Prometheus. A series whose samples
+are usually further apart is silent only after a longer time.
 """
 
 LEAST_MS = 300_000

@@ -1,8 +1,8 @@
-"""Columns and rules that Alibaba's tables of batch jobs share, and what is inferred of them.
+"""Columns and rules that Alibaba's tables of batch jobs share, and quantities inferred from them.
 
-An instance is a container. Its request stands with its task in another file, so the two are read
-together; tasks that come without the file of instances stand for all their instances, each as long
-as the task and on no known node. ``_alibaba_batch.sql`` has the statements.
+An instance is a container. Its request stands with its task in another file, so both files are read
+together. If tasks come without the file of instances, each task gives all its instances: each runs
+as long as the task, on no known node. ``_alibaba_batch.sql`` has the statements.
 """
 
 #: What is inferred of an instance that its own row does not say.

@@ -1,4 +1,4 @@
-"""What a user should know of Google's cluster data, of both releases."""
+"""Notes on Google's cluster data that hold for both releases."""
 
 BEFORE = "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s"
 OF_ATTRIBUTES = "attributes of machines, which become labels of machine_events beside it"

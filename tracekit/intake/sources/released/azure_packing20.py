@@ -35,10 +35,10 @@ _Fractions = Mapping[tuple[str, str], float]
 
 
 def capacities(types: pl.DataFrame) -> pl.DataFrame:
-    """The capacity of each machine type, of each resource; the largest has 1.
+    """The capacity of each machine type by resource, as a share of the largest.
 
-    Where no VM type takes any of a resource there, the capacity is empty. Machine types that no
-    VM type links to the others have 1.
+    The capacity is empty if no VM type takes any of the resource there. A machine type that no VM
+    type links to others has 1.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def capacities(types: pl.DataFrame) -> pl.DataFrame:
 
 
 def requests(types: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
-    """The request of each VM type, in the unit of the capacities: the median over its machines.
+    """The request of each VM type, in the unit of capacities: the median over its machine types.
 
-    In whole steps, rounded down; ``sizes`` are the capacities before they are rounded.
+    Requests are whole steps, rounded down; ``sizes`` are the capacities before rounding.
     """
     joined = types.join(sizes, on="machineId", suffix="_of_machine")
     medians = joined.group_by("vmTypeId", maintain_order=True).agg(
@@ -68,7 +68,7 @@ def requests(types: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
 
 
 def rounded_up(sizes: pl.DataFrame) -> pl.DataFrame:
-    """The capacities in whole steps."""
+    """The capacities in whole steps, rounded up."""
     return sizes.with_columns(
         ((pl.col(name) * _STEPS - _LOST).ceil() / _STEPS).alias(name) for name in RESOURCES
     )
@@ -80,7 +80,7 @@ def _fractions(types: pl.DataFrame, name: str) -> _Fractions:
 
 
 def _relative(fractions: _Fractions) -> dict[str, float]:
-    """Capacities one after another: next the machine that most of the known VM types fit."""
+    """Capacities relative to each other, beginning with the machine type that most VM types fit."""
     of_machine: dict[str, dict[str, float]] = defaultdict(dict)
     for (vm, machine), share in fractions.items():
         of_machine[machine][vm] = share
@@ -115,9 +115,9 @@ def is_packing(head: Head) -> bool:
 
 
 def read_packing(opened: Opened) -> Read:
-    """A node for each machine type, and the containers with what they request and where they fit.
+    """A node for each machine type, and containers with their requests and possible machine types.
 
-    ``line`` is a row's number in the order it is read: types by id, VMs by start.
+    ``line`` is the number of the row in the order of reading: types by id, VMs by start.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def read_packing(opened: Opened) -> Read:
 
 
 def _connected(opened: Opened) -> sqlite3.Connection:
-    """The database, read-only; one that is packed is unpacked into memory."""
+    """The database, opened read-only; a packed one is unpacked into memory."""
     if _is_database(opened.path):
         place = quote(str(opened.path.resolve()))
         return sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True)
@@ -172,7 +172,7 @@ def _rows(
 
 
 def _types(database: sqlite3.Connection) -> tuple[pl.DataFrame, list[Broken]]:
-    """The rows of vmType: what a VM type takes of a machine type, as fractions."""
+    """The rows of vmType: the fraction of each machine type that a VM type takes."""
     rows = pl.concat(
         [
             pl.DataFrame(schema={"line": pl.Int64, **dict.fromkeys(_TYPES, pl.String)}),
@@ -213,7 +213,7 @@ def _node() -> pl.Expr:
 
 
 def _selectors(types: pl.DataFrame) -> pl.DataFrame:
-    """For each VM type, the machine types that it fits: a requirement of the label platform."""
+    """For each VM type the machine types that it fits, as a requirement of the label platform."""
     fits = types.group_by("vmTypeId", maintain_order=True).agg(
         pl.col("machineId").unique(maintain_order=True)
     )
@@ -225,7 +225,7 @@ def _selectors(types: pl.DataFrame) -> pl.DataFrame:
 
 
 def _vms(vms: pl.DataFrame, asked: pl.DataFrame) -> Read:
-    """The containers of some rows of vm, and what they request."""
+    """The containers of some rows of vm, and their requests."""
     numbers = ("priority", "starttime", "endtime")
     known = asked.select("vmTypeId", "selector", *RESOURCES)
     rows = vms.join(known, on="vmTypeId", how="left", maintain_order="left")

@@ -60,7 +60,7 @@ def _keys(head: Head) -> set[str]:
 
 
 def _is(head: Head, table: str, some: set[str], but: set[str]) -> bool:
-    """By the name, for Parquet packed by gzip, whose columns stand at its end; else by fields."""
+    """Whether a file is of this kind: by name for packed Parquet, else by its fields."""
     if head.start.startswith(PARQUET_MAGIC) and not head.columns:
         return re.fullmatch(rf"{table}-\d{{12}}\.parquet", head.name) is not None
     keys = _keys(head)
@@ -68,7 +68,7 @@ def _is(head: Head, table: str, some: set[str], but: set[str]) -> bool:
 
 
 def _kind(table: str, columns: str, some: str, but: str, to: str, **more: Any) -> Kind:
-    """JSON lines or Parquet of a table of upstream, known by some fields and the lack of others."""
+    """A kind of file, JSON lines or Parquet, recognised by fields that it has and that it lacks."""
     names = [one.split(":")[0].strip("!") for one in columns.split()]
     fields = {one: _RECORDS.get(one, _TEXT) for one in names}
     return Kind(

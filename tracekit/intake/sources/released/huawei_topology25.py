@@ -18,7 +18,7 @@ _REQUESTS = ["flavor_vcpus", "flavor_ram", "numa", "strategy", "group", "domain"
 
 
 def _is(columns: list[str], stem: str, head: Head) -> bool:
-    """Knows a workbook by its name, and comma-separated text by its columns."""
+    """Whether a file is of this kind: a workbook by its name, other files by their columns."""
     if is_workbook(head):
         return re.fullmatch(stem, PurePath(head.name).stem.lower()) is not None
     return head.fields() == columns

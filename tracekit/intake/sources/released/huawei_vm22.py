@@ -11,7 +11,7 @@ from tracekit.intake.sources._kind import Kind, json_lines
 
 
 def _has(head: Head, *keys: str) -> bool:
-    """Knows a file of JSON lines by keys that its start has; a line may be longer than that."""
+    """Whether the first bytes of a file of JSON lines have these keys; a line may be longer."""
     wanted = (re.compile(rf'"{key}"\s*:'.encode()) for key in keys)
     return head.start.lstrip()[:1] == b"{" and all(one.search(head.start) for one in wanted)
 

@@ -34,17 +34,17 @@ _MOST_COPIES = 1_000_000
 
 
 class _HostError(Exception):
-    """What is wrong with a host."""
+    """The fault of a host."""
 
 
 def is_topology(head: Head) -> bool:
-    """Whether a file begins as clusters of hosts that have cores."""
+    """Whether the first bytes of a file are clusters of hosts that have cores."""
     start = head.start
     return bool(_TOPOLOGY.match(start)) and b'"hosts"' in start and b'"coreCount"' in start
 
 
 def read_topology(opened: Opened) -> Read:
-    """Hosts as nodes: ``count`` of a kind are numbered from 0; so are clusters."""
+    """Hosts as nodes; the ``count`` hosts of a kind are numbered from 0, and so are clusters."""
     with opened.stream() as stream:
         try:
             topology = json.load(stream)
@@ -74,9 +74,9 @@ def read_topology(opened: Opened) -> Read:
 
 
 def _hosts(topology: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Each host with a name of its own and its cluster's.
+    """Each host with a name of its own, and the name of its cluster.
 
-    What has no count to go by comes once, so that it can be refused; a cluster as a host.
+    A host without a usable count comes once, so that it can be refused; so does a cluster.
     """
     taken: dict[str, int] = {}
     for at, cluster in enumerate(topology["clusters"]):
@@ -103,7 +103,7 @@ def _copies(name: str, thing: Any) -> list[str]:
 
 
 def _wrong_count(thing: Any) -> str:
-    """What is wrong with how often a thing is there; empty where nothing is."""
+    """The fault of a count; empty if there is none."""
     if not isinstance(thing, dict):
         return f"is {json.dumps(thing)[:60]}, expected an object"
     count = thing.get("count", 1)
@@ -113,7 +113,7 @@ def _wrong_count(thing: Any) -> str:
 
 
 def _check(host: Any) -> None:
-    """Raise _HostError for what is no host with a count, and for a cluster that stands for one."""
+    """Raise _HostError for a faulty host, and for a cluster in place of a host."""
     if wrong := _wrong_count(host):
         raise _HostError(wrong)
     if "hosts" in host:
@@ -131,7 +131,7 @@ def _host_sizes(host: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
 
 
 def _part(host: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A member that is an object; raises _HostError for none."""
+    """A member that is an object; raises _HostError if it is not."""
     if name not in host:
         raise _HostError(f"has no {name}")
     if not isinstance(host[name], dict):
@@ -140,7 +140,7 @@ def _part(host: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _number(part: Mapping[str, Any], name: str, of: str) -> float:
-    """A number, 0 or more; raises _HostError for any other value and for none."""
+    """A number of 0 or more; raises _HostError for any other value."""
     if name not in part:
         raise _HostError(f"{of} has no {name}")
     value = part[name]
@@ -151,7 +151,7 @@ def _number(part: Mapping[str, Any], name: str, of: str) -> float:
 
 
 def _bytes(memory: Mapping[str, Any]) -> float:
-    """A size that states its unit, or a number of MB."""
+    """A size with its unit, or a number of MB."""
     size = memory.get("memorySize")
     found = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
     if found is None and not isinstance(size, str):

@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")
 
 
 def _is_log(head: Head) -> bool:
-    """A ``.swf`` whose lines are comments, then 18 numbers."""
+    """Whether a file is a ``.swf`` whose first lines are comments, then rows of 18 numbers."""
     if not head.name.endswith(".swf"):
         return False
     lines = [line.split() for line in head.lines if line.strip()]

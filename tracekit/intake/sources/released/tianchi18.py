@@ -29,12 +29,12 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImpl
 
 
 def zipped(path: Path, name: str) -> list[tuple[Head, Opened]]:
-    """How each file in a zip begins, and the file, in order of their names.
+    """The first bytes of each file in a zip, and the file, in order of names.
 
     Raises
     ------
     TracekitError
-        When it cannot be unpacked.
+        When the zip cannot be unpacked.
     """
     found = []
     with unreadable_as_error(name), zipfile.ZipFile(path) as archive:
@@ -47,7 +47,7 @@ def zipped(path: Path, name: str) -> list[tuple[Head, Opened]]:
 
 
 def _member(path: Path, name: str, member: str) -> BufferedIOBase:
-    """A member, unpacked as it is read."""
+    """A member of the zip, unpacked while it is read."""
     with unreadable_as_error(name), zipfile.ZipFile(path) as archive:
         return cast("BufferedIOBase", archive.open(member))
 
@@ -104,7 +104,7 @@ FILES = described(
 
 
 def _is_zip(head: Head) -> bool:
-    """Whether it is a zip whose first member is one of the four files."""
+    """Whether a file is a zip whose first member is one of the four files."""
     line, _, _ = (_first_member(head.start) or b"").partition(b"\n")
     return bool(line) and _file_of(Head(name=head.name, start=line)) is not None
 
@@ -132,7 +132,7 @@ def _read_zip(opened: Opened) -> Read:
 
 
 def _first_member(start: bytes) -> bytes | None:
-    """How the first file in a zip begins; None for what is no zip, or packed otherwise."""
+    """The first bytes of the first file in a zip; None for a file that is no readable zip."""
     if not start.startswith(_ZIP) or len(start) < 30:
         return None
     method = int.from_bytes(start[8:10], "little")
