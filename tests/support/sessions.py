@@ -1,4 +1,4 @@
-"""What a session of tests does besides: files in company, slow tests left out, skips judged."""
+"""Which files of tests share a process, and for which reasons CI lets a test be skipped."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from tests_support import SHARED
 #: them all and makes it once.
 IN_COMPANY = ("tests/store/spark/", "tests/faults/")
 _WITHOUT_SHARED = "without shared:"
-_COUNT = pytest.StashKey[int]()
-_KEY = "tracekit_left_out"
 
 
 def scope(path: str) -> str:
@@ -38,34 +36,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Together(config, log)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """No test is left out yet."""
-    config.stash[_COUNT] = 0
-
-
-def pytest_deselected(items: list[pytest.Item]) -> None:
-    """Count those that are marked slow; what else a user leaves out is his own business."""
-    slow = sum(item.get_closest_marker("slow") is not None for item in items)
-    if slow and "not slow" in items[0].config.getoption("markexpr"):
-        items[0].config.stash[_COUNT] += slow
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Take the count of a process that ended; all of them collect the same tests."""
-    count = getattr(node, "workeroutput", {}).get(_KEY, 0)
-    node.config.stash[_COUNT] = max(node.config.stash[_COUNT], count)
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Say how many were left out, in the process that prints."""
-    if config.stash[_COUNT]:
-        count = config.stash[_COUNT]
-        terminalreporter.write_line(f"left out: {count} slow tests ('make check' runs them all)")
-
-
 def allowed(text: str, *, shared: bool) -> tuple[str, ...]:
     """Starts of reasons that a list allows; those after 'without shared:' only without it."""
     stripped = (line.strip() for line in text.splitlines())
@@ -84,11 +54,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail the run where a test was skipped for a reason that is not on a list.
 
     ``TRACEKIT_SKIPS`` names the list; without it any skip is fine, as on a contributor's machine.
-    A process of several passes on how many tests it left out.
     """
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput[_KEY] = session.config.stash[_COUNT]
-        return
     path = os.environ.get("TRACEKIT_SKIPS")
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if not path or reporter is None:

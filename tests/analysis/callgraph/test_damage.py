@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from bench_damage import ROWS, SEEDS, measured
 from callgraph_support import Record, rows_of
-from damage_table import ROWS, SEEDS, measured
 
 from tracekit.analysis.callgraph.declared import Mode
 from tracekit.analysis.callgraph.graph import rebuild

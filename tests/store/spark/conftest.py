@@ -10,8 +10,8 @@ from spark_support import SparkCluster, spark_cluster
 
 import tracekit
 
-#: Four tests lose one each, and one worker is left.
-_WORKERS = 5
+#: Two tests lose one each, and one worker is left.
+_WORKERS = 3
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,18 @@
 """How many of the true calls are found in damaged records, and by which way: the table.
 
-``python tests/support/damage_table.py`` prints it, with the means of some seeds of the damage.
+``python bench/bench_damage.py`` prints it, with the means of some seeds of the damage.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests/support"))
+
 from callgraph_support import rows_of
 from damaged_calls import DAMAGES, TrueCall, by_majority, made_up
 from damaged_paths import FURTHER
