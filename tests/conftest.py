@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import sessions
 from hypothesis import settings
-from tests_support import TraceFolder, shared_data
+from tests_support import TraceFolder, few_or_many, shared_data
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 # a shared machine may stall any one example; the number of examples bounds the time
-settings.register_profile("tracekit", deadline=None, max_examples=50)
+settings.register_profile("tracekit", deadline=None, max_examples=few_or_many(30, 500))
 settings.load_profile("tracekit")
 
 

@@ -1,4 +1,4 @@
-"""The scorers once more, one node and one number at a time, straight from recorded documents.
+"""The scorers by measured use once more, one node and one number at a time, from documents.
 
 Slow and obvious: what the vectorised policies are compared with. Exact rationals where Go would
 round, so that no trick with floats is shared with what is tested.
@@ -7,7 +7,7 @@ round, so that no trick with floats is shared with what is tested.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,6 @@ from scipy import stats
 
 Document = Mapping[str, Any]
 NAMES = ("cpu_milli", "memory_bytes")
-DEFAULT = {"cpu_milli": 100, "memory_bytes": 200 * 1024 * 1024}
 
 
 def go_round(value: float) -> int:
@@ -23,114 +22,6 @@ def go_round(value: float) -> int:
     exact = Fraction(value)
     nearest = math.floor(abs(exact) + Fraction(1, 2))
     return nearest if exact >= 0 else -nearest
-
-
-def go_div(top: int, bottom: int) -> int:
-    """Quotient toward zero."""
-    return abs(top) // abs(bottom) * (1 if (top < 0) == (bottom < 0) else -1)
-
-
-def pod_amount(pod: Document, name: str, *, nonzero: bool) -> int:
-    """Request of a pod of plain containers, each missing one counted when ``nonzero``."""
-    missing = DEFAULT.get(name, 0) if nonzero else 0
-    return sum(one["requests"].get(name, missing) for one in pod["containers"])
-
-
-def node_amount(node: Document, pod: Document, name: str, *, nonzero: bool) -> int:
-    """What is requested on the node with the pod."""
-    pods = [*node["pods"], pod]
-    return sum(pod_amount(one, name, nonzero=nonzero) for one in pods)
-
-
-def mean_by_weight(parts: Sequence[tuple[int, int]]) -> int:
-    """Integer mean of (score, weight)."""
-    weight = sum(weight for _, weight in parts)
-    return go_div(sum(score * weight for score, weight in parts), weight) if weight else 0
-
-
-def _considered(node: Document, pod: Document, args: Document) -> list[tuple[int, int, int]]:
-    """(allocatable, requested, weight) of each resource that counts, by non-zero requests."""
-    found = []
-    for short, weight in args["resources"]:
-        name = {"cpu": NAMES[0], "memory": NAMES[1]}.get(short, short)
-        room = node["allocatable"].get(name, 0)
-        if room == 0 or (name not in NAMES and pod_amount(pod, name, nonzero=True) == 0):
-            continue
-        found.append((room, node_amount(node, pod, name, nonzero=True), weight))
-    return found
-
-
-def least_allocated(node: Document, pod: Document, args: Document) -> int:
-    """Free percentages."""
-    return mean_by_weight(
-        [
-            (0 if taken > room else go_div((room - taken) * 100, room), weight)
-            for room, taken, weight in _considered(node, pod, args)
-        ]
-    )
-
-
-def most_allocated(node: Document, pod: Document, args: Document) -> int:
-    """Requested percentages."""
-    return mean_by_weight(
-        [
-            (go_div(min(taken, room) * 100, room), weight)
-            for room, taken, weight in _considered(node, pod, args)
-        ]
-    )
-
-
-def line(points: Sequence[Sequence[int]], at: int) -> int:
-    """The broken line, walked from the left."""
-    for index, (x, y) in enumerate(points):
-        if at <= x:
-            if index == 0:
-                return y
-            x0, y0 = points[index - 1]
-            return y0 + go_div((y - y0) * (at - x0), x - x0)
-    return int(points[-1][1])
-
-
-def requested_to_capacity_ratio(node: Document, pod: Document, args: Document) -> int:
-    """Broken line of the requested percentage; what scores 0 is left out."""
-    points = [(x, y * 10) for x, y in args["shape"]]
-    parts = [
-        (line(points, 100 if taken > room else go_div(taken * 100, room)), weight)
-        for room, taken, weight in _considered(node, pod, args)
-    ]
-    kept = [(score, weight) for score, weight in parts if score > 0]
-    total = sum(weight for _, weight in kept)
-    return go_round(sum(score * weight for score, weight in kept) / total) if kept else 0
-
-
-def least_requested(node: Document, pod: Document, args: Document) -> int:
-    """Old integer form."""
-    return _requested(node, pod, lambda room, taken: (room - taken) * args["max_score"])
-
-
-def most_requested(node: Document, pod: Document, args: Document) -> int:
-    """Old integer form."""
-    return _requested(node, pod, lambda _, taken: taken * args["max_score"])
-
-
-def _requested(node: Document, pod: Document, part: Callable[[int, int], int]) -> int:
-    scores = []
-    for name in NAMES:
-        room = node["allocatable"].get(name, 0)
-        taken = node_amount(node, pod, name, nonzero=True)
-        scores.append(0 if room == 0 or taken > room else go_div(part(room, taken), room))
-    return go_div(sum(scores), 2)
-
-
-def balanced_allocation_legacy(node: Document, pod: Document, args: Document) -> int:
-    """One less the distance of the fractions."""
-    shares = []
-    for name in NAMES:
-        room = node["allocatable"].get(name, 0)
-        shares.append(node_amount(node, pod, name, nonzero=True) / room if room else 1.0)
-    if max(shares) >= 1:
-        return 0
-    return int((1 - abs(shares[0] - shares[1])) * args["max_score"])
 
 
 def target_load_packing(
@@ -199,7 +90,7 @@ def load_variation(node: Document, pod: Document, args: Document, metrics: Docum
             scores.append(0.0)
             continue
         used, spread = (clamp(one * room / 100, 0, room) for one in found)
-        mu = clamp((used + pod_amount(pod, name, nonzero=False)) / room, 0, 1)
+        mu = clamp((used + claims(pod, name)[0]) / room, 0, 1)
         sigma = clamp(spread / room, 0, 1)
         root = args["safe_variance_sensitivity"]
         power = sigma ** (1 / root) if root else float(sigma == 1)

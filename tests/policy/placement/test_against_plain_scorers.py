@@ -1,13 +1,12 @@
-"""The vectorised scorers against slow ones that take one node at a time, on random cases."""
+"""The scorers by measured use against slow ones that take one node at a time, on random cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import scorer_support as plain
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from tracekit.policy.parse import get_policy
@@ -80,52 +79,6 @@ def answered(policy: str, case: dict[str, Any], args: dict[str, Any]) -> dict[st
     )
     found: dict[str, int] = all_kinds()["score"].answer(question).values["scores"]
     return found
-
-
-weights = some.integers(1, 100)
-resources = some.tuples(weights, weights, weights).map(
-    lambda given: [["cpu", given[0]], ["memory", given[1]], [GPU, given[2]]]
-)
-shapes = some.dictionaries(some.integers(0, 100), some.integers(0, 10), min_size=1, max_size=4).map(
-    lambda given: [list(point) for point in sorted(given.items())]
-)
-scales = some.sampled_from([10, 100])
-
-Scorer = Callable[[plain.Document, plain.Document, plain.Document], int]
-
-REQUESTS: dict[str, tuple[Scorer, some.SearchStrategy[dict[str, Any]]]] = {
-    "k8s_least_allocated": (
-        plain.least_allocated,
-        some.fixed_dictionaries({"resources": resources}),
-    ),
-    "k8s_most_allocated": (plain.most_allocated, some.fixed_dictionaries({"resources": resources})),
-    "k8s_requested_to_capacity_ratio": (
-        plain.requested_to_capacity_ratio,
-        some.fixed_dictionaries({"resources": resources, "shape": shapes}),
-    ),
-    "k8s_least_requested_legacy": (
-        plain.least_requested,
-        some.fixed_dictionaries({"max_score": scales}),
-    ),
-    "k8s_most_requested_legacy": (
-        plain.most_requested,
-        some.fixed_dictionaries({"max_score": scales}),
-    ),
-    "k8s_balanced_allocation_legacy": (
-        plain.balanced_allocation_legacy,
-        some.fixed_dictionaries({"max_score": scales}),
-    ),
-}
-
-
-@pytest.mark.parametrize("policy", REQUESTS)
-@settings(max_examples=60)
-@given(cases(), some.data())
-def test_scores_by_requests(policy: str, case: dict[str, Any], data: some.DataObject) -> None:
-    scorer, arguments = REQUESTS[policy]
-    args = data.draw(arguments)
-    expected = {node["name"]: scorer(node, case["pod"], args) for node in case["nodes"]}
-    assert answered(policy, case, args) == expected
 
 
 @given(cases(), some.integers(1, 100), some.integers(0, 2000), some.floats(0, 3))
