@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,6 +81,25 @@ def test_quiet_is_quiet(
         monkeypatch.setenv("TRACEKIT_QUIET", "")
         assert run([*words[:at], "-q", *words[at:]]) == 0
         assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_gets_a_bar_and_the_lines(traces: TraceFolder, tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "tracekit", "ingest", str(traces.path), str(tmp_path / "s")]
+    quiet = {"TRACEKIT_QUIET": "", "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(
+        command, stderr=follower, stdout=subprocess.DEVNULL, env={**os.environ, **quiet}
+    ) as process:
+        os.close(follower)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal is an error
+            while read := os.read(leader, 4096):
+                shown += read
+    os.close(leader)
+    assert process.returncode == 0
+    text = shown.decode()
+    assert "━" in text
+    assert re.search(r"[\d.]+ k?B in [\d.]+ s", text)
 
 
 def test_how_long_the_rest_takes_is_not_said_too_early_nor_beyond_the_whole() -> None:

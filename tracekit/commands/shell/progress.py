@@ -1,6 +1,6 @@
 """Progress of long work on stderr: lines that say when, what, how much in how long, and what next.
 
-A terminal, a pipe and a file get the same lines.
+A terminal, a pipe and a file get the same lines; a terminal also shows a bar for each task.
 """
 
 import os
@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.commands.shell.streams import visible
@@ -32,11 +33,14 @@ def progress(verb: str) -> Iterator[Progress]:
     """Progress of a verb on stderr; silent under ``--quiet``."""
     if os.environ.get(QUIET):
         yield SILENT
-        return
-    lines = Lines(lambda line: print(visible(line), file=sys.stderr, flush=True))
-    yield lines
-    if lines.printed:
-        lines.stage(f"{verb} is done")
+    elif sys.stderr.isatty():
+        with _bars() as drawn:
+            yield _Terminal(drawn)
+    else:
+        lines = Lines(lambda line: print(visible(line), file=sys.stderr, flush=True))
+        yield lines
+        if lines.printed:
+            lines.stage(f"{verb} is done")
 
 
 class Lines:
@@ -112,10 +116,14 @@ class _LineTask:
         if not self._total or not self.done:
             return f"{self._text}: {_amount(self.done, self._unit)} so far{after}"
         share = min(self.done / self._total, 1.0)
-        left = ""
-        if self._total >= _MANY and _ESTIMATED_FROM <= share < 1:
-            left = f", about {_seconds(passed_s / share - passed_s)} left"
+        estimated = _is_estimated(self._total, share)
+        left = f", about {_seconds(passed_s / share - passed_s)} left" if estimated else ""
         return f"{self._text}: {share:.0%} of {_amount(self._total, self._unit)}{after}{left}"
+
+
+def _is_estimated(total: float, share: float) -> bool:
+    """Whether enough parts of a task are done to estimate the remaining time."""
+    return total >= _MANY and _ESTIMATED_FROM <= share < 1
 
 
 def _amount(number: float, unit: str) -> str:
@@ -141,3 +149,65 @@ def _seconds(seconds: float) -> str:
     if whole < 100:
         return f"{whole} s"
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {whole % 60:02} s"
+
+
+@contextmanager
+def _bars() -> Iterator[Any]:
+    """The bars of rich, which vanish at the end."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    class Left(TimeRemainingColumn):
+        """The remaining time, once it is estimated."""
+
+        def render(self, task: Any) -> Any:
+            share = (task.completed / task.total) if task.total else 0.0
+            estimated = (task.elapsed or 0.0) >= _FIRST_S and _is_estimated(task.total or 0, share)
+            return super().render(task) if estimated else ""
+
+    with Bars(
+        TextColumn("{task.description:<24}"),
+        BarColumn(bar_width=20),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[note]}"),
+        Left(compact=True),
+        console=Console(stderr=True),
+        transient=True,
+    ) as drawn:
+        yield drawn
+
+
+class _Terminal(Lines):
+    """The same lines, with a bar below them for each unfinished task."""
+
+    def __init__(self, drawn: Any) -> None:
+        super().__init__(
+            lambda line: drawn.console.print(visible(line), highlight=False, markup=False)
+        )
+        self._drawn = drawn
+
+    @contextmanager
+    def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:
+        """A task as a bar, and a line at its end."""
+        bar = self._drawn.add_task(visible(text), total=total, note=unit)
+        task = _BarTask(self._drawn, bar, _LineTask(self, text, None, unit, time.monotonic))
+        try:
+            yield task
+        finally:
+            self._drawn.remove_task(bar)
+        if task.line.done:
+            self.say(task.line.summary())
+
+
+class _BarTask:
+    """One bar, and the line that takes its place at the end."""
+
+    def __init__(self, drawn: Any, bar: Any, line: _LineTask) -> None:
+        self._drawn, self._bar, self.line = drawn, bar, line
+
+    def advance(self, amount: float, note: str = "") -> None:
+        """Move the bar by an amount that is done."""
+        self.line.done += amount
+        fields = {"note": visible(note)} if note else {}
+        self._drawn.update(self._bar, advance=amount, **fields)

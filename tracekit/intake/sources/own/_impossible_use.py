@@ -244,7 +244,8 @@ def _check_small(name: str, what: str, total: _Sum, stated: _Stated) -> None:
 def _in_kib(name: str, entity: str, total: _Sum) -> TracekitError:
     return TracekitError(
         f"{name}: memory in use is in bytes, but {total.little:,} of {total.rows:,} values of"
-        f" {entity}s are below {_LEAST_MIDDLE_BYTES[entity]:,}, and none is above {total.most:,.10g}",
+        f" {entity}s are below {_LEAST_MIDDLE_BYTES[entity]:,}, and none is above"
+        f" {total.most:,.10g}",
         hint="it looks like KiB: multiply them by 1,024; nothing of the file was taken in",
     )
 
