@@ -103,10 +103,8 @@ def fetch_prometheus(
     arguments |= {"label": sorted(labels)} if labels else {}
     common = Common(url=server.url, match=match, rate_s=rate_s, step_s=step_s, times=times)
     if show:
-        plans = [QueryPlan(one, replace(common, times=times)) for one in QUERIES]
-        return _summary(
-            server.url, folder, times, [plan.progress_of([], "shown") for plan in plans]
-        )
+        shown = [QueryPlan(one, common).progress_of([], "shown") for one in QUERIES]
+        return _summary(server.url, folder, times, shown)
     try:
         make_folder(folder)
     except OSError as error:
