@@ -1,21 +1,44 @@
-"""The shell completes names of what tracekit has; paths are left to the shell."""
+"""The shell completes names of what tracekit has, and folders of results."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tracekit.commands import listing as catalogue
 from tracekit.commands.shell import completion
-from tracekit.commands.shell.completion import names
+from tracekit.commands.shell.completion import completer, names
 
 
 @pytest.mark.parametrize("kind", ["queries", *completion._FOLDERS])
 def test_the_names_are_those_of_the_registry(kind: str) -> None:
     assert names(kind) == sorted(str(one["name"]) for one in catalogue.listing(kind))
+
+
+def result(folder: Path, document: object) -> None:
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(json.dumps(document))
+
+
+def test_folders_are_those_of_the_wanted_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result(tmp_path / "mystore", {"format_version": 2, "sources": []})
+    result(tmp_path / "out" / "store", {"format_version": 2, "sources": []})
+    result(tmp_path / "out" / "replay", {"schema": "tracekit/replay/1"})
+    assert completer("stores")("") == ["mystore", "out/store"]
+    assert completer("stores")("my") == ["mystore"]
+    assert completer("stores")("out/") == ["out/store"]
+    assert completer("stores")(f"{tmp_path}/my") == [f"{tmp_path}/mystore"]
+    assert completer("runs")("o") == ["out/replay"]
+    assert completer("results")("out/") == ["out/replay", "out/store"]
+    assert completer("stores")("nowhere/") == []
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,10 @@ def within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 PLACES = ["query out", "report out", "replay out", "compare junit", "analyze out"]
+#: Settings that name files to be read, and how each names one.
+READ = ["query read {0}", "query read t={0}", "replay workload {0}", "replay workload openb:{0}",
+        "replay prices {0}", "replay assume requests=sized:{0}", "replay policy {0}[weight=2]",
+        "requests model {0}", "ingest memory-limit {0}"]  # fmt: skip
 
 
 @pytest.mark.parametrize("place", ["{0}/outside/x", "../../outside/x", "link/x", "x/../../../o"])
@@ -159,6 +163,23 @@ def test_it_sets_no_place_outside_of_its_folder(
     monkeypatch.setattr(f"tracekit.{command}", lambda *_, **__: asked.append(command))
     assert run([command, *("ab" if command in ("query", "compare") else "a")]) == 2
     assert asked == []
+
+
+@pytest.mark.parametrize("place", ["{0}/outside/x", "../../outside/x", "link/x", "link"])
+@pytest.mark.parametrize("words", READ)
+def test_it_names_no_file_outside_of_its_folder(
+    words: str, place: str, within: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, key, text = words.split()
+    named = text.format(place.format(within.parent))
+    (within / "tracekit.toml").write_text(f'[{command}]\n{key} = ["{named}"]')
+    if key in ("workload", "prices", "model", "memory-limit"):
+        (within / "tracekit.toml").write_text(f'[{command}]\n{key} = "{named}"')
+    more = {"query": "a b", "replay": "a --out r", "ingest": "a b"}.get(command, "a")
+    assert run([command, *more.split()]) == 2
+    first = capsys.readouterr().err.splitlines()[0]
+    assert "tracekit.toml" in first
+    assert named in first
 
 
 def test_it_sets_places_in_its_folder(within: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -285,10 +285,18 @@ def detail_facts(count: Count) -> Iterator[Fact]:
 
 
 def saving_fact(count: Count, every: float | None, currency: str | None) -> Fact | None:
-    """What the nodes that can go cost, of ``every`` node's cost per hour; None where unknown."""
+    """What the nodes that can go cost together; one of them, where it costs other than most nodes.
+
+    Parameters
+    ----------
+    every : float, optional
+        What all nodes cost per hour; None, and no fact, where a price is unknown.
+    """
     if every is None or count.cost_per_hour is None:
         return None
-    saved = every - count.cost_per_hour
+    saved, going = every - count.cost_per_hour, count.of - (count.nodes or 0)
+    each = saved / going if going else 0.0
+    unlike = abs(each - every / count.of) > MATERIAL * each
     return Fact(
         kind="saving",
         value=saved,
@@ -297,6 +305,7 @@ def saving_fact(count: Count, every: float | None, currency: str | None) -> Fact
             "case": count.case,
             "share_fraction": saved / every if every else None,
             "a_month_per_month": saved * HOURS_PER_MONTH,
+            **({"each_per_hour": each, "any_per_hour": every / count.of} if unlike else {}),
             "currency": currency or None,
         },
     )

@@ -93,8 +93,10 @@ class Evidence:
         Instance types without a price, where others have one.
     currency : str
         Printed behind amounts of money.
+    first : tuple of Fact
+        What a reader has to know beside the verdict: that it is a first answer.
     facts : tuple of Fact
-        Of others: special nodes, requests, the record.
+        Further facts: of special nodes, requests and the record.
     varying : bool
         Whether orders of arrival differ.
     assume : tuple of str
@@ -115,6 +117,7 @@ class Evidence:
     cost_per_hour: float | None = None
     unpriced: tuple[str, ...] = ()
     currency: str = ""
+    first: tuple[Fact, ...] = ()
     facts: tuple[Fact, ...] = ()
     assume: tuple[str, ...] = ()
     varying: bool = True

@@ -42,6 +42,7 @@ def answer_run(e: Evidence) -> Answer:
     """The answer of a run."""
     facts = [
         verdict(e),
+        *e.first,
         *_lacks(e),
         *facts_of_use(e.use_over_requested),
         *_counted(e),

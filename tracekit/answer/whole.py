@@ -32,7 +32,6 @@ from tracekit.policy.entrant import Entrant, Entrants, Sent, with_fit
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.replayer import kept_folder
 from tracekit.replay.runs.results import Results, results
-from tracekit.sizing.requests.study import recommended
 
 #: Studies of a run, by the case that each is of.
 FOLDERS = {"recorded": "fewest", "recommended": "fewest-recommended",
@@ -56,6 +55,9 @@ class Question:
         Policies of the replays, without what is always beside them.
     called : str
         The store as commands name it.
+    requests : callable
+        Gives the study of recommended requests; None where nothing can be recommended. A run calls
+        it for its first answer and for its last one.
     first : bool
         Whether a first answer is asked for: nodes are counted in one order of arrival, for the
         policy in use, and the replays stay for the next call, which goes on from them.
@@ -66,6 +68,7 @@ class Question:
     source: WorkloadSource
     policies: Entrants
     called: str
+    requests: Callable[[], Study | None]
     fit: Path | None = None
     seed: int = 0
     first: bool = False
@@ -104,30 +107,30 @@ class Begun:
     recorded: Callable[[], Study] | None
 
 
-def begin(asked: Question, crew: Crew) -> Begun:
+def begin(question: Question, crew: Crew) -> Begun:
     """Begin what may be under way beside the replays; a study that an earlier run left goes."""
     for name in (*FOLDERS.values(), REQUESTS):
-        shutil.rmtree(asked.studies / name, ignore_errors=True)
-    use = crew.submit(Production(asked.source)).result
-    if not asked.first:
+        shutil.rmtree(question.studies / name, ignore_errors=True)
+    use = crew.submit(Production(question.source)).result
+    if not question.first:
         return Begun(use, None)
-    load = asked.source.load()
+    load = question.source.load()
     if load.containers.count * load.nodes.count > LARGEST_ONCE:
         return Begun(use, None)
-    search = _search(asked, "recorded", asked.source, [asked.in_use], repeats=1)
+    search = _search(question, "recorded", question.source, [question.in_use], repeats=1)
     return Begun(use, crew.submit(search).result)
 
 
 def answer(
-    asked: Question, crew: Crew, progress: Progress = SILENT, begun: Begun | None = None
+    question: Question, crew: Crew, progress: Progress = SILENT, begun: Begun | None = None
 ) -> Answer:
     """Count nodes and decide; writes the studies of a run.
 
     Where the search is interrupted, its replays are kept, and the next call goes on from them.
     """
-    begun = begun or begin(asked, crew)
-    found = results(asked.run)
-    choice = choose(found, named=asked.policies.names, in_use=asked.in_use)
+    begun = begun or begin(question, crew)
+    found = results(question.run)
+    choice = choose(found, named=question.policies.names, in_use=question.in_use)
     use = begun.use()
     evidence = Evidence(
         results=found,
@@ -140,27 +143,26 @@ def answer(
         cost_per_hour=use.cost_per_hour,
         unpriced=use.unpriced,
         currency=use.currency,
-        assume=asked.source.assume,
-        store=asked.called,
-        run=str(asked.studies.parent),
-        in_use=asked.in_use,
+        assume=question.source.assume,
+        store=question.called,
+        run=str(question.studies.parent),
+        in_use=question.in_use,
     )
-    store = asked.source.store
+    store = question.source.store
     made_up = store is not None and store.manifest.made_up
     facts = [Fact(kind="made_up", subject="trace")] if made_up else []
     if not _too_large(found):
-        counting = _Counting(asked, begun, found, choice, crew, progress)
+        counting = _Counting(question, begun, found, choice, crew, progress)
         try:
             counts, more = counting.all(evidence)
         finally:
-            if not asked.first:
+            if not question.first:
                 for name in FOLDERS.values():
-                    shutil.rmtree(kept_folder(asked.studies / name), ignore_errors=True)
+                    shutil.rmtree(kept_folder(question.studies / name), ignore_errors=True)
         facts += more
         evidence = dataclasses.replace(evidence, counts=counts, varying=counting.varying)
-    if asked.first:
-        facts.append(_first_fact(evidence, more_orders=_size(found) <= LARGEST))
-    return answer_run(dataclasses.replace(evidence, facts=tuple(facts)))
+    first = (_first_fact(evidence, more_orders=_size(found) <= LARGEST),) if question.first else ()
+    return answer_run(dataclasses.replace(evidence, first=first, facts=tuple(facts)))
 
 
 def _first_fact(e: Evidence, *, more_orders: bool) -> Fact:
@@ -189,7 +191,7 @@ def _too_large(found: Results) -> bool:
 class _Counting:
     """The searches of one run."""
 
-    asked: Question
+    question: Question
     begun: Begun
     found: Results
     choice: Choice
@@ -200,11 +202,11 @@ class _Counting:
     def all(self, evidence: Evidence) -> tuple[dict[str, Count], list[Fact]]:
         """The count to act on in each case, and facts of what stays and what to request."""
         counts: dict[str, Count] = {}
-        source, facts = self.asked.source, list[Fact]()
+        source, facts = self.question.source, list[Fact]()
         requests = evidence.requests_first is not None and not evidence.assumed
         # other policies are counted with the requests that are acted on
         begun = self._begin("recorded", source, rivals=not requests)
-        sized = self._sized() if requests else None
+        sized = self.question.requests() if requests else None
         if sized is not None:
             changed = self._with_requests(sized)
             acting = self._begin("recommended", changed, rivals=True)
@@ -223,14 +225,14 @@ class _Counting:
             self._take(usual, recorded, "no_more_often")
         counts = {**usual, **counts}
         # a first answer, whose replays are kept, leaves the other sizes to the rest of the run
-        if evidence.assumed and not self.asked.first:
+        if evidence.assumed and not self.question.first:
             self._with_sizes(counts)
         case = "recommended" if counts.get("recommended") else "recorded"
         return counts, [*special_facts(recorded), *facts, *drain_facts(acted, counts.get(case))]
 
     def _with_sizes(self, counts: dict[str, Count]) -> None:
         """Count at half and at twice the assumed size, in one order of arrival."""
-        given, source = self.found.manifest["workload"]["assumptions"], self.asked.source
+        given, source = self.found.manifest["workload"]["assumptions"], self.question.source
         begun: dict[Case, Callable[[], Study]] = {}
         cases: tuple[tuple[Case, float], ...] = (("half_size", 0.5), ("twice_size", 2.0))
         for case, times in cases:
@@ -246,25 +248,18 @@ class _Counting:
         end = "_as_production" if case == "no_more_often" else ""
         drawn = study.about.get(f"as_random{end}", {})
         found = [one for one in counts_of(study, case) if one.policy not in drawn]
-        one = best(found, self.asked.in_use, by_cost=study.about.get("least") == "cost")
-        if one is not None and one.policy == self.asked.in_use and drawn:
+        one = best(found, self.question.in_use, by_cost=study.about.get("least") == "cost")
+        if one is not None and one.policy == self.question.in_use and drawn:
             fewest = min(drawn, key=lambda policy: drawn[policy])
             one = dataclasses.replace(one, as_random=(fewest, drawn[fewest]))
         # what production does with all of its nodes is no count of more
         if one is not None and (case != "no_more_often" or not one.added):
             counts[case] = one
 
-    def _sized(self) -> Study | None:
-        """What ``requests`` recommends; None where it cannot tell."""
-        store, seed, called = self.asked.source.store, self.asked.seed, self.asked.called
-        if store is None:
-            return None
-        return recommended(store, seed=seed, called=called, progress=self.progress)
-
     def _with_requests(self, sized: Study) -> WorkloadSource:
         """The workload with requests as recommended."""
         self._write(sized, REQUESTS)
-        return self.asked.source.assuming(f"requests=sized:{self.asked.studies / REQUESTS}")
+        return self.question.source.assuming(f"requests=sized:{self.question.studies / REQUESTS}")
 
     def _begin(
         self,
@@ -281,10 +276,12 @@ class _Counting:
         """
         if case == "recorded" and self.begun.recorded is not None:
             return self.begun.recorded
-        names = to_count(self.choice, named=self.asked.policies.names, in_use=self.asked.in_use)
-        once = self.asked.first or _size(self.found) > LARGEST or repeats == 1
+        names = to_count(
+            self.choice, named=self.question.policies.names, in_use=self.question.in_use
+        )
+        once = self.question.first or _size(self.found) > LARGEST or repeats == 1
         counted = names if rivals and not once else names[:1]
-        search = _search(self.asked, case, source, counted, repeats=1 if once else None)
+        search = _search(self.question, case, source, counted, repeats=1 if once else None)
         if once:
             return self.crew.submit(search).result
         return functools.partial(search.by, self.crew, self.progress)
@@ -295,15 +292,15 @@ class _Counting:
         return study
 
     def _write(self, study: Study, name: str) -> None:
-        self.asked.studies.mkdir(parents=True, exist_ok=True)
-        write_study(study, self.asked.studies / name)
+        self.question.studies.mkdir(parents=True, exist_ok=True)
+        write_study(study, self.question.studies / name)
 
     def _restarts(self, counts: dict[str, Count], changed: WorkloadSource) -> None:
         """Add containers whose request changes to those that restart."""
         one = counts.get("recommended")
         if one is None or one.restarted is None:
             return
-        more = self.crew.submit(_Restarts(self.asked.source, changed)).result()
+        more = self.crew.submit(_Restarts(self.question.source, changed)).result()
         counts["recommended"] = dataclasses.replace(one, restarted=max(one.restarted, more))
 
 
@@ -341,7 +338,7 @@ class _Search:
 
 
 def _search(
-    asked: Question,
+    question: Question,
     case: Case,
     source: WorkloadSource,
     policies: Sequence[str],
@@ -351,12 +348,12 @@ def _search(
     """The search of one case, whose replays are kept beside its study."""
     return _Search(
         source=source,
-        policies=tuple(Sent(asked.entrant(one)) for one in policies),
+        policies=tuple(Sent(question.entrant(one)) for one in policies),
         subject=policies[0],
         repeats=repeats,
-        seed=asked.seed,
-        kept=kept_folder(asked.studies / FOLDERS[case]),
-        called=asked.called,
+        seed=question.seed,
+        kept=kept_folder(question.studies / FOLDERS[case]),
+        called=question.called,
     )
 
 

@@ -144,11 +144,11 @@ def names_in(text: str) -> list[str]:
 
 Store = Annotated[
     Path | str,
-    Argument("The store's folder or s3:// URL.", metavar="STORE", read=place),
+    Argument("The store's folder or s3:// URL.", metavar="STORE", read=place, completes="stores"),
 ]
 ReplayedStore = Annotated[
     Path | str | None,
-    Argument("The store whose trace is replayed.", metavar="STORE"),
+    Argument("The store whose trace is replayed.", metavar="STORE", completes="stores"),
 ]
 Seed = Annotated[int, Option("Seed of every random choice.", minimum=0)]
 Policies = Annotated[

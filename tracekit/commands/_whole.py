@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import polars as pl
 
 from tracekit.base.crew import Alone, Crew, Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, Fact, answer_of, write_document
 from tracekit.base.files.durable import LOCK, held
+from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.places import place
 from tracekit.base.progress import Progress
 from tracekit.base.shown import Shown
@@ -26,6 +25,7 @@ from tracekit.synth import write as synthesize
 
 if TYPE_CHECKING:
     from tracekit.answer.whole import Question
+    from tracekit.base.study import Study
     from tracekit.cluster.source import WorkloadSource
     from tracekit.commands._stages import Stage
     from tracekit.policy.entrant import Entrants
@@ -87,10 +87,13 @@ def run_all(
             traces = _synthesize(str(source), out, seed, crew, progress)
             store = _stored(traces, out, memory_limit_bytes, crew, progress)
             lacking = _nothing_to_replay(store, assume)
-            asked = _Asked(store, policies, repeats, repeats_up_to, assume, seed, out)
-            read = functools.cache(functools.partial(_read, asked, opened, progress))
+            requests = functools.cache(functools.partial(_recommended, store, seed, progress))
+            settings = _Settings(
+                store, policies, repeats, repeats_up_to, assume, seed, out, requests
+            )
+            read = functools.cache(functools.partial(_read, settings, opened, progress))
             if not lacking and repeats != 1 and not (out / "report.html").exists():
-                _first_answer(asked, read(), crew, progress)
+                _first_answer(settings, read(), crew, progress)
             stages = _stages(store, traces, out, crew, alone=bool(lacking))
             with under_way(stages, crew, progress) as begun:
                 fit = _fitted(begun, store, traces, out, progress)
@@ -99,7 +102,7 @@ def run_all(
                 answer = (
                     answer_of([Fact(kind="skipped", subject="replay", because=lacking, rank=1)])
                     if lacking
-                    else _replayed(asked, read(), fit, crew, progress)
+                    else _replayed(settings, read(), fit, crew, progress)
                 )
         write_document(out, document(answer))
         progress.stage("report", then=f"open {out / 'report.html'}")
@@ -113,10 +116,7 @@ def run_all(
             store=store.path,
             replay=None if lacking else out / "replay",
             report=report.path,
-            defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet", glob=False)
-            .select(pl.len())
-            .collect()
-            .item(),
+            defects=read_frame(out / "analysis" / "quality" / "ledger.parquet").height,
             answer=answer,
         )
 
@@ -175,7 +175,7 @@ def _fitted(begun: Begun, store: Store, traces: Path, out: Path, progress: Progr
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Settings:
     """The settings of replays, as ``tracekit.commands.run.run`` takes them."""
 
     store: Store
@@ -185,40 +185,52 @@ class _Asked:
     assume: Sequence[str]
     seed: int
     out: Path
+    requests: Callable[[], Study | None]
 
 
-def _read(asked: _Asked, opened: contextlib.ExitStack, progress: Progress) -> WorkloadSource:
+def _recommended(store: Store, seed: int, progress: Progress) -> Study | None:
+    """The study of recommended requests; None where nothing can be recommended."""
+    from tracekit.sizing.requests.study import recommended  # the crew is not kept waiting
+
+    return recommended(store, seed=seed, called=str(store.path), progress=progress)
+
+
+def _read(settings: _Settings, opened: contextlib.ExitStack, progress: Progress) -> WorkloadSource:
     """The workload, read once and shared by all processes until the run ends."""
     from tracekit.cluster.source import source_of  # the crew is not kept waiting
     from tracekit.commands._replaying import read_once  # the same
 
     progress.stage("reading the workload", then="replay")
     source = source_of(
-        asked.store, None, assume=asked.assume, seed=asked.seed, calls=asked.policies.reads_calls
+        settings.store,
+        None,
+        assume=settings.assume,
+        seed=settings.seed,
+        calls=settings.policies.reads_calls,
     )
-    return opened.enter_context(read_once(source, asked.out / "replay"))
+    return opened.enter_context(read_once(source, settings.out / "replay"))
 
 
 def _replayed(
-    asked: _Asked, source: WorkloadSource, fit: Path | None, crew: Crew, progress: Progress
+    settings: _Settings, source: WorkloadSource, fit: Path | None, crew: Crew, progress: Progress
 ) -> Answer:
     """Replay, count nodes and decide."""
     from tracekit.answer.whole import answer  # the crew is not kept waiting
     from tracekit.commands._replaying import replay_by  # the crew is not kept waiting
     from tracekit.policy.entrant import Entrants  # the same
 
-    alone, every = crew.size == 1, asked.policies.words and not asked.policies.named
+    alone, every = crew.size == 1, settings.policies.words and not settings.policies.named
     progress.stage("replay" if alone else "replay, side by side with these", then="report")
     replay_by(
         None if alone else crew,
-        asked.store,
-        _with_reference(asked.policies),
-        out=asked.out / "replay",
-        seed=asked.seed,
-        assume=asked.assume,
-        repeats=asked.repeats,
-        repeats_up_to=asked.repeats_up_to,
-        repeat_policies=Entrants.of(["common"] if every and asked.repeats else []),
+        settings.store,
+        _with_reference(settings.policies),
+        out=settings.out / "replay",
+        seed=settings.seed,
+        assume=settings.assume,
+        repeats=settings.repeats,
+        repeats_up_to=settings.repeats_up_to,
+        repeat_policies=Entrants.of(["common"] if every and settings.repeats else []),
         follow=every,
         fit=fit,
         keep=True,  # interrupted in what follows, it need not replay again
@@ -226,10 +238,12 @@ def _replayed(
         progress=progress,
     )
     progress.stage("how many nodes", then="report")
-    return answer(_question(asked, source, fit), crew, progress)
+    return answer(_question(settings, source, fit), crew, progress)
 
 
-def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: Progress) -> None:
+def _first_answer(
+    settings: _Settings, source: WorkloadSource, crew: Crew, progress: Progress
+) -> None:
     """Write an answer and a report of one order of arrival, to be read while the run goes on.
 
     The replays, and those of the counts of nodes, are kept: the rest of the run goes on from them.
@@ -239,9 +253,9 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
     from tracekit.policy.entrant import Entrants  # the same
     from tracekit.report.sentences import headline, short  # the same
 
-    every = asked.policies.words and not asked.policies.named
-    policies = _of_first_answer(Entrants.of(["common"]) if every else asked.policies)
-    first = replace(asked, repeats=1, policies=policies)
+    every = settings.policies.words and not settings.policies.named
+    policies = _of_first_answer(Entrants.of(["common"]) if every else settings.policies)
+    first = replace(settings, repeats=1, policies=policies)
     progress.stage("first answer", then=_AFTER_INGEST)
     question = _question(first, source, None, first=True)
     begun = begin(question, crew)
@@ -249,7 +263,7 @@ def _first_answer(asked: _Asked, source: WorkloadSource, crew: Crew, progress: P
 
     replay_by(
         None if crew.size == 1 else crew,
-        asked.store,
+        settings.store,
         first.policies,
         out=first.out / "replay",
         seed=first.seed,
@@ -297,19 +311,20 @@ def _with_reference(entrants: Entrants) -> Entrants:
 
 
 def _question(
-    asked: _Asked, source: WorkloadSource, fit: Path | None, *, first: bool = False
+    settings: _Settings, source: WorkloadSource, fit: Path | None, *, first: bool = False
 ) -> Question:
-    """What is asked of the replays: how many nodes are needed, and which policy is to run."""
+    """The question of a run: how many nodes are needed, and which policy is to run."""
     from tracekit.answer.whole import Question  # the crew is not kept waiting
 
     return Question(
-        run=asked.out / "replay",
-        studies=asked.out / BESIDE,
+        run=settings.out / "replay",
+        studies=settings.out / BESIDE,
         source=source,
-        policies=asked.policies,
-        called=str(asked.store.path),
+        policies=settings.policies,
+        called=str(settings.store.path),
+        requests=settings.requests,
         fit=fit,
-        seed=asked.seed,
+        seed=settings.seed,
         first=first,
     )
 
@@ -350,10 +365,7 @@ def _stored(
 ) -> Store:
     """The trace as a store: the one that was given, or one made of its files under ``out``."""
     from tracekit.intake.ingest import ingest  # the crew is not kept waiting
-    from tracekit.store.folder import (
-        is_store,  # the same
-        open_store,  # the same
-    )
+    from tracekit.store.folder import is_store, open_store  # the same
 
     if is_store(traces):
         progress.stage(f"read {traces}", then=_AFTER_INGEST)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def claims(
     store: Annotated[
         Path | str | None,
-        Argument("The store to judge.", metavar="STORE", read=place),
+        Argument("The store to judge.", metavar="STORE", read=place, completes="stores"),
     ] = None,
     *,
     studies: Annotated[

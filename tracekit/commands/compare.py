@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 
 
 def compare(
-    base: Annotated[str | Path, Argument("The run to compare with.", metavar="BASE")],
+    base: Annotated[
+        str | Path, Argument("The run to compare with.", metavar="BASE", completes="runs")
+    ],
     new: Annotated[
         str | Path | None,
         Argument(
             "The run in question; none where BASE is a store with a shadow's record.",
             metavar="NEW",
+            completes="runs",
         ),
     ] = None,
     *,

@@ -22,6 +22,7 @@ def report(
         Argument(
             "A store, or a folder that replay, a study, size or a bench wrote.",
             metavar="STORE|RUN|STUDY",
+            completes="results",
         ),
     ],
     out: Annotated[str | Path, Option("The file to write.", metavar="FILE.html")],

@@ -21,6 +21,7 @@ def serve(
         Argument(
             "A store, or a file or folder of what kubectl printed: nodes and pods to begin with.",
             metavar="STORE|FOLDER",
+            completes="stores",
         ),
     ] = None,
     *,

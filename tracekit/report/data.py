@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.facts import Answer, read_answer
+from tracekit.base.facts import FILE, Answer, read_answer
 from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.places import found_from, place
 from tracekit.base.study import BESIDE, STUDY_FOLDER, Study, read_study
@@ -18,7 +18,7 @@ from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.report.computed import Computed, folders_of
 from tracekit.report.paths import Paths, paths
 from tracekit.sizing.run_folder import SIZING_FOLDER
-from tracekit.store.folder import Store, open_store
+from tracekit.store.folder import NAME, Store, open_store
 from tracekit.store.query.database import Database
 from tracekit.store.query.run import describe
 from tracekit.store.sqlfiles import all_queries, get_query
@@ -226,7 +226,7 @@ def _store_of(source: Path) -> Store:
     try:
         return open_store(source)
     except TracekitError as error:
-        if (source / "manifest.json").exists() or not source.exists():
+        if not source.exists() or any((source / one).exists() for one in (NAME, FILE)):
             raise
         raise TracekitError(
             f"{source} is {'a file, ' * source.is_file()}neither a store nor a run folder",

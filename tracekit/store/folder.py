@@ -16,6 +16,7 @@ import msgspec
 from isal.isal_zlib import crc32
 
 from tracekit.base.errors import TracekitError
+from tracekit.base.facts import FILE as ANSWER
 from tracekit.base.files.durable import LOCK, put
 from tracekit.base.files.places import found_from, place, store_error, telling
 from tracekit.base.files.result_folder import STUDY
@@ -219,6 +220,11 @@ def _not_a_store(folder: Path) -> TracekitError:
         return TracekitError(
             f"{folder} is the folder of a study, not a store",
             hint=f"tracekit report {quote(str(folder))} --out study.html shows it",
+        )
+    if (folder / ANSWER).exists():
+        return TracekitError(
+            f"{folder} is a result of tracekit whose {NAME} is missing",
+            hint="write it again by the command that made it",
         )
     return TracekitError(f"{folder} is not a store: it has no {NAME}", hint=_made_of(folder))
 

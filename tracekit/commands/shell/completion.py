@@ -1,10 +1,12 @@
-"""What the shell completes: names of policies, queries, measures, ...; paths are left to the shell.
+"""What the shell completes: names of policies, queries, measures, ..., and folders of results.
 
 Every Tab starts the program again. So the names of policies, queries and sources are those of their
 files, and no other kind is loaded than the one that is completed.
 """
 
+import contextlib
 from collections.abc import Callable, Iterator
+from glob import escape
 from pathlib import Path
 
 from tracekit.base import assets
@@ -18,6 +20,8 @@ _FOLDERS = {
     "sizing_policies": ("sizing/policies",),
     "sources": ("intake/sources/released", "intake/sources/own"),
 }
+#: Kinds of folders, and what ``following.kind_of`` calls them.
+_RESULTS = {"stores": {"store"}, "runs": {"run"}, "results": {"store", "run", "study"}}
 
 
 def completer(kind: str) -> Callable[[str], list[str]]:
@@ -33,6 +37,8 @@ def _matching(kind: str, word: str) -> list[str]:
         before, plus, unfinished = word.rpartition("+")
         choices = names("rebalancers") if plus else ["all", "common", *names("policies")]
         return [f"{before}{plus}{name}" for name in choices if name.startswith(unfinished)]
+    if kind in _RESULTS:
+        return sorted(_results(_RESULTS[kind], word))
     ending = "=" if kind == "assumptions" else ""
     return [f"{name}{ending}" for name in names(kind) if name.startswith(word)]
 
@@ -55,3 +61,19 @@ def _names(kind: str) -> Iterator[str]:
             yield from (file.stem for file in files if not file.name.startswith("_"))
     else:
         yield from (str(one["name"]) for one in catalogue.listing(kind))
+
+
+def _results(kinds: set[str], word: str) -> Iterator[str]:
+    """Folders of these kinds that continue a word, and such folders inside them.
+
+    Where no folder does, the shell completes names of files as it always does.
+    """
+    from tracekit.commands.shell.following import kind_of
+
+    where, slash, unfinished = word.rpartition("/")
+    root = Path(where + slash or ".")
+    begins = f"{escape(unfinished)}*" if unfinished else "[!.]*"
+    with contextlib.suppress(OSError):
+        for folder in (*root.glob(begins), *root.glob(f"{begins}/[!.]*")):
+            if folder.is_dir() and kind_of(folder) in kinds:
+                yield str(folder)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tracekit.base.facts import Fact, Followup
 from tracekit.base.files import result_folder
+from tracekit.base.files.result_folder import STUDY
 from tracekit.store.folder import is_store
 
 #: Endings of trace files; the files are not opened.
@@ -44,7 +45,9 @@ def look_around(folder: Path) -> Contents:
 
 
 def kind_of(folder: Path) -> str | None:
-    """``store``, ``run``, another kind of result, or None for any other folder."""
+    """``store``, ``run``, ``study``, another kind of result, or None for any other folder."""
+    if (folder / STUDY).is_file():
+        return "study"
     if is_store(folder):
         return "store"
     made_by = result_folder.kind_of(folder)

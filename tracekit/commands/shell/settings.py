@@ -21,6 +21,10 @@ FILE = "tracekit.toml"
 _PLAIN = (str, int, float, bool)
 #: Code of a user's own, in whatever part of a policy it is named.
 _CODE = re.compile(r"\.py\b", re.IGNORECASE)
+#: An address of a server; a file of this machine is no such address.
+_URL = re.compile(r"(?!file:)[a-z][a-z0-9+]*://", re.IGNORECASE)
+#: What may stand before or behind a path in a text.
+_BESIDE_PATHS = re.compile(r"[=:,;+*\[\]\s]+")
 #: Options that name what runs: whoever wrote a file here does not decide that.
 _TYPED_ALONE = ("kubectl", "engine")
 
@@ -112,10 +116,9 @@ def defaults(
                 hint=f"type it: --{key}",
             )
         made[options[key].name] = _value(settings.path, key, value, options[key])
-        if options[key].type.name == "path":
-            _check_inside(settings.path, key, made[options[key].name])
-    for value in made.values():
+    for parameter, value in made.items():
         _check_no_code(settings.path, value)
+        _check_inside(settings.path, parameter, value)
     return made
 
 
@@ -147,15 +150,21 @@ def _check_no_code(path: Path, value: Any) -> None:
             )
 
 
-def _check_inside(path: Path, key: str, value: Any) -> None:
-    """A file sets places in its own folder and below the current one, wherever links lead."""
+def _check_inside(path: Path, name: str, value: Any) -> None:
+    """Refuse paths outside of the file's folder and the current one, wherever links lead.
+
+    Every text is checked, and every part of a text such as ``openb:PATH`` or ``NAME=FILE``.
+    """
+    inside = [folder.resolve() for folder in (path.parent, Path.cwd())]
     for one in value if isinstance(value, list) else [value]:
-        place = Path(str(one)).resolve()
-        if not any(place.is_relative_to(folder.resolve()) for folder in (path.parent, Path.cwd())):
-            raise TracekitError(
-                f"{path.name} may not set '{key}' to {one}: it is outside of {path.parent}",
-                hint=f"type it: --{key} {one}",
-            )
+        text = str(one)
+        for part in [] if _URL.match(text) else [text, *_BESIDE_PATHS.split(text)]:
+            place = Path(part).resolve()
+            if part.strip("/ ") and not any(place.is_relative_to(folder) for folder in inside):
+                raise TracekitError(
+                    f"{path.name} may not set '{name}' to {one}: it is outside of {path.parent}",
+                    hint="type it after the command",
+                )
 
 
 def merged(typed: Sequence[str], stated: Sequence[str]) -> list[str]:
