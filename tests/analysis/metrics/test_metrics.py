@@ -41,6 +41,12 @@ def test_correlation_zone_and_difference(node: str) -> None:
     assert float(utilization_difference(cpu, memory)) == pytest.approx(expected[node]["G"])
 
 
+def test_each_of_many_series_is_correlated_by_itself() -> None:
+    cpu, memory = np.random.default_rng(0).random((2, 3, 9))
+    expected = [np.corrcoef(*pair)[0, 1] for pair in zip(cpu, memory, strict=True)]
+    assert pearson_r(cpu, memory).tolist() == pytest.approx(expected)
+
+
 def test_zone_and_strength_at_their_edges() -> None:
     given, expected = golden("analytics.zone_edges")
     r = [float(value) for value in given["r"]]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from docs_support import reference
-from replay_support import workload
+from replay_support import widened, workload
 
 from tracekit.commands.shell import run
 from tracekit.replay import measures
@@ -19,10 +19,12 @@ from tracekit.replay.bounds.measures import bounds_of
 from tracekit.replay.engine.sampling import Columns
 from tracekit.replay.fast.sampling import CompiledSampler, _Looked
 from tracekit.replay.measures import (
+    FURTHER,
     Measure,
     all_measures,
     compared,
     declared_measures,
+    knows,
     part_column,
 )
 from tracekit.testing import MeasureContract
@@ -42,6 +44,12 @@ class TestEveryMeasure(MeasureContract):
 def test_places_in_the_order_are_taken_once() -> None:
     orders = [one.order for _, one in declared_measures()]
     assert len(set(orders)) == len(orders)
+
+
+def test_only_what_is_measured_beyond_cpu_and_memory_is_known_as_further() -> None:
+    load = workload([(100, 100)], [(0, 9000, 10, 10)])
+    assert not knows(load, FURTHER)
+    assert knows(widened(load, [4], [1], "gpu"), FURTHER)
 
 
 def test_a_gap_is_told_only_where_a_bound_is_proven() -> None:

@@ -55,6 +55,9 @@ def test_a_lower_request_that_is_exceeded_too_often_is_not_recommended(
     again = judged(use, found.request)
     for name in ("above", "asked", "excess"):
         assert (getattr(found.found, name) == getattr(again, name)).all()
+    exceeded = judged(use, given)
+    share = float(exceeded.above.sum(axis=0)[0, 0] / exceeded.steps.sum(axis=0)[0, 0])
+    assert not spared(given, use, np.full((3, 2), (2.0, 2e9)), share).kept.any()
 
 
 def test_who_has_no_request_gets_the_first_one_though_it_is_exceeded() -> None:

@@ -6,8 +6,14 @@ import polars as pl
 import pytest
 from plain_requests import GIB, random_use
 
-from tracekit.sizing.policies import parse_sizing_policy
-from tracekit.sizing.requests.study import POLICIES, margin_of, requests_of, subject_of
+from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
+from tracekit.sizing.requests.study import (
+    POLICIES,
+    _chosen,
+    margin_of,
+    requests_of,
+    subject_of,
+)
 
 VPA, PERCENTILE, MOST, ORACLE = (str(parse_sizing_policy(name)) for name in POLICIES)
 WORKLOAD = {"name": "store", "store": "a store", "made_up": False}
@@ -47,6 +53,9 @@ def test_the_most_there_was_without_a_margin_is_not_followed() -> None:
 
 def test_the_fewest_services_at_risk_come_before_what_is_freed() -> None:
     assert followed(totals(vpa=(40, 40, 0.01, 4), percentile=(20, 20, 0.01, 0))) == PERCENTILE
+    # at the risk is within it; what frees nothing is worth nothing
+    assert followed(totals(vpa=(40, 40, 0.05, 0), percentile=(20, 20, 0.01, 0))) == VPA
+    assert followed(totals(vpa=(40, 40, 0.01, 0), percentile=(0, 0, 0.01, 0))) == VPA
     # beyond the risk is out, however few are at risk
     assert followed(totals(vpa=(40, 40, 0.01, 4), percentile=(20, 20, 0.06, 0))) == VPA
 
@@ -73,3 +82,10 @@ def test_a_study_follows_one_with_a_margin(seed: int) -> None:
     alive = (use.arrival_ms < end) & (use.departure_ms > end - facts["judged_ms"])
     assert facts["containers"] == alive.sum() < len(alive)
     assert facts["services"] == len(set(use.service[alive].tolist()))
+
+
+def test_all_names_every_policy_and_each_once() -> None:
+    by_use, others = _chosen(["all", "oracle"])
+    names = [*map(str, by_use), *(one["policy"] for one in others)]
+    assert {name.split("[")[0] for name in names} == set(all_sizing_policies())
+    assert len(set(names)) == len(names)
