@@ -11,10 +11,12 @@ from hypothesis import strategies as some
 from replay_support import Row, changed, widened, workload
 
 from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.bounds.measures import bounds_of, gaps
 from tracekit.replay.engine.sampling import PlainSampler
 from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.measures.sampled import Sampled, Stretch
+from tracekit.replay.runs.run import replay
 
 BOUNDED = (
     "imbalance", "cpu_spread_fraction", "memory_spread_fraction", "cpu_max_fraction",
@@ -167,3 +169,11 @@ def test_no_gap_for_a_policy_that_left_containers_waiting() -> None:
     row = dict.fromkeys(bound, 0.5)
     assert set(gaps({**row, "pending_container_steps": 0}, bound).values()) == {0.25}
     assert set(gaps({**row, "pending_container_steps": 3}, bound).values()) == {None}
+
+
+def test_what_is_not_bounded_is_missing_and_nothing_has_to_move() -> None:
+    load = workload([(100, 100)] * 2, [(0, 9000, 10, 10)])
+    run = replay(load, [parse_entrant("first_fit")], seed=0)
+    bound = run.summary.filter(policy="bound").row(0, named=True)
+    assert (bound["above_ceiling_node_steps"], bound["overloaded_node_steps"]) == (None, 0)
+    assert (bound["moves"], bound["pending"]) == (0, 0)
