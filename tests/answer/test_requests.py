@@ -23,7 +23,7 @@ from tracekit.cluster.source import source_of
 from tracekit.commands.shell import run
 from tracekit.report.sentences import long, short
 from tracekit.sizing.requests.read_use import NoUseError
-from tracekit.sizing.requests.study import recommended, requests_of
+from tracekit.sizing.requests.study import every_policy, recommended, requests_of
 from tracekit.store.folder import open_store
 
 WORKLOAD = {"name": "store", "store": "a store", "made_up": False, "never_ran": 0}
@@ -53,7 +53,7 @@ def number(fact: Fact) -> float:
 
 
 def study_of(seed: int, risk_share: float) -> Study:
-    return requests_of(random_use(seed), workload=WORKLOAD, risk_share=risk_share)
+    return requests_of(random_use(seed), every_policy(), workload=WORKLOAD, risk_share=risk_share)
 
 
 @settings(max_examples=10, deadline=None)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from functools import cache
-from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +14,12 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.errors import TracekitError
 from tracekit.sizing.agent.network import act, layers_of, make_network
 from tracekit.sizing.agent.session import (
-    Outlook,
     fingerprint,
     load_checkpoint,
     save_checkpoint,
     train,
 )
-from tracekit.sizing.agent.train import Epoch, Trainer
+from tracekit.sizing.agent.train import Trainer
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import simulate
 from tracekit.sizing.weights import Model, layer_shapes, load_model, save_model, values
@@ -77,19 +74,6 @@ def test_training_taken_up_again_ends_with_the_same_network(tmp_path: Path) -> N
     assert weights(resumed.model) == weights(whole.model)
     assert resumed.log == whole.log
     assert not list(tmp_path.iterdir())
-
-
-def test_how_long_it_takes_is_said_after_the_first_epochs_that_learn() -> None:
-    said: list[str] = []
-    clock = iter(np.cumsum([0.0, *[v for took in (1, 9, 9, 9, 9, 30, 30, 30) for v in (took, 0)]]))
-    outlook = Outlook(11, said.append, lambda: float(next(clock)))
-    epochs = [(nan, "pretraining"), *[(0.1, "pretraining")] * 4, *[(0.1, "training")] * 3]
-    for at, (loss, phase) in enumerate(epochs, start=1):
-        outlook.seen(Epoch(phase, at, 4, 32, 0.0, 1.0, loss))
-    assert [re.findall(r"\d+ (?:s|min)", line) for line in said] == [
-        ["9 s", "1 min", "3 s"],
-        ["30 s", "1 min", "30 s"],
-    ]
 
 
 @pytest.mark.slow

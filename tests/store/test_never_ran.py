@@ -20,7 +20,7 @@ from tests_support import causes, the
 
 from tracekit.intake.ingest import ingest
 from tracekit.sizing.requests.read_use import read_use
-from tracekit.sizing.requests.study import recommend_requests
+from tracekit.sizing.requests.study import every_policy, recommend_requests
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import Store, open_store
 from tracekit.store.never_ran import never_ran
@@ -94,7 +94,7 @@ def test_where_no_pod_waits_is_no_doubt(tmp_path: Path) -> None:
 def test_recommended_requests_count_who_ran_alone(tmp_path: Path) -> None:
     store = _stored(tmp_path / "cluster", *WAITING)
     assert read_use(store).services == ("default/runs",)
-    study = recommend_requests(store, ["all"])
+    study = recommend_requests(store, every_policy())
     now = study.frames["policies"].filter(policy="now", resource="cpu")
     assert now["requested_now"].to_list() == [2.0]
     assert study.about["workload"]["never_ran"] == len(WAITING)

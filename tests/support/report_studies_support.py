@@ -11,7 +11,7 @@ from plain_requests import random_use
 from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA
 from tracekit.base.facts import Answer, Fact, Scalar, answer_of
 from tracekit.base.study import Study
-from tracekit.sizing.requests.study import requests_of
+from tracekit.sizing.requests.study import every_policy, requests_of
 
 
 def studies() -> Mapping[str, Study]:
@@ -193,7 +193,7 @@ def counted() -> Answer:
 def requested() -> Study:
     """Requests recommended from the use of three services, as ``tracekit requests`` leaves them."""
     workload = {"name": "store", "store": "a store", "made_up": False}
-    return requests_of(random_use(2), workload=workload)
+    return requests_of(random_use(2), every_policy(), workload=workload)
 
 
 def comparison() -> Study:

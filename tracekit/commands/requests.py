@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,15 +58,6 @@ def requests(
         Sequence[str],
         Option("Set what the study leaves open; may be repeated.", metavar="NAME=VALUE"),
     ] = (),
-    sensitivity_epochs: Annotated[
-        int | None,
-        Option(
-            "Train anew for so many epochs with alpha0, K weight, reward form, ... changed.",
-            minimum=1,
-            names="--sensitivity",
-            metavar="EPOCHS",
-        ),
-    ] = None,
     by: By = BY,
     learn_share: Annotated[LearnShare, Option(names="--learn", metavar="SHARE")] = LEARN_SHARE,
     risk_share: Annotated[RiskShare, Option(names="--risk", metavar="SHARE")] = RISK_SHARE,
@@ -87,8 +77,6 @@ def requests(
         How many splits and trainings, from ``seed`` on.
     assume : sequence of str
         ``name=value`` of ``Settings``.
-    sensitivity_epochs : int, optional
-        Train the agent anew for so many epochs under each variant of ``sensitivity.VARIANTS``.
 
     Interrupted, a training is kept beside ``out``; called again in the same way it goes on.
 
@@ -103,7 +91,6 @@ def requests(
             "--epochs": epochs,
             "--assume": assume,
             "--seeds": seeds > 1,
-            "--sensitivity": sensitivity_epochs,
         }
         return _by_use(
             store,
@@ -126,7 +113,6 @@ def requests(
         seeds=range(seed, seed + seeds),
         chains=chains,
         assume=assume,
-        sensitivity_epochs=sensitivity_epochs,
         progress=progress,
     )
 
@@ -145,7 +131,8 @@ def _by_use(
     """Requests from recorded use; ``of_calls`` are options given that mean nothing here."""
     from tracekit.base.errors import TracekitError
     from tracekit.commands._study import made
-    from tracekit.sizing.requests.study import recommend_requests
+    from tracekit.sizing.policies import parse_sizing_policies
+    from tracekit.sizing.requests.study import every_policy, recommend_requests
     from tracekit.store.folder import open_store
 
     if of_calls:
@@ -153,10 +140,11 @@ def _by_use(
             f"{of_calls[0]} is of the simulation of call chains, and use is gone by here",
             hint="leave it out; --by calls simulates the call chains of a store that has calls",
         )
+    chosen = parse_sizing_policies(policies, every_policy())
     return made(
         lambda _: recommend_requests(
             open_store(place(store)),
-            policies,
+            chosen,
             learn_share=learn_share,
             risk_share=risk_share,
             seed=seed,
@@ -177,19 +165,18 @@ def _by_calls(
     seeds: Sequence[int],
     chains: int,
     assume: Sequence[str],
-    sensitivity_epochs: int | None,
     progress: Progress,
 ) -> by_calls.Study:
     """Limits cycle by cycle on call chains."""
     from tracekit.sizing.read import choose, load_set, network_for, read_settings
     from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
-    from tracekit.sizing.study import run_study, sensitivity, with_epochs
+    from tracekit.sizing.study import run_study, with_epochs
 
     SIZING_FOLDER.check_free(out)
     settings = read_settings(assume)
     chosen = choose(policies)
-    used = network_for(chosen, settings, model, trained=bool(epochs or sensitivity_epochs))
-    chosen = [with_epochs(policy, epochs) for policy in chosen]
+    used = network_for(chosen, settings, model, trained=bool(epochs))
+    chosen = tuple(with_epochs(policy, epochs) for policy in chosen)
     whole = load_set(store, chains=chains, progress=progress)
     kept = out.parent / f".{out.name}.training"
     study = run_study(
@@ -201,16 +188,6 @@ def _by_calls(
         checkpoints=kept,
         progress=progress,
     )
-    if sensitivity_epochs is not None:
-        varied = sensitivity(
-            whole,
-            chosen,
-            settings=settings,
-            seed=seeds[0],
-            epochs=sensitivity_epochs,
-            progress=progress,
-        )
-        study = dataclasses.replace(study, sensitivity=varied)
     write_study(study, out, store=place(store))
     if kept.is_dir() and not any(kept.iterdir()):
         kept.rmdir()

@@ -22,14 +22,14 @@ from tracekit.policy.profile import Profile, weighted
 from tracekit.policy.rebalance import RebalancePolicy, build_rebalancer, get_rebalancer
 from tracekit.policy.rebalance._descheduler_file import descheduler
 
-#: What clusters run already: to keep it costs nobody anything.
+#: The policy that clusters run by default; to keep it costs nothing.
 USUAL = "default_scheduler"
 
 
 def parse_rebalancer(text: str) -> RebalancePolicy:
-    """The policy that ``NAME[param=value,...]`` spells, or a ``DeschedulerPolicy`` in a file.
+    """The rebalance policy of a text ``NAME[param=value,...]`` or ``DESCHEDULER_FILE[...]``.
 
-    ``str`` of it is the same text again, of a file without its folder.
+    ``str`` of the policy is the same text, without the folder of a file.
     """
     name, given = parameters.split(text)
     if is_document(name):
@@ -39,14 +39,15 @@ def parse_rebalancer(text: str) -> RebalancePolicy:
 
 @dataclass(frozen=True)
 class Accompanied:
-    """A placement policy with what is behind it.
+    """A placement policy with a rebalance policy or with several schedulers.
 
     Parameters
     ----------
+    placement : PlacementPolicy
     rebalance : RebalancePolicy, optional
-        Who evicts once per interval; what is evicted the policy places again.
+        The policy that evicts once per interval; the placement policy places evicted containers.
     schedulers : Schedulers, optional
-        Several that place by the policy, each on a view of its own; None for one.
+        Several schedulers that place by the policy, each on its own view; None for one scheduler.
     """
 
     placement: PlacementPolicy
@@ -60,12 +61,12 @@ class Accompanied:
 
     @property
     def filtered(self) -> bool:
-        """Whether only nodes with room are offered."""
+        """Whether the placement policy scores only nodes with room."""
         return self.placement.filtered
 
     @property
     def wants(self) -> tuple[str, ...]:
-        """Further resources that the placement policy looks at."""
+        """Resources beyond cpu and memory that the placement policy reads."""
         return self.placement.wants
 
     @property
@@ -75,12 +76,12 @@ class Accompanied:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for a reader of its results."""
+        """Remarks of all parts for a reader of the results."""
         return tuple(note for one in self.parts for note in one.notes)
 
     @property
     def used_by(self) -> UsedBy:
-        """Who runs the placement policy; several schedulers only serve to compare."""
+        """The user of the placement policy; ``yardstick`` for several schedulers."""
         return self.placement.used_by if self.schedulers is None else "yardstick"
 
     @property
@@ -90,35 +91,35 @@ class Accompanied:
 
     @property
     def behind(self) -> tuple[RebalancePolicy | Schedulers, ...]:
-        """What is behind the placement policy."""
+        """The rebalance policy and the schedulers, if any."""
         return tuple(one for one in (self.rebalance, self.schedulers) if one is not None)
 
     @property
     def parts(self) -> tuple[PlacementPolicy | RebalancePolicy | Schedulers, ...]:
-        """The placement policy, and what is behind it."""
+        """The placement policy, then the rebalance policy and the schedulers, if any."""
         return (self.placement, *self.behind)
 
     def spelled(self) -> Mapping[str, str]:
-        """Every parameter with its value as text; those behind the policy under a name, a dot."""
+        """Every parameter with its value as text; further parts prefix theirs with a name."""
         own = dict(self.placement.spelled())
         for one in self.behind:
             own |= {f"{one.name()}.{name}": value for name, value in one.spelled().items()}
         return own
 
     def spelled_out(self) -> str:
-        """All parameters in one text, as the summary has them."""
+        """All parameters in one text, as in the summary."""
         return "+".join(one.spelled_out() for one in self.parts)
 
     def written_in(self) -> tuple[str, ...]:
-        """The files that say what all do, where these are a user's own."""
+        """The user's own files in which parts are written."""
         return tuple(file for one in self.parts for file in one.written_in())
 
     def name(self) -> str:
-        """All names."""
+        """The names of all parts."""
         return "+".join(one.name() for one in self.parts)
 
     def address(self) -> str:
-        """All as ``parse_entrant`` reads them in any process."""
+        """The spelling that ``parse_entrant`` reads in any process."""
         return "+".join(one.address() for one in self.parts)
 
     def __str__(self) -> str:
@@ -129,9 +130,9 @@ Entrant = PlacementPolicy | Accompanied
 
 
 def parse_entrant(text: str) -> Entrant:
-    """The entrant that a text spells; ``str`` of it is the same text again.
+    """The entrant of a text; ``str`` of the entrant is the same text.
 
-    Raises TracekitError for an unknown name or parameter, or for production with a rebalancer.
+    Raises TracekitError for an unknown name or parameter, and for production with a rebalancer.
     """
     placement, behind = cut(text)
     if behind is None:
@@ -148,9 +149,9 @@ def parse_entrant(text: str) -> Entrant:
 
 @dataclass(frozen=True)
 class Sent:
-    """An entrant on its way to another process, which reads it again by its address.
+    """An entrant that is pickled as its address, which the other process parses.
 
-    The class of a policy may be of a user's file, which only its address names.
+    The class of a policy may come from a user's file, whose path is in the address.
     """
 
     entrant: Entrant
@@ -165,17 +166,18 @@ def _arrived(address: str) -> Sent:
 
 @dataclass(frozen=True)
 class Entrants:
-    """The entrants that a caller chose, each once and in order.
+    """The entrants of a call, each once and in order.
 
     Parameters
     ----------
     chosen : tuple of Entrant
+        All entrants.
     named : tuple of Entrant
-        Entrants that the caller spelled; ``all`` and ``common`` name none.
+        Entrants that the caller spelled out; ``all`` and ``common`` name none.
     files : tuple of Entrant
-        Entrants that a scheduler's configuration spells.
+        Entrants that come from a scheduler's configuration file.
     words : bool
-        Whether ``all`` or ``common`` is among what the caller wrote.
+        Whether the caller wrote ``all`` or ``common``.
     """
 
     chosen: tuple[Entrant, ...] = ()
@@ -185,12 +187,12 @@ class Entrants:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Entrants:
-        """The entrants that texts spell.
+        """The entrants of texts.
 
         Raises
         ------
         TracekitError
-            For an unknown name, with one that is near, and for a wrong parameter.
+            For an unknown name, with a similar name, and for a wrong parameter.
         """
         chosen: dict[str, Entrant] = {}
         named: dict[str, Entrant] = {}
@@ -210,7 +212,7 @@ class Entrants:
 
     @property
     def in_use(self) -> Entrant:
-        """The entrant for production's scheduler: the configuration given, else the usual one."""
+        """The scheduler in use: the first configuration file, else ``default_scheduler``."""
         return self.files[0] if self.files else parse_entrant(USUAL)
 
     @property
@@ -224,7 +226,7 @@ class Entrants:
         return any("calls" in one.reads for one in self.chosen)
 
     def placing_by(self, fit: Path, *, unasked: bool) -> Entrants:
-        """The entrants, with this fit in those that ask for one: see ``with_fit``."""
+        """The entrants with a fit for each policy that needs one; see ``with_fit``."""
         chosen, named, files = (
             tuple(with_fit(one, fit, unasked=unasked) for one in some)
             for some in (self.chosen, self.named, self.files)
@@ -232,14 +234,14 @@ class Entrants:
         return replace(self, chosen=chosen, named=named, files=files)
 
     def also(self, *others: Entrant) -> Entrants:
-        """These entrants and others, which count as named."""
+        """These entrants and further ones, which count as named."""
         chosen = {str(one): one for one in (*self.chosen, *others)}
         named = {str(one): one for one in (*self.named, *others)}
         return replace(self, chosen=tuple(chosen.values()), named=tuple(named.values()))
 
 
 def _two_policies(first: str, second: str) -> TracekitError | None:
-    """The hint where the second is a placement policy too."""
+    """The error for a second part that is a placement policy, too; None for another second part."""
     try:
         parse_policy(second)
     except TracekitError:
@@ -262,7 +264,7 @@ def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Accompani
 
 
 def why_one_scheduler(entrant: Entrant) -> str:
-    """Why several schedulers cannot place by a policy; empty where they can."""
+    """Why several schedulers cannot place by a policy; empty if they can."""
     policy = entrant.placement
     if "recorded" in policy.reads:
         return "is what production did"
@@ -272,7 +274,7 @@ def why_one_scheduler(entrant: Entrant) -> str:
 
 
 def with_schedulers(entrant: Entrant, schedulers: Schedulers) -> Accompanied:
-    """The entrant with several schedulers that place by it; raises TracekitError where none can."""
+    """The entrant with several schedulers; raises TracekitError if they cannot place by it."""
     why = why_one_scheduler(entrant)
     if why:
         raise TracekitError(
@@ -282,26 +284,26 @@ def with_schedulers(entrant: Entrant, schedulers: Schedulers) -> Accompanied:
     return Accompanied(entrant.placement, entrant.rebalance, schedulers)
 
 
-# The fit that lies beside a store, as a policy reads it: ``interference[fit=beside]``. The name
-# of a policy says nothing of where folders lie, so that a run is the same in any folder; its
-# address does, so that another process finds the fit.
+# The fit beside a store, which a policy reads as ``interference[fit=beside]``. The name of the
+# policy holds no path, so that a run is the same in any folder. Its address holds the path, so that
+# another process can read the fit.
 
-#: What a fit is called beside its store.
+#: The name of the folder of a fit beside its store.
 FOLDER = "fit"
 
 
 def fit_beside(store: Path) -> Path:
-    """The folder in which the fit of a store is expected."""
+    """The folder for the fit of a store."""
     return store.resolve().parent / FOLDER
 
 
 def with_fit(entrant: Entrant, folder: Path, *, unasked: bool = False) -> Entrant:
-    """The entrant whose policy places by the fit of that folder, where it asks for one.
+    """The entrant with the fit of a folder, if its policy needs one.
 
     Parameters
     ----------
     unasked : bool
-        Whether policy ``interference`` with its defaults takes the fit, too.
+        Whether policy ``interference`` with its default parameters takes the fit, too.
     """
     placement = _placing_by_fit(entrant.placement, folder, unasked=unasked)
     if placement is entrant.placement:
@@ -319,24 +321,24 @@ def _placing_by_fit(policy: PlacementPolicy, folder: Path, *, unasked: bool) -> 
     return policy
 
 
-# Several schedulers of one policy, each of which places on a view of its own.
+# Several schedulers of one policy, each with its own view of the cluster.
 #
 # Spelled behind a policy: ``default_scheduler+schedulers[number=2,cache_age_ms=10000]``.
 # Containers go to the schedulers in turn, in the order of arrival. A scheduler takes a view of
-# the cluster at each multiple of the age, those of several schedulers spread evenly over it; in
-# between it learns of its own decisions alone. Where the node that it chose has no room when the
-# decision is committed, that is a conflict: the scheduler takes a new view and decides again. So
-# it does where its view has no node at all.
+# the cluster at each multiple of the age; the times of several schedulers are spread evenly over
+# the age. Between two views a scheduler sees only its own decisions. If the chosen node has no room
+# when the decision is committed, that is a conflict: the scheduler takes a new view and decides
+# again. It does the same if its view has no node with room.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedulers(Parametrised):
-    """How many schedulers there are, and how old their views get."""
+    """The number of schedulers, and the age of their views."""
 
     number: Annotated[int, About("Schedulers that place in turn.", minimum=2, maximum=1000)] = 2
     cache_age_ms: Annotated[
         int,
-        About("How old the view of a scheduler gets; 0: each decision has a new one.", minimum=0),
+        About("The highest age of a scheduler's view; 0: a new view for each decision.", minimum=0),
     ] = 10_000
 
     source: ClassVar[str] = "source 001, table 2-1"
@@ -347,11 +349,11 @@ class Schedulers(Parametrised):
 
     @classmethod
     def name(cls) -> str:
-        """The name that is spelled behind a policy."""
+        """The name in a spelling."""
         return "schedulers"
 
     def view_ms(self, scheduler: int, now_ms: int) -> int:
-        """When a scheduler, by its number from 0, took the view that it has now."""
+        """The time of the present view of a scheduler, which is numbered from 0."""
         if not self.cache_age_ms:
             return now_ms
         first = scheduler * self.cache_age_ms // self.number

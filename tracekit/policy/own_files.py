@@ -1,7 +1,7 @@
-"""The files of a user's own policies: noted in results, and spelled in the commands they print.
+"""The files of a user's own policies, in results and in the commands that results print.
 
-A policy's name says nothing of where folders lie, so that a run is the same in any folder; a
-command that asks for it again has to say in which file it is.
+The name of a policy holds no path, so that a run is the same in any folder. A command that repeats
+the policy needs the path of its file.
 """
 
 import hashlib
@@ -15,49 +15,49 @@ from tracekit.base.opened import read_bytes
 from tracekit.policy.entrant import Entrant
 from tracekit.policy.parse import terms_of
 
-#: The key of a result's document under which its files are noted.
+#: The key of the files in the document of a result.
 FILES = "files"
 
 
 def files_of(policies: Iterable[Entrant], folder: Path | None = None) -> list[dict[str, str]]:
-    """The files in which policies are written, each once, with the digest of what they say.
+    """The files in which policies are written, each once, with the digest of its content.
 
     Parameters
     ----------
     folder : path, optional
-        That of the document which notes them: their paths are as seen from there, so that all can
-        be moved together. Without it as seen from the working folder.
+        The folder of the result's document. Paths are relative to it, so that files and result can
+        be moved together; without it they are relative to the working folder.
     """
-    found = dict.fromkeys(name for policy in policies for name in policy.written_in())
+    names = dict.fromkeys(name for policy in policies for name in policy.written_in())
     return [
         {
             "path": named_from(folder or Path(), Path(name)),
             "sha256": hashlib.sha256(read_bytes(Path(name))).hexdigest(),
         }
-        for name in found
+        for name in names
     ]
 
 
 def address(policy: Entrant) -> str:
-    """A policy as any process finds it: one of one's own by its file, any other by its name."""
+    """The spelling of a policy for any process: with its file if it has one, else with its name."""
     return policy.address() if policy.written_in() else str(policy)
 
 
 def noted(policies: Iterable[Entrant], folder: Path | None = None) -> dict[str, Any]:
-    """What a document notes of them, under its key; nothing where none is in a file."""
+    """The entry of the policies' files in a document; empty if no policy has a file."""
     files = files_of(policies, folder)
     return {FILES: files} if files else {}
 
 
 def by_name(
-    files: Iterable[Mapping[str, str]], told: Callable[[str], str] = os.path.normpath
+    files: Iterable[Mapping[str, str]], spell: Callable[[str], str] = os.path.normpath
 ) -> dict[str, str]:
-    """The paths of noted files, each by the name that its policy has; ``told`` respells a path."""
-    return {_name(one["path"]): told(one["path"]) for one in files}
+    """The paths of noted files by the name of the policy; ``spell`` changes each path."""
+    return {_name(one["path"]): spell(one["path"]) for one in files}
 
 
 def as_given(text: str, files: Mapping[str, str]) -> str:
-    """A policy as ``--policy`` takes it: its own files by their paths, as ``by_name`` has them."""
+    """A policy's text for ``--policy``, with the paths of ``by_name`` in place of names."""
     return "+".join(_with_path(term, files) for term in terms_of(text)) if files else text
 
 
@@ -68,5 +68,5 @@ def _with_path(term: str, files: Mapping[str, str]) -> str:
 
 
 def _name(path: str) -> str:
-    """What a policy in a file is called: a module by its stem, a document with its ending."""
+    """The name of a policy in a file: the stem of a module, the full name of a document."""
     return Path(path).stem if path.endswith(".py") else Path(path).name

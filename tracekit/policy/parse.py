@@ -1,7 +1,8 @@
-"""The policy that a text spells: by its name, by an alias, by the file of a user's own, or several.
+"""Parses the text of a placement policy.
 
-``NAME[param=value,...]`` is one, ``0.7*NAME[...]+0.3*NAME[...]`` a profile of several, and a name
-that ends in ``.yaml`` or ``.json`` the configuration of a scheduler.
+``NAME[param=value,...]`` is one policy by name or alias, ``PATH.py[...]`` a user's own policy,
+``0.7*NAME[...]+0.3*NAME[...]`` a profile of several policies, and ``PATH.yaml`` or ``PATH.json``
+the configuration of a scheduler.
 """
 
 import functools
@@ -31,20 +32,20 @@ from tracekit.policy.view.snapshot import Tie
 
 
 def policies_of(word: str) -> list[str]:
-    """The names that ``all`` or ``common`` stands for, in order; any other text is one policy."""
-    known = all_policies()
+    """The sorted names for ``all`` or ``common``; for another text that text alone."""
+    every = all_policies()
     if word == "common":
-        return sorted(name for name, kind in known.items() if kind.common)
-    return sorted(known) if word == "all" else [word]
+        return sorted(name for name, kind in every.items() if kind.common)
+    return sorted(every) if word == "all" else [word]
 
 
 def get_policy(name: str) -> type[PlacementPolicy]:
-    """The policy of that name, of one of its aliases, or of a user's own file ``PATH.py``."""
+    """The policy with a name or an alias, or of a user's own file ``PATH.py``."""
     if name.endswith(".py"):
         return load_own_policy(Path(name))
-    found = called(name, all_policies())
-    if found is not None:
-        return found
+    kind = called(name, all_policies())
+    if kind is not None:
+        return kind
     listed = [one.strip() for one in name.split(",")]
     if len(listed) > 1 and set(listed) & set(all_policies()):
         raise TracekitError(
@@ -55,7 +56,7 @@ def get_policy(name: str) -> type[PlacementPolicy]:
 
 
 def parse_policy(text: str) -> PlacementPolicy:
-    """The policy that a text spells; ``str`` of it is the same text again."""
+    """The policy of a text; ``str`` of the policy is the same text."""
     terms = [_term(part) for part in terms_of(text)]
     if any(weight is not None for weight, _ in terms):
         return weighted([_part(weight, name, text) for weight, name in terms])
@@ -66,9 +67,9 @@ def parse_policy(text: str) -> PlacementPolicy:
 
 
 def cut(text: str) -> tuple[str, str | None]:
-    """The text of the placement policy, and that of the rebalancer behind it if there is one.
+    """The text of the placement policy, and the text of a rebalancer behind it, if any.
 
-    A rebalancer is the last of the terms between '+', where that has no weight.
+    The rebalancer is the last of several terms between '+', if it has no weight.
     """
     terms = terms_of(text)
     if len(terms) == 1 or _term(terms[-1])[0] is not None:
@@ -77,18 +78,18 @@ def cut(text: str) -> tuple[str, str | None]:
 
 
 def terms_of(text: str) -> list[str]:
-    """The parts between the '+' outside brackets."""
-    found, depth, start = [], 0, 0
+    """The terms of a text between the '+' outside brackets."""
+    terms, depth, start = [], 0, 0
     for at, character in enumerate(text):
         depth += (character == "[") - (character == "]")
         if character == "+" and depth == 0:
-            found.append(text[start:at].strip())
+            terms.append(text[start:at].strip())
             start = at + 1
-    return [*found, text[start:].strip()]
+    return [*terms, text[start:].strip()]
 
 
 def _term(text: str) -> tuple[str | None, str]:
-    """The weight before a '*' outside brackets, None where there is none, and what it weighs."""
+    """The weight before a '*' outside brackets, or None, and the rest of the term."""
     weight, star, rest = text.partition("*")
     return (None, text) if not star or "[" in weight else (weight.strip(), rest.strip())
 
@@ -103,26 +104,23 @@ def _part(weight: str | None, name: str, text: str) -> Part:
 
 
 def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> PlacementPolicy:
-    """A policy with parameters given as text; ``near_weight`` is a parameter of all of them.
+    """A policy of a class, with parameters as text; every policy has ``near_weight``.
 
-    What is given is spelled, though it be the default: two spellings of one policy are two rows,
-    each with a random stream of its own.
+    ``str`` of the policy spells every given parameter, a default too: two spellings of one policy
+    are two rows, each with its own random stream.
     """
     if "near_weight" in given and "near_weight" not in parameters.names(kind):
         kind = near_kind(kind)
     made: Any = parameters.build(kind, f"policy {kind.name()}", given)
     if not isinstance(made, PlacementPolicy):
         raise TypeError(kind)
-    # a fact of this one, no parameter: the class is frozen
+    # the class is frozen, and ``stated`` is no parameter
     object.__setattr__(made, "stated", frozenset(given))
     return made
 
 
-# A policy out of a file: a scheduler's configuration, or a user's own policy in Python.
-
-# A scheduler's configuration file as a policy: ``--policy kube-scheduler.yaml``. Its kind says
-# how it is read. What tracekit does not know of it, or cannot do for want of data, is told in
-# lines of their own, and never left out without a word.
+# A scheduler's configuration file as a policy: ``--policy kube-scheduler.yaml``. The kind of the
+# document decides how it is read. A note names each part of the document that tracekit leaves out.
 
 _GIVEN = ("profile", "tie", "without")
 _EXTENDER = "extender"
@@ -136,32 +134,33 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
     ----------
     given : mapping
         ``profile``: the name of one of several profiles; ``tie``: ``reservoir``, as the scheduler
-        does, or ``first``; ``without=extender``: the file's extender is left out.
+        does, or ``first``; ``without=extender``: the extender of the file is left out.
 
     Raises
     ------
     TracekitError
-        For a file that is none, of another kind, or with values that the scheduler would refuse.
+        For a file that cannot be read, is of another kind, or has values that the scheduler would
+        refuse.
     """
     strange = [name for name in given if name not in _GIVEN]
     if strange:
         close = nearest(strange[0], _GIVEN)
         raise TracekitError(
             f"{path.name} has no parameter '{strange[0]}'; it has: {', '.join(_GIVEN)}",
-            hint=f"did you mean '{close}'?" if close else "all else is said in the file",
+            hint=f"did you mean '{close}'?" if close else "the file has all other settings",
         )
     tie = _TIES.get(given.get("tie", "reservoir"))
     if tie is None:
         raise TracekitError(f"tie of {path.name} is '{given['tie']}', expected first or reservoir")
     document = read_document(path)
     try:
-        found = _translated(document, path, given.get("profile", ""))
+        read = _translated(document, path, given.get("profile", ""))
     except ParameterError as error:
         raise TracekitError(f"'{path}': {error.field}: {error.what}", hint=error.hint) from error
     except TracekitError as error:
-        told = error.what if str(path) in error.what else f"'{path}': {error.what}"
-        raise TracekitError(told, hint=error.hint) from error
-    given = _spelled_out(path, given, lacking=found.lacks_extender)
+        what = error.what if str(path) in error.what else f"'{path}': {error.what}"
+        raise TracekitError(what, hint=error.hint) from error
+    given = _spelled_out(path, given, lacking=read.lacks_extender)
     spelled = ",".join(f"{name}={value}" for name, value in given.items())
     ending = f"[{spelled}]" if spelled else ""
     attributes: dict[str, Any] = {
@@ -169,18 +168,18 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
         "where": f"{path.resolve()}{ending}",
         "document": str(path.resolve()),
         "source": f"{path.name}, kind {document['kind']}",
-        "lifts": frozenset(found.lifted),
-        "notes": tuple(f"{path.name}: {note}" for note in found.notes),
-        "preempts": found.preempts,
-        "gang_wait_ms": found.gang_wait_ms,
-        "gang_backoff_ms": found.gang_backoff_ms,
-        "candidates": _window(found.percentage, scores=found.scores),
+        "lifts": frozenset(read.lifted),
+        "notes": tuple(f"{path.name}: {note}" for note in read.notes),
+        "preempts": read.preempts,
+        "gang_wait_ms": read.gang_wait_ms,
+        "gang_backoff_ms": read.gang_backoff_ms,
+        "candidates": _window(read.percentage, scores=read.scores),
     }
-    return profile(tuple(found.parts), tie, tuple(attributes.items()))
+    return profile(tuple(read.parts), tie, tuple(attributes.items()))
 
 
 def _spelled_out(path: Path, given: Mapping[str, str], *, lacking: bool) -> dict[str, str]:
-    """The given settings, with a note that an extender is left out: a cluster runs it."""
+    """The given settings; ``without=extender`` is added if an extender is left out."""
     if "without" in given and not (lacking and given["without"] == _EXTENDER):
         raise TracekitError(
             f"without of {path.name} is '{given['without']}', but no such part of it is left out",
@@ -203,7 +202,7 @@ def _translated(document: Mapping[str, Any], path: Path, wanted: str) -> Transla
 
 @functools.cache
 def _window(percentage: int, *, scores: bool) -> Any:
-    """The method that looks at some of the feasible nodes; at the first if nothing scores."""
+    """A method ``candidates`` for a percentage of nodes; the first node if no plugin scores."""
 
     def candidates(
         self: Profile,  # noqa: ARG001 - it stands for a method
@@ -216,21 +215,21 @@ def _window(percentage: int, *, scores: bool) -> Any:
     return candidates
 
 
-# A user's own placement policy: one file anywhere, used as ``--policy ./mine.py``. The file is a
-# policy as any other: one class derived from ``PlacementPolicy``, its name the file's. It is held
-# to the promises of ``tracekit.policy.promises`` before it is used.
+# A user's own placement policy: one file anywhere, used as ``--policy ./mine.py``. The file has one
+# class derived from ``PlacementPolicy``; the policy has the name of the file. Before its first use
+# the policy must keep the promises of ``tracekit.policy.promises``.
 
 _PACKAGE = "own_policies"
 
 
 def load_own_policy(path: Path) -> type[PlacementPolicy]:
-    """The policy of a file as it is now, checked; read again where the file has changed.
+    """The policy of a file, checked; a changed file is read again.
 
     Raises
     ------
     TracekitError
-        When there is no such file, it does not run, holds none or several policies, bears the name
-        of a built-in one, or breaks a promise.
+        If the file does not exist, does not run, holds no or several policies, has the name of a
+        built-in policy, or breaks a promise.
     """
     _check_name(path)
     return _checked(path, path.resolve(), read_bytes(path))
@@ -238,21 +237,21 @@ def load_own_policy(path: Path) -> type[PlacementPolicy]:
 
 @functools.cache
 def _checked(path: Path, _place: Path, _text: bytes) -> type[PlacementPolicy]:
-    """The policy of a file; place and text tell it from another of the same relative path."""
+    """The policy of a file, cached by path, absolute path and content."""
     module = _imported(path)
-    found = [
+    kinds = [
         value
         for value in vars(module).values()
         if isinstance(value, type)
         and issubclass(value, PlacementPolicy)
         and value.__module__ == module.__name__
     ]
-    if len(found) != 1:
+    if len(kinds) != 1:
         raise TracekitError(
-            f"{path} defines {len(found)} placement policies, expected one",
+            f"{path} defines {len(kinds)} placement policies, expected one",
             hint="one class derived from tracekit.policy.placement.PlacementPolicy per file",
         )
-    kind = found[0]
+    [kind] = kinds
     kind.file = str(path.resolve())
     guard(kind, functools.partial(check_result, kind))
     with answers_for(kind.file, "the policy", kind.limit_s):
@@ -278,7 +277,7 @@ def _check_name(path: Path) -> None:
 
 
 def _imported(path: Path) -> ModuleType:
-    """The file as a module of its own, found again by name in this process."""
+    """The module of a file, registered in ``sys.modules``."""
     name = f"{_PACKAGE}.{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:

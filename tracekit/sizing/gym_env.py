@@ -1,19 +1,12 @@
-"""The environment in gymnasium's API, for agents other than ours; needs the extra ``rl``.
-
-``SizingEnv`` is one container among others that a sizing policy looks after; ``SizingVectorEnv``
-is all containers of a set at once.
-"""
+"""The environment in gymnasium's API, for agents other than ours; needs the extra ``rl``."""
 
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
 
-from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.base.arrays import Float32Array, FloatArray, IntArray
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policy import Given, SizingPolicy
 from tracekit.sizing.world.periods import CHANNELS, INFEASIBLE
@@ -112,52 +105,3 @@ class SizingEnv(gymnasium.Env[State, np.int64]):
             "container": self._simulation.part.containers[self._agent],
             "infeasible": infeasible,
         }
-
-
-class SizingVectorEnv(VectorEnv[Float32Array, IntArray, NDArray[Any]]):
-    """Every container of a set, each with its own action.
-
-    A step runs to the next end of any container's cycle. ``info['due']`` says whose: they have a
-    reward, and their next action counts; those of the others are passed over.
-    """
-
-    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 - same
-
-    def __init__(self, part: SimulationSet, settings: Settings | None = None) -> None:
-        self._settings = settings or Settings()
-        self._simulation = Simulation(part, self._settings)
-        self._sizes = self._settings.sizes()
-        self.num_envs = part.size
-        self.single_observation_space = _observations()
-        self.single_action_space = Discrete(self._settings.actions)
-        self.observation_space = batch_space(self.single_observation_space, part.size)
-        self.action_space = batch_space(self.single_action_space, part.size)
-        self._everyone = np.arange(part.size)
-
-    def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[State, dict[str, Any]]:
-        """Begin at the first period, or at ``options['start']``; nothing is left to chance."""
-        super().reset(seed=seed if isinstance(seed, int) else None)
-        self._simulation.reset(start=int((options or {}).get("start", 0)))
-        return self._simulation.state(self._everyone), self._info()
-
-    def step(
-        self, actions: IntArray
-    ) -> tuple[State, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Apply the actions of the containers due, and run until some are due again."""
-        simulation = self._simulation
-        rewards, never = np.zeros(self.num_envs), np.zeros(self.num_envs, dtype=np.bool_)
-        if simulation.done:
-            state, info = self.reset()
-            return state, rewards, never, never, info
-        simulation.apply(self._sizes[np.asarray(actions)[simulation.due]])
-        simulation.advance()
-        rewards[simulation.ended] = simulation.rewards
-        over = np.full(self.num_envs, simulation.done)
-        return simulation.state(self._everyone), rewards, never, over, self._info()
-
-    def _info(self) -> dict[str, Any]:
-        due = np.zeros(self.num_envs, dtype=np.bool_)
-        due[self._simulation.due] = True
-        return {"due": due}

@@ -20,7 +20,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.sizing.agent.network import require
-from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
+from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policies
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy
 from tracekit.sizing.weights import Model, load_model
@@ -213,21 +213,9 @@ def read_model(path: Path | str | None, settings: Settings) -> Model | None:
     return load_model(Path(path), channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
 
 
-def choose(texts: Sequence[str]) -> list[SizingPolicy]:
-    """The policies of these texts, each once; ``all`` are all there are."""
-    known = all_sizing_policies()
-    each = [
-        policy
-        for text in texts
-        for policy in (
-            [kind() for kind in known.values()] if text == "all" else [parse_sizing_policy(text)]
-        )
-    ]
-    if not each:
-        raise TracekitError(
-            "no policy given", hint="--policy all, or tracekit list sizing_policies"
-        )
-    return list({str(policy): policy for policy in each}.values())
+def choose(texts: Sequence[str]) -> tuple[SizingPolicy, ...]:
+    """The policies that texts spell; ``all`` stands for every policy with its defaults."""
+    return parse_sizing_policies(texts, [kind() for kind in all_sizing_policies().values()])
 
 
 def shipped_model(settings: Settings) -> Model:

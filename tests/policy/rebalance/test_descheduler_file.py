@@ -71,29 +71,6 @@ def test_plugins_and_arguments(tmp_path: Path) -> None:
     assert all(name in note for name in ("Odd", "RemoveDuplicate ", "RemoveDuplicates"))
 
 
-def test_strategies_of_v1alpha1(tmp_path: Path) -> None:
-    inner = {"thresholds": LOW["thresholds"], "targetThresholds": LOW["targetThresholds"]}
-    path = written(tmp_path, {
-        "apiVersion": "descheduler/v1alpha1",
-        "kind": "DeschedulerPolicy",
-        "strategies": {
-            "LowNodeUtilization": {"enabled": True, "params": {
-                "nodeResourceUtilizationThresholds": inner, "nodeFit": True}},
-            "HighNodeUtilization": {"enabled": False},
-            "PodLifeTime": {"enabled": True, "params": {
-                "podLifeTime": {"maxPodLifeTimeSeconds": 7}}},
-            "RemovePodsHavingTooManyRestarts": {"enabled": True, "params": {
-                "podsHavingTooManyRestarts": {"podRestartThreshold": 9}}},
-        },
-    })  # fmt: skip
-    assert parts(path) == [
-        f"low_node_utilization[{PERCENT}]",
-        "pod_life_time[longest_ms=7000]",
-        "remove_pods_having_too_many_restarts[restarts=9]",
-    ]
-    assert not parse_rebalancer(str(path)).notes
-
-
 def crowded(priority: list[int] | None = None) -> Snapshot:
     """Three nodes; five containers of s on the first, one on the second; of t two on the third."""
     return _crowd([0, 0, 0, 0, 0, 1, 2, 2], ("s",) * 6 + ("t", "?"), priority)
@@ -130,9 +107,6 @@ def _crowd(where: list[int], service: tuple[str, ...], priority: list[int] | Non
         ("remove_duplicates", [2, 3, 4]),  # six on three nodes: two each
         ("pod_life_time[longest_ms=4500]", [7, 6, 5]),
         ("remove_pods_violating_topology_spread_constraint", [3, 4]),  # 5 and 1: 3 and 3
-        ("remove_pods_violating_topology_spread_constraint[max_skew=3]", [4]),
-        ("remove_pods_violating_topology_spread_constraint[by=node]", [4, 3, 2]),
-        ("remove_pods_violating_topology_spread_constraint[by=rack]", []),
     ],
 )
 def test_what_a_plugin_evicts(text: str, evicted: list[int]) -> None:
@@ -304,6 +278,7 @@ def test_a_misspelt_field_is_refused(
     [
         ({"kind": "KubeSchedulerConfiguration"}, "'KubeSchedulerConfiguration'"),
         ({"kind": "DeschedulerPolicy", "apiVersion": "v1"}, "'v1'"),
+        ({"kind": "DeschedulerPolicy", "apiVersion": "descheduler/v1alpha1"}, "v1alpha2"),
         (document({"balance": ["Odd"]}, {}), "descheduler.yaml"),
         (document({"balance": ["LowNodeUtilization"]}, {}), "thresholds"),
         (

@@ -11,6 +11,7 @@ from plain_requests import random_use
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.study import Study
+from tracekit.sizing.policies import parse_sizing_policy
 from tracekit.sizing.requests.judge import KEPT, judged, spared
 from tracekit.sizing.requests.study import requests_of
 from tracekit.sizing.use import RecordedUse
@@ -37,7 +38,7 @@ def rising(at_noon: float = 3.0) -> RecordedUse:
 
 @functools.cache
 def study() -> Study:
-    return requests_of(rising(), [POLICY], workload=WORKLOAD)
+    return requests_of(rising(), [parse_sizing_policy(POLICY)], workload=WORKLOAD)
 
 
 @pytest.mark.parametrize(

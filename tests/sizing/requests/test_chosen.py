@@ -6,10 +6,14 @@ import polars as pl
 import pytest
 from plain_requests import GIB, random_use
 
-from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
+from tracekit.sizing.policies import (
+    all_sizing_policies,
+    parse_sizing_policies,
+    parse_sizing_policy,
+)
 from tracekit.sizing.requests.study import (
     POLICIES,
-    _chosen,
+    every_policy,
     margin_of,
     requests_of,
     subject_of,
@@ -48,7 +52,8 @@ def test_the_most_there_was_without_a_margin_is_not_followed() -> None:
     # not even where the one with a margin is beyond the risk
     assert followed(totals(vpa=(10, 10, 0.2, 9), most=(40, 40, 0.0, 0))) == VPA
     assert followed(totals(most=(40, 40, 0.0, 0), oracle=(60, 60, 0.0, 0))) == MOST
-    assert (margin_of(VPA), margin_of(PERCENTILE), margin_of(MOST)) == (0.15, 0.15, 0.0)
+    margins = [margin_of(parse_sizing_policy(name)) for name in (VPA, PERCENTILE, MOST)]
+    assert margins == [0.15, 0.15, 0.0]
 
 
 def test_the_fewest_services_at_risk_come_before_what_is_freed() -> None:
@@ -75,7 +80,7 @@ def test_cores_do_not_make_up_for_bytes() -> None:
 @pytest.mark.parametrize("seed", [1, 2, 5, 7])  # in each somebody is gone before it is judged
 def test_a_study_follows_one_with_a_margin(seed: int) -> None:
     use = random_use(seed)
-    study = requests_of(use, workload=WORKLOAD, risk_share=0.5)
+    study = requests_of(use, every_policy(), workload=WORKLOAD, risk_share=0.5)
     assert study.about["subject"] in {VPA, PERCENTILE}
     facts = study.about["facts"]
     end = len(use.times_ms) * use.step_ms
@@ -85,7 +90,6 @@ def test_a_study_follows_one_with_a_margin(seed: int) -> None:
 
 
 def test_all_names_every_policy_and_each_once() -> None:
-    by_use, others = _chosen(["all", "oracle"])
-    names = [*map(str, by_use), *(one["policy"] for one in others)]
+    names = [str(one) for one in parse_sizing_policies(["all", "oracle"], every_policy())]
     assert {name.split("[")[0] for name in names} == set(all_sizing_policies())
     assert len(set(names)) == len(names)

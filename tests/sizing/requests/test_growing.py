@@ -11,7 +11,7 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.units import MS_PER_DAY
 from tracekit.cluster.requests.reserved import nothing_fixed
 from tracekit.sizing.requests.rows import amount, frame_of, growing, grown, growth_of
-from tracekit.sizing.requests.study import requests_of
+from tracekit.sizing.requests.study import every_policy, requests_of
 from tracekit.sizing.use import RecordedUse
 
 STEP_MS = 600_000
@@ -97,7 +97,7 @@ def test_with_less_than_two_days_or_a_missing_hour_nothing_is_known() -> None:
 def test_who_grows_keeps_the_request_and_it_is_known_for_how_long() -> None:
     planted = np.zeros((5, 2))
     planted[2] = 0.1
-    study = requests_of(use_of(3, planted, size=0.0002), workload=WORKLOAD)
+    study = requests_of(use_of(3, planted, size=0.0002), every_policy(), workload=WORKLOAD)
     rows = study.frames["services"].filter(service="s2")
     assert rows["recommended"].to_list() == [None] * rows.height
     assert set(rows["freed"]) == {0.0}
@@ -107,14 +107,14 @@ def test_who_grows_keeps_the_request_and_it_is_known_for_how_long() -> None:
     assert row["growth_per_day_share"] == pytest.approx(0.1, abs=0.01)
     # from 1.4 x 1.1**1.25, the second day's peak, to 4 there are 9.8 days
     assert row["holds_ms"] / MS_PER_DAY == pytest.approx(9.8, abs=0.5)
-    calm = requests_of(use_of(3, np.zeros((5, 2)), size=0.01), workload=WORKLOAD)
+    calm = requests_of(use_of(3, np.zeros((5, 2)), size=0.01), every_policy(), workload=WORKLOAD)
     assert grown(calm).is_empty()
 
 
 def test_who_grows_beyond_the_request_gets_what_is_recommended() -> None:
     planted = np.zeros((2, 2))
     planted[0, 0] = 1.5
-    study = requests_of(use_of(3, planted, size=0.01), workload=WORKLOAD)
+    study = requests_of(use_of(3, planted, size=0.01), every_policy(), workload=WORKLOAD)
     row = study.frames["services"].filter(service="s0", resource="cpu", policy="oracle").to_dicts()
     assert row[0]["recommended"] > 4
     assert row[0]["freed"] < 0

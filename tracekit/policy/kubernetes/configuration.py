@@ -1,4 +1,4 @@
-"""A ``KubeSchedulerConfiguration`` as a policy: its profile, plugins, weights and arguments.
+"""Reads a ``KubeSchedulerConfiguration``: its profile, plugins, weights and arguments.
 
 Source: kubernetes v1.34 pkg/scheduler/apis/config/v1 (default_plugins.go, defaults.go) and
 pkg/scheduler/framework/runtime (expandMultiPointPlugins).
@@ -28,7 +28,7 @@ from tracekit.policy.profile import Part
 KIND = "KubeSchedulerConfiguration"
 _DEFAULT = "default-scheduler"
 _PREEMPTION = "DefaultPreemption"
-#: Plugins that are on unless they are disabled, with their weights where they score.
+#: Plugins that are enabled by default, with their weight; 0 for a plugin that does not score.
 _ENABLED = {
     "SchedulingGates": 0,
     "PrioritySort": 0,
@@ -50,14 +50,14 @@ _ENABLED = {
     "ImageLocality": 1,
     "DefaultBinder": 0,
 }
-#: Names of plugins of earlier versions and of scheduler-plugins that a replay knows, beside the
-#: ones that score: it does what they do, or leaves nothing of a replay out.
+#: Further plugins, of earlier versions and of scheduler-plugins, that a replay follows or that
+#: change nothing in a replay.
 _KNOWN = {
     *("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"),
     *("Coscheduling", "QOSSort"),
 }
 _KNOWN_PLUGINS = {*_ENABLED, *_KNOWN, *SCORERS, *SILENT}
-#: What closes nodes here, by the plugins that do it: a rule goes where all of its plugins are off.
+#: The filter plugins of each rule of a workload: the rule is lifted if all of them are disabled.
 _RULES = {
     "selector": ("NodeAffinity",),
     "taints": ("TaintToleration", "NodeUnschedulable"),
@@ -68,13 +68,13 @@ _RULES = {
     "spread": ("PodTopologySpread",),
     "ports": ("NodePorts",),
 }
-#: Plugins that sort the queue: without one, and without a binder, the scheduler refuses a profile
-#: (framework/runtime NewFramework).
+#: Plugins that sort the queue. The scheduler refuses a profile without such a plugin, and without
+#: a plugin that binds (framework/runtime NewFramework).
 _SORTING = {"PrioritySort", "Coscheduling", "QOSSort"}
 Percentage = Annotated[int, msgspec.Meta(ge=0, le=100)]
 
 
-#: Arguments by plugin; another one that is known has none.
+#: The arguments of plugins; other known plugins have none.
 _ARGUMENTS: Mapping[str, Arguments[Any, Fields]] = {
     **SCORERS,
     "Coscheduling": Arguments(
@@ -144,7 +144,7 @@ class _Configuration(Fields, frozen=True):
     percentage_of_nodes_to_score: Percentage = 0
     profiles: tuple[_Profile, ...] = ()
     extenders: tuple[Extender, ...] = ()
-    # of how the program runs, not of what it decides
+    # settings of the program that change no decision
     leader_election: NoEffect = UNSET
     client_connection: NoEffect = UNSET
     healthz_bind_address: NoEffect = UNSET
@@ -161,19 +161,19 @@ class _Configuration(Fields, frozen=True):
 
 
 def _refuse_twice(names: Sequence[str], what: str) -> None:
-    """Raise ValueError where a list names something twice, as the scheduler does."""
+    """Raise ValueError for a name that stands twice in a list, as the scheduler does."""
     twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
     if twice is not None:
         raise ValueError(f"{what} '{twice}' twice, expected each once")
 
 
 def translated(document: Mapping[str, object], path: Path, profile: str) -> Translated:
-    """The profile of a configuration; the one that pods without a ``schedulerName`` get if ''.
+    """A profile of a configuration; '' for the profile of pods without a ``schedulerName``.
 
     Raises
     ------
     TracekitError
-        For values that the scheduler would refuse, or a profile that is not there.
+        For values that the scheduler would refuse, or an unknown profile.
     """
     version = str(document.get("apiVersion"))
     if not version.startswith("kubescheduler.config.k8s.io/v1"):
@@ -201,13 +201,13 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
 
 
 def _chosen(names: list[str], path: Path, wanted: str) -> int:
-    """The position of the profile that is asked for."""
+    """The position of the wanted profile."""
     name = wanted or (_DEFAULT if _DEFAULT in names or len(names) > 1 else names[0])
     if name not in names:
         close = nearest(name, names) or names[0]
         raise TracekitError(
             f"'{path}' has no profile '{name}'; it has: {', '.join(names)}",
-            hint=f"say which one: '{path}[profile={close}]'",
+            hint=f"name one of them: '{path}[profile={close}]'",
         )
     return names.index(name)
 
@@ -256,7 +256,7 @@ def _of_profile(profile: _Profile, percentage: int, where: str, reading: Reading
 
 
 def _off_by_mistake(profile: _Profile) -> list[str]:
-    """A note on plugins that are disabled and not known: nothing is off for them."""
+    """A note on disabled plugins that are unknown: to disable them changes nothing."""
     off = {name for point in profile.plugins.values() for name in point.off}
     strange = sorted(off - _KNOWN_PLUGINS - {"*"})
     if not strange:
@@ -269,7 +269,7 @@ def _notes(
     filtering: Mapping[str, int],
     named: set[str],
 ) -> list[str]:
-    """Notes on differences from the real scheduler."""
+    """Notes on differences from the real scheduler, a line each."""
     strange = sorted(named - _KNOWN_PLUGINS)
     silent = [f"{name} ({SILENT[name]})" for name in scoring if name in SILENT]
     notes = []
@@ -285,14 +285,14 @@ def _notes(
 
 
 def _merged(defaults: Mapping[str, int], point: _Point) -> dict[str, int]:
-    """Default plugins, less what is disabled; one enabled again has its new weight in its place."""
+    """Default plugins without disabled ones; an enabled plugin gets its new weight."""
     off = point.off
-    kept = {} if "*" in off else {name: of for name, of in defaults.items() if name not in off}
-    return {**kept, **point.weights}
+    rest = {} if "*" in off else {name: of for name, of in defaults.items() if name not in off}
+    return {**rest, **point.weights}
 
 
 def _at_point(everywhere: Mapping[str, int], point: _Point, having: set[str]) -> dict[str, int]:
-    """The plugins of one extension point: its own first, then those of multiPoint that have it."""
+    """The plugins of an extension point: its own first, then those of multiPoint with the point."""
     enabled, off = point.weights, point.off
     rest = {
         name: weight

@@ -1,7 +1,7 @@
-"""Scheduler extenders of a configuration: weighted, and never called.
+"""Scheduler extenders of a configuration, which a replay never calls.
 
-An extender is a web service that scores nodes 0..10; its score counts ``weight * 10``. Where its
-``prioritizeVerb`` is the name of a policy, that policy stands for it; else there is nothing to ask.
+An extender is a web service that scores nodes 0..10; its score counts ``weight * 10``. If its
+``prioritizeVerb`` is the name of a policy, that policy replaces it; otherwise it is left out.
 Source: kubernetes v1.34 pkg/scheduler/extender.go, schedule_one.go (prioritizeNodes), and
 apis/config/validation/validation.go (validateExtenders: one that scores needs a weight).
 """
@@ -19,7 +19,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 
 class Extender(Fields, frozen=True):
-    """An extender of a configuration; how it is called does not matter here."""
+    """An extender of a configuration; the fields of its calls are read and not used."""
 
     url_prefix: str = ""
     prioritize_verb: str = ""
@@ -42,25 +42,26 @@ class Extender(Fields, frozen=True):
 
 @dataclass
 class Translated:
-    """A document, translated.
+    """A scheduler's document as parts of a policy.
 
     Parameters
     ----------
     parts : list of Part
+        The policies of the score plugins with their weights.
     percentage : int
         ``percentageOfNodesToScore``; 0 adapts.
     scores : bool
-        Whether any plugin scores, be it one that tells no nodes apart.
+        Whether any plugin scores, even one that scores all nodes alike.
     lifted : set of str
         Rules of the workload that do not hold.
     preempts : bool
-        Whether lower priorities are evicted where the workload says so: DefaultPreemption.
+        Whether DefaultPreemption is enabled; it evicts only if the workload allows it.
     gang_wait_ms, gang_backoff_ms : int, optional
-        Of the plugin Coscheduling; None where it is not enabled.
+        Arguments of the plugin Coscheduling; None if it is not enabled.
     notes : list of str
-        What is not as the real scheduler would do it, a line each.
+        Differences from the real scheduler, a line each.
     lacks_extender : bool
-        Whether what an extender does is left out.
+        Whether an extender is left out.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -74,7 +75,7 @@ class Translated:
     lacks_extender: bool = False
 
     def add_extenders(self, rows: Iterable[Extender]) -> None:
-        """Add the policies that stand for extenders, with weights, and a note of each extender."""
+        """Add the policies that replace extenders, with their weights, and a note of each."""
         for one in rows:
             url, verb, weight = one.url_prefix, one.prioritize_verb, one.weight or 1
             name = verb.strip("/").rpartition("/")[2].replace("-", "_")
@@ -103,6 +104,6 @@ class Translated:
 def host_scores(
     policy: PlacementPolicy, snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[Scores, IntArray]:
-    """The policy's score of each candidate, 0..100, and as an extender answers it, 0..10."""
-    found = Part(1.0, policy).scores(snapshot, container, nodes)
-    return found, tenths(found)
+    """The policy's score of each candidate, 0..100, and an extender's answer, 0..10."""
+    scores = Part(1.0, policy).scores(snapshot, container, nodes)
+    return scores, tenths(scores)

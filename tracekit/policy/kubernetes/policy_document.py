@@ -1,4 +1,4 @@
-"""The ``Policy`` document of schedulers before 1.23: predicates, priorities, extenders.
+"""Reads the ``Policy`` document of schedulers before 1.23: predicates, priorities, extenders.
 
 Source: kubernetes v1.20 pkg/scheduler/framework/plugins/legacy_registry.go (defaults, mandatory
 predicates, custom ones) and apis/config/validation/validation.go (ValidatePolicy: weights).
@@ -21,7 +21,7 @@ KIND = "Policy"
 
 class _Argument(Fields, frozen=True):
     requested_to_capacity_ratio_arguments: Ratio | None = None
-    # of priorities and predicates of one's own: rules on labels that no workload keeps
+    # arguments of custom priorities and predicates: rules on labels that no workload has
     label_preference: Any = None
     service_anti_affinity: Any = None
     labels_presence: Any = None
@@ -29,7 +29,7 @@ class _Argument(Fields, frozen=True):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is one of these."""
+        """Whether the argument is one of a custom priority or predicate."""
         own = (self.label_preference, self.service_anti_affinity, self.labels_presence)
         return any(one is not None for one in (*own, self.service_affinity))
 
@@ -64,15 +64,15 @@ _PRIORITIES: dict[str, Callable[[_Argument], PlacementPolicy]] = {
         ("SelectorSpreadPriority", "ServiceSpreadingPriority"), lambda _: made("selector_spread")
     ),
 }
-#: What a document without priorities has of those that tell nodes apart.
+#: The default priorities of a document without priorities, those that tell nodes apart.
 _DEFAULT = ("SelectorSpreadPriority", "LeastRequestedPriority", "BalancedResourceAllocation")
 _SILENT = (
     *("TaintTolerationPriority", "NodeAffinityPriority", "InterPodAffinityPriority"),
     *("ImageLocalityPriority", "NodePreferAvoidPodsPriority", "EqualPriority"),
     "EvenPodsSpreadPriority",
 )
-#: Predicates whose rule of the workload goes where they are not listed. Taints stay: their
-#: predicates are mandatory.
+#: The predicates of each rule of a workload: the rule is lifted if none of them is listed. Taints
+#: always hold, as their predicates are mandatory.
 _RULES = {
     "selector": ("MatchNodeSelector", "GeneralPredicates"),
     "apart": ("MatchInterPodAffinity",),
@@ -93,7 +93,7 @@ _KNOWN = {name for names in _RULES.values() for name in names} | {
 
 
 def translated(document: Mapping[str, object]) -> Translated:
-    """The document, translated."""
+    """The policies, lifted rules and notes of a document."""
     top = decode(document, _Document)
     found = Translated()
     listed = top.priorities

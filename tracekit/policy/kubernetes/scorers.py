@@ -1,4 +1,4 @@
-"""The arguments of score plugins of kube-scheduler and of scheduler-plugins, as policies.
+"""The policies of score plugins of kube-scheduler and of scheduler-plugins, by their arguments.
 
 Defaults are the plugins' own. Source: kubernetes v1.34 pkg/scheduler/apis/config, scheduler-plugins
 903da7df apis/config/v1.
@@ -15,7 +15,7 @@ from tracekit.policy.placement import PlacementPolicy, all_policies
 
 Pairs = tuple[tuple[str, int], ...]
 
-#: Labels of nodes that domains go by.
+#: The kind of domain of each topology label.
 TOPOLOGY = {
     HOSTNAME: "node",
     **dict.fromkeys(ZONES, "zone"),
@@ -24,7 +24,7 @@ TOPOLOGY = {
 
 
 def made(name: str, **values: Any) -> PlacementPolicy:
-    """A built-in policy with these parameters."""
+    """A built-in policy with parameters."""
     return all_policies()[name](**values)
 
 
@@ -46,13 +46,13 @@ _Resources = tuple[_Resource, ...]
 
 
 class Ratio(Fields, frozen=True):
-    """A score by the requested share of what a node has."""
+    """Arguments of a score by the requested share of a node's resources."""
 
     shape: tuple[_UseAndScore, ...] = ()
     resources: _Resources = ()
 
     def policy(self, resources: _Resources = ()) -> PlacementPolicy:
-        """The policy over these resources, or else over its own."""
+        """The policy over some resources, or over those of the arguments."""
         return made(
             "requested_to_capacity_ratio",
             resources=_weights(resources or self.resources),
@@ -103,7 +103,7 @@ class _Constraint(Fields, frozen=True):
     def remark(self) -> str:
         if self.when_unsatisfiable != "DoNotSchedule":
             return ""
-        return "is a wish here: DoNotSchedule closes nodes only where pods state it"
+        return "only scores here: DoNotSchedule closes nodes only where pods state it"
 
 
 def _spread(own: str = "System", constraints: Sequence[_Constraint] = ()) -> PlacementPolicy:
@@ -131,7 +131,7 @@ class _Power(Fields, frozen=True):
 
 
 def _cpu_milli(requests: Mapping[str, str | float]) -> int:
-    """``500m`` or a number of cores."""
+    """CPU in millicores, from ``500m`` or a number of cores."""
     text = str(requests.get("cpu", 0 if requests else 1))
     try:
         return round(float(text.removesuffix("m")) * (1 if text.endswith("m") else 1000))
@@ -142,7 +142,7 @@ def _cpu_milli(requests: Mapping[str, str | float]) -> int:
 
 
 def _weights(rows: _Resources, default: Pairs = (("cpu", 1), ("memory", 1))) -> Pairs:
-    """Resources with weights; a weight that is not given is 1."""
+    """Resources with their weights; the default weight is 1."""
     return tuple((one.name, one.weight or 1) for one in rows) or default
 
 
@@ -154,11 +154,11 @@ def _models(given: Mapping[str, _Power]) -> tuple[tuple[str, float, float, float
     return tuple((node, one.k0, one.k1, one.k2) for node, one in given.items())
 
 
-#: Measurements are the workload's, whatever their source is.
+#: Sources of measurements, which a replay takes from the workload.
 _SOURCE: dict[str, Any] = {"metricProvider": Any, "watcherAddress": Any}
 _WEIGHTS = To(_Resources, "resources", _weights, _written, ())
 _SPREAD = Arguments(_made("selector_spread"), Fields)
-#: The policy of each score plugin that is here, by the name that configurations have.
+#: The policy of each score plugin, by the plugin's name.
 SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
     "NodeResourcesFit": Arguments(
         _fit,
@@ -240,7 +240,7 @@ SCORERS: Mapping[str, Arguments[PlacementPolicy, Fields]] = {
     ),
 }
 
-#: The plugin that a policy is, by the policy's name.
+#: The score plugin of each policy, by the policy's name.
 PLUGIN_OF = {
     **dict.fromkeys(_STRATEGIES.values(), "NodeResourcesFit"),
     "balanced_allocation": "NodeResourcesBalancedAllocation",
@@ -252,7 +252,7 @@ PLUGIN_OF = {
     "node_resources_allocatable": "NodeResourcesAllocatable",
 }
 
-#: Score plugins that tell no nodes apart, because no workload carries what they look at.
+#: Score plugins that score all nodes alike, as no workload has the data that they read.
 SILENT = {
     "TaintToleration": "taints with PreferNoSchedule",
     "NodeAffinity": "preferred node affinity",

@@ -1,7 +1,8 @@
-"""Placement policies: the interface here, one policy per file beside it.
+"""The interface of placement policies; each policy is one file of this folder.
 
-A policy scores; the engine filters, breaks ties, commits and measures. A policy is a frozen
-dataclass: its fields are its parameters, its class says what it reads and where it comes from.
+A policy scores nodes; the engine filters, breaks ties, commits and measures. A policy is a frozen
+dataclass: its fields are parameters, and attributes of its class state what it reads and its
+source.
 """
 
 import functools
@@ -24,15 +25,15 @@ from tracekit.policy.view.snapshot import Container, Snapshot, Tie
 
 Scores = IntArray | FloatArray
 Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls", "cells", "peers"]
-#: Who runs a policy.
+#: The users of a policy.
 UsedBy = Literal["scheduler", "paper", "yardstick"]
 
-#: What recorded cases write before a policy's name.
+#: Prefixes of policy names in recorded cases.
 VENDORS = ("k8s_", "trimaran_", "scheduler_plugins_", "descheduler_")
 
 
 class Called(Protocol):
-    """A kind of policy with further names."""
+    """A class of policies with aliases."""
 
     aliases: ClassVar[tuple[str, ...]]
 
@@ -40,46 +41,46 @@ class Called(Protocol):
 P = TypeVar("P", bound=Called)
 
 
-def called(name: str, known: Mapping[str, type[P]]) -> type[P] | None:
-    """The policy of that name, of a recorded case's name for it, or of an alias."""
+def called(name: str, kinds: Mapping[str, type[P]]) -> type[P] | None:
+    """The policy with a name, an alias, or a name of recorded cases; None for none."""
     plain = name
     for vendor in VENDORS:
         plain = plain.removeprefix(vendor)
-    for one, policy in known.items():
+    for one, policy in kinds.items():
         if one in (name, plain) or name in policy.aliases or plain in policy.aliases:
             return policy
     return None
 
 
 class ScoreError(TracekitError):
-    """A policy cannot score at all with its parameters; the scheduler's status is Error."""
+    """A policy cannot score with its parameters; the scheduler's status is Error."""
 
 
 class Parametrised:
-    """Base of whatever takes part in a replay: a dataclass of parameters in a file of its name.
+    """Base of the parts of an entrant: a dataclass of parameters in a file with its name.
 
     Attributes
     ----------
     stated : frozenset of str
-        The parameters that its spelling states, though with their defaults.
+        The parameters that its spelling states, even with their default values.
     file : str, optional
-        Where a user's own policy is written; None for those of tracekit.
+        The file of a user's own policy; None for a policy of tracekit.
     """
 
     stated: ClassVar[frozenset[str]] = frozenset()
     file: ClassVar[str | None] = None
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """Newest time whose measurements the policy may have at ``now_ms``; no later than it."""
+        """The time of the newest measurements that the policy may read at ``now_ms``."""
         return now_ms
 
     def metric_samples(self) -> int:
-        """How many of the newest samples of node usage the policy looks back on."""
+        """How many of the newest samples of node use the policy reads."""
         return 1
 
     @classmethod
     def name(cls) -> str:
-        """The policy's public name: its file's."""
+        """The public name, which is that of the file."""
         return cls.__module__.rpartition(".")[2]
 
     def spelled(self) -> Mapping[str, str]:
@@ -91,11 +92,11 @@ class Parametrised:
         return f"{self.name()}[{parameters.spell_all(self, defaults=True)}]"
 
     def written_in(self) -> tuple[str, ...]:
-        """The files that say what it does, where these are a user's own."""
+        """The user's own files in which it is written."""
         return (self.file,) if self.file else ()
 
     def address(self) -> str:
-        """As ``parse_entrant`` reads it in any process."""
+        """The spelling that ``parse_entrant`` reads in any process."""
         return str(self)
 
     def __str__(self) -> str:
@@ -110,44 +111,44 @@ class PlacementPolicy(Parametrised):
     Attributes
     ----------
     reads : frozenset of Reads
-        What of the snapshot the score depends on; only that is handed over.
+        Parts of the snapshot that the score depends on; the policy gets only these.
     source : str
         Upstream file and version, or paper and equation.
     aliases : tuple of str
-        Other names that recorded cases use for it.
+        Other names of the policy in recorded cases.
     filtered : bool
-        Whether only nodes with room are offered; False places regardless, as production did.
+        Whether only nodes with room are scored; False places anywhere, as production did.
     joint : bool
-        Whether a node's score depends on the other candidates. Then an engine must offer all nodes
-        with room at once, and may keep no score from one decision to the next.
+        Whether a node's score depends on the other candidates. The engine then scores all nodes
+        with room at once, and keeps no score from one decision to the next.
     common : bool
-        Whether it is one of the ten that are compared first: what a Kubernetes cluster can be set
-        to without writing code, the load-aware plugins beside it, and the plain baselines. The
-        word ``common`` stands for them.
+        Whether the word ``common`` includes the policy: settings of a Kubernetes cluster that need
+        no code, the load-aware plugins, and the plain baselines.
     batched : bool
-        Whether it decides for several containers at once, by ``select`` of ``BatchPolicy``.
+        Whether the policy decides for several containers at once, by ``BatchPolicy.select``.
     cell : {'first', 'tight'}
-        Which NUMA cell of a node a container that is bound to one gets.
+        Which NUMA cell of a node a container gets that is bound to one cell.
     wants : tuple of str
-        Resources beyond cpu and memory that the policy looks at. Where the cluster has none of one
-        the policy leaves it out, and a report must say so.
+        Resources beyond cpu and memory that the policy reads. It leaves out a resource that the
+        cluster lacks, and a report says so.
     limit_s : float
-        How long a user's own policy may be at one decision; asked of no other.
+        The longest time of one decision of a user's own policy; no other policy has a limit.
     lifts : frozenset of str
-        Constraints of the workload that do not hold under it, by the first word of their names.
+        Constraints of the workload that do not hold under the policy, by the first word of their
+        names.
     notes : tuple of str
-        What a reader of its results must know, a line each.
+        Remarks for a reader of the policy's results, a line each.
     title : str
-        Its name written out, where its file's name is an abbreviation.
-    used_by : UsedBy
-        Who runs it: a scheduler; nobody, as a paper proposes it; or nobody ever, as it only serves
-        to compare others with. A yardstick is never recommended.
+        The full name, if the name of the file is an abbreviation.
+    used_by : {'scheduler', 'paper', 'yardstick'}
+        Whether schedulers have the policy, only a paper proposes it, or it only serves as a
+        comparison. A yardstick is never recommended.
     preempts : bool
-        Whether it evicts lower priorities where the workload says that this happens.
+        Whether the policy evicts containers of lower priority, if the workload allows it.
     rebalance, schedulers : None
-        Nothing is behind a policy that takes part alone, see ``entrant.Accompanied``.
+        Always None for a single policy; see ``entrant.Accompanied``.
     gang_wait_ms, gang_backoff_ms : int, optional
-        As of the workload, where the policy says it itself; None leaves it to the workload.
+        The policy's own times for gangs; None for those of the workload.
     """
 
     reads: ClassVar[frozenset[Reads]]
@@ -176,13 +177,13 @@ class PlacementPolicy(Parametrised):
         parameters.check_ranges(self)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """How good each of ``nodes`` is for the container, higher is better.
+        """The score of each of ``nodes`` for the container; higher is better.
 
-        By the policy's formula where it states one; any other policy says it here.
+        A policy with a formula is scored by the formula; any other policy overrides this method.
 
         A node's score depends on that node and the container alone, so that an engine may rescore
-        only what changed; what needs all candidates belongs in ``normalize``, or, where scores
-        alone are not enough, in a policy that is ``joint``.
+        only the nodes that changed. Scores that depend on all candidates belong in ``normalize``,
+        or in a policy that is ``joint``.
 
         Parameters
         ----------
@@ -201,15 +202,15 @@ class PlacementPolicy(Parametrised):
         return formula.score(snapshot, container, nodes)
 
     def score_formula(self) -> Formula | None:
-        """The score resource by resource, if it can be said so; then it is compiled."""
+        """The score as a formula over resources, which is compiled; None for another score."""
         return None
 
     def lacks_resources(self, formula: Formula) -> bool:
-        """Whether its parameter ``resources`` leaves nothing to score by, which is an error."""
+        """Whether the parameter ``resources`` is empty, so that the formula scores nothing."""
         return not getattr(self, "resources", True) and not formula.resources
 
     def normalize(self, scores: Scores) -> Scores:
-        """Scores of all candidates brought to their final scale; unchanged by default."""
+        """The final scores of all candidates; the scores themselves by default."""
         return scores
 
     def admits(
@@ -218,14 +219,15 @@ class PlacementPolicy(Parametrised):
         container: Container,  # noqa: ARG002
         nodes: IntArray,
     ) -> BoolArray:
-        """Which of ``nodes``, that have room by requests, the policy's own filter lets pass.
+        """Which of ``nodes`` pass the policy's own filter, shape (candidates,).
 
-        As with ``score``, that depends on each node and the container alone.
+        All of ``nodes`` have room by requests. As with ``score``, the result depends on each node
+        and the container alone.
         """
         return np.ones(len(nodes), dtype=np.bool_)
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
-        """Whether the policy has nothing to say about this container (PreScore Skip)."""
+        """Whether the policy does not score this container (PreScore Skip)."""
         return False
 
     def explain(
@@ -234,7 +236,7 @@ class PlacementPolicy(Parametrised):
         container: Container,  # noqa: ARG002
         nodes: IntArray,  # noqa: ARG002
     ) -> dict[str, FloatArray]:
-        """Named parts of the score, each shape (candidates,), NaN where a part is left out."""
+        """Named parts of the score, each of shape (candidates,); NaN for an omitted part."""
         return {}
 
     def candidates(
@@ -243,16 +245,16 @@ class PlacementPolicy(Parametrised):
         start: int,  # noqa: ARG002
         nodes: int,  # noqa: ARG002
     ) -> tuple[IntArray, int]:
-        """Which feasible nodes are scored, and where the next search starts; all of them here.
+        """The feasible nodes that are scored, by default all, and the start of the next search.
 
         Parameters
         ----------
         feasible : int64, shape (feasible,)
             Positions of the nodes with room, ascending.
         start : int
-            What the previous decision of this replay returned, 0 at first.
+            The start that the previous decision of this replay returned, 0 at first.
         nodes : int
-            Number of nodes of the cluster, with room or not.
+            Number of all nodes of the cluster.
         """
         return feasible, 0
 
@@ -263,7 +265,7 @@ class PlacementPolicy(Parametrised):
 
     @classmethod
     def scores_by_formula(cls) -> bool:
-        """Whether nothing but the formula decides: no other step of a decision is its own."""
+        """Whether the formula alone decides: the policy overrides no other step of a decision."""
         steps = ("score", "normalize", "admits", "skips", "candidates")
         own = (inspect.unwrap(getattr(cls, step)) for step in steps)
         same = all(step is getattr(PlacementPolicy, step.__name__, None) for step in own)
@@ -271,27 +273,27 @@ class PlacementPolicy(Parametrised):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Arguments of a recorded case after the scheduler's own defaulting, in its spelling.
+        """The arguments of a recorded case with the scheduler's defaults, in the case's spelling.
 
-        Names that are parameters are taken as such; others are the scheduler's business alone.
+        A name that is a parameter of the policy sets it; other names concern the scheduler alone.
         """
         return arguments
 
     def shown_score(self, score: float) -> float | str:
-        """A score as a table shows it: with its unit, if it has one."""
+        """A score for a table: as text with its unit, if it has one."""
         return score
 
     @property
     def placement(self) -> Self:
-        """The policy itself, as of an entrant."""
+        """The policy itself; an entrant has the same property."""
         return self
 
     @property
     def best_score(self) -> float | None:
-        """The score, after ``normalize``, of a node that could not be better; the worst is 0.
+        """The highest possible score after ``normalize``; the lowest is 0.
 
-        None: it has no such ends, and who weighs policies against each other brings its scores to
-        0..100 over the candidates.
+        None for a policy without such a range; a profile then scales its scores to 0..100 over the
+        candidates.
         """
         return None
 
@@ -300,7 +302,7 @@ class PlacementPolicy(Parametrised):
         return parameters.spell_all(self, defaults=True)
 
     def address(self) -> str:
-        """The policy as ``parse_policy`` reads it in any process: by its file if it has one."""
+        """The spelling that ``parse_policy`` reads in any process, with the file if it has one."""
         given = parameters.spell_all(self, defaults=False, also=self.stated)
         return f"{self.file or self.name()}[{given}]"
 
@@ -311,8 +313,9 @@ class Batch:
 
     Parameters
     ----------
+    containers : tuple of Container
     open_nodes : bool, shape (containers, nodes), optional
-        What constraints leave open as the batch begins; None: all.
+        The nodes that constraints leave open when the batch begins; None for all nodes.
     """
 
     containers: tuple[Container, ...]
@@ -323,8 +326,8 @@ class Batch:
 class BatchPolicy(PlacementPolicy):
     """Base of policies that decide batch by batch.
 
-    ``score`` still says how good a node is for one container: a container whose proposed node has
-    no room for it, after those of its batch that came before, goes where it scores best.
+    ``score`` is the score of a node for one container. It decides for a container whose selected
+    node has no room after the earlier containers of the batch.
     """
 
     batched: ClassVar[bool] = True
@@ -351,7 +354,7 @@ def all_policies() -> dict[str, type[PlacementPolicy]]:
 
 
 def _is_policy(name: str, brought: object) -> bool:
-    """A policy's name is that of its file."""
+    """Whether an object of a package is a policy in a file with the policy's name."""
     return (
         isinstance(brought, type)
         and issubclass(brought, PlacementPolicy)
@@ -360,7 +363,7 @@ def _is_policy(name: str, brought: object) -> bool:
 
 
 def title_of_policy(spelled: str) -> str:
-    """The name as a stranger reads it: ``balanced resource allocation (bra)``, ``production``."""
+    """The full name of a policy: ``balanced resource allocation (bra)``, ``production``."""
     name = spelled.partition("[")[0]
     kind = all_policies().get(name)
     if kind is None or not kind.title:

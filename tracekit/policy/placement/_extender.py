@@ -1,4 +1,4 @@
-"""Arithmetic of the Liang scheduler extender: its scores on top of the scheduler's own.
+"""Arithmetic of the Liang scheduler extender: its scores added to those of the scheduler.
 
 Source: github.com/adolphlwq/liang @56384517, and kube-scheduler's extender weighting:
 ``score * weight * (MaxNodeScore / MaxExtenderPriority)``, which is ten times the weight.
@@ -20,31 +20,34 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class SplitPolicy(PlacementPolicy):
-    """Base of joint policies with such a part; an engine may keep it from decision to decision."""
+    """Base of joint policies whose score has a part that each node decides alone.
+
+    An engine may keep that part from one decision to the next.
+    """
 
     joint: ClassVar[bool] = True
 
     def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The part that each of ``nodes`` decides alone, shape (candidates,)."""
+        """The part of the score that each of ``nodes`` decides alone, shape (candidates,)."""
         raise NotImplementedError
 
     def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The part that all candidates decide together, shape (candidates,)."""
+        """The part of the score that all candidates decide together, shape (candidates,)."""
         raise NotImplementedError
 
     def together(self, alone: Scores, joined: Scores) -> Scores:
-        """The whole score of all candidates, from both parts."""
+        """The score of all candidates from both parts, shape (candidates,)."""
         raise NotImplementedError
 
     def measured_alone(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
-        """Whether ``joined`` reads the candidates, what was measured and the container's amounts.
+        """Whether ``joined`` depends on candidates, measurements and the container's amounts alone.
 
-        Then an engine may keep it as long as these three stay what they are.
+        An engine may then keep the joined part while these three do not change.
         """
         return False
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Both parts; ``nodes`` are all candidates."""
+        """The score from both parts; ``nodes`` are all candidates."""
         return self.together(
             self.alone(snapshot, container, nodes), self.joined(snapshot, container, nodes)
         )
@@ -60,16 +63,18 @@ _LEAST, _BALANCED = LeastAllocated(), BalancedAllocation()
 
 @dataclass(frozen=True, kw_only=True)
 class ExtenderPolicy(SplitPolicy):
-    """Base of the policies of the extender: a score 0..100 per node, weighted and added."""
+    """Base of the extender's policies: a score 0..100 per node, weighted and added."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
-    weight: Annotated[int, About("Weight of the extender; its scores count ten times it.")] = 1
+    weight: Annotated[
+        int, About("Weight of the extender; its scores count ten times the weight.")
+    ] = 1
     builtin: Annotated[
         Builtin,
         About("default: add least_allocated and balanced_allocation; none: the extender alone."),
     ] = "default"
     cache_ms: Annotated[
-        int, About("How often the extender fetches its metrics anew.", minimum=1)
+        int, About("Time between two fetches of metrics by the extender.", minimum=1)
     ] = 10_000
 
     def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
@@ -77,7 +82,7 @@ class ExtenderPolicy(SplitPolicy):
         raise NotImplementedError
 
     def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Sum of the built-in scores."""
+        """The sum of the built-in scores."""
         nothing = np.zeros(len(nodes), dtype=np.int64)
         return total(list(self._builtin(snapshot, container, nodes).values()), nothing, 0)
 
@@ -98,7 +103,7 @@ class ExtenderPolicy(SplitPolicy):
         return {name: part.astype(np.float64) for name, part in parts.items()}
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """The extender knows what it last fetched."""
+        """The time of the extender's last fetch."""
         return now_ms // self.cache_ms * self.cache_ms
 
     def _builtin(
@@ -120,25 +125,25 @@ def total(builtin: list[Scores], extender: IntArray, weight: int) -> IntArray:
     return added
 
 
-# Balanced load: how little each node would add to the variance of load over the nodes. Source:
-# BNP of github.com/adolphlwq/liang @56384517, which recomputes the variance for every node. One
-# load changes at a time, so a change of two sums gives the same number.
+# Balanced load: the variance of load over the nodes after placing on each node. Source: BNP of
+# github.com/adolphlwq/liang @56384517, which recomputes the variance for every node. As one load
+# changes at a time, updating two sums gives the same number.
 
 
 def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> IntArray:
-    """Scores 0..100: 100 where placing leaves the lowest variance of load, 0 the highest.
+    """Scores 0..100: 100 for the lowest variance of load after placing, 0 for the highest.
 
     Parameters
     ----------
     need : float
     current, capacity : float64, shape (nodes,)
-        Valid nodes alone: ``need + current <= capacity``, all in one unit.
+        Nodes with ``need + current <= capacity``, all in one unit.
 
     Returns
     -------
     int64, shape (nodes,)
-        ``trunc(100 - 100 (v - min) / (max - min))``; a single node gets 100, nodes of equal
-        variance 0, as does every node when nothing is needed.
+        ``trunc(100 - 100 (v - min) / (max - min))``; 100 for a single node, 0 for nodes of equal
+        variance, and 0 for a need of 0.
     """
     if need == 0 or not len(current):
         return np.zeros(len(current), dtype=np.int64)
@@ -154,7 +159,7 @@ def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> In
 def variances_after(need: float, current: FloatArray, capacity: FloatArray) -> FloatArray:
     """Sample variance of load with the need added to each node in turn, shape (nodes,), nodes > 1.
 
-    Sums are taken about the mean load, so that nothing is lost to cancellation.
+    Sums are taken about the mean load, to avoid cancellation.
     """
     load = current / capacity
     mean = load.mean()
@@ -167,7 +172,7 @@ def variances_after(need: float, current: FloatArray, capacity: FloatArray) -> F
 def balance_resource(
     resource: str, snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> IntArray:
-    """BNP's rule on a resource: 0 everywhere without it, else balance among nodes with room."""
+    """BNP's score by a resource, among nodes with room; 0 if the cluster lacks the resource."""
     scores = np.zeros(len(nodes), dtype=np.int64)
     column = snapshot.column(resource)
     if column is None:

@@ -1,8 +1,8 @@
-"""Rebalance policies: the interface here, one policy per file beside it.
+"""The interface of rebalance policies; each policy is one file of this folder.
 
 A rebalance policy looks at the running cluster once per interval and names containers to evict.
-It places nothing: what it evicts goes back to the queue, and at the next sampling step through the
-placement policy of the replay. Moves are counted, and each costs ``move_downtime_ms``.
+It places nothing: an evicted container goes back to the queue, and the placement policy of the
+replay places it at the next sampling step. Each move costs ``move_downtime_ms``.
 """
 
 import functools
@@ -21,16 +21,16 @@ from tracekit.policy.view.snapshot import Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What one rebalancing comes to; containers are positions in ``snapshot.placed``.
+    """The result of one rebalancing; containers are positions in ``snapshot.placed``.
 
     Parameters
     ----------
     evicted : int64, shape (evicted,)
-        In the order of their eviction.
+        The containers to evict, in order.
     strategies : tuple of str
-        What evicted each.
+        The strategy that evicts each of them.
     stays : mapping of (strategy, reason) to positions
-        Who was looked at and stays.
+        Containers that a strategy considered and left on their nodes.
     """
 
     evicted: IntArray
@@ -45,13 +45,13 @@ class RebalancePolicy(Parametrised):
     Attributes
     ----------
     reads : frozenset of {'requests', 'limits', 'usage', 'placed'}
-        What of the snapshot the choice depends on; 'placed' is always among it.
+        Parts of the snapshot that the policy reads; 'placed' is always one of them.
     source : str
-        Upstream file and version, or where else the rule comes from.
+        Upstream file and version, or another origin of the rule.
     aliases : tuple of str
-        Other names that recorded cases use for it.
+        Other names of the policy in recorded cases.
     notes : tuple of str
-        What a reader of its results must know, a line each.
+        Remarks for a reader of the policy's results, a line each.
     """
 
     reads: ClassVar[frozenset[Reads]]
@@ -63,24 +63,24 @@ class RebalancePolicy(Parametrised):
         300_000
     )
     move_downtime_ms: Annotated[
-        int, About("What one move costs: time its container does not serve.", minimum=0)
+        int, About("Time for which a moved container does not serve.", minimum=0)
     ] = 10_000
 
     def __post_init__(self) -> None:
         parameters.check_ranges(self)
 
     def evict(self, snapshot: Snapshot) -> IntArray:
-        """The containers to evict now, in the order of their eviction.
+        """The containers to evict now, in order.
 
         Returns
         -------
         int64, shape (evicted,)
-            Positions in ``snapshot.placed``, each at most once; empty when nothing is to be done.
+            Positions in ``snapshot.placed``, each at most once.
         """
         raise NotImplementedError
 
     def decide(self, snapshot: Snapshot) -> Decision:
-        """Whom it evicts now, by which strategy, and who stays for which reason."""
+        """The containers to evict now, and those that stay with the reason."""
         evicted = self.evict(snapshot)
         return Decision(evicted=evicted, strategies=(type(self).__name__,) * len(evicted), stays={})
 
@@ -92,21 +92,21 @@ def all_rebalancers() -> dict[str, type[RebalancePolicy]]:
 
 
 def find_rebalancer(name: str) -> type[RebalancePolicy] | None:
-    """The rebalance policy of that name, of a recorded case's name for it, or of an alias."""
+    """The rebalance policy with a name, an alias, or a name of recorded cases; None for none."""
     return called(name, all_rebalancers())
 
 
 def get_rebalancer(name: str) -> type[RebalancePolicy]:
-    """The rebalance policy of that name; raises TracekitError for an unknown one."""
-    found = find_rebalancer(name)
-    if found is None:
+    """The rebalance policy with a name; raises TracekitError for an unknown name."""
+    kind = find_rebalancer(name)
+    if kind is None:
         listing = "tracekit list rebalancers"
         raise unknown_name("rebalance policy", name, all_rebalancers(), listing=listing)
-    return found
+    return kind
 
 
 def build_rebalancer(kind: type[RebalancePolicy], given: Mapping[str, str]) -> RebalancePolicy:
-    """A rebalance policy with parameters given as text."""
+    """A rebalance policy of a class, with parameters as text."""
     made: Any = parameters.build(kind, f"rebalance policy {kind.name()}", given)
     if not isinstance(made, RebalancePolicy):
         raise TypeError(kind)

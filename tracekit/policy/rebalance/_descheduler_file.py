@@ -1,8 +1,8 @@
-"""A ``DeschedulerPolicy`` as a rebalancer: its plugins, one after the other.
+"""A ``DeschedulerPolicy`` file as a rebalancer that runs the plugins of the file in turn.
 
-Source: descheduler @7d2b28bf pkg/api/v1alpha2, and v1alpha1 of 0.26 (strategies). Plugins that
-deschedule come first, then plugins that balance, each in the order of the document. The notes of
-the rebalancer name what tracekit leaves out.
+Source: descheduler @7d2b28bf pkg/api/v1alpha2. Plugins that deschedule run first, then plugins that
+balance, each in the order of the file. The notes of the rebalancer name each setting of the file
+that tracekit leaves out.
 """
 
 import functools
@@ -20,14 +20,13 @@ from tracekit.base.errors import TracekitError, strangers
 from tracekit.base.parameters import ParameterError
 from tracekit.cluster.constraints.labels import Requirement
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.rebalance._descheduler_plugins import BALANCING, INNER, PLUGINS
+from tracekit.policy.rebalance._descheduler_plugins import PLUGINS
 from tracekit.policy.rebalance._evictor import (
     Evictor,
     EvictorArgs,
-    Protecting,
     Scope,
-    Scoped,
     Texts,
+    node_requirements,
 )
 from tracekit.policy.rebalance._turn import Cycle, Limits, OfCycle, Plugin, Turn
 from tracekit.policy.view.snapshot import Snapshot
@@ -38,9 +37,12 @@ FEWEST_NODES = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A plugin with the evictor of its profile, and the pods that it is about.
+    """A plugin with the evictor of its profile and its scope.
 
-    It balances or, before all that do, deschedules.
+    Parameters
+    ----------
+    balances : bool
+        Whether the plugin balances; a plugin that deschedules runs before all that balance.
     """
 
     plugin: Plugin
@@ -50,7 +52,7 @@ class Part:
 
 
 class Descheduler(OfCycle):
-    """Base of the rebalancer that a document makes: its plugins, and their common limits."""
+    """Base of the rebalance policy of a file: its plugins, and their common limits."""
 
     parts: ClassVar[tuple[Part, ...]]
     text: ClassVar[str]
@@ -78,31 +80,31 @@ class Descheduler(OfCycle):
         return cycle
 
     def metric_samples(self) -> int:
-        """As many as any of them looks back on."""
+        """The most samples that a plugin looks back on."""
         return max((part.plugin.metric_samples() for part in self.parts), default=1)
 
     def spelled(self) -> Mapping[str, str]:
-        """Parameters of each, under its name."""
+        """The own parameters, and those of each plugin under the plugin's name."""
         own = dict(super().spelled())
         for plugin in (part.plugin for part in self.parts):
             own |= {f"{plugin.name()}.{name}": value for name, value in plugin.spelled().items()}
         return own
 
     def spelled_out(self) -> str:
-        """All of it in one text."""
+        """The spellings of all plugins in one text."""
         return "+".join(part.plugin.spelled_out() for part in self.parts)
 
     def written_in(self) -> tuple[str, ...]:
-        """The document."""
+        """The path of the file."""
         return (self.document,)
 
     @classmethod
     def name(cls) -> str:
-        """The file's name."""
+        """The name of the file."""
         return cls.text
 
     def address(self) -> str:
-        """As any process reads it."""
+        """The spelling with the full path, which any process can read."""
         return f"{self.where}{self._ending()}"
 
     def _ending(self) -> str:
@@ -114,6 +116,7 @@ class Descheduler(OfCycle):
 
 
 KIND = "DeschedulerPolicy"
+VERSION = "descheduler/v1alpha2"
 _EVICTS = "DefaultEvictor"
 _Anything = dict[str, Any]
 
@@ -137,17 +140,9 @@ class _Profile(Fields, frozen=True):
     plugins: dict[_PointName, _Point] = msgspec.field(default_factory=dict)
 
 
-class _Strategy(Fields, frozen=True):
-    enabled: bool = False
-    weight: Any = None
-    params: _Anything = msgspec.field(default_factory=dict)
-
-
-class _Document(Protecting, frozen=True):
-    """Both versions: v1alpha2 has profiles, v1alpha1 strategies."""
-
+class _Document(Fields, frozen=True):
+    node_selector: str = ""
     profiles: tuple[_Profile, ...] = ()
-    strategies: dict[str, _Strategy] = msgspec.field(default_factory=dict)
     max_no_of_pods_to_evict_per_node: int | None = None
     max_no_of_pods_to_evict_per_namespace: int | None = None
     max_no_of_pods_to_evict_total: int | None = None
@@ -158,17 +153,18 @@ class _Document(Protecting, frozen=True):
 
 
 def descheduler(path: Path, given: Mapping[str, str]) -> RebalancePolicy:
-    """The rebalancer of a file.
+    """The rebalance policy of a file.
 
     Parameters
     ----------
     given : mapping
-        ``interval_ms`` and ``move_downtime_ms``, which the document does not say.
+        ``interval_ms`` and ``move_downtime_ms``, which such a file does not state.
 
     Raises
     ------
     TracekitError
-        For a file that is none, of another kind, or with values that the descheduler would refuse.
+        For a file that cannot be read, is of another kind, or has values that the descheduler
+        would refuse.
     """
     document = read_document(path)
     if document.get("kind") != KIND:
@@ -181,8 +177,8 @@ def descheduler(path: Path, given: Mapping[str, str]) -> RebalancePolicy:
     except ParameterError as error:
         raise TracekitError(f"'{path}': {error.what}", hint=error.hint) from error
     except TracekitError as error:
-        told = error.what if str(path) in error.what else f"'{path}': {error.what}"
-        raise TracekitError(told, hint=error.hint) from error
+        what = error.what if str(path) in error.what else f"'{path}': {error.what}"
+        raise TracekitError(what, hint=error.hint) from error
     kind = _kind(tuple(attributes.items()))
     made: RebalancePolicy = parameters.build(kind, path.name, given)
     return made
@@ -196,12 +192,11 @@ def _kind(attributes: tuple[tuple[str, Any], ...]) -> Any:
 
 def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
     version = str(document.get("apiVersion"))
-    readers = {"descheduler/v1alpha1": _of_strategies, "descheduler/v1alpha2": _of_profiles}
-    if version not in readers:
-        raise TracekitError(f"'{path}': apiVersion is '{version}', expected {' or '.join(readers)}")
+    if version != VERSION:
+        raise TracekitError(f"'{path}': apiVersion is '{version}', expected {VERSION}")
     reading = Reading()
     top = decode(document, _Document, "", reading)
-    parts = readers[version](top, reading)
+    parts = _of_profiles(top, reading)
     reading.check()
     if not parts:
         raise TracekitError(
@@ -215,7 +210,7 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "text": path.name,
         "where": str(path.resolve()),
         "document": str(path.resolve()),
-        "nodes": top.nodes,
+        "nodes": node_requirements(top.node_selector),
         "per_node": _most(top.max_no_of_pods_to_evict_per_node),
         "per_namespace": _most(top.max_no_of_pods_to_evict_per_namespace),
         "in_all": _most(top.max_no_of_pods_to_evict_total),
@@ -226,12 +221,12 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _most(stated: int | None) -> int | None:
-    """A limit; one below 0 is none."""
+    """A limit; None for a limit below 0."""
     return None if stated is None or stated < 0 else stated
 
 
 def _of_profiles(top: _Document, reading: Reading) -> list[Part]:
-    """Plugins of all profiles, by v1alpha2, each with the evictor of its profile."""
+    """The plugins of all profiles, each with the evictor of its profile."""
     parts, strange, off = [], [], []
     for at, profile in enumerate(top.profiles):
         paths = {
@@ -255,46 +250,21 @@ def _of_profiles(top: _Document, reading: Reading) -> list[Part]:
                     strange.append(name)
                 elif moving:
                     given = made.get(name) or decode({}, PLUGINS[name].kind, name)
-                    parts.append(_part(name, given, evictor, balances=point == "balance"))
+                    parts.append(
+                        Part(
+                            plugin=PLUGINS[name].built(given),
+                            balances=point == "balance",
+                            evictor=evictor,
+                            scope=given.scope,
+                        )
+                    )
     if off:
         reading.notes.append(f"enabled and disabled at one point, and left out: {', '.join(off)}")
-    _tell(strange, reading)
+    _note_strangers(strange, reading)
     return parts
 
 
-def _of_strategies(top: _Document, reading: Reading) -> list[Part]:
-    """Strategies that are enabled, by v1alpha1."""
-    parts: list[Part] = []
-    on = {name: one.params for name, one in top.strategies.items() if one.enabled}
-    own = {field.encode_name for field in msgspec.structs.fields(EvictorArgs)} - {"labelSelector"}
-    for name in (one for one in on if one in PLUGINS):
-        where, params = f"strategies.{name}.params", on[name]
-        spares = {key: value for key, value in params.items() if key in own}
-        rest = {key: value for key, value in params.items() if key not in own}
-        inner = rest.pop(INNER[name], None) or {} if name in INNER else rest
-        about = decode(rest, Scoped, where, reading) if name in INNER else None
-        path = f"{where}.{INNER[name]}" if name in INNER else where
-        given = decode(inner, PLUGINS[name].kind, path, reading)
-        evictor = decode(spares, EvictorArgs, where, reading).evictor(top)
-        reading.check()
-        parts.append(_part(name, given, evictor, about=about, balances=name in BALANCING))
-    _tell([name for name in on if name not in PLUGINS], reading)
-    return parts
-
-
-def _tell(strange: list[str], reading: Reading) -> None:
+def _note_strangers(strange: list[str], reading: Reading) -> None:
     if strange:
         names = strangers(dict.fromkeys(strange), [*PLUGINS, _EVICTS])
         reading.notes.append(f"plugins that are not replayed, and left out: {names}")
-
-
-def _part(
-    name: str, given: Scoped, evictor: Evictor, *, about: Scoped | None = None, balances: bool
-) -> Part:
-    """A plugin of its arguments, which say what it is about where nothing around them does."""
-    return Part(
-        plugin=PLUGINS[name].built(given),
-        balances=balances,
-        evictor=evictor,
-        scope=(about or given).scope,
-    )

@@ -1,4 +1,4 @@
-"""The arguments of each plugin of the descheduler, as the rebalancer that it is here.
+"""The arguments of each plugin of the descheduler, and the rebalance policy made of them.
 
 Source: types.go, defaults.go and validation.go of each, descheduler @7d2b28bf.
 """
@@ -25,13 +25,13 @@ class _Metrics(Fields, frozen=True):
 
     @property
     def usage_source(self) -> str:
-        """What counts as use."""
+        """The source of node use: ``requests`` or ``metrics_server``."""
         measured = self.metrics_server or self.source == "KubernetesMetrics"
         return "metrics_server" if measured else "requests"
 
     def remark(self) -> str:
-        stands = self.source and self.usage_source == "requests"
-        return f"has source '{self.source}': requests count in its place" if stands else ""
+        replaced = self.source and self.usage_source == "requests"
+        return f"has source '{self.source}': requests count in its place" if replaced else ""
 
 
 class _Limits(Fields, frozen=True):
@@ -231,7 +231,7 @@ PLUGINS: Mapping[str, Arguments[Plugin, Scoped]] = {
         "remove_pods_violating_inter_pod_anti_affinity"
     ),
 }
-#: Those that balance; the others deschedule, and come first.
+#: Plugins that balance; the others deschedule, and run first.
 BALANCING = frozenset(
     {
         "LowNodeUtilization",
@@ -240,12 +240,3 @@ BALANCING = frozenset(
         "RemovePodsViolatingTopologySpreadConstraint",
     }
 )
-#: Where v1alpha1 keeps the arguments of a strategy.
-INNER = {
-    "LowNodeUtilization": "nodeResourceUtilizationThresholds",
-    "HighNodeUtilization": "nodeResourceUtilizationThresholds",
-    "PodLifeTime": "podLifeTime",
-    "RemoveDuplicates": "removeDuplicates",
-    "RemoveFailedPods": "failedPods",
-    "RemovePodsHavingTooManyRestarts": "podsHavingTooManyRestarts",
-}

@@ -1,6 +1,6 @@
-"""``DefaultEvictor`` and the pods that a plugin is about: settings, and how a document says them.
+"""Settings of ``DefaultEvictor`` and the scope of a plugin, and their fields in a document.
 
-Source: descheduler @7d2b28bf framework/plugins/defaultevictor/types.go, and v1alpha1 of 0.26.
+Source: descheduler @7d2b28bf framework/plugins/defaultevictor/types.go.
 """
 
 import re
@@ -17,15 +17,15 @@ from tracekit.base.units import MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
 from tracekit.cluster.constraints.labels import Requirement
 from tracekit.policy.view.pods import PodText
 
-#: From this priority on a pod is critical to the system.
+#: The priority from which a pod is critical to the system.
 CRITICAL = 2_000_000_000
-#: What the evictor spares unless it is told otherwise.
+#: The protections that are on by default.
 PROTECTED = frozenset(
     {"PodsWithLocalStorage", "DaemonSetPods", "SystemCriticalPods", "FailedBarePods"}
 )
-#: What spares a pod whatever the settings, but for the annotation that lets it go.
+#: Marks that spare a pod under any settings; the annotation ``evict`` overrides them.
 _NEVER = frozenset({"mirror", "static", "terminating"})
-#: Marks of pods by the protection that spares those with the mark.
+#: The mark of the pods that each protection spares.
 _BY_MARK = {
     "PodsWithLocalStorage": "local",
     "PodsWithPVC": "claim",
@@ -40,19 +40,21 @@ class Evictor:
     Parameters
     ----------
     node_fit : bool
-        Whether a pod must fit some other node.
+        Whether an evicted pod must fit another node.
     below : float
         Pods of this priority or a higher one stay, while critical pods are protected.
     protects : frozenset of str
+        Names of the protections that are on.
     labels : tuple of Requirement
-        What labels of pods must meet.
+        Requirements that the labels of an evicted pod meet.
     least_replicas : int
-        Pods whose owner has fewer stay.
+        A pod stays if its owner has fewer pods.
     least_age_ms : int
+        A younger pod stays.
     keeps_marked : bool
-        Whether the annotation that prefers no eviction is obeyed.
+        Whether a pod with the annotation that prefers no eviction stays.
     nodes : tuple of Requirement
-        The nodes that a pod may fit.
+        Requirements on the labels of the nodes that a pod may fit.
     """
 
     node_fit: bool = False
@@ -65,7 +67,7 @@ class Evictor:
     nodes: tuple[Requirement, ...] = ()
 
     def spares(self, pod: PodText) -> str:
-        """Why a pod stays by what is written of it; empty for one that may go."""
+        """Why a pod stays by its text; empty for a pod that may go."""
         if "evict" in pod.marks:
             return ""
         critical = pod.priority >= min(CRITICAL, self.below)
@@ -88,14 +90,14 @@ class Evictor:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """The pods that a plugin is about: by namespace, and by labels."""
+    """The pods that a plugin considers: by namespace, and by labels."""
 
     included: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()
     labels: tuple[Requirement, ...] = ()
 
     def holds(self, pod: PodText) -> bool:
-        """Whether a pod is in a namespace that counts."""
+        """Whether the namespace of a pod is in the scope."""
         wanted = not self.included or pod.namespace in self.included
         return wanted and pod.namespace not in self.excluded
 
@@ -122,21 +124,21 @@ class Selector(Fields, frozen=True):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What must hold, all of it."""
+        """The requirements of the selector, all of which must hold."""
         exact = [Requirement(name, "In", (value,)) for name, value in self.match_labels.items()]
         more = [Requirement(one.key, one.operator, one.values) for one in self.match_expressions]
         return (*exact, *more)
 
 
 class Names(Fields, frozen=True):
-    """What is meant, or what is not."""
+    """Names that are included, or excluded."""
 
     include: Texts = ()
     exclude: Texts = ()
 
 
 class Scoped(Fields, frozen=True):
-    """What the arguments of a plugin say of the pods that it is about."""
+    """The fields of a plugin's arguments that select pods."""
 
     namespaces: Names = Names()
     evictable_namespaces: Names = Names()
@@ -148,7 +150,7 @@ class Scoped(Fields, frozen=True):
 
     @property
     def scope(self) -> Scope:
-        """These pods."""
+        """The scope of the plugin."""
         return Scope(
             included=frozenset(self.namespaces.include),
             excluded=frozenset([*self.namespaces.exclude, *self.evictable_namespaces.exclude]),
@@ -162,8 +164,17 @@ class _Protections(Fields, frozen=True):
     config: Narrows = UNSET
 
 
-class Protecting(Fields, frozen=True):
-    """What is spared: by ``podProtections``, else by the fields that were before it."""
+class _Threshold(Fields, frozen=True):
+    value: int | None = None
+    name: str = ""
+
+
+class EvictorArgs(Fields, frozen=True):
+    """Arguments of ``DefaultEvictor``.
+
+    ``podProtections`` says which pods are spared; without it the older fields ``evict...`` and
+    ``ignore...`` do.
+    """
 
     node_selector: str = ""
     pod_protections: _Protections = _Protections()
@@ -172,10 +183,17 @@ class Protecting(Fields, frozen=True):
     evict_failed_bare_pods: bool = False
     ignore_pvc_pods: bool = False
     ignore_pods_without_pdb: bool = msgspec.field(default=False, name="ignorePodsWithoutPDB")
+    node_fit: bool = False
+    min_replicas: Whole = 0
+    min_pod_age: _Duration = ""
+    no_eviction_policy: str = ""
+    label_selector: Selector = Selector()
+    priority_threshold: _Threshold = _Threshold()
+    namespace_label_selector: Narrows = UNSET
+    evict_daemon_set_pods: Widens = UNSET
 
     @property
-    def protects(self) -> frozenset[str]:
-        """The kinds of pods that are spared."""
+    def _protects(self) -> frozenset[str]:
         lifted, added = self.pod_protections.default_disabled, self.pod_protections.extra_enabled
         if lifted or added:
             return frozenset((PROTECTED - {*lifted}) | {*added})
@@ -189,38 +207,11 @@ class Protecting(Fields, frozen=True):
         return (PROTECTED - {*spared}) | {name for name, stays in spared.items() if stays}
 
     @property
-    def nodes(self) -> tuple[Requirement, ...]:
-        """The text ``nodeSelector`` as requirements: ``a=b``, ``a!=b``, ``a in (b)``, ``!a``."""
-        parts = re.findall(r"[^,(]+(?:\([^)]*\))?", self.node_selector)
-        return tuple(_requirement(part.strip()) for part in parts if part.strip())
-
-
-class _Threshold(Fields, frozen=True):
-    value: int | None = None
-    name: str = ""
-
-
-class EvictorArgs(Protecting, frozen=True):
-    """Arguments of ``DefaultEvictor``; those of v1alpha1 stand among the params of a strategy."""
-
-    node_fit: bool = False
-    min_replicas: Whole = 0
-    min_pod_age: _Duration = ""
-    no_eviction_policy: str = ""
-    label_selector: Selector = Selector()
-    priority_threshold: _Threshold = _Threshold()
-    threshold_priority: int | None = None
-    threshold_priority_class_name: str = ""
-    namespace_label_selector: Narrows = UNSET
-    evict_daemon_set_pods: Widens = UNSET
-
-    @property
     def _below(self) -> float | str:
-        """The priority from which pods stay, or the class that says it and is not known."""
-        for value in (self.priority_threshold.value, self.threshold_priority):
-            if value is not None:
-                return float(value)
-        name = self.priority_threshold.name or self.threshold_priority_class_name
+        """The priority from which pods stay, or a priority class whose value is unknown."""
+        value, name = self.priority_threshold.value, self.priority_threshold.name
+        if value is not None:
+            return float(value)
         return float(_CLASSES[name]) if name in _CLASSES else name or np.inf
 
     def remark(self) -> str:
@@ -228,19 +219,25 @@ class EvictorArgs(Protecting, frozen=True):
         unknown = f"names '{below}', a priority class of no known value: no limit"
         return unknown if isinstance(below, str) else ""
 
-    def evictor(self, top: Protecting | None = None) -> Evictor:
-        """The evictor; ``top`` is the document that says what is spared, in v1alpha1."""
+    def evictor(self) -> Evictor:
+        """The settings of the evictor."""
         age = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", self.min_pod_age)
         return Evictor(
             node_fit=self.node_fit,
             below=np.inf if isinstance(self._below, str) else self._below,
-            protects=(top or self).protects,
-            labels=() if top else self.label_selector.requirements,
+            protects=self._protects,
+            labels=self.label_selector.requirements,
             least_replicas=self.min_replicas,
             least_age_ms=round(sum(float(of) * _UNITS[unit] for of, unit in age)) if age else -1,
             keeps_marked=self.no_eviction_policy == "Mandatory",
-            nodes=() if top else self.nodes,
+            nodes=node_requirements(self.node_selector),
         )
+
+
+def node_requirements(selector: str) -> tuple[Requirement, ...]:
+    """The requirements of a text ``nodeSelector``: ``a=b``, ``a!=b``, ``a in (b)``, ``!a``."""
+    parts = re.findall(r"[^,(]+(?:\([^)]*\))?", selector)
+    return tuple(_requirement(part.strip()) for part in parts if part.strip())
 
 
 def _requirement(text: str) -> Requirement:

@@ -1,9 +1,10 @@
-"""One cycle of the descheduler: who is there, who may go, what was evicted, and the limits.
+"""One cycle of the descheduler: its pods, the turns of its plugins, and the limits of evictions.
 
 Source: descheduler @7d2b28bf pkg/descheduler/evictions (PodEvictor), node (NodeFit) and pod
-(filters), pkg/framework/plugins/defaultevictor (DefaultEvictor). Plugins that deschedule see the
-cluster as it is at the start, and so do all plugins that balance after them: what one of these
-evicts still counts for the next one, which cannot evict it again.
+(filters), pkg/framework/plugins/defaultevictor (DefaultEvictor). All plugins that deschedule see
+the cluster at the start of the cycle. All plugins that balance see the cluster after those
+evictions. A pod that one plugin evicts still counts for the next plugin of the same kind, which
+cannot evict it again.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from tracekit.policy.rebalance._evictor import Evictor, Scope, Texts
 from tracekit.policy.view.pods import Pods, PodText, plain_pods
 from tracekit.policy.view.snapshot import Snapshot
 
-#: Why a pod is not evicted: by a limit, of which the node's stops the node, and that of all stops
-#: everything; or because it was evicted before.
+#: Why an eviction is refused: by a limit, or because the pod was evicted before. The limit of a
+#: node ends the evictions from that node, the total limit all evictions.
 Refusal = Literal["node", "namespace", "total", "gone"]
-#: What upstream calls the limits, and what spares pods.
+#: Upstream's names of the limits, and of the evictor.
 _LIMITS: Mapping[Refusal, str] = {
     "node": "maxNoOfPodsToEvictPerNode",
     "namespace": "maxNoOfPodsToEvictPerNamespace",
@@ -39,7 +40,7 @@ _EVICTOR = "DefaultEvictor"
 
 @dataclass(kw_only=True)
 class Limits:
-    """How many may go at a time: from a node, of a namespace, in all; None is no limit."""
+    """Limits on the evictions of one cycle, by node, by namespace and in total; None: no limit."""
 
     per_node: int | None = None
     per_namespace: int | None = None
@@ -50,7 +51,7 @@ class Limits:
         self._namespaces: Counter[str] = Counter()
 
     def take(self, node: int, namespace: str) -> Refusal | None:
-        """Count an eviction, or say which limit it would break."""
+        """Count an eviction, or return the limit that refuses it."""
         if self.in_all is not None and self._nodes.total() >= self.in_all:
             return "total"
         if self.per_node is not None and self._nodes[node] >= self.per_node:
@@ -63,27 +64,28 @@ class Limits:
 
 
 class Cycle:
-    """What all plugins of a cycle share; pods are positions in ``snapshot.placed``.
+    """The state that all plugins of a cycle share; pods are positions in ``snapshot.placed``.
 
     Parameters
     ----------
     nodes : tuple of Requirement
-        The nodes that the descheduler looks at.
+        Requirements on the labels of the nodes that the descheduler considers.
 
     Attributes
     ----------
     pods : Pods
     text : int64, shape (placed,)
-        The text of each in ``pods``.
+        The position of each pod's text in ``pods.texts``.
     listed : bool, shape (nodes,)
-        Nodes that are ready and looked at.
+        Ready nodes that the descheduler considers.
     gone : bool, shape (placed,)
-        Who was evicted before the plugins began that have their turn now.
+        Pods that plugins of the kind before this one evicted.
     requested : int64, shape (nodes, resources)
-        Less what these requested.
+        Sums of requests without the pods that are gone.
     evicted : dict of int to str
-        The strategy that evicted each, in the order of their eviction.
+        The strategy that evicted each pod, in the order of eviction.
     stays : dict of (strategy, reason) to set of int
+        Pods that a strategy considered and left on their nodes.
     """
 
     def __init__(
@@ -101,12 +103,12 @@ class Cycle:
         self.evicted: dict[int, str] = {}
         self.stays: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
 
-    def each(self, said: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
-        """What is said of each pod, shape (placed,)."""
-        return self.pods.each(said, dtype)[self.text]
+    def each(self, value: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
+        """A value of each pod's text, shape (placed,)."""
+        return self.pods.each(value, dtype)[self.text]
 
     def settle(self) -> None:
-        """Who was evicted so far is gone for those that follow."""
+        """Take the pods evicted so far off the cluster that the following plugins see."""
         new = np.array([at for at in self.evicted if not self.gone[at]], dtype=np.int64)
         placed = self.snapshot.placed
         np.subtract.at(self.requested, placed.node[new], placed.request[new])
@@ -114,18 +116,18 @@ class Cycle:
 
     @property
     def renewed(self) -> BoolArray:
-        """Who came after what is written of it was written, shape (placed,)."""
+        """Pods that were created after their text was recorded, shape (placed,)."""
         if self.snapshot.pods is None:
             return np.zeros(len(self.created_ms), dtype=np.bool_)
         recorded = self.pods.created_ms[self.snapshot.placed.index]
         return np.asarray(self.created_ms > recorded)
 
     def age_ms(self) -> IntArray:
-        """How long ago each was asked for, shape (placed,)."""
+        """The time since each pod was created, shape (placed,)."""
         return np.asarray(self.snapshot.time_ms - self.created_ms)
 
     def decision(self) -> Decision:
-        """Who was evicted, and who stays."""
+        """The evicted pods, and the pods that stay."""
         return Decision(
             evicted=np.array(list(self.evicted), dtype=np.int64),
             strategies=tuple(self.evicted.values()),
@@ -139,9 +141,9 @@ class Turn:
     Attributes
     ----------
     seen : bool, shape (placed,)
-        Pods on listed nodes that the plugin is about.
+        Pods on listed nodes in the scope of the plugin.
     may : bool, shape (placed,)
-        Those that the evictor lets go, whatever room there is.
+        Pods among them that the evictor lets go, whatever room other nodes have.
     """
 
     def __init__(
@@ -157,7 +159,7 @@ class Turn:
         self._room = functools.cache(self._room_for)
 
     def _let_go(self) -> BoolArray:
-        """Who the evictor lets go, shape (placed,); notes why others stay."""
+        """The pods that the evictor lets go, shape (placed,); notes why the others stay."""
         cycle, evictor, codes = self.cycle, self.evictor, {"": 0, "evictorFilter": 1}
         why = cycle.each(lambda pod: codes.setdefault(evictor.spares(pod), len(codes)), np.int64)
         meets = cycle.pods.wearing(evictor.labels)[cycle.text]
@@ -182,14 +184,14 @@ class Turn:
 
     def owners(self) -> IntArray:
         """A number for each pod's namespace and owners, shape (placed,)."""
-        known: dict[Any, int] = {}
-        found = self.cycle.each(
-            lambda pod: known.setdefault((pod.namespace, pod.owners), len(known)), np.int64
+        numbers: dict[Any, int] = {}
+        owners = self.cycle.each(
+            lambda pod: numbers.setdefault((pod.namespace, pod.owners), len(numbers)), np.int64
         )
-        return np.asarray(found)
+        return np.asarray(owners)
 
     def fits(self, at: int) -> BoolArray:
-        """The nodes that would take a pod, its own among them, shape (nodes,)."""
+        """The nodes that have room for a pod and are open to it, its own node too, (nodes,)."""
         cycle = self.cycle
         placed = cycle.snapshot.placed
         room = self._room(placed.request[at].tobytes()).copy()
@@ -197,28 +199,28 @@ class Turn:
         return room & cycle.pods.open_to(int(cycle.text[at])) & ~self._kept_away(at)
 
     def _room_for(self, request: bytes) -> BoolArray:
-        asked = np.frombuffer(request, dtype=np.int64)
-        return np.asarray(((self._left >= asked) | (asked == 0)).all(axis=1))
+        amounts = np.frombuffer(request, dtype=np.int64)
+        return np.asarray(((self._left >= amounts) | (amounts == 0)).all(axis=1))
 
     def _kept_away(self, at: int) -> BoolArray:
-        """Nodes with the label that a pod keeps apart by, and with one on them that it means."""
-        cycle, found = self.cycle, np.zeros(len(self._left), dtype=np.bool_)
+        """Nodes with a topology label of the pod's anti-affinity that run a pod it excludes."""
+        cycle, away = self.cycle, np.zeros(len(self._left), dtype=np.bool_)
         for rule in cycle.pods.texts[cycle.text[at]].rules:
             if rule.kind == "podAntiAffinity":
                 others = cycle.pods.meeting(rule.whom)[cycle.text] & ~cycle.gone
                 others[at] = False
-                there = np.bincount(self.node[others], minlength=len(found)) > 0
-                found |= there & (cycle.pods.domain(rule.by) >= 0)
-        return found
+                beside = np.bincount(self.node[others], minlength=len(away)) > 0
+                away |= beside & (cycle.pods.domain(rule.by) >= 0)
+        return away
 
     def fits_other(self, at: int, among: BoolArray) -> bool:
-        """Whether one of some nodes but its own would take a pod."""
-        found = self.fits(at) & among
-        found[self.node[at]] = False
-        return bool(found.any())
+        """Whether a pod fits one of some nodes other than its own."""
+        fits = self.fits(at) & among
+        fits[self.node[at]] = False
+        return bool(fits.any())
 
     def movable(self, at: int) -> bool:
-        """Whether the evictor finds the pod another node, where it looks for one."""
+        """Whether the pod fits another node; always true without ``nodeFit`` of the evictor."""
         if not self.evictor.node_fit:
             return True
         pods = self.cycle.pods
@@ -233,7 +235,7 @@ class Turn:
         return np.zeros(len(self._left), dtype=np.bool_) if lost is None else lost
 
     def evict(self, at: int) -> Refusal | None:
-        """Evict a pod, or say why it stays."""
+        """Evict a pod, or return why the eviction is refused."""
         if at in self.cycle.evicted:
             return "gone"
         space = self.cycle.pods.texts[self.cycle.text[at]].namespace
@@ -245,18 +247,18 @@ class Turn:
         return refused
 
 
-NodeFit = Annotated[bool, About("Evict only what fits some other node by what it requests.")]
+NodeFit = Annotated[bool, About("Evict only pods whose requests fit another node.")]
 
 
 class OfCycle(RebalancePolicy):
-    """Base of what evicts in cycles of the descheduler."""
+    """Base of rebalance policies that evict in cycles of the descheduler."""
 
     def cycle(self, snapshot: Snapshot) -> Cycle:
-        """The cycle, once its plugins had their turns."""
+        """The cycle after the turns of all its plugins."""
         raise NotImplementedError
 
     def decide(self, snapshot: Snapshot) -> Decision:
-        """What the cycle comes to."""
+        """The result of the cycle."""
         return self.cycle(snapshot).decision()
 
     def evict(self, snapshot: Snapshot) -> IntArray:
@@ -266,14 +268,14 @@ class OfCycle(RebalancePolicy):
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin(OfCycle):
-    """Base of the rebalancers that are plugins of the descheduler."""
+    """Base of the rebalance policies that are plugins of the descheduler."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
 
     node_fit: NodeFit = False
 
     def run(self, turn: Turn) -> None:
-        """Evict, in a turn, whom the plugin chooses and the evictor finds a node for."""
+        """Evict the pods that the plugin chooses and that are movable."""
         full: set[int] = set()
         for at in self.chosen(turn):
             if int(turn.node[at]) in full or not turn.movable(at):
@@ -285,18 +287,18 @@ class Plugin(OfCycle):
                 return
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The pods to evict, in their order, of those that may go."""
+        """The pods to evict, in order, among those that the evictor lets go."""
         raise NotImplementedError
 
     def cycle(self, snapshot: Snapshot) -> Cycle:
-        """A cycle of the plugin alone, with the evictor's defaults."""
+        """A cycle of this plugin alone, with the default evictor."""
         cycle = Cycle(snapshot, Limits(per_node=getattr(self, "evictor_limit_node", None)))
         self.run(Turn(cycle, Evictor(node_fit=self.node_fit), type(self).__name__))
         return cycle
 
 
 def _pods(snapshot: Snapshot) -> tuple[Pods, IntArray]:
-    """The pods of a snapshot, and the text of each that is placed."""
+    """The pods of a snapshot, and the text of each placed pod."""
     placed = snapshot.placed
     if snapshot.pods is not None:
         return snapshot.pods, snapshot.pods.of[placed.index]
@@ -305,9 +307,9 @@ def _pods(snapshot: Snapshot) -> tuple[Pods, IntArray]:
 
 
 def by_rank(rank: FloatArray | IntArray, some: IntArray) -> list[int]:
-    """Some positions in the order of their rank; equals stay in order."""
-    found: list[int] = some[np.argsort(rank[some], kind="stable")].tolist()
-    return found
+    """Positions in the order of their rank; equal ranks stay in order."""
+    ordered: list[int] = some[np.argsort(rank[some], kind="stable")].tolist()
+    return ordered
 
 
 def owned_by(pod: PodText, kinds: Texts) -> bool:
@@ -318,6 +320,6 @@ def owned_by(pod: PodText, kinds: Texts) -> bool:
 def states_of(
     pod: PodText, parts: Iterable[str], sorts: Iterable[str] = ("waiting", "terminated")
 ) -> set[str]:
-    """The phase and reason of a pod, and why its containers of these parts wait or ended."""
+    """Phase and reason of a pod, and the reasons why containers of some parts wait or ended."""
     reasons = (pod.states.get(sort, {}).get(part, ()) for sort in sorts for part in parts)
     return {pod.phase, pod.reason, *(one for some in reasons for one in some)} - {""}

@@ -1,7 +1,8 @@
-"""Node utilization: thresholds in percent, a turn as the plugins see it, and how they evict.
+"""The node utilization plugins: thresholds in percent, their view of a turn, their evictions.
 
 Source: sigs.k8s.io/descheduler @7d2b28bf: validation.go, nodeutilization.go, normalizer.go, and
-evictPodsFromSourceNodes with its helpers: nodes give one after the other while others have room.
+evictPodsFromSourceNodes with its helpers, which empty source nodes in turn while destinations have
+room.
 """
 
 import functools
@@ -31,17 +32,17 @@ FewNodes = Annotated[
 
 
 def named(thresholds: Thresholds) -> dict[str, float]:
-    """Percent by the full name of the resource."""
+    """Thresholds in percent by the full name of the resource."""
     return {full_name(name): float(value) for name, value in thresholds}
 
 
 def row(thresholds: Mapping[str, float], resources: Sequence[str]) -> FloatArray:
-    """Percent in the order of the resources, NaN where there is no threshold."""
+    """Thresholds in percent in the order of the resources, NaN for no threshold."""
     return np.array([thresholds.get(name, np.nan) for name in resources], dtype=np.float64)
 
 
 def check(field: str, thresholds: Thresholds) -> None:
-    """Raise ParameterError when there is no threshold, or one outside 0..100."""
+    """Raise ParameterError for no threshold at all, or for one outside 0..100."""
     if not thresholds:
         raise ParameterError(field, f"{field} must name a resource, got none")
     for name, value in thresholds:
@@ -50,7 +51,7 @@ def check(field: str, thresholds: Thresholds) -> None:
 
 
 def check_pair(low: Thresholds, high: Thresholds, *, relative: bool) -> None:
-    """Raise ParameterError when both do not fit together: other resources, or low above high."""
+    """Raise ParameterError if the resources of two thresholds differ, or a low one is above."""
     lower, upper = named(low), named(high)
     if set(lower) != set(upper):
         raise ParameterError(
@@ -66,12 +67,12 @@ def check_pair(low: Thresholds, high: Thresholds, *, relative: bool) -> None:
             )
 
 
-# Node usage in percent of capacity, 0..100 and beyond, as thresholds are stated. NaN stands for a
-# value that is not known: a resource a node does not report, or lacks.
+# Node usage in percent of capacity, like thresholds; it may be above 100. NaN stands for an unknown
+# value: a resource that a node lacks or does not report.
 
 
 def percent_of(used: ArrayLike, capacity: ArrayLike) -> FloatArray:
-    """``used / capacity * 100``, not clamped; 0 where there is no capacity, NaN where unknown.
+    """``used / capacity * 100``, not clamped; 0 for a capacity of 0, NaN for an unknown value.
 
     Parameters
     ----------
@@ -85,70 +86,71 @@ def percent_of(used: ArrayLike, capacity: ArrayLike) -> FloatArray:
 
 
 def mean_percent(percent: FloatArray) -> FloatArray:
-    """Mean of each resource over the nodes that report it, shape (resources,); NaN where none."""
-    known = ~np.isnan(percent)
-    total, count = np.where(known, percent, 0.0).sum(axis=0), known.sum(axis=0)
+    """Mean of each resource over the nodes that report it, shape (resources,); NaN for no node."""
+    reported = ~np.isnan(percent)
+    total, count = np.where(reported, percent, 0.0).sum(axis=0), reported.sum(axis=0)
     return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
 
 
 def shifted(values: FloatArray, by: ArrayLike) -> FloatArray:
-    """``values + by``, unchanged where ``by`` is NaN, NaN where the value is."""
+    """``values + by``; a ``by`` of NaN changes nothing, a value of NaN stays NaN."""
     return np.asarray(values + np.nan_to_num(np.asarray(by, dtype=np.float64), nan=0.0))
 
 
 def below(percent: FloatArray, limit: ArrayLike) -> BoolArray:
     """Nodes with every resource at or below its limit, shape (nodes,).
 
-    A resource without a limit (NaN) is ignored; one that is not known counts as 0.
+    A resource with a limit of NaN is ignored; an unknown use counts as 0.
     """
     return np.asarray(~above(percent, limit))
 
 
 def above(percent: FloatArray, limit: ArrayLike) -> BoolArray:
-    """Nodes with some resource over its limit, shape (nodes,)."""
+    """Nodes with at least one resource above its limit, shape (nodes,)."""
     bound = np.nan_to_num(np.asarray(limit, dtype=np.float64), nan=np.inf)
     return np.asarray((np.nan_to_num(percent, nan=0.0) > bound).any(axis=-1))
 
 
 def by_usage(used: ArrayLike, *, ascending: bool) -> IntArray:
-    """Positions of nodes in order of their usage added up over resources, whatever the units.
+    """Positions of nodes in the order of their use, summed over resources as upstream does.
 
-    Millicores, bytes and counts are added as they are, so that memory decides. Equal ones stay in
-    order.
+    Millicores, bytes and counts are added without conversion, so that memory decides. Nodes of
+    equal use stay in order.
     """
     total = np.asarray(used).sum(axis=1)
     return np.argsort(total if ascending else -total, kind="stable")
 
 
-# The turn, and the loop.
+# The view of a turn, and the loop of evictions.
 
-#: Whether some destination and some other node would take a container: position, destinations.
+#: From a container's position and the destinations to whether the container may be evicted: a
+#: destination tolerates it, and with ``nodeFit`` it fits another node.
 Acceptance = Callable[[int, IntArray], bool]
-#: Evicts a container, by its position, or says which limit keeps it.
+#: Evicts a container by its position, or returns the limit that refuses it.
 Eviction = Callable[[int], Refusal | None]
 
 NodeLimit = Annotated[
-    int | None, About("The most that the evictor lets go from one node at a time.", minimum=0)
+    int | None, About("The most evictions from one node at a time, over all plugins.", minimum=0)
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """Containers that run, as the descheduler sees them; shape (containers,) unless said.
+    """Running containers as the descheduler sees them; shape (containers,) unless stated.
 
     Parameters
     ----------
     node : int64
     used : int64, shape (containers, resources), optional
-        What an eviction takes off its node; None when the source of usage cannot tell.
+        The use that an eviction takes off the node; None if the source of usage does not say it.
     counted : bool
-        Whether ``used`` is known; a container it is not known of is never evicted.
+        Whether the use of the container is known; a container of unknown use is never evicted.
     removable : bool
-        Whether the evictor may evict it at all.
+        Whether the evictor lets the container go.
     turn : int64
-        Rank of its eviction: lowest priority first, then quality of service, then size.
+        Rank of the eviction: lowest priority first, then quality of service, then size.
     accepted, evict : callable
-        Asked, and called, when its turn comes.
+        Tests a container when its turn comes, and evicts it.
     """
 
     node: IntArray
@@ -162,14 +164,16 @@ class Candidates:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The cluster as a rebalance policy of the descheduler sees it.
+    """The cluster as a node utilization plugin sees it.
 
     Parameters
     ----------
     resources : tuple of str
     used, capacity : float64, shape (nodes, resources)
-        Whole amounts; capacity is NaN where a node lacks the resource.
+        Whole amounts; the capacity is NaN where a node lacks the resource.
     schedulable : bool, shape (nodes,)
+        Nodes that are not cordoned.
+    containers : Candidates
     """
 
     resources: tuple[str, ...]
@@ -181,18 +185,18 @@ class View:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Which nodes give, which take, and when to stop.
+    """The source and destination nodes of evictions, and when to stop.
 
     Parameters
     ----------
     sources, destinations : int64
         Node positions; sources in the order of their turn.
     target : float64, shape (nodes, resources)
-        How far destinations may be filled.
+        The use up to which destinations may be filled.
     to_target : bool
-        Whether a source is done once it is at or below the target in every resource.
+        Whether a source is finished when every resource is at or below the target.
     node_limit : int, optional
-        The most that the policy evicts per node.
+        The most evictions of the policy from one node.
     eligible : bool, shape (containers,)
         Containers that the policy considers.
     """
@@ -206,17 +210,17 @@ class Plan:
 
 
 def target_amounts(capacity: FloatArray, percent: FloatArray) -> FloatArray:
-    """Whole amount that a percentage of the capacity is, shape (nodes, resources).
+    """A percentage of the capacity as a whole amount, shape (nodes, resources).
 
-    The full capacity where there is no percentage (NaN), 0 where a node lacks the resource.
+    For a percentage of NaN it is the full capacity; for a resource that a node lacks it is 0.
     """
-    known = np.nan_to_num(capacity, nan=0.0)
-    share = np.trunc(np.nan_to_num(percent, nan=0.0) * 0.01 * known)
-    return np.where(np.isnan(percent), known, share)
+    whole = np.nan_to_num(capacity, nan=0.0)
+    share = np.trunc(np.nan_to_num(percent, nan=0.0) * 0.01 * whole)
+    return np.where(np.isnan(percent), whole, share)
 
 
 def evictions(view: View, plan: Plan) -> IntArray:
-    """Positions of the containers to evict, in the order of their eviction."""
+    """Positions of the containers to evict, in order."""
     taken = view.used[plan.destinations]
     budget = (plan.target[plan.destinations] - taken).sum(axis=0)
     pool = view.containers
@@ -236,7 +240,7 @@ def evictions(view: View, plan: Plan) -> IntArray:
 def _from_node(
     view: View, plan: Plan, node: int, queue: IntArray, budget: FloatArray
 ) -> tuple[list[int], Refusal | None]:
-    """Evict from one node; what is evicted is taken off ``budget``. And the limit that ended it."""
+    """The containers evicted from one node, and the limit that ended it; reduces ``budget``."""
     pool, used = view.containers, view.used[node].copy()
     evicted: list[int] = []
     if not _goes_on(plan, used, plan.target[node], budget):
@@ -254,7 +258,7 @@ def _from_node(
         evicted.append(index)
         if pool.used is None:
             if plan.node_limit is None:
-                break  # nothing says what one eviction brings, so one is all
+                break  # the gain of an eviction is unknown, so that one is all
             continue
         used -= pool.used[index]
         budget -= pool.used[index]
@@ -270,10 +274,10 @@ def _goes_on(plan: Plan, used: FloatArray, target: FloatArray, budget: FloatArra
 
 
 def measured_amounts(snapshot: Snapshot) -> IntArray:
-    """Amounts each running container uses, shape (placed, resources).
+    """The amounts that each running container uses, shape (placed, resources).
 
-    cpu and memory as measured at the newest sample; where a container was not measured, its part of
-    what its node uses, by requests. Other resources, pods among them, as requested.
+    cpu and memory are those of the newest sample. A container without a sample gets a part of its
+    node's use in proportion to requests. Of other resources, pods too, the request counts.
     """
     placed = snapshot.placed
     amounts = placed.request.copy()
@@ -291,15 +295,15 @@ def measured_amounts(snapshot: Snapshot) -> IntArray:
 
 UsageSource = Literal["requests", "metrics_server", "prometheus"]
 
-#: What the descheduler calls a node's value of a Prometheus query, in percent.
+#: The descheduler's name of a node's value of a Prometheus query, in percent.
 METRIC = "MetricResource"
 
 
 def view_of(turn: Turn, thresholds: Iterable[str], *, source: UsageSource) -> View:
-    """The view of a turn: listed nodes; resources with a threshold, and cpu, memory and pods.
+    """The view of a turn: listed nodes, resources with a threshold, and cpu, memory and pods.
 
-    A resource that the cluster does not have is left out, pods among them: then their number is
-    not limited.
+    A resource that the cluster lacks is left out. Without the resource pods their number has no
+    limit.
     """
     cycle = turn.cycle
     snapshot, placed = cycle.snapshot, cycle.snapshot.placed
@@ -346,9 +350,8 @@ def _amounts(
         return np.trunc(100.0 * np.clip(share, 0.0, 1.0))[:, None], None
     columns = [snapshot.resources.index(name) for name in names]
     requested = cycle.requested[:, columns].astype(np.float64)
-    asked = snapshot.placed.request[:, columns]
     if source == "requests":
-        return requested, asked
+        return requested, snapshot.placed.request[:, columns]
     measured = requested
     for at, column in enumerate(columns):
         if snapshot.resources[column] in BASE:
@@ -360,9 +363,9 @@ def _amounts(
 def turns_of(turn: Turn) -> IntArray:
     """Rank of each pod's eviction, 0 first, shape (placed,).
 
-    By priority (-inf for none stated), quality of service, who does not prefer to stay, request.
-    Upstream (SortPodsBasedOnPriorityLowToHigh) leaves equals in no order; here the smallest goes
-    first.
+    The order is by priority, by quality of service, pods without the annotation that prefers no
+    eviction first, and by request, the smallest first. Upstream (SortPodsBasedOnPriorityLowToHigh)
+    does not order pods by request.
     """
     cycle, base = turn.cycle, slice(len(BASE))
     placed = cycle.snapshot.placed
@@ -371,23 +374,23 @@ def turns_of(turn: Turn) -> IntArray:
     exact = (most > 0).all(axis=1) & (size == most).all(axis=1)
     counted = np.where(nothing, BEST_EFFORT, np.where(exact, GUARANTEED, BURSTABLE))
     stated = cycle.each(lambda pod: pod.quality, np.int64)
-    kept = cycle.each(lambda pod: "keep" in pod.marks)
+    prefers_to_stay = cycle.each(lambda pod: "keep" in pod.marks)
     quality = np.where(stated < 0, counted, stated)
     priority = cycle.each(lambda pod: pod.priority, np.float64)
-    order = np.lexsort((size.sum(axis=1), kept, quality, priority))
+    order = np.lexsort((size.sum(axis=1), prefers_to_stay, quality, priority))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return rank
 
 
 def acceptance(turn: Turn, listed: IntArray) -> Acceptance:
-    """Whether a pod tolerates every taint of a destination, and the evictor finds it a node."""
+    """A test whether a pod tolerates all taints of a destination, and is movable."""
     pods, text = turn.cycle.pods, turn.cycle.text
     taints = pods.taint_count()
 
     @functools.cache
     def goes(at: int) -> BoolArray:
-        # upstream asks for as many tolerations as there are taints before it looks at them
+        # upstream first requires as many tolerations as the node has taints
         enough = len(pods.texts[at].bears) >= taints
         return np.asarray(enough & pods.tolerates(at, lambda _: True))
 

@@ -1,4 +1,4 @@
-"""High node utilization: empty nodes under a threshold, so that fewer nodes are used."""
+"""High node utilization: empty nodes below a threshold, so that fewer nodes are used."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -32,9 +32,9 @@ _FULL = 100.0
 
 @dataclass(frozen=True, kw_only=True)
 class HighNodeUtilization(Plugin):
-    """Drain underused nodes while the others have room; goes with a placement policy that packs.
+    """Drain underused nodes while other nodes have room, behind a placement policy that packs.
 
-    The descheduler has no thresholds of its own; the defaults are the example of its manual.
+    The descheduler has no default thresholds; these are the example of its manual.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "placed"})
@@ -55,20 +55,20 @@ class HighNodeUtilization(Plugin):
         check("thresholds", self.thresholds)
 
     def run(self, turn: Turn) -> None:
-        """Evict from the nodes used least first."""
+        """Evict from the nodes of the least use first."""
         names, snapshot = named(self.thresholds), turn.cycle.snapshot
         columns = [snapshot.column(name) for name in names]
-        asked = [snapshot.placed.request[:, at] > 0 for at in columns if at is not None]
-        requests_one = np.any(asked, axis=0) if asked else np.zeros(len(turn.node), bool)
+        requests = [snapshot.placed.request[:, at] > 0 for at in columns if at is not None]
+        requests_one = np.any(requests, axis=0) if requests else np.zeros(len(turn.node), bool)
         self.evict_from(view_of(turn, names, source="requests"), requests_one)
 
     def evict_from(self, view: View, requests_one: BoolArray) -> IntArray:
-        """Containers of the view to evict, in the order of their eviction.
+        """Containers of the view to evict, in order.
 
         Parameters
         ----------
         requests_one : bool, shape (containers,)
-            Whether each requests a resource with a threshold.
+            Containers that request a resource with a threshold.
         """
         low = row(named(self.thresholds), view.resources)
         under = below(percent_of(view.used, view.capacity), low)

@@ -1,4 +1,4 @@
-"""Load spread: move containers off nodes whose measured load lies well above the mean."""
+"""Load spread: move containers off nodes whose measured load is well above the mean."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -16,12 +16,12 @@ from tracekit.policy.view.snapshot import Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class LoadSpread(RebalancePolicy):
-    """Bring every node to within a margin of the mean load, with as few moves as may be.
+    """Bring every node to within a margin of the mean load, with few moves.
 
-    A rule of this project, made to compare with the descheduler's, which looks at levels and not at
-    the spread. The node loaded most goes first. Of its containers the largest that does not take
-    it below the mean goes first, until the node is within the margin, the room below the mean on
-    other nodes is used up, or ``moves_max`` is reached.
+    A rule of this project, to compare with the descheduler's rules, which consider levels and not
+    the spread. The node of the highest load comes first. From each node the largest container that
+    does not take the node below the mean is evicted, and so on until the node is within the margin,
+    the room below the mean on other nodes is used up, or ``moves_max`` is reached.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage", "placed"})
@@ -31,19 +31,17 @@ class LoadSpread(RebalancePolicy):
         Literal["cpu", "memory"], About("The resource whose measured load is levelled.")
     ] = "cpu"
     margin_fraction: Annotated[
-        float, About("How far above the mean a node may be.", minimum=0, maximum=1)
+        float, About("The highest load above the mean, of capacity.", minimum=0, maximum=1)
     ] = 0.1
-    samples: Annotated[
-        int, About("Newest samples that a node's load is the mean of.", minimum=1)
-    ] = 10
-    moves_max: Annotated[int, About("The most to evict at a time.", minimum=0)] = 100
+    samples: Annotated[int, About("Newest samples whose mean is a node's load.", minimum=1)] = 10
+    moves_max: Annotated[int, About("The most evictions at a time.", minimum=0)] = 100
 
     def metric_samples(self) -> int:
-        """As many as a load is the mean of."""
+        """The number of samples whose mean is a load."""
         return self.samples
 
     def evict(self, snapshot: Snapshot) -> IntArray:
-        """Containers to evict now, from the nodes loaded most first."""
+        """Containers to evict now, from the nodes of the highest load first."""
         column = snapshot.resources.index(full_name(self.resource))
         capacity = snapshot.capacity[:, column].astype(np.float64)
         excess = excess_of(snapshot.usage.average(column, self.samples), capacity)
@@ -56,22 +54,22 @@ class LoadSpread(RebalancePolicy):
         first = np.searchsorted(snapshot.placed.node[by_node], np.arange(len(capacity) + 1))
         evicted: list[int] = []
         for node in sources.tolist():
-            there = by_node[first[node] : first[node + 1]]
+            on_node = by_node[first[node] : first[node + 1]]
             allowed = float(self.margin_fraction * capacity[node])
-            chosen = chosen_of(used[there], float(excess[node]), allowed, room)
-            room -= float(used[there[chosen]].sum())
-            evicted += there[chosen].tolist()
+            chosen = chosen_of(used[on_node], float(excess[node]), allowed, room)
+            room -= float(used[on_node[chosen]].sum())
+            evicted += on_node[chosen].tolist()
             if len(evicted) >= self.moves_max:
                 break
         return np.array(evicted[: self.moves_max], dtype=np.int64)
 
 
 def excess_of(load_fraction: FloatArray, capacity: FloatArray) -> FloatArray:
-    """How much each node uses above the mean load of the cluster, 0 where nothing is measured."""
-    known = ~np.isnan(load_fraction)
-    load = np.where(known, load_fraction, 0.0) * capacity
-    level = load.sum() / max(float(capacity[known].sum()), 1.0)
-    return np.where(known, load - level * capacity, 0.0)
+    """The use of each node above the mean load of the cluster, 0 for a node without a sample."""
+    measured = ~np.isnan(load_fraction)
+    load = np.where(measured, load_fraction, 0.0) * capacity
+    level = load.sum() / max(float(capacity[measured].sum()), 1.0)
+    return np.where(measured, load - level * capacity, 0.0)
 
 
 def chosen_of(used: FloatArray, excess: float, allowed: float, room: float) -> list[int]:
@@ -81,9 +79,11 @@ def chosen_of(used: FloatArray, excess: float, allowed: float, room: float) -> l
     ----------
     used : float64, shape (containers,)
     excess : float
-        How much the node uses above the mean; it stops being over at ``allowed``.
+        The use of the node above the mean.
+    allowed : float
+        The excess at which the node is within the margin.
     room : float
-        What other nodes may take before they too are at the mean.
+        The amount that other nodes may take before they reach the mean.
     """
     chosen = []
     for at in np.argsort(-used, kind="stable").tolist():

@@ -38,9 +38,9 @@ from tracekit.policy.rebalance._utilization import (
 
 @dataclass(frozen=True, kw_only=True)
 class LowNodeUtilization(Plugin):
-    """Empty overused nodes into underused ones, until they are at the target or there is no room.
+    """Move containers from overused to underused nodes, down to the target or while room lasts.
 
-    The descheduler has no thresholds of its own; the defaults are the example of its manual.
+    The descheduler has no default thresholds; these are the example of its manual.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "usage", "placed"})
@@ -58,7 +58,7 @@ class LowNodeUtilization(Plugin):
     usage_source: Annotated[
         UsageSource,
         About(
-            "What a node uses: requests; metrics_server: measured cpu and memory; prometheus:"
+            "The use of a node: requests; metrics_server: measured cpu and memory; prometheus:"
             " measured cpu as the resource MetricResource."
         ),
     ] = "requests"
@@ -84,15 +84,15 @@ class LowNodeUtilization(Plugin):
             )
 
     def run(self, turn: Turn) -> None:
-        """Evict from the nodes used most first."""
+        """Evict from the nodes of the highest use first."""
         names = named(self.thresholds)
         self.evict_from(view_of(turn, names, source=self.usage_source))
 
     def evict_from(self, view: View) -> IntArray:
-        """Containers of the view to evict, in the order of their eviction.
+        """Containers of the view to evict, in order.
 
-        Nothing where a threshold speaks of what the metrics server does not know: upstream stops
-        with an error there.
+        There is none if a threshold is about a resource that the metrics server does not report:
+        upstream stops with an error.
         """
         if self.usage_source == "metrics_server" and self._unmeasured():
             return np.empty(0, dtype=np.int64)

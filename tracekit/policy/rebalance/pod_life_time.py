@@ -1,4 +1,4 @@
-"""Pod life time: evict what has run for longer than it may."""
+"""Pod life time: evict containers that are older than a limit."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -13,26 +13,26 @@ from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank, owned_by, sta
 
 @dataclass(frozen=True, kw_only=True)
 class PodLifeTime(Plugin):
-    """Evict containers that were asked for longer ago than a limit, the oldest first.
+    """Evict containers that were created longer ago than a limit, the oldest first.
 
-    Who ran at the start is as old as recorded.
+    A container that ran at the start of the replay has its recorded age.
     """
 
     source: ClassVar[str] = "descheduler @7d2b28bf podlifetime (PodLifeTime)"
 
     longest_ms: Annotated[
-        int | None, About("How long ago a container may be asked for; none: ever.", minimum=0)
+        int | None, About("The highest age of a container; none: no limit.", minimum=0)
     ] = 86_400_000
     states: Annotated[
-        Texts, About("Phases, or reasons why containers wait or ended; none: any.")
+        Texts, About("Phases, or reasons why containers wait or ended; none: all.")
     ] = ()
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
-    ephemeral_containers: Annotated[bool, About("Whether ephemeral ones do.")] = False
-    owner_kinds: Annotated[Texts, About("Kinds of owners; none: any.")] = ()
+    ephemeral_containers: Annotated[bool, About("Whether ephemeral containers count, too.")] = False
+    owner_kinds: Annotated[Texts, About("Kinds of owners whose containers may go; none: all.")] = ()
     not_owner_kinds: Annotated[Texts, About("Kinds of owners whose containers stay.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The oldest first."""
+        """The containers to evict, the oldest first."""
         cycle, old = turn.cycle, turn.may
         parts = ["containers", *(["init"] if self.init_containers else [])]
         parts += ["ephemeral"] if self.ephemeral_containers else []

@@ -1,4 +1,4 @@
-"""Remove duplicates: no node shall run more containers of an owner than its even share."""
+"""Remove duplicates: no node runs more containers of an owner than an even share."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from tracekit.policy.view.pods import PodText
 
 @dataclass(frozen=True, kw_only=True)
 class RemoveDuplicates(Plugin):
-    """Evict what a node runs of an owner, with the same images, beyond its even share, rounded up.
+    """Evict containers of one owner and the same images from nodes with more than an even share.
 
-    The share is over the nodes that selectors and taints leave open to the duplicates. Upstream
-    leaves it open which of them go: here the least important. A service stands for the owner where
-    none is written; containers of no known service are left alone.
+    The share is over the nodes that selectors and taints leave open, rounded up. Upstream does not
+    say which duplicates go; here those of the lowest priority do. Where no owner is recorded the
+    service counts as the owner; containers of an unknown service stay.
     """
 
     source: ClassVar[str] = "descheduler @7d2b28bf removeduplicates (RemoveDuplicates)"
@@ -28,7 +28,7 @@ class RemoveDuplicates(Plugin):
     not_owner_kinds: Annotated[Texts, About("Kinds of owners whose containers stay.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """Owner by owner, node by node."""
+        """The containers to evict, owner by owner and node by node."""
         priority = turn.cycle.each(lambda pod: pod.priority, np.float64)
         groups: defaultdict[Any, list[int]] = defaultdict(list)
         keys = [self._key(pod) for pod in turn.cycle.pods.texts]
@@ -36,19 +36,19 @@ class RemoveDuplicates(Plugin):
         for at in some:
             groups[keys[turn.cycle.text[at]]].append(at)
         groups.pop(None, None)
-        found: list[int] = []
+        evicted: list[int] = []
         for members in groups.values():
             by_node: defaultdict[int, list[int]] = defaultdict(list)
             for at in by_rank(-priority, np.array(members)):
                 by_node[int(turn.node[at])].append(at)
-            doubled = [at for those in by_node.values() for at in those[1:]]
+            doubled = [at for some in by_node.values() for at in some[1:]]
             targets = self._targets(turn, doubled)
             if targets < 2:
                 continue
             most = -(-len(members) // targets)
             for node in sorted(by_node):
-                found += by_node[node][max(most, 1) :]
-        return found
+                evicted += by_node[node][max(most, 1) :]
+        return evicted
 
     def _key(self, pod: PodText) -> Any:
         if not pod.owners or pod.owners[0][1] == UNKNOWN or owned_by(pod, self.not_owner_kinds):
@@ -56,12 +56,12 @@ class RemoveDuplicates(Plugin):
         return pod.namespace, pod.owners, pod.images
 
     def _targets(self, turn: Turn, doubled: list[int]) -> int:
-        """How many listed nodes some duplicate may run on; of those with one alone none counts."""
+        """The number of listed nodes open to a duplicate that has two open nodes or more."""
         cycle = turn.cycle
-        found = np.zeros(len(cycle.listed), dtype=np.bool_)
+        targets = np.zeros(len(cycle.listed), dtype=np.bool_)
         for text in {int(cycle.text[at]) for at in doubled}:
             tolerated = cycle.pods.tolerates(text, lambda taint: taint.effect in CLOSING)
             mine = cycle.listed & cycle.pods.suits(text) & tolerated
             if mine.sum() > 1:
-                found |= mine
-        return int(found.sum())
+                targets |= mine
+        return int(targets.sum())

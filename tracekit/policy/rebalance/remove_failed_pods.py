@@ -1,4 +1,4 @@
-"""Remove failed pods: what has failed and is still there."""
+"""Remove failed pods: evict pods of phase Failed that are still on a node."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -14,19 +14,19 @@ from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank, owned_by, sta
 class RemoveFailedPods(Plugin):
     """Evict failed pods of some age, node by node.
 
-    A pod that has failed holds nothing of its node, and has departed where a store says when: in a
-    replay there is seldom one to evict.
+    A failed pod holds nothing of its node and departs when the store says so: a replay has seldom
+    one to evict.
     """
 
     source: ClassVar[str] = "descheduler @7d2b28bf removefailedpods (RemoveFailedPods)"
 
-    least_age_ms: Annotated[int, About("How old a pod must be.", minimum=0)] = 3_600_000
-    reasons: Annotated[Texts, About("Why it, or a container of it, failed; none: any.")] = ()
+    least_age_ms: Annotated[int, About("The lowest age of an evicted pod.", minimum=0)] = 3_600_000
+    reasons: Annotated[Texts, About("Reasons why a pod or its container failed; none: all.")] = ()
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
     not_owner_kinds: Annotated[Texts, About("Kinds of owners whose pods stay.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """Node by node."""
+        """The failed pods, node by node."""
         cycle = turn.cycle
         parts = ["containers", *(["init"] if self.init_containers else [])]
         wanted = set(self.reasons)

@@ -12,21 +12,23 @@ from tracekit.policy.rebalance._turn import Plugin, Turn, states_of
 
 @dataclass(frozen=True, kw_only=True)
 class RemovePodsHavingTooManyRestarts(Plugin):
-    """Evict pods whose containers restarted often, node by node, the most often first.
+    """Evict pods whose containers restarted often, node by node, the most restarts first.
 
-    Restarts are those of the list that was taken in, and stay with a pod until it is evicted.
+    Restarts are those of the ingested pod list; a pod that was evicted before has none.
     """
 
     source: ClassVar[str] = (
         "descheduler @7d2b28bf removepodshavingtoomanyrestarts (RemovePodsHavingTooManyRestarts)"
     )
 
-    restarts: Annotated[int, About("So many restarts are too many.", minimum=1)] = 100
+    restarts: Annotated[
+        int, About("The number of restarts from which a pod is evicted.", minimum=1)
+    ] = 100
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
-    states: Annotated[Texts, About("Running, or why a container waits; none: any.")] = ()
+    states: Annotated[Texts, About("Running, or reasons why a container waits; none: all.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """Node by node, the most restarts first; who was evicted has none."""
+        """The pods to evict, node by node, the most restarts first."""
         cycle = turn.cycle
         parts = ["containers", *(["init"] if self.init_containers else [])]
         wanted = set(self.states)
@@ -37,5 +39,5 @@ class RemovePodsHavingTooManyRestarts(Plugin):
         if wanted:
             often &= cycle.each(lambda pod: bool(wanted & states_of(pod, parts, ("waiting",))))
         some = np.flatnonzero(turn.may & often & ~cycle.renewed)
-        found: list[int] = some[np.lexsort((-count[some], turn.node[some]))].tolist()
-        return found
+        ordered: list[int] = some[np.lexsort((-count[some], turn.node[some]))].tolist()
+        return ordered

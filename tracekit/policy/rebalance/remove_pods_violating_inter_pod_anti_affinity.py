@@ -1,4 +1,4 @@
-"""Inter-pod anti-affinity: evict what keeps apart from others and runs near them."""
+"""Inter-pod anti-affinity: evict pods that run beside a pod which their anti-affinity excludes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,9 +13,9 @@ from tracekit.policy.rebalance._utilization import turns_of
 
 @dataclass(frozen=True, kw_only=True)
 class RemovePodsViolatingInterPodAntiAffinity(Plugin):
-    """Evict pods that require to be apart from one in their domain, until nobody is beside one.
+    """Evict pods whose required anti-affinity a pod of their domain violates, until none is left.
 
-    Node by node, in the order in which pods are evicted from nodes that are used too much.
+    Pods are evicted node by node, in the order of LowNodeUtilization (``turns_of``).
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "placed"})
@@ -25,28 +25,28 @@ class RemovePodsViolatingInterPodAntiAffinity(Plugin):
     )
 
     def run(self, turn: Turn) -> None:
-        """Evict one after the other: who is gone is beside nobody."""
-        there = turn.seen.copy()
+        """Evict one pod after another: an evicted pod violates no anti-affinity any more."""
+        remaining = turn.seen.copy()
         full: set[int] = set()
         for at in np.lexsort((turns_of(turn), turn.node)).tolist():
             node = int(turn.node[at])
-            if node in full or not turn.may[at] or not self._beside(turn, at, there):
+            if node in full or not turn.may[at] or not self._beside(turn, at, remaining):
                 continue
             refused = turn.evict(at) if turn.movable(at) else "namespace"
             if refused is None:
-                there[at] = False
+                remaining[at] = False
             elif refused == "node":
                 full.add(node)
             elif refused == "total":
                 return
 
-    def _beside(self, turn: Turn, at: int, there: BoolArray) -> bool:
-        """Whether one from which a pod keeps apart is on its node, or in its domain."""
+    def _beside(self, turn: Turn, at: int, remaining: BoolArray) -> bool:
+        """Whether a remaining pod on the node or in the domain violates the pod's anti-affinity."""
         cycle, node = turn.cycle, turn.node
         for rule in cycle.pods.texts[cycle.text[at]].rules:
             if rule.kind != "podAntiAffinity":
                 continue
-            others = there & cycle.pods.meeting(rule.whom)[cycle.text]
+            others = remaining & cycle.pods.meeting(rule.whom)[cycle.text]
             others[at] = False
             domain = cycle.pods.domain(rule.by)
             same = (domain[node] == domain[node[at]]) & (domain[node[at]] >= 0)

@@ -1,4 +1,4 @@
-"""Node affinity: evict what would rather run, or must run, on another node."""
+"""Node affinity: evict pods whose node does not meet their affinity."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,23 +12,24 @@ from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
 
 @dataclass(frozen=True, kw_only=True)
 class RemovePodsViolatingNodeAffinity(Plugin):
-    """Evict pods whose node does not meet the affinity that they state, where some node takes them.
+    """Evict pods whose node does not meet their node affinity, if they fit a node.
 
-    Node by node: first those that require another node, then those that another node suits better.
+    First come pods whose required affinity is violated, then pods that prefer another node, each
+    node by node.
     """
 
     source: ClassVar[str] = (
         "descheduler @7d2b28bf removepodsviolatingnodeaffinity (RemovePodsViolatingNodeAffinity)"
     )
 
-    required: Annotated[bool, About("Mind what pods require.")] = True
-    preferred: Annotated[bool, About("Mind what pods prefer.")] = False
+    required: Annotated[bool, About("Whether required affinity counts.")] = True
+    preferred: Annotated[bool, About("Whether preferred affinity counts.")] = False
 
     def chosen(self, turn: Turn) -> list[int]:
-        """Those who may go and are on a node that does not suit them."""
-        found = self._where(turn, self._misplaced) if self.required else []
-        found += self._where(turn, self._better_off) if self.preferred else []
-        return list(dict.fromkeys(found))
+        """The pods to evict: those with a violated requirement, then those with a better node."""
+        pods = self._where(turn, self._misplaced) if self.required else []
+        pods += self._where(turn, self._better_off) if self.preferred else []
+        return list(dict.fromkeys(pods))
 
     def _where(self, turn: Turn, wrong: Callable[[Turn, int], bool]) -> list[int]:
         ordered = by_rank(turn.node, np.flatnonzero(turn.may))

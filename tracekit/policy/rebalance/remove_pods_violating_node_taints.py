@@ -1,4 +1,4 @@
-"""Node taints: evict what does not tolerate a taint of its node."""
+"""Node taints: evict pods that do not tolerate a taint of their node."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -19,21 +19,21 @@ class RemovePodsViolatingNodeTaints(Plugin):
         "descheduler @7d2b28bf removepodsviolatingnodetaints (RemovePodsViolatingNodeTaints)"
     )
 
-    soft: Annotated[bool, About("Mind taints PreferNoSchedule, too.")] = False
-    taints: Annotated[Texts, About("Taints that are minded, key or key=value; none: all.")] = ()
-    not_taints: Annotated[Texts, About("Taints that are not minded, likewise.")] = ()
+    soft: Annotated[bool, About("Whether taints PreferNoSchedule count, too.")] = False
+    taints: Annotated[Texts, About("Taints that count, key or key=value; none: all.")] = ()
+    not_taints: Annotated[Texts, About("Taints that do not count, key or key=value.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """Node by node."""
+        """The pods to evict, node by node."""
         cycle = turn.cycle
         texts = np.unique(cycle.text)
-        borne = np.ones((len(cycle.pods.texts), len(cycle.listed)), dtype=np.bool_)
+        tolerated = np.ones((len(cycle.pods.texts), len(cycle.listed)), dtype=np.bool_)
         for text in texts.tolist():
-            borne[text] = cycle.pods.tolerates(text, self._minds)
-        some = np.flatnonzero(turn.may & ~borne[cycle.text, turn.node])
+            tolerated[text] = cycle.pods.tolerates(text, self._counts)
+        some = np.flatnonzero(turn.may & ~tolerated[cycle.text, turn.node])
         return by_rank(turn.node, some)
 
-    def _minds(self, taint: Taint) -> bool:
+    def _counts(self, taint: Taint) -> bool:
         effects = ("NoSchedule", "PreferNoSchedule") if self.soft else ("NoSchedule",)
         names = {taint.key, f"{taint.key}={taint.value}"} if taint.value else {taint.key}
         wanted = not self.taints or bool(names & set(self.taints))

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -15,18 +15,24 @@ from tracekit.cluster.constraints.labels import CLOSING
 from tracekit.cluster.workload import UNKNOWN
 from tracekit.policy.rebalance._turn import Plugin, Turn
 
+#: By how many containers two zones may differ where no constraints are recorded.
+_SKEW = 1
+
 
 @dataclass(frozen=True)
 class _Constraint:
-    """A constraint: who counts, by domain; nodes of no domain have -1.
+    """A constraint on the spread of containers over domains of nodes.
 
     Parameters
     ----------
-    counts : int64, shape (those who count,)
-        Those with a selector first, then by priority: who goes first is last.
+    counts : int64, shape (counted,)
+        The containers that count, in the order of ``_ranked``: the last is evicted first.
     domain : int64, shape (nodes,)
+        The domain of each node, -1 for none.
     eligible : bool, shape (nodes,)
-        Nodes that make domains, and take.
+        Nodes whose domains count and that may receive a container.
+    skew : int
+        By how many containers two domains may differ.
     """
 
     counts: IntArray
@@ -37,10 +43,12 @@ class _Constraint:
 
 @dataclass(frozen=True, kw_only=True)
 class RemovePodsViolatingTopologySpreadConstraint(Plugin):
-    """Evict from the domains with most until all are within the skew.
+    """Evict containers from the largest domains until all domains are within the skew.
 
-    Goes with a placement policy that spreads, for example pod_topology_spread. Of equals upstream
-    evicts the one of the highest priority, against its own comment; so does this.
+    Constraints are those that pods state; where no pods are recorded, each service is spread over
+    zones with a skew of 1. Use it behind a placement policy that spreads, for example
+    pod_topology_spread. As upstream's code does, and against upstream's comment, the pod of the
+    highest priority is evicted first.
     """
 
     source: ClassVar[str] = (
@@ -48,35 +56,20 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
         "constraint.go (balanceDomains)"
     )
 
-    by: Annotated[
-        Literal["own", "node", "rack", "domain", "zone"],
-        About(
-            "What containers are spread over: their own constraints, or every service over this;"
-            " own is zone where nothing is written of them."
-        ),
-    ] = "own"
-    max_skew: Annotated[
-        int, About("By how many two domains may differ, but by own constraints.", minimum=1)
-    ] = 1
-    soft: Annotated[bool, About("Hold constraints with ScheduleAnyway, too.")] = False
-    hard: Annotated[bool, About("Hold those with DoNotSchedule.")] = True
+    soft: Annotated[bool, About("Whether constraints with ScheduleAnyway count.")] = False
+    hard: Annotated[bool, About("Whether constraints with DoNotSchedule count.")] = True
     balance_node_fit: Annotated[
-        bool, About("Evict only what fits a node of a domain with fewer than the mean.")
+        bool, About("Evict only pods that fit a node of a domain with fewer pods than the mean.")
     ] = True
 
     def chosen(self, turn: Turn) -> list[int]:
-        """Constraint by constraint, each container once."""
+        """The containers to evict, constraint by constraint, each once."""
         written = turn.cycle.snapshot.pods is not None
-        own = self.by == "own" and written
-        every = (
-            self._own(turn)
-            if own
-            else self._of_services(turn, "zone" if self.by == "own" else self.by)
-        )
+        every = self._own(turn) if written else _of_services(turn)
         return list(dict.fromkeys(at for one in every for at in self._balanced(turn, one)))
 
     def _own(self, turn: Turn) -> list[_Constraint]:
-        """The constraints that those who may go state, each distinct one once."""
+        """The distinct constraints of the pods that the evictor lets go."""
         cycle, found, ranked = turn.cycle, {}, _ranked(turn)
         for text in dict.fromkeys(cycle.text[turn.may].tolist()):
             pod = cycle.pods.texts[text]
@@ -98,32 +91,13 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
             eligible &= cycle.pods.suits(text)
         if rule.taints:
             eligible &= cycle.pods.tolerates(text, lambda taint: taint.effect in CLOSING)
-        # the pods of the namespace, whatever a constraint may say of others
+        # upstream counts pods of the own namespace alone
         own = Whom((cycle.pods.texts[text].namespace,), rule.whom.asks)
         counts = ranked[cycle.pods.meeting(own)[cycle.text[ranked]]]
         return _Constraint(counts, cycle.pods.domain(rule.by), eligible, rule.skew)
 
-    def _of_services(self, turn: Turn, by: str) -> list[_Constraint]:
-        """The one constraint for every service; none where no node states a domain."""
-        snapshot = turn.cycle.snapshot
-        domain = np.arange(len(snapshot.allocatable)) if by == "node" else None
-        if domain is None and snapshot.domains is not None:
-            domain = snapshot.domains.by(by)
-        if domain is None:
-            return []
-        ranked = _ranked(turn)
-        services = np.array(snapshot.placed.service, dtype=object)[ranked]
-        names, of = np.unique(services, return_inverse=True)
-        order = np.argsort(of, kind="stable")
-        edges = np.searchsorted(of[order], np.arange(1, len(names)))
-        return [
-            _Constraint(members, domain, turn.cycle.listed, self.max_skew)
-            for name, members in zip(names, np.split(ranked[order], edges), strict=True)
-            if name != UNKNOWN
-        ]
-
     def _balanced(self, turn: Turn, one: _Constraint) -> list[int]:
-        """Who goes from full domains to empty ones; the last of a domain goes first."""
+        """The containers to evict from large domains, until each fits a smaller one."""
         rows = self._rows(turn, one)
         sizes = sorted(map(len, rows.values()))
         if not rows or sizes[-1] - sizes[0] <= one.skew:
@@ -151,7 +125,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
         return found
 
     def _rows(self, turn: Turn, one: _Constraint) -> dict[int, list[int]]:
-        """Who counts by domain, in order."""
+        """The counted containers of each domain, in their order."""
         known = np.unique(one.domain[one.eligible & (one.domain >= 0)])
         rows: dict[int, list[int]] = {domain: [] for domain in known.tolist()}
         where = one.domain[turn.node[one.counts]]
@@ -162,8 +136,26 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
 
 
 def _ranked(turn: Turn) -> IntArray:
-    """Those who may go: with a selector first, then by priority."""
+    """The pods that the evictor lets go: pods with a selector first, then by priority."""
     at = np.flatnonzero(turn.may)
     free = ~turn.cycle.each(lambda pod: pod.selects)[at]
     priority = turn.cycle.each(lambda pod: pod.priority, np.float64)[at]
     return np.asarray(at[np.lexsort((priority, free))])
+
+
+def _of_services(turn: Turn) -> list[_Constraint]:
+    """The constraint of each service on zones; no constraint where no node states a zone."""
+    domains = turn.cycle.snapshot.domains
+    zone = None if domains is None else domains.by("zone")
+    if zone is None:
+        return []
+    ranked = _ranked(turn)
+    services = np.array(turn.cycle.snapshot.placed.service, dtype=object)[ranked]
+    names, of = np.unique(services, return_inverse=True)
+    order = np.argsort(of, kind="stable")
+    edges = np.searchsorted(of[order], np.arange(1, len(names)))
+    return [
+        _Constraint(members, zone, turn.cycle.listed, _SKEW)
+        for name, members in zip(names, np.split(ranked[order], edges), strict=True)
+        if name != UNKNOWN
+    ]

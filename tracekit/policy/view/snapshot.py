@@ -164,10 +164,8 @@ class Placed:
     @property
     def stays(self) -> BoolArray:
         """Containers that no rebalancer can evict now, shape (placed,)."""
-        none = np.zeros(len(self.node), dtype=np.bool_)
-        return np.logical_or.reduce(
-            [none, *(m for m in (self.daemon, self.barred) if m is not None)]
-        )
+        known = [one for one in (self.daemon, self.barred) if one is not None]
+        return np.asarray(np.logical_or.reduce([np.zeros(len(self.node), dtype=np.bool_), *known]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,9 +3,6 @@
 import dataclasses
 import hashlib
 import json
-import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +11,8 @@ from tracekit.base import parameters
 from tracekit.base.arrays import Float32Array
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.progress import SILENT, Progress
-from tracekit.base.units import duration
 from tracekit.sizing.agent.network import torch_ready
-from tracekit.sizing.agent.train import PRETRAINING, Epoch, Trainer
+from tracekit.sizing.agent.train import Epoch, Trainer
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.weights import Model
 from tracekit.sizing.world.simset import Settings, SimulationSet
@@ -102,8 +98,6 @@ def _read(path: Path) -> Any:
 EVERY = 50
 #: Epochs that the reward shown in progress is averaged over.
 SHOWN = 20
-#: So many epochs are timed before it is said how long the others take.
-_TIMED = 3
 
 
 @dataclass(frozen=True)
@@ -149,46 +143,12 @@ def _run(
         f"the agent trains for {trainer.epochs - len(log):,} epochs, by --epochs fewer;"
         " --policy percentile_request, without it, takes seconds"
     )
-    outlook = Outlook(trainer.epochs, progress.say)
     with progress.task(f"train seed {trainer.seed}", trainer.epochs, "epochs") as task:
         task.advance(len(log))
         while trainer.done < trainer.epochs:
             log.append(trainer.run_epoch())
-            outlook.seen(log[-1])
             recent = log[-SHOWN:]
             reward = sum(epoch.reward for epoch in recent) / len(recent)
             task.advance(1, f"reward {reward:.1f}")
             if checkpoint is not None and trainer.done % EVERY == 0:
                 save_checkpoint(trainer, log, checkpoint, mark)
-
-
-class Outlook:
-    """Says how long a training is likely to take, once a few epochs of a phase were timed.
-
-    An epoch counts from the first that learns on: before, too little is remembered, and it is
-    quick. Those of pretraining have fewer containers, so that what they foretell is the least.
-    """
-
-    def __init__(
-        self, epochs: int, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._epochs, self._say, self._clock = epochs, say, clock
-        self._last_s = clock()
-        self._took_s: dict[str, list[float]] = {}
-
-    def seen(self, epoch: Epoch) -> None:
-        """An epoch has just ended."""
-        took_s, self._last_s = self._clock() - self._last_s, self._clock()
-        if math.isnan(epoch.loss):
-            return
-        timed = self._took_s.setdefault(epoch.phase, [])
-        timed.append(took_s)
-        left = self._epochs - epoch.epoch
-        if len(timed) == _TIMED and left:
-            # no more digits than a person reads
-            each_ms = round(1000 * sum(timed) / _TIMED, -2)
-            least = " at least" if epoch.phase == PRETRAINING else ""
-            self._say(
-                f"{duration(each_ms)} an epoch: the {left:,} that are left take about"
-                f" {duration(each_ms * left)}{least}"
-            )

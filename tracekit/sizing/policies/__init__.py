@@ -2,8 +2,10 @@
 
 import functools
 import sys
+from collections.abc import Iterable, Sequence
 
 from tracekit.base import parameters, registry
+from tracekit.base.errors import TracekitError
 from tracekit.sizing.policy import SizingPolicy
 
 
@@ -22,3 +24,22 @@ def parse_sizing_policy(text: str) -> SizingPolicy:
     if not isinstance(made, SizingPolicy):
         raise TypeError(name)
     return made
+
+
+def parse_sizing_policies(
+    texts: Iterable[str], every: Sequence[SizingPolicy]
+) -> tuple[SizingPolicy, ...]:
+    """The policies that texts spell, each once and in order; ``all`` stands for ``every``.
+
+    Raises TracekitError for an unknown name or parameter, and for no text.
+    """
+    spelled = [
+        policy
+        for text in texts
+        for policy in (every if text == "all" else [parse_sizing_policy(text)])
+    ]
+    if not spelled:
+        raise TracekitError(
+            "no policy given", hint="--policy all, or tracekit list sizing_policies"
+        )
+    return tuple({str(policy): policy for policy in spelled}.values())

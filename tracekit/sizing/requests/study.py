@@ -44,7 +44,7 @@ _QUANTILES = (0.5, 0.95, 1.0)
 
 def recommend_requests(
     store: Store,
-    policies: Sequence[str],
+    policies: Sequence[SizingPolicy],
     *,
     learn_share: float = LEARN_SHARE,
     risk_share: float = RISK_SHARE,
@@ -86,7 +86,7 @@ def recommend_requests(
         For an unknown policy, where none of those given goes by use alone, and for a store without
         recorded use.
     """
-    _chosen(policies)  # before anything takes long
+    _by_use(policies)  # raises before the use is read
     progress.stage("recorded use")
     workload = {
         "name": store.name,
@@ -125,7 +125,7 @@ def recommended(
         return None
     try:
         study = recommend_requests(
-            store, ("all",), seed=seed, called=called, load=load, progress=progress
+            store, every_policy(), seed=seed, called=called, load=load, progress=progress
         )
     except NoUseError:
         return None
@@ -144,7 +144,7 @@ def _use_over_requested(store: Store, seed: int, load: Workload | None) -> Mappi
 
 def requests_of(
     use: RecordedUse,
-    policies: Sequence[str] = ("all",),
+    policies: Sequence[SizingPolicy],
     *,
     workload: Mapping[str, Any],
     over: Mapping[str, float] | None = None,
@@ -162,7 +162,7 @@ def requests_of(
     over : mapping of str to float, optional
         Use over what is requested, by resource.
     """
-    chosen, left_out = _chosen(policies)
+    chosen, left_out = _by_use(policies)
     past, rest = _parted(use, learn_share)
     seen = past.quantiles(0.5)[:, :, 0]
     grown, asked = growth_of(use), use.requested()
@@ -221,27 +221,24 @@ def _parted(use: RecordedUse, learn_share: float) -> tuple[RecordedUse, Recorded
     return past, rest
 
 
-def _chosen(texts: Sequence[str]) -> tuple[list[SizingPolicy], list[dict[str, str]]]:
-    """The policies that go by use alone, each once; each other one with why not."""
-    known = all_sizing_policies()
-    every = [*POLICIES, *(name for name in known if name not in POLICIES)]
-    asked = [one for text in texts for one in (every if text == "all" else [text])]
-    found, left_out = {}, {}
-    for policy in map(parse_sizing_policy, asked):
-        if type(policy).recommend is SizingPolicy.recommend:
-            left_out[str(policy)] = _why(policy)
-        else:
-            found[str(policy)] = policy
-    if not found:
+def every_policy() -> list[SizingPolicy]:
+    """The policies of ``POLICIES``, then every other sizing policy with its defaults."""
+    others = [kind() for name, kind in all_sizing_policies().items() if name not in POLICIES]
+    return [*map(parse_sizing_policy, POLICIES), *others]
+
+
+def _by_use(
+    policies: Sequence[SizingPolicy],
+) -> tuple[list[SizingPolicy], list[dict[str, str]]]:
+    """The policies that recommend from use alone, and each other policy with the reason."""
+    left_out = [one for one in policies if type(one).recommend is SizingPolicy.recommend]
+    chosen = [one for one in policies if one not in left_out]
+    if not chosen:
         raise TracekitError(
-            f"no policy goes by recorded use alone: {', '.join(left_out)}"
-            if left_out
-            else "no policy given",
+            f"no policy goes by recorded use alone: {', '.join(map(str, left_out))}",
             hint=f"--policy {POLICIES[0]}, or --by calls with a store that has calls",
         )
-    return list(found.values()), [
-        {"policy": name, "why": why} for name, why in left_out.items() if name not in found
-    ]
+    return chosen, [{"policy": str(one), "why": _why(one)} for one in left_out]
 
 
 def _why(policy: SizingPolicy) -> str:
@@ -275,10 +272,9 @@ def _facts(
 # Which policy's requests to follow, of those that were judged.
 
 
-def margin_of(policy: SizingPolicy | str) -> float:
-    """The share that a policy, or one of that name, adds to what it has seen, for safety."""
-    known = parse_sizing_policy(policy) if isinstance(policy, str) else policy
-    return float(getattr(known, "margin", 0.0))
+def margin_of(policy: SizingPolicy) -> float:
+    """The share that a policy adds to recorded use for safety; 0 for a policy without a margin."""
+    return float(getattr(policy, "margin", 0.0))
 
 
 def subject_of(totals: pl.DataFrame, chosen: Sequence[SizingPolicy], risk_share: float) -> str:

@@ -1,7 +1,7 @@
-"""Fitness of whole batches on the nodes that many candidates propose, in one compiled pass.
+"""Fitness of whole batches for many proposed placements, in one compiled pass.
 
-The equations stand in ``placement/_parts/fitness.py``; a batch adds them up container by container,
-each on what those before it have left.
+The equations are those of ``placement/_parts/fitness.py``. The fitness of a batch is the sum over
+its containers, each placed after the containers before it.
 """
 
 import functools
@@ -25,23 +25,23 @@ from tracekit.policy.placement._parts.fitness import (
 from tracekit.policy.placement._parts.formula import NUMBERS
 from tracekit.policy.search.problem import CompiledCost
 
-#: What a container that finds no room takes off a batch's fitness.
+#: The amount by which a container without room reduces the fitness of its batch.
 NO_ROOM = 10.0
 
-#: What no fitness is.
+#: Marks a fitness that was not computed yet.
 UNKNOWN = math.inf
 
-#: What critical loads mean, and what a batch is judged by: places in ``rules``.
+#: Modes of critical loads, and positions in ``rules``.
 SOFT, HARD, PENALTY = 0.0, 1.0, 2.0
 MODE, EXCESS, OF_SCORE, OF_IMBALANCE = range(4)
-#: Places in the first axis of ``ground`` and of ``loads``.
+#: Positions in the first axis of ``ground`` and of ``loads``.
 TOTAL, USED, PEAK = range(3)
 WEIGHT, CRITICAL = range(2)
 
 
 def _suits(
     node: int,
-    asked: FloatArray,
+    request: FloatArray,
     extra: FloatArray,
     free: FloatArray,
     ground: FloatArray,
@@ -49,18 +49,18 @@ def _suits(
     loads: FloatArray,
     rules: FloatArray,
 ) -> float:
-    """Fitness of one container on one node, NaN where there is no room."""
+    """Fitness of one container on one node; NaN without room."""
     score = 0.0
-    for column in range(len(asked)):
+    for column in range(len(request)):
         total = ground[TOTAL, node, column]
         left = total - (ground[USED, node, column] + extra[column])
-        load = load_with(asked[column], ground[PEAK, node, column] + extra[column], total)
+        load = load_with(request[column], ground[PEAK, node, column] + extra[column], total)
         above = excess(load, loads[CRITICAL, column])
-        if not is_enough(asked[column], min(left, free[node, column] - extra[column])):
+        if not is_enough(request[column], min(left, free[node, column] - extra[column])):
             return math.nan
         if rules[MODE] == HARD and above > 0.0:
             return math.nan
-        score += suits_left(asked[column], left, mu[column])
+        score += suits_left(request[column], left, mu[column])
         score += suits_load(load, loads[CRITICAL, column], loads[WEIGHT, column])
         if rules[MODE] == PENALTY:
             score -= rules[EXCESS] * above
@@ -68,7 +68,7 @@ def _suits(
 
 
 def _uneven(node: int, extra: FloatArray, ground: FloatArray) -> float:
-    """As ``tracekit.analysis.metrics.load``, of one node whose use is added up here."""
+    """Imbalance of one node's resources, as in ``tracekit.analysis.metrics.load``."""
     count = ground.shape[2]
     mean, squares = 0.0, 0.0
     for column in range(count):
@@ -91,7 +91,7 @@ def _taken_before(
     node: int,
     extra: FloatArray,
 ) -> bool:
-    """Whether the first containers of a proposal take anything of a node, and what amounts."""
+    """Whether the first ``upto`` containers use a node; writes their amounts there to ``extra``."""
     # number by number: a slice costs as much as scoring a node
     taken = False
     for column in range(len(extra)):
@@ -112,7 +112,7 @@ def _more_uneven(
     ground: FloatArray,
     extra: FloatArray,
 ) -> float:
-    """By how much the sum of unevenness over all nodes grows with a proposal."""
+    """By how much a proposal raises the sum of imbalance over all nodes."""
     grown, batch = 0.0, nodes.shape[1]
     for at in range(batch):
         node, again = nodes[row, at], False
@@ -127,26 +127,27 @@ def _more_uneven(
 
 
 class Case(NamedTuple):
-    """A batch and what it is judged on.
+    """A batch and the data of its fitness.
 
     Parameters
     ----------
     request : float64, shape (batch, resources)
     kinds : int64, shape (batch, nodes)
-        Which row of ``mu`` holds for a container on a node.
-    open_nodes : bool, shape (batch, nodes) or (0, nodes) when all are open
+        The row of ``mu`` for a container on a node.
+    open_nodes : bool, shape (batch, nodes), or (0, nodes) if all nodes are open
     free : float64, shape (nodes, resources)
-        What requests leave of each node.
+        The amounts of each node that are not requested.
     ground : float64, shape (3, nodes, resources)
-        Capacities, what is used of them now, and at the peak.
+        Capacities, present use and peak use.
     mu : float64, shape (kinds, resources)
+        Weights of the free amounts.
     loads : float64, shape (2, resources)
         Weights of loads, and critical loads.
     rules : float64, shape (4,)
-        By ``MODE, EXCESS, OF_SCORE, OF_IMBALANCE``.
+        Values by ``MODE, EXCESS, OF_SCORE, OF_IMBALANCE``.
     alone : float64, shape (batch, nodes)
-        Fitness of each container where none of the batch came before it, NaN where it finds no
-        room; ``UNKNOWN`` until it is asked for.
+        Fitness of each container on a node without other containers of the batch; NaN without
+        room, ``UNKNOWN`` until it is computed.
     """
 
     request: FloatArray
@@ -162,7 +163,7 @@ class Case(NamedTuple):
 
 def _judge(nodes: IntArray, case: Case, fitness: FloatArray, placed: BoolArray) -> None:
     """See ``judge``."""
-    # taken out once: each time costs as much as scoring a node
+    # read once, as each read costs as much as scoring a node
     request, alone, rules, kinds, open_nodes, ground, mu = (
         case.request, case.alone, case.rules, case.kinds, case.open_nodes, case.ground, case.mu
     )  # fmt: skip
@@ -192,7 +193,7 @@ def _judge(nodes: IntArray, case: Case, fitness: FloatArray, placed: BoolArray) 
 
 
 def _sum_uneven(ground: FloatArray, nothing: FloatArray) -> float:
-    """The sum of unevenness over all nodes before the batch."""
+    """The sum of imbalance over all nodes before the batch."""
     even = 0.0
     for node in range(ground.shape[1]):
         even += _uneven(node, nothing, ground)
@@ -200,12 +201,13 @@ def _sum_uneven(ground: FloatArray, nothing: FloatArray) -> float:
 
 
 class Given(NamedTuple):
-    """What the cost of a position is computed from.
+    """The data of the cost of positions.
 
     Parameters
     ----------
     order : int64, shape (nodes,)
         The node of each whole number.
+    case : Case
     """
 
     order: IntArray
@@ -232,12 +234,16 @@ _JUDGE = Direct(_COMPILED)
 
 
 def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
-    """Fitness of every candidate, and which containers of its batch it finds room for.
+    """Fitness of every proposal, and the containers that have room in it.
 
     Parameters
     ----------
-    nodes : int64, shape (candidates, batch)
-        Where each candidate puts each container.
+    nodes : int64, shape (proposals, batch)
+        The node of each container in each proposal.
+
+    Returns
+    -------
+    float64, shape (proposals,); bool, shape (proposals, batch)
     """
     fitness = np.empty(len(nodes))
     placed = np.zeros(nodes.shape, dtype=np.bool_)
@@ -254,7 +260,7 @@ def _function() -> Pointer:
 
 
 def compiled_cost(order: IntArray, case: Case) -> CompiledCost:
-    """The cost of positions for compiled code: what fitness they lack, decoded by this order.
+    """The cost of positions, which is minus their fitness, for compiled code.
 
     Parameters
     ----------

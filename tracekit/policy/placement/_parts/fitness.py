@@ -1,7 +1,7 @@
-"""How well a container suits a node by four resources: what it leaves free, and how full it gets.
+"""Fitness of a container on a node by four resources: the free amounts, and the load.
 
-Source: Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 16-27; weights, critical loads and the number
-of samples are not in the paper, those here are tracekit's own.
+Source: Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 16-27. The paper does not print weights,
+critical loads and the number of samples; the values here are tracekit's own.
 """
 
 import contextlib
@@ -30,55 +30,59 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 Shares = tuple[tuple[str, float], ...]
 Basis = Literal["peak", "latest", "requests"]
 
-#: What each critical load in excess costs under ``tcrit_mode=penalty``.
+#: The cost of a load above the critical load under ``tcrit_mode=penalty``, per unit of load.
 PENALTY = 10.0
 
 
 # Eqs 16-27 of one resource, for arrays and, compiled, for numbers: see ``formula.py``.
 
 
-def suits_left(asked: Any, left: Any, weight: Any) -> Any:
-    """The fitness of a container by how little it takes of the rest."""
+def suits_left(request: Any, left: Any, weight: Any) -> Any:
+    """The fitness of a container by the share of the free amount that it does not take."""
     some = left > 0
-    share = either(some & (asked > 0), asked / either(some, left, 1.0), 0.0)
+    share = either(some & (request > 0), request / either(some, left, 1.0), 0.0)
     return weight * (1.0 - share)
 
 
-def load_with(asked: Any, used: Any, total: Any) -> Any:
-    """The load with the container, as a fraction; 1 where there is nothing of the resource."""
+def load_with(request: Any, used: Any, total: Any) -> Any:
+    """The load with the container, as a fraction; 1 for a node that lacks the resource."""
     some = total > 0
-    return either(some, (asked + used) / either(some, total, 1.0), 1.0)
+    return either(some, (request + used) / either(some, total, 1.0), 1.0)
 
 
 def suits_load(load: Any, tcrit: Any, weight: Any) -> Any:
-    """The fitness of a container by how far the load stays below the critical one."""
+    """The fitness of a container by the distance of the load below the critical load."""
     return weight * (tcrit - load)
 
 
-def is_enough(asked: Any, left: Any) -> Any:
-    """Whether what is left is enough; what is not asked for always is."""
-    return (asked <= left) | (asked == 0)
+def is_enough(request: Any, left: Any) -> Any:
+    """Whether the amount left is enough for a request; a request of 0 always fits."""
+    return (request <= left) | (request == 0)
 
 
 def excess(load: Any, tcrit: Any) -> Any:
-    """By how much a load is above the critical one."""
+    """The part of a load above the critical load."""
     return either(load > tcrit, load - tcrit, 0.0)
 
 
 def within(position: Any, nodes: int) -> Any:
-    """A position whose whole part is a node's number, for arrays and, compiled, numbers."""
+    """A position clipped so that its whole part is a node's number; for arrays and numbers."""
     return np.maximum(np.minimum(position, nodes - 1e-9), 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What fitness is computed from: resources in the order of the paper, as far as there are any.
+    """The data of the fitness: the workload's resources in the order of the paper.
 
     Parameters
     ----------
-    total, used, peak : float64, shape (nodes, resources)
-        The S of eqs 17 to 20, by which the rest goes, and of eqs 22 to 25, by which loads go, in
-        the amounts of ``total``.
+    names : tuple of str
+    columns : tuple of int
+        The column of each resource in the snapshot.
+    total : float64, shape (nodes, resources)
+        Capacities.
+    used, peak : float64, shape (nodes, resources)
+        The use S of eqs 17 to 20 for free amounts, and of eqs 22 to 25 for loads.
     """
 
     names: tuple[str, ...]
@@ -100,34 +104,34 @@ class FitnessPolicy(PlacementPolicy):
     left_weights: Annotated[
         Shares,
         About(
-            "Weights of what is left, mu of the paper, cpu:1+memory:1+net:1+disk:1, for containers"
+            "Weights of free amounts, mu of the paper, cpu:1+memory:1+net:1+disk:1, for containers"
             " of every kind; none: by kind and dominance."
         ),
     ] = ()
     load_weights: Annotated[
-        Shares, About("Weights of the loads, cpu:1+memory:1+net:1+disk:1; none: all alike.")
+        Shares, About("Weights of the loads, cpu:1+memory:1+net:1+disk:1; none: equal weights.")
     ] = ()
     tcrit: Annotated[
         float, About("Critical load of every resource, as a fraction.", minimum=0, maximum=1)
     ] = 0.9
     critical_loads: Annotated[
-        Shares, About("Critical loads of single resources, cpu:0.8+net:0.9; tcrit for all others.")
+        Shares, About("Critical loads of single resources, cpu:0.8+net:0.9; tcrit for the others.")
     ] = ()
     tcrit_mode: Annotated[
         Literal["soft", "hard", "penalty"],
-        About("Above the critical load: as printed, no room, or 10 times the excess off."),
+        About("Above the critical load: as printed, no room, or minus 10 times the excess."),
     ] = "soft"
     basis: Annotated[
-        Basis, About("What counts as used: the measured peak, the newest sample, or requests.")
+        Basis, About("The use of a node: the measured peak, the newest sample, or requests.")
     ] = "peak"
     left_basis: Annotated[
         Literal["basis", "peak", "latest", "requests"],
-        About("What counts as used where the rest is weighed (eqs 17 to 20): as basis, or apart."),
+        About("The use of a node in free amounts (eqs 17 to 20): as basis, or another one."),
     ] = "basis"
-    samples: Annotated[int, About("Samples that the peak is taken over.", minimum=1)] = 20
+    samples: Annotated[int, About("Newest samples of the peak.", minimum=1)] = 20
     type_ref: Annotated[
         Literal["node", "mean"],
-        About("A container's kind is by each node's capacities, or by the mean node's."),
+        About("A container's kind depends on each node's capacities, or on their mean."),
     ] = "node"
 
     def __post_init__(self) -> None:
@@ -147,7 +151,7 @@ class FitnessPolicy(PlacementPolicy):
                 raise ParameterError(parameter, f"{parameter} sum to 0, expected above 0")
 
     def metric_samples(self) -> int:
-        """How many of the newest samples the peak is taken over."""
+        """The number of newest samples of the peak; 1 if no peak is used."""
         return self.samples if "peak" in (self.basis, self.left_basis) else 1
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
