@@ -1,4 +1,4 @@
-"""Balanced allocation: the node whose resources would be requested most evenly."""
+"""Balanced allocation: the node with the most even requests after placing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _LEGACY = {"legacy_100": 100, "legacy_10": 10}
 
 @dataclass(frozen=True, kw_only=True)
 class BalancedAllocation(PlacementPolicy):
-    """Keep the requested fractions of the resources close to each other on every node."""
+    """Keep the requested fractions of resources close to each other on every node."""
 
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
@@ -31,48 +31,48 @@ class BalancedAllocation(PlacementPolicy):
     used_by: ClassVar[UsedBy] = "scheduler"
     aliases: ClassVar[tuple[str, ...]] = ("balanced_allocation_legacy",)
 
-    resources: Annotated[Pairs, About("Resources to look at; every weight must be 1.")] = (
+    resources: Annotated[Pairs, About("Resources of the score; every weight must be 1.")] = (
         ("cpu", 1),
         ("memory", 1),
     )
     form: Annotated[
         Form,
         About(
-            "v1_22: of 1.22 to 1.35; v1_36: the change of balance; legacy_100 and legacy_10: cpu"
+            "v1_22: versions 1.22 to 1.35; v1_36: the change of balance; legacy_100, legacy_10: cpu"
             " and memory by non-zero requests, 0..100 from 1.17 and 0..10 before."
         ),
     ] = "v1_22"
     include_volumes: Annotated[
-        bool, About("Let the legacy forms count attached volumes where nodes limit them.")
+        bool, About("Whether the legacy forms count attached volumes, if nodes limit them.")
     ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_weights(self.resources, "resources", 1, 1)
         for at, (name, _) in enumerate(self.resources):
-            if name in [known for known, _ in self.resources[:at]]:
+            if name in [earlier for earlier, _ in self.resources[:at]]:
                 raise ParameterError(
                     f"resources[{at}].name", f"resource {name} is named twice, once is enough"
                 )
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """``max_score`` is what tells the legacy forms apart."""
-        kept = {name: value for name, value in arguments.items() if name != "max_score"}
+        """The arguments with ``form`` in place of ``max_score`` of the legacy forms."""
+        rest = {name: value for name, value in arguments.items() if name != "max_score"}
         if "max_score" not in arguments:
-            return kept
+            return rest
         form = f"legacy_{arguments['max_score']}"
         if form not in _LEGACY:
             raise ParameterError("max_score", f"max_score must be 10 or 100, got {form[7:]}")
-        return {**kept, "form": form}
+        return {**rest, "form": form}
 
     @property
     def best_score(self) -> float | None:
-        """The highest score: 100, in the oldest form 10."""
+        """The highest score: 100, or 10 in the oldest form."""
         return _LEGACY.get(self.form, 100)
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:
-        """Whether the container requests nothing of any configured resource."""
+        """Whether the container requests none of the configured resources."""
         if self.form in _LEGACY:
             return False
         columns = [snapshot.column(full_name(name)) for name, _ in self.resources]
@@ -98,7 +98,7 @@ class BalancedAllocation(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Requested fraction per resource, at most 1 but in the legacy forms."""
+        """The requested fraction of each resource; at most 1, except in the legacy forms."""
         if self.form not in _LEGACY:
             return self._fractions(snapshot, container, nodes, before=False)
         return legacy_fractions(snapshot, container, nodes, volumes=self.include_volumes)

@@ -1,4 +1,4 @@
-"""BCDI: the node whose CPU and disk loads would be closest to each other."""
+"""BCDI: the node with the closest CPU and disk loads after placing."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,10 +14,10 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Bcdi(PlacementPolicy):
-    """Balanced CPU and disk IO: keep both fractions level on every node.
+    """Balanced CPU and disk IO: keep both loads close to each other on every node.
 
-    Inspired by the policy of that name, whose formulas are not published. Without a disk transfer
-    resource in the workload every node scores 0.
+    Modelled on the policy of that name, whose formulas are not published. If the workload lacks the
+    disk transfer resource, every node scores 0.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
@@ -38,7 +38,7 @@ class Bcdi(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Fractions of CPU and disk transfer after placing, of those the workload has."""
+        """The loads of CPU and disk transfer after placing, if the workload has them."""
         columns = {name: snapshot.column(name) for name in (CPU, DISK_IO)}
         return {
             name: fraction_after(snapshot, column, container)[nodes]

@@ -1,4 +1,4 @@
-"""BDI: the node whose disk load would vary least from the others'."""
+"""BDI: the node on which placing leaves the lowest variance of disk load over nodes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,9 +11,9 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Bdi(ExtenderPolicy):
-    """Balanced disk IO: the rule of bnp on disk transfer rates in place of the network.
+    """Balanced disk IO: the rule of bnp, by disk transfer rates in place of the network.
 
-    Inspired by the policy of that name, whose formulas are not published.
+    Modelled on the policy of that name, whose formulas are not published.
     """
 
     source: ClassVar[str] = "inspired by 'balanced disk IO' as cited by Geng and Wang 2023, ref. 6"

@@ -1,4 +1,4 @@
-"""Best fit: the node that would have the least left over."""
+"""Best fit: the node with the least cpu and memory left after placing."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +9,7 @@ from tracekit.policy.placement._parts.leftover import Leftover, formula_of, show
 
 @dataclass(frozen=True, kw_only=True)
 class BestFit(PlacementPolicy):
-    """Fill the fullest node that still has room, to keep others empty."""
+    """Fill the fullest node with room, so that other nodes stay empty."""
 
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
@@ -20,9 +20,9 @@ class BestFit(PlacementPolicy):
     leftover: Leftover = "amount"
 
     def score_formula(self) -> Formula:
-        """The less is left over on cpu and memory, the higher: minus the leftover."""
+        """Minus the cpu and memory that are left."""
         return formula_of(self.leftover, "fuller")
 
     def shown_score(self, score: float) -> float | str:
-        """In millicores and MiB."""
+        """A score in millicores and MiB, or as a fraction."""
         return shown(score, self.leftover)

@@ -1,4 +1,4 @@
-"""Best fit by cell: the NUMA cell that would have the least cpu left over."""
+"""Best fit by cell: the node with a NUMA cell that has the least cpu left after placing."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,16 +11,16 @@ from tracekit.cluster.resources import CPU, amount_text
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores
 from tracekit.policy.view.snapshot import Container, Snapshot
 
-#: More millicores than a cell has left.
+#: More millicores than any cell has; marks a cell without room.
 _NONE = np.int64(2**62)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BestFitCell(PlacementPolicy):
-    """Fill the fullest NUMA cell that still has room, to keep others whole.
+    """Fill the fullest NUMA cell with room, so that other cells stay whole.
 
-    A container of one cell goes to the cell with the least cpu left over; for one over several
-    cells, or bound to none, the whole node counts. Without cells it is best fit by cpu alone.
+    A container of one cell goes to the cell with the least cpu left. For a container of several
+    cells, or of none, the whole node counts. Without cells it is best fit by cpu alone.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "cells"})
@@ -31,7 +31,7 @@ class BestFitCell(PlacementPolicy):
     cell: ClassVar[CellChoice] = "tight"
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Minus the millicores left over, in the best cell with room or on the node."""
+        """Minus the millicores left in the best cell with room, or on the node."""
         if container.numa_cells != 1 or snapshot.free_cells is None:
             free = snapshot.allocatable[nodes, 0] - snapshot.requested[nodes, 0]
             return np.asarray(container.request[0] - free)
@@ -40,5 +40,5 @@ class BestFitCell(PlacementPolicy):
         return np.asarray(-np.where(fits, left[:, :, 0], _NONE).min(axis=1))
 
     def shown_score(self, score: float) -> float | str:
-        """In cores."""
+        """A score in cores."""
         return amount_text(score, CPU)

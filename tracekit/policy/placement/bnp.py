@@ -1,4 +1,4 @@
-"""BNP: the node whose network load would vary least from the others'."""
+"""BNP: the node on which placing leaves the lowest variance of network load over nodes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,10 +11,10 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Bnp(ExtenderPolicy):
-    """Balanced NetIO Priority: keep the network load of the nodes close together.
+    """Balanced NetIO Priority: keep the network loads of nodes close to each other.
 
-    Where the workload has no network resource, or the container needs none of it, the extender
-    gives every node 0 and the built-in scores decide.
+    If the workload lacks the network resource, or the container requests none of it, the extender
+    scores every node 0 and the built-in scores decide.
     """
 
     source: ClassVar[str] = "Liang extender (github.com/adolphlwq/liang @56384517), BNP"
@@ -22,5 +22,5 @@ class Bnp(ExtenderPolicy):
     wants: ClassVar[tuple[str, ...]] = (NET,)
 
     def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
-        """BNP's score of each candidate, 0..100; 0 where the need does not fit."""
+        """BNP's score of each candidate, 0..100; 0 for a node without room for the request."""
         return balance_resource(NET, snapshot, container, nodes)

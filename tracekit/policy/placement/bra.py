@@ -1,4 +1,4 @@
-"""BRA: the node whose cpu and memory would be requested most alike, as the paper writes it."""
+"""BRA: the node with the closest requested fractions of cpu and memory, as in the paper."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Bra(PlacementPolicy):
-    """Equalise the requested fractions of cpu and memory (balanced resource allocation)."""
+    """Keep the requested fractions of cpu and memory close (balanced resource allocation)."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "TBESK (Geng & Wang 2023) eq 2"
@@ -22,11 +22,11 @@ class Bra(PlacementPolicy):
     variant: Variant = "paper"
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
-        """Whether the newer scheduler would not ask for the balance: nothing is requested."""
+        """Whether the newer scheduler skips the score, as the container requests nothing."""
         return self.variant == "modern_int" and not container.request[:2].any()
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Ten less ten times the distance of the fractions, or its integer forms."""
+        """Ten minus ten times the distance of the fractions, or an integer form of it."""
         wanted, total = wanted_and_total(snapshot, container, nodes)
         if self.variant == "paper":
             return paper_balance(wanted, total)
@@ -35,7 +35,7 @@ class Bra(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Requested fraction of each resource."""
+        """The requested fraction of each resource."""
         wanted, total = wanted_and_total(snapshot, container, nodes)
         cpu, memory = np.where(total > 0, wanted / np.maximum(total, 1), np.nan)
         return {"cpu": cpu, "memory": memory}
@@ -44,13 +44,13 @@ class Bra(PlacementPolicy):
 def wanted_and_total(
     snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Requests with the container, and the nodes' totals, each of shape (2, candidates)."""
+    """Requests with the container, and the nodes' amounts, each of shape (2, candidates)."""
     wanted = snapshot.requested[nodes, :2] + container.request[:2]
     return wanted.T, snapshot.allocatable[nodes, :2].T
 
 
 def paper_balance(wanted: IntArray, total: IntArray) -> FloatArray:
-    """``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 where a node has none of either."""
+    """``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 for a node without cpu or memory."""
     return np.where((total > 0).all(axis=0), ALIKE.value(np.maximum(total, 1), wanted), 0.0)
 
 
@@ -62,7 +62,7 @@ def _of_ten(apart: Any, weights: Any) -> Any:  # noqa: ARG001
     return 10.0 - 10.0 * np.abs(apart)
 
 
-#: ``paper_balance`` of nodes that have something of both.
+#: ``paper_balance`` for nodes with cpu and memory.
 ALIKE = Formula(part=_share, resources=(("cpu", 1), ("memory", -1)), total=_of_ten, better="alike")
 
 

@@ -1,4 +1,4 @@
-"""CMDN: TOPSIS over CPU, memory, network and disk use and the bandwidth of the network card."""
+"""CMDN: TOPSIS over CPU, memory, network and disk use, and the bandwidth of the network card."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -23,8 +23,8 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> FloatArray:
     """Columns cpu %, memory %, network %, disk bytes/s, bandwidth kbit/s; shape (nodes, 5).
 
-    A value over the limit, in percent whatever the column's unit, becomes 0, and so does a missing
-    one. A column of a resource that the workload lacks is 0 throughout and tells no nodes apart.
+    A value above the limit in percent becomes 0, whatever the unit of its column, and so does a
+    missing value. The column of a resource that the workload lacks is 0.
     """
     net, disk = snapshot.column(NET), snapshot.column(DISK_IO)
     columns = [_percent(measured_fraction(snapshot, at)) for at in range(len(BASE))]
@@ -40,12 +40,12 @@ def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) 
 def fixed_matrix(
     snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[FloatArray, BoolArray]:
-    """Fractions used after placing, at most 1, then bandwidth; and which columns are use.
+    """Fractions used after placing, at most 1, then bandwidth; and the columns that are use.
 
     Returns
     -------
     float64, shape (nodes, columns); bool, shape (columns,)
-        Resources that the workload lacks have no column.
+        A resource that the workload lacks has no column.
     """
     columns = [np.minimum(fraction_after(snapshot, at, container), 1.0) for at in _known(snapshot)]
     usage = [True] * len(columns)
@@ -57,7 +57,7 @@ def fixed_matrix(
 
 
 def within_limit(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> BoolArray:
-    """Which nodes use no resource beyond the limit, shape (nodes,)."""
+    """The nodes whose use of every resource is within the limit, shape (nodes,)."""
     used = np.stack([used_fraction(snapshot, at) for at in _known(snapshot)], axis=1)
     return np.asarray((used[nodes] <= limit_fraction).all(axis=1))
 
@@ -73,13 +73,13 @@ def _percent(fraction: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Cmdn(ExtenderPolicy):
-    """CPU, memory, disk and network together: pack nodes by all of them, or keep them level.
+    """Pack nodes by CPU, memory, disk and network together, or keep the nodes level.
 
-    ``faithful`` does what the original does, defects included: columns divided by their sum of
-    squares, so that bandwidth hardly counts; disk in bytes per second, which is nearly always over
-    the limit; use over the limit taken for none, so that a full node looks empty; with some nodes
-    filtered out, scores handed to the first names of the unfiltered list; percentages rounded, the
-    container's own need left out. ``fixed`` repairs each of these.
+    ``faithful`` repeats the defects of the original. Columns are divided by their sum of squares,
+    so that bandwidth hardly counts. Disk is in bytes per second, which is nearly always above the
+    limit. Use above the limit counts as 0, so that a full node looks empty. If some nodes are
+    filtered out, scores go to the first names of the unfiltered list. Percentages are rounded, and
+    the container's own request is left out. ``fixed`` repairs each of these defects.
     """
 
     source: ClassVar[str] = "Liang extender (github.com/adolphlwq/liang @56384517), CMDN"
@@ -87,7 +87,8 @@ class Cmdn(ExtenderPolicy):
     wants: ClassVar[tuple[str, ...]] = (NET, DISK_IO)
 
     mode: Annotated[
-        Literal["faithful", "fixed"], About("As the original is, or with its defects repaired.")
+        Literal["faithful", "fixed"],
+        About("The original, or the original with its defects repaired."),
     ] = "faithful"
     balanced: Annotated[
         bool, About("true: prefer nodes used little; false: compact, prefer nodes used much.")
@@ -95,14 +96,14 @@ class Cmdn(ExtenderPolicy):
     limit_fraction: Annotated[
         float,
         About(
-            "Use above this is taken for none (faithful) or rules a node out (fixed).",
+            "Use above this counts as 0 (faithful) or excludes the node (fixed).",
             minimum=0,
             maximum=1,
         ),
     ] = 0.8
 
     def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
-        """CMDN's score of each candidate, 0..100; 0 where the network need does not fit."""
+        """CMDN's score of each candidate, 0..100; 0 for a node without network room."""
         column = snapshot.column(NET)
         valid = np.arange(len(nodes))
         if column is not None:
@@ -117,7 +118,7 @@ class Cmdn(ExtenderPolicy):
         return scores
 
     def measured_alone(self, snapshot: Snapshot) -> bool:
-        """Whether no request counts: those for network or disk may stand for their use."""
+        """Whether the score reads no requests, which may replace unmeasured network or disk use."""
         other = (snapshot.column(name) for name in self.wants)
         return self.mode == "faithful" and all(column is None for column in other)
 
@@ -131,12 +132,12 @@ class Cmdn(ExtenderPolicy):
 
 
 def faithful_scores(matrix: FloatArray) -> IntArray:
-    """Compact scores 0..100 of the original for a matrix of shape (nodes, 5)."""
+    """The original's compact scores 0..100 for a matrix of shape (nodes, 5)."""
     if len(matrix) == 1:
         return np.array([100], dtype=np.int64)
     return rounded(closeness(matrix, norm="sum_of_squares"))
 
 
 def rounded(fractions: FloatArray) -> IntArray:
-    """Percent of fractions >= 0, half away from zero."""
+    """Fractions from 0 on in whole percent, halves rounded away from zero."""
     return np.floor(100.0 * fractions + 0.5).astype(np.int64)

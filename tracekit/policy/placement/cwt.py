@@ -1,4 +1,4 @@
-"""CWT: TOPSIS over what each node would have left, by combined weights."""
+"""CWT: TOPSIS over the free fractions of each node after placing, by combined weights."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -31,9 +31,9 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Cwt(PlacementPolicy):
-    """Combined-weight TOPSIS, in our reading: weights by judgement times weights by entropy.
+    """Combined-weight TOPSIS in our reading: weights by judgement times weights by entropy.
 
-    The paper's abstract names the parts; its formulas and judgements are not published.
+    The abstract of the paper names these parts. Its formulas and judgements are not published.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
@@ -45,14 +45,14 @@ class Cwt(PlacementPolicy):
     dominance: Dominance = DOMINANCE
     judgements: Annotated[
         Judgements,
-        About("Own judgements first:second:ratio in place of those by type, for every container."),
+        About("Judgements first:second:ratio for every container; none: by the container's kind."),
     ] = ()
     combine: Annotated[
-        Literal["product", "linear"], About("How both weights become one: product or mean.")
+        Literal["product", "linear"], About("The combination of both weights: product or mean.")
     ] = "product"
     ideal: Annotated[
         Ideal,
-        About("Best and worst as observed among the candidates, or absolute: all free, none free."),
+        About("Best and worst: those of the candidates, or absolute: all free, none free."),
     ] = "observed"
 
     def __post_init__(self) -> None:
@@ -60,18 +60,18 @@ class Cwt(PlacementPolicy):
         _check(self.judgements)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Closeness of each candidate to the best, 0..1."""
+        """The closeness of each candidate to the best, 0..1."""
         free = self._free(snapshot, container, nodes)
         weights = self.weights(snapshot, container, free)
         return closeness(free, weights=weights, ideal=self.ideal)
 
     def weights(self, snapshot: Snapshot, container: Container, free: FloatArray) -> FloatArray:
-        """Weights of the criteria for this decision, of sum 1."""
+        """The weights of the criteria for a decision, of sum 1."""
         judged = self.judged(snapshot, container)
         return combine(judged, entropy_weights(free), self.combine == "linear")
 
     def judged(self, snapshot: Snapshot, container: Container) -> FloatArray:
-        """Weights of the criteria by judgement alone, of sum 1."""
+        """The weights of the criteria by judgement alone, of sum 1."""
         names = list(present(snapshot))
         if self.judgements:
             return ahp(given(self.judgements, names)).weights
@@ -82,7 +82,7 @@ class Cwt(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Free fraction after placing, per criterion."""
+        """The free fraction of each criterion after placing."""
         free = self._free(snapshot, container, nodes)
         return {f"{name} free": free[:, at] for at, name in enumerate(present(snapshot))}
 
@@ -102,8 +102,8 @@ def _check(judgements: Judgements) -> None:
                 " and a ratio above 0",
             )
     judged = {name for first, second, _ in judgements for name in (first, second)}
-    known = [resource for name, resource in CRITERIA.items() if name in judged]
-    ratio = ahp(given(judgements, known)).consistency_ratio if known else 0.0
+    criteria = [resource for name, resource in CRITERIA.items() if name in judged]
+    ratio = ahp(given(judgements, criteria)).consistency_ratio if criteria else 0.0
     if ratio >= CONSISTENCY_LIMIT:
         raise ParameterError(
             "judgements",

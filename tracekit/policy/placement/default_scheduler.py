@@ -16,7 +16,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot, Tie
 
 @dataclass(frozen=True, kw_only=True)
 class DefaultScheduler(PlacementPolicy):
-    """Place as kube-scheduler does out of the box, where only requests tell nodes apart."""
+    """Place as kube-scheduler with its default profile does, by requests alone."""
 
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
@@ -39,8 +39,8 @@ class DefaultScheduler(PlacementPolicy):
     percentage_of_nodes_to_score: Annotated[
         int,
         About(
-            "After how many percent of the nodes the search for feasible ones stops; 0 adapts to"
-            " the number of nodes.",
+            "Feasible nodes at which the search stops, in percent of all nodes; 0 adapts to the"
+            " number of nodes.",
             minimum=0,
             maximum=100,
         ),
@@ -48,16 +48,16 @@ class DefaultScheduler(PlacementPolicy):
 
     @property
     def best_score(self) -> float | None:
-        """The highest score, 100 times the weights of the plugins; None where all weights are 0."""
+        """The highest score, 100 times the sum of the weights; None if all weights are 0."""
         return 100 * (self.least_allocated_weight + self.balanced_allocation_weight) or None
 
     def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:
-        """The first of the feasible nodes from where the last search stopped."""
+        """The first feasible nodes from the node at which the last search stopped."""
         wanted = nodes_to_find(nodes, self.percentage_of_nodes_to_score)
         return search(feasible, start, wanted)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Weighted sum of the plugins' scores; one that skips the container scores 0."""
+        """The weighted sum of the plugins' scores; a plugin that skips the container scores 0."""
         least, balanced = (
             plugin.score(snapshot, container, nodes)
             for plugin in plugins(self.balanced_allocation_form)
@@ -68,7 +68,7 @@ class DefaultScheduler(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Score of each plugin before its weight."""
+        """The score of each plugin before its weight."""
         return {
             plugin.name(): plugin.score(snapshot, container, nodes).astype(np.float64)
             for plugin in plugins(self.balanced_allocation_form)
@@ -77,23 +77,23 @@ class DefaultScheduler(PlacementPolicy):
 
 @functools.cache
 def plugins(form: Form) -> tuple[LeastAllocated, BalancedAllocation]:
-    """The two plugins whose scores are weighed."""
+    """The two score plugins."""
     return LeastAllocated(), BalancedAllocation(form=form)
 
 
-# Which feasible nodes are looked at: the first N from where the search stopped last time. It ends
-# only when it meets one feasible node more than it wants. That node is not scored; it is where the
-# next search starts, so that closed nodes between the N-th and it are passed once. Source:
+# The feasible nodes that are scored: the first N from the node at which the last search stopped. A
+# search stops at the feasible node after the N-th. That node is not scored, and the next search
+# starts there, so that closed nodes before it are passed once. Source:
 # kubernetes v1.34 pkg/scheduler/schedule_one.go (numFeasibleNodesToFind, and
 # findNodesThatPassFilters without its parallelism).
 
-#: Fewer feasible nodes than this are never asked for.
+#: The least number of feasible nodes of a search.
 MIN_FEASIBLE = 100
 _MIN_PERCENT = 5
 
 
 def nodes_to_find(nodes: int, percentage: int) -> int:
-    """After how many feasible nodes the search stops; a percentage of 0 adapts to ``nodes``."""
+    """The number of feasible nodes of a search; a percentage of 0 adapts to ``nodes``."""
     if nodes < MIN_FEASIBLE:
         return nodes
     share = percentage or max(50 - nodes // 125, _MIN_PERCENT)
@@ -101,10 +101,10 @@ def nodes_to_find(nodes: int, percentage: int) -> int:
 
 
 def search(feasible: IntArray, start: int, wanted: int) -> tuple[IntArray, int]:
-    """The nodes found from ``start`` on, in that order, and where the next search starts.
+    """The feasible nodes from ``start`` on, in that order, and the start of the next search.
 
-    The search stops at the feasible node after the ``wanted``-th, and starts there next time; where
-    there is none it ends after all nodes of the cluster, and starts where it did.
+    The next search starts at the feasible node after the ``wanted``-th, or at ``start`` again if
+    there is no such node.
     """
     turn = int(np.searchsorted(feasible, start))
     walk = np.concatenate([feasible[turn:], feasible[:turn]])

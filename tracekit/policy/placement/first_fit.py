@@ -10,7 +10,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class FirstFit(PlacementPolicy):
-    """Fill the nodes one after the other, in the order of the workload."""
+    """Fill one node after another, in the order of the workload."""
 
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
@@ -22,5 +22,5 @@ class FirstFit(PlacementPolicy):
         container: Container,  # noqa: ARG002
         nodes: IntArray,
     ) -> Scores:
-        """The earlier the node, the higher: minus its position."""
+        """Minus the position of each node."""
         return -nodes

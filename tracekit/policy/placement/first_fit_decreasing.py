@@ -1,4 +1,4 @@
-"""First fit decreasing: the largest first, each to the first node with room."""
+"""First fit decreasing: the largest container first, each to the first node with room."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from tracekit.policy.view.snapshot import Snapshot, fits
 
 @dataclass(frozen=True, kw_only=True)
 class FirstFitDecreasing(BatchPolicy, FirstFit):
-    """The largest of those that arrive in a sampling step first, each to the first node with room.
+    """Place the containers of a sampling step on the first node with room, the largest first.
 
-    A scheduler that is asked for one container after another cannot do this, for it has to know
-    who comes. It says what a simple rule reaches that knows them all: a yardstick, which is never
-    the policy that is recommended.
+    A scheduler decides container by container and cannot do this, as it does not know the following
+    containers. The policy is a yardstick for a simple rule that knows them, and is never
+    recommended.
     """
 
     common: ClassVar[bool] = False
@@ -33,7 +33,7 @@ class FirstFitDecreasing(BatchPolicy, FirstFit):
     ] = 1_000_000
 
     def select(self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """The node of each container, -1 where none has room left; equal sizes as they came."""
+        """The node of each container, -1 for no node with room; equal sizes in order of arrival."""
         requested = snapshot.requested.copy()
         seen = dataclasses.replace(snapshot, requested=requested)
         chosen = np.full(len(batch.containers), -1, dtype=np.int64)
@@ -48,8 +48,8 @@ class FirstFitDecreasing(BatchPolicy, FirstFit):
 
 
 def _sizes(snapshot: Snapshot, batch: Batch) -> FloatArray:
-    """The largest share of a mean node that each asks for of any resource, shape (containers,)."""
-    asked = np.stack([one.request for one in batch.containers]).astype(np.float64)
+    """Each container's largest request as a share of a mean node, shape (containers,)."""
+    requests = np.stack([one.request for one in batch.containers]).astype(np.float64)
     mean = np.maximum(snapshot.allocatable.astype(np.float64).mean(axis=0), 1.0)
-    sizes: FloatArray = (asked / mean).max(axis=1)
+    sizes: FloatArray = (requests / mean).max(axis=1)
     return sizes

@@ -1,4 +1,4 @@
-"""Interference: the node on which neighbours cost least, by a fit of what neighbours cost."""
+"""Interference: the node with the lowest predicted cost of neighbours, by a fit."""
 
 from __future__ import annotations
 
@@ -27,20 +27,28 @@ from tracekit.policy.view.snapshot import Container, Placed, Snapshot
 
 @dataclass(frozen=True)
 class Profile:
-    """CPU and k2 of services; those that are not known have the usual ones."""
+    """CPU fraction and k2 of services.
+
+    Parameters
+    ----------
+    known : mapping of str to (float, float)
+        CPU fraction and k2 of each fitted service.
+    cpu, k2 : float
+        The values of every other service.
+    """
 
     known: Mapping[str, tuple[float, float]]
     cpu: float
     k2: float
 
     def of(self, service: str) -> tuple[float, float]:
-        """CPU fraction and k2 of a service."""
+        """The CPU fraction and k2 of a service."""
         return self.known.get(service, (self.cpu, self.k2))
 
 
 @dataclass(frozen=True)
 class _Others:
-    """Containers that run: node, request in millicores, CPU fraction and k2 of their services."""
+    """Running containers: node, request in millicores, CPU fraction and k2 of the service."""
 
     node: IntArray
     size: FloatArray
@@ -50,7 +58,7 @@ class _Others:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Containers together: requests times CPU, requests, and millicores they could have."""
+    """Sums over containers: requests times CPU fraction, requests, and available millicores."""
 
     total: FloatArray
     weight: FloatArray
@@ -58,7 +66,7 @@ class _Sums:
 
 
 def of_fit(folder: Path) -> Profile:
-    """The profile of a fit's folder; raises TracekitError when it holds none."""
+    """The profile of a fit's folder; raises TracekitError for a folder without a fit."""
     check_sound(folder)
     try:
         table = read_frame(folder / "coefficients.parquet")
@@ -83,12 +91,13 @@ def node_scores(
     profile: Profile,
     agg: Aggregation,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Interference of nodes before and after placing, and whether they run the service already.
+    """Interference of nodes before and after placing, and the nodes that run the service.
 
     Returns
     -------
-    tuple of float64, shape (nodes,)
-        Predicted CPU lost over the node's CPU; 1.0 where the service runs, else 0.0.
+    three of float64, shape (nodes,)
+        Predicted CPU lost over the node's CPU, before and after; 1.0 for a node that runs the
+        service, else 0.0.
     """
     many = len(nodes)
     place = np.full(len(snapshot.allocatable), -1)
@@ -110,27 +119,27 @@ def node_scores(
 
 
 def _beside(placed: Placed, place: IntArray) -> tuple[IntArray, IntArray]:
-    """The containers on nodes that have a place, and those places; two of shape (some,)."""
-    found = place[placed.node]
-    at = np.flatnonzero(found >= 0)
-    return at, found[at]
+    """The containers on candidate nodes, and the candidate of each; two of shape (some,)."""
+    candidate = place[placed.node]
+    at = np.flatnonzero(candidate >= 0)
+    return at, candidate[at]
 
 
 def _services(
     placed: Placed, at: IntArray, profile: Profile, service: str
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """CPU and k2 of the containers, and whether they are of the service."""
+    """CPU fraction and k2 of the containers, and whether each belongs to the service."""
     every = placed.service[:]
     names = every if len(at) == len(every) else [every[one] for one in at.tolist()]
     same = np.fromiter((name == service for name in names), np.float64, len(at))
     if not profile.known:
         return np.full(len(at), profile.cpu), np.full(len(at), profile.k2), same
-    found = np.array([profile.of(name) for name in names], dtype=np.float64).reshape(-1, 2)
-    return found[:, 0], found[:, 1], same
+    values = np.array([profile.of(name) for name in names], dtype=np.float64).reshape(-1, 2)
+    return values[:, 0], values[:, 1], same
 
 
 def _lost(others: _Others, nodes: _Sums, agg: Aggregation) -> FloatArray:
-    """CPU that the containers of each node lose, shape (all nodes,)."""
+    """The CPU that the containers of each node lose, shape (nodes,)."""
     at, own = others.node, others.size * others.cpu
     rest = _Sums(
         nodes.total[at] - own, nodes.weight[at] - others.size, nodes.room[at] - others.size
@@ -139,20 +148,20 @@ def _lost(others: _Others, nodes: _Sums, agg: Aggregation) -> FloatArray:
 
 
 def _pressed(beside: _Sums, agg: Aggregation) -> FloatArray:
-    """The pressure of neighbours, by what they are together."""
+    """The pressure of neighbours from their sums."""
     if agg == "sum":
         return np.where(beside.weight > NOTHING, beside.total / MILLI_PER_CORE, 0.0)
     below = beside.weight if agg == "mean" else beside.room
-    there = (beside.weight > NOTHING) & (below > NOTHING)
-    return np.divide(beside.total, below, out=np.zeros(len(below)), where=there)
+    some = (beside.weight > NOTHING) & (below > NOTHING)
+    return np.divide(beside.total, below, out=np.zeros(len(below)), where=some)
 
 
-#: The word for the fit that lies beside the store.
+#: The value of ``fit`` for the fit beside the store.
 BESIDE = "beside"
 
 
 class _Beside(str):
-    """The word, which knows the folder it stands for."""
+    """The text ``beside`` with the folder of the fit."""
 
     __slots__ = ("folder",)
     folder: str
@@ -168,10 +177,10 @@ class _Beside(str):
 
 @dataclass(frozen=True, kw_only=True)
 class Interference(PlacementPolicy):
-    """Place where containers of one node are predicted to cost each other least CPU.
+    """Place on the node where containers are predicted to cost each other the least CPU.
 
-    All containers of a node count as neighbours on its sockets: a snapshot does not record
-    bindings. ``tracekit bind`` places down to the vCPU.
+    All containers of a node count as neighbours, as a snapshot records no vCPUs.
+    ``tracekit bind`` places on vCPUs.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
@@ -183,24 +192,24 @@ class Interference(PlacementPolicy):
     fit: Annotated[
         str,
         About(
-            "Folder that tracekit fit --out wrote; beside: the folder fit beside the store; empty:"
-            " k2 and cpu_fraction."
+            "Folder of tracekit fit --out; beside: the folder fit beside the store; empty: k2 and"
+            " cpu_fraction for all services."
         ),
     ] = ""
     choice: Annotated[
         Literal["score", "delta"],
-        About("score: the node's interference after placing, as printed; delta: its rise."),
+        About("score: the node's interference after placing, as in the patent; delta: its rise."),
     ] = "score"
     agg: Annotated[
         Literal["mean", "occupancy", "sum"],
-        About("How neighbours add up: their mean, over all the node's cores, or busy cores."),
+        About("Sum of neighbours: their mean, over all cores of the node, or in busy cores."),
     ] = "occupancy"
-    k2: Annotated[float, About("Cost of neighbours where no fit is given.")] = 0.08
+    k2: Annotated[float, About("Cost of neighbours without a fit.")] = 0.08
     cpu_fraction: Annotated[
-        float, About("Use of a container's request where no fit is given.", minimum=0)
+        float, About("Use of a container's request without a fit.", minimum=0)
     ] = 0.5
     anti_affinity: Annotated[
-        bool, About("Whether nodes that run the service already come last.")
+        bool, About("Whether nodes that already run the service come last.")
     ] = True
 
     def __post_init__(self) -> None:
@@ -210,12 +219,12 @@ class Interference(PlacementPolicy):
             object.__setattr__(self, "fit", _Beside(folder))
 
     def beside(self, folder: Path, *, unasked: bool = False) -> Self:
-        """The policy with the fit in that folder, if it asks for the one beside its store.
+        """The policy with the fit of a folder, if it is ``fit=beside``.
 
         Parameters
         ----------
         unasked : bool
-            Whether the policy takes the fit with its defaults, too.
+            Whether a policy with default parameters takes the fit, too.
         """
         asks = self.fit == BESIDE and not isinstance(self.fit, _Beside)
         if not asks and not (unasked and str(self) == self.name()):
@@ -225,21 +234,21 @@ class Interference(PlacementPolicy):
         return made
 
     def address(self) -> str:
-        """The spelling with the folder beside the store, which the name leaves out."""
+        """The spelling with the folder of the fit, which ``str`` leaves out."""
         own = {"fit": f"{BESIDE}:{self.fit.folder}"} if isinstance(self.fit, _Beside) else {}
         given = parameters.spell_all(self, defaults=False, also=self.stated, instead=own)
         return f"{self.name()}[{given}]"
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Less the node's predicted interference, as a share of its CPU; same service: 1 lower."""
+        """Minus the node's predicted interference, of its CPU; far lower if it runs the service."""
         parts = self.explain(snapshot, container, nodes)
-        found = -(parts["after"] - (parts["before"] if self.choice == "delta" else 0.0))
-        return found - (parts["same_service"] * _LAST if self.anti_affinity else 0.0)
+        score = -(parts["after"] - (parts["before"] if self.choice == "delta" else 0.0))
+        return score - (parts["same_service"] * _LAST if self.anti_affinity else 0.0)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Interference of the node after and before, and whether it runs the service already."""
+        """Interference of the node after and before placing, and whether it runs the service."""
         before, after, same = node_scores(snapshot, container, nodes, self._profile(), self.agg)
         return {"after": after, "before": before, "same_service": same}
 
@@ -256,7 +265,7 @@ class Interference(PlacementPolicy):
         return _read(self.fit)
 
 
-#: More than any difference between two nodes' interference.
+#: More than any difference of interference between two nodes.
 _LAST = 1e6
 
 

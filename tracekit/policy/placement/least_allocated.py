@@ -1,4 +1,4 @@
-"""Least allocated: the node with the largest share of its resources left unrequested."""
+"""Least allocated: the node with the largest share of unrequested resources."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from tracekit.policy.placement._parts.leftover import WeightedResources
 
 @dataclass(frozen=True, kw_only=True)
 class LeastAllocated(WeightedResources):
-    """Spread requests: prefer the node with the most left, resource by resource in integers."""
+    """Spread requests: prefer the node with the largest free percentages of its resources."""
 
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
@@ -21,7 +21,7 @@ class LeastAllocated(WeightedResources):
     used_by: ClassVar[UsedBy] = "scheduler"
 
     def score_formula(self) -> Formula:
-        """Weighted integer mean of the free percentages after placing, 0..100."""
+        """The weighted integer mean of the free percentages after placing, 0..100."""
         return Formula(
             part=free_percent,
             resources=self.resources,
@@ -32,5 +32,5 @@ class LeastAllocated(WeightedResources):
 
 
 def free_percent(size: Any, wanted: Any) -> Any:
-    """The percentage of a resource that is left free."""
+    """The free percentage of a resource."""
     return quotient(np.maximum(size - wanted, 0) * 100, size)

@@ -1,4 +1,4 @@
-"""Least requested: the node with the most left, as schedulers before 1.22 counted it."""
+"""Least requested: the node with the most cpu and memory left, as in schedulers before 1.22."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,5 +20,5 @@ class LeastRequested(TenthsPolicy):
     aliases: ClassVar[tuple[str, ...]] = ("least_requested_legacy",)
 
     def score_formula(self) -> Formula:
-        """Integer mean of the two resources' integer scores, 0..max_score."""
+        """The integer mean of the integer scores of cpu and memory, 0..max_score."""
         return self.of_tenths(free_share, "emptier")

@@ -1,4 +1,4 @@
-"""Load variation risk balancing: the node whose load is low and steady."""
+"""Load variation risk balancing: the node with a low and steady load."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class LoadVariationRiskBalancing(LoadAware):
-    """Balance mean and deviation of load together: the worse of cpu and memory decides."""
+    """Balance the mean and the deviation of load: the lower score of cpu and memory counts."""
 
     common: ClassVar[bool] = True
     source: ClassVar[str] = (
@@ -31,16 +31,16 @@ class LoadVariationRiskBalancing(LoadAware):
     safe_variance_margin: Annotated[float, About("Multiplier of the deviation.", minimum=0)] = 1.0
     safe_variance_sensitivity: Annotated[
         float,
-        About("Root that is taken of the deviation; 0 is the limit of small ones.", minimum=0),
+        About("Degree of the root of the deviation; 0: the limit of small degrees.", minimum=0),
     ] = 1.0
     formula: Annotated[
         Literal["upstream", "prose"],
-        About("upstream: 1 - (mu + sigma)/2; prose: 1 - min(mu + sigma, 1), the older form."),
+        About("upstream: 1 - (mu + sigma)/2; prose: 1 - min(mu + sigma, 1), an older form."),
     ] = "upstream"
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Margin and sensitivity, the default where missing or negative."""
+        """Margin and sensitivity; the default for a missing or negative value."""
         names = ("safe_variance_margin", "safe_variance_sensitivity")
         given = {name: arguments.get(name) for name in names}
         return {
@@ -52,7 +52,7 @@ class LoadVariationRiskBalancing(LoadAware):
         }
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The lower of the measured resources' scores, rounded, 0..100; 0 without metrics."""
+        """The lower score of the measured resources, rounded, 0..100; 0 without metrics."""
         cpu, memory = self.explain(snapshot, container, nodes).values()
         return half_away(np.nan_to_num(np.fmin(cpu, memory)))
 
@@ -84,7 +84,7 @@ def risk_score(
     sensitivity: float,
     prose: bool = False,
 ) -> FloatArray:
-    """Score of one resource, 0..100; amounts in one unit, shape (candidates,), NaN stays NaN."""
+    """The score of a resource, 0..100, from amounts of shape (candidates,); NaN stays NaN."""
     most = np.maximum(capacity, 0.0)
     mu, _ = mu_sigma(capacity, max(request, 0.0), np.clip(used, 0.0, most), deviation)
     sigma = spread(capacity, deviation, margin=margin, sensitivity=sensitivity)
@@ -96,7 +96,7 @@ def risk_score(
 def spread(
     capacity: FloatArray, deviation: FloatArray, *, margin: float, sensitivity: float
 ) -> FloatArray:
-    """The deviation as it counts in the risk, 0..1, shape (candidates,); NaN stays NaN."""
+    """The deviation's part in the risk, 0..1, shape (candidates,); NaN stays NaN."""
     cut = np.clip(deviation, 0.0, np.maximum(capacity, 0.0))
     _, sigma = mu_sigma(capacity, 0.0, cut, cut)
     if sensitivity >= 0:
@@ -105,6 +105,6 @@ def spread(
 
 
 def balanced(mu: Any, sigma: Any, prose: Any) -> Any:
-    """The score by mean and spread, 0..100, for arrays and, compiled, for numbers."""
+    """The score from mean and spread, 0..100, for arrays and, compiled, for numbers."""
     both = mu + sigma
     return (1 - either(prose, either(both > 1.0, 1.0, both), both / 2)) * 100

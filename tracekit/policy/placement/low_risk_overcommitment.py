@@ -1,15 +1,14 @@
-"""Low risk overcommitment: the node least likely to run out when limits are used."""
+"""Low risk overcommitment: the node with the lowest risk of too little room for limits."""
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About, ParameterError
 from tracekit.policy.placement import Reads, Scores, UsedBy
 from tracekit.policy.placement._parts.formula import either
@@ -27,21 +26,15 @@ from tracekit.policy.placement._parts.load import (
 )
 from tracekit.policy.placement._parts.requested import half_away
 from tracekit.policy.view.snapshot import Container, Snapshot
-from tracekit.policy.view.usage import NodeUsage
 
 Weights = tuple[tuple[str, float], ...]
 
 NAMES = ("cpu", "memory")
 
-#: Requests and limits of nodes, and the risk by load that they had, while measurements last.
-_KEPT: weakref.WeakKeyDictionary[NodeUsage, dict[tuple[int, int, int], FloatArray]] = (
-    weakref.WeakKeyDictionary()
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class LowRiskOvercommitment(LoadAware):
-    """Avoid nodes whose limits are promised beyond capacity or whose load may exceed requests."""
+    """Avoid nodes with limits above capacity, or with a load that may exceed requests."""
 
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "usage"})
@@ -52,10 +45,11 @@ class LowRiskOvercommitment(LoadAware):
     best_score = 100
 
     smoothing_window_size: Annotated[
-        int, About("Samples averaged in each measurement; deviation grows by its root.", minimum=1)
+        int,
+        About("Samples averaged in each measurement; the deviation grows by its root.", minimum=1),
     ] = 5
     risk_limit_weights: Annotated[
-        Weights, About("Weight of the limits' risk per resource, 0..1; 0.5 where missing.")
+        Weights, About("Weight of the risk by limits, by resource, 0..1; 0.5 by default.")
     ] = (("cpu", 0.5), ("memory", 0.5))
 
     def __post_init__(self) -> None:
@@ -68,7 +62,7 @@ class LowRiskOvercommitment(LoadAware):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A window that is not positive and weights outside 0..1 become the defaults."""
+        """Window and weights; the default for a window below 1 or a weight outside 0..1."""
         window = arguments.get("smoothing_window_size") or 0
         weights = arguments.get("risk_limit_weights") or dict.fromkeys(NAMES, 0.5)
         return {
@@ -80,7 +74,7 @@ class LowRiskOvercommitment(LoadAware):
         }
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """``100 * (1 - the larger risk)``, rounded; 0 without metrics, and for best effort."""
+        """``100 * (1 - larger risk)``, rounded; 0 without metrics, and for best effort."""
         claims = pod_claims(container)
         if not (claims.request.any() or claims.limit.any()):
             return np.zeros(len(nodes), dtype=np.int64)
@@ -92,33 +86,15 @@ class LowRiskOvercommitment(LoadAware):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Risk by limits and by load per resource, each 0..1; NaN where load was not measured."""
+        """The risks of each resource by limits and by load, 0..1; NaN for an unmeasured load."""
         pod, before = pod_claims(container), node_claims(snapshot, nodes)
         parts = {}
         for column, name in enumerate(NAMES):
             capacity = snapshot.allocatable[nodes, column].astype(np.float64)
             totals = node_totals(before, pod, capacity, column)
             parts[f"{name}_by_limit"] = by_limit(totals.request, totals.limit, totals.capacity)
-            parts[f"{name}_by_load"] = self._by_load(snapshot, nodes, column, totals)
+            parts[f"{name}_by_load"] = self._measured_risk(snapshot, nodes, column, totals)
         return parts
-
-    def _by_load(
-        self, snapshot: Snapshot, nodes: IntArray, column: int, totals: Totals
-    ) -> FloatArray:
-        """The risk by load; the pod that waits does not enter, so it stays while a node does."""
-        if snapshot.recorded is not None:
-            return self._measured_risk(snapshot, nodes, column, totals)
-        kept = _KEPT.setdefault(snapshot.usage, {})
-        asked = (self.window_samples, self.smoothing_window_size, column)
-        if asked not in kept:
-            kept[asked] = np.full((3, len(snapshot.allocatable)), np.nan)
-        request, limit, risk = kept[asked]
-        stale = (request[nodes] != totals.request_before) | (limit[nodes] != totals.limit_before)
-        if stale.any():
-            some, changed = nodes[stale], totals.of(stale)
-            risk[some] = self._measured_risk(snapshot, some, column, changed)
-            request[some], limit[some] = changed.request_before, changed.limit_before
-        return np.asarray(risk[nodes])
 
     def _measured_risk(
         self, snapshot: Snapshot, nodes: IntArray, column: int, totals: Totals
@@ -130,26 +106,26 @@ class LowRiskOvercommitment(LoadAware):
         return np.where(np.isnan(load.average), np.nan, risk)
 
     def risk(self, parts: Mapping[str, FloatArray], name: str) -> FloatArray:
-        """Both risks of a resource together, 0..1."""
+        """The combined risk of a resource, 0..1."""
         limit, load = parts[f"{name}_by_limit"], parts[f"{name}_by_load"]
         return np.asarray(together(limit, load, self.limit_weight(name)))
 
     def limit_weight(self, name: str) -> float:
-        """The weight of a resource's risk by limits."""
+        """The weight of the risk by limits of a resource."""
         return dict(self.risk_limit_weights).get(name, 0.5)
 
 
-# The risk of one resource: by limits promised, and by load measured. Source: scheduler-plugins
+# The risk of one resource: by limits, and by measured load. Source: scheduler-plugins
 # 903da7df, pkg/trimaran/lowriskovercommitment (computeRisk). Everything is float64 of shape
 # (candidates,), amounts of one resource in one unit.
 
-#: How much of the largest possible variance is believed.
+#: The highest variance that counts, as a share of the largest possible variance.
 MAX_VARIANCE_ALLOWANCE = 0.99
 
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """Requests (at most the capacity) and limits on the nodes, with and without the pod."""
+    """Requests, at most the capacity, and limits on the nodes, with and without the pod."""
 
     request: FloatArray
     limit: FloatArray
@@ -157,19 +133,9 @@ class Totals:
     limit_before: FloatArray
     capacity: FloatArray
 
-    def of(self, nodes: BoolArray) -> Totals:
-        """Of some of the nodes alone."""
-        return Totals(
-            request=self.request[nodes],
-            limit=self.limit[nodes],
-            request_before=self.request_before[nodes],
-            limit_before=self.limit_before[nodes],
-            capacity=self.capacity[nodes],
-        )
-
 
 def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) -> Totals:
-    """Totals of one resource; requests are cut at capacity, limits are not."""
+    """Totals of one resource; requests are clipped at the capacity, limits are not."""
     request, limit = (one[:, column].astype(np.float64) for one in (before.request, before.limit))
     return Totals(
         request=within(request + float(pod.request[column]), capacity),
@@ -183,9 +149,9 @@ def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) 
 def load_risk(
     totals: Totals, mu: FloatArray, sigma: FloatArray, smoothing_window: int
 ) -> FloatArray:
-    """Probability that load exceeds what is requested, of a Beta fitted to mean and deviation.
+    """The probability that load exceeds requests, by a Beta of a given mean and deviation.
 
-    The pod that waits does not enter: only ``request_before`` and ``limit_before`` are read.
+    The waiting pod does not count: only ``request_before`` and ``limit_before`` are read.
     """
     request, limit, capacity = totals.request_before, totals.limit_before, totals.capacity
     some = np.where(capacity > 0, capacity, 1.0)
@@ -208,13 +174,13 @@ def within(amount: Any, size: Any) -> Any:
 
 
 def by_limit(request: Any, limit: Any, size: Any) -> Any:
-    """The share of what is promised above the requests that the node does not have, 0..1."""
+    """The part of limits above the size, over the part of limits above requests, 0..1."""
     over = limit > size
     return either(over, (limit - size) / either(over, limit - request, 1.0), 0.0)
 
 
 def together(limit: Any, load: Any, limit_weight: Any) -> Any:
-    """The weighted sum of both risks, 0..1; load that was not measured counts as no risk."""
+    """The weighted sum of both risks, 0..1; an unmeasured load counts as no risk."""
     measured = either(np.isnan(load), 0.0, load)
     return portion(limit_weight * limit + (1 - limit_weight) * measured, 1.0)
 
@@ -225,14 +191,14 @@ def as_score(risk: Any) -> Any:
 
 
 def believed(mu: Any, sigma: Any, window: Any) -> Any:
-    """The deviation of single samples from that of their means over a window."""
+    """The deviation of single samples, from the deviation of means over a window."""
     single = sigma * np.sqrt(window)
     most = np.sqrt(max_variance(mu) * MAX_VARIANCE_ALLOWANCE)
     return either(single > most, most, single)
 
 
 def load_shape(mu: Any, spread: Any) -> Any:
-    """The alpha and beta of a load of this mean and deviation."""
+    """The alpha and beta of a load with a mean and a deviation."""
     return shape(mu, spread * spread + mu * mu)
 
 
@@ -250,9 +216,9 @@ def beyond_request(  # noqa: PLR0917 - compiled too, by position
 
     Parameters
     ----------
-    threshold, below : requests over capacity, and what the distribution has below them
-    share, possible : limits over capacity, and what the distribution has below those
-    tied : whether limits are below capacity, and no lower than the requests
+    threshold, below : requests over capacity, and the probability of a lower load
+    share, possible : limits over capacity, and the probability of a lower load
+    tied : whether limits are below the capacity and not below the requests
     """
     sure = below_request(below, mu, spread, threshold)
     unknown = uncertain(mu, spread, alpha, possible)
@@ -260,24 +226,24 @@ def beyond_request(  # noqa: PLR0917 - compiled too, by position
 
 
 def below_request(below: Any, mu: Any, spread: Any, threshold: Any) -> Any:
-    """The probability that load stays below the requests; sure where it never changes."""
+    """The probability that load stays below the requests; 0 or 1 for a load without spread."""
     sure = either((mu == 0) | (mu <= threshold), 1.0, 0.0)
     return either((mu == 0) | (spread == 0), sure, below)
 
 
 def uncertain(mu: Any, spread: Any, alpha: Any, possible: Any) -> Any:
-    """Whether no distribution says how likely load stays below the limits."""
+    """Whether the probability that load stays below the limits is undefined or 0."""
     return (mu == 0) | (spread == 0) | np.isnan(alpha) | (possible <= 0)
 
 
 def given_limits(within: Any, possible: Any, share: Any, tied: Any, unknown: Any) -> Any:
-    """The probability on condition that load stays under limits below the capacity.
+    """The probability of a load below the requests, given a load below the limits.
 
     Parameters
     ----------
-    within : that it stays below the requests
-    possible, share : that it stays below the limits, and those over capacity
-    tied : whether limits are below capacity, and no lower than the requests
+    within : the probability of a load below the requests
+    possible, share : the probability of a load below the limits, and limits over capacity
+    tied : whether limits are below the capacity and not below the requests; else ``within`` holds
     """
     scaled = portion(within, either(unknown, 1.0, possible))
     conditional = either(share == 0, 1.0, either(unknown, within, scaled))

@@ -1,4 +1,4 @@
-"""Lowest debris (FD): the node that would be left with the least idle share."""
+"""Lowest debris (FD): the node with the lowest idle share after placing."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,16 +13,16 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class LowestDebris(PlacementPolicy):
-    """Take the node whose debris rate is lowest after placing: the highest mean allocation."""
+    """Prefer the node with the lowest debris rate after placing, which is the fullest node."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = (
         "FD of the CTM21 analysis (Yao et al. 2023), section 5, with the debris rate of its eq 2;"
-        " every weight 1, of what is requested, of the node itself"
+        " with weights of 1, by the requests of the node itself"
     )
 
     def score_formula(self) -> Formula:
-        """Minus the node's debris rate over cpu and memory after placing, -1..0."""
+        """Minus the debris rate of cpu and memory after placing, -1..0."""
         return Formula(
             part=idle_share,
             resources=(("cpu", 1), ("memory", 1)),
@@ -33,10 +33,10 @@ class LowestDebris(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Debris rate after placing; 1 for a node without cpu and memory."""
+        """The debris rate after placing; 1 for a node without cpu and memory."""
         return {"debris_after": -np.asarray(self.score(snapshot, container, nodes), np.float64)}
 
 
 def _minus_mean(total: Any, weights: Any) -> Any:
     nothing = weights == 0
-    return -((total + nothing) * (1.0 / (weights + nothing)))  # exact: of one or two
+    return -((total + nothing) * (1.0 / (weights + nothing)))  # exact, as weights are 1 or 2

@@ -1,4 +1,4 @@
-"""LRA: the node with the largest share of cpu and memory free, as the paper writes it."""
+"""LRA: the node with the largest free share of cpu and memory, as in the paper."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ class Lra(PlacementPolicy):
     variant: Variant = "paper"
 
     def score_formula(self) -> Formula:
-        """Mean of the two resources' free shares."""
+        """The mean of the free shares of cpu and memory."""
         if self.variant == "paper":
             return Formula(part=free_tenths, resources=_BOTH, total=_mean, better="emptier")
         most = MAX_SCORE[self.variant]
@@ -35,14 +35,14 @@ class Lra(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Free share of each resource in tenths; 0 where a node has none."""
+        """The free share of each resource in tenths; 0 for a resource that a node lacks."""
         tenths = Formula(part=free_tenths, resources=_BOTH)
         parts = tenths.explain(snapshot, container, nodes)
         return {name: np.nan_to_num(part) for name, part in parts.items()}
 
 
 def free_tenths(size: Any, wanted: Any) -> Any:
-    """``10 (T - N) / T``: what is left free of a resource, in tenths."""
+    """``10 (T - N) / T``, the free share of a resource in tenths."""
     return 10.0 * (size - wanted) / size
 
 

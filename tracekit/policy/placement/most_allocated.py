@@ -1,4 +1,4 @@
-"""Most allocated: the node with the largest share of its resources requested already."""
+"""Most allocated: the node with the largest share of requested resources."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from tracekit.policy.placement._parts.leftover import WeightedResources
 
 @dataclass(frozen=True, kw_only=True)
 class MostAllocated(WeightedResources):
-    """Pack requests: prefer the node with the least left, resource by resource in integers."""
+    """Pack requests: prefer the node with the largest requested percentages of its resources."""
 
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
@@ -21,7 +21,7 @@ class MostAllocated(WeightedResources):
     used_by: ClassVar[UsedBy] = "scheduler"
 
     def score_formula(self) -> Formula:
-        """Weighted integer mean of the requested percentages after placing, 0..100."""
+        """The weighted integer mean of the requested percentages after placing, 0..100."""
         return Formula(
             part=taken_percent,
             resources=self.resources,
@@ -32,5 +32,5 @@ class MostAllocated(WeightedResources):
 
 
 def taken_percent(size: Any, wanted: Any) -> Any:
-    """The percentage of a resource that is requested."""
+    """The requested percentage of a resource."""
     return quotient(np.minimum(wanted, size) * 100, size)

@@ -1,4 +1,4 @@
-"""Most requested: the node with the least left, as schedulers before 1.22 counted it."""
+"""Most requested: the node with the least cpu and memory left, as in schedulers before 1.22."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,10 +20,10 @@ class MostRequested(TenthsPolicy):
     aliases: ClassVar[tuple[str, ...]] = ("most_requested_legacy",)
 
     def score_formula(self) -> Formula:
-        """Integer mean of the two resources' integer scores, 0..max_score."""
+        """The integer mean of the integer scores of cpu and memory, 0..max_score."""
         return self.of_tenths(taken_share, "fuller")
 
 
 def taken_share(size: Any, wanted: Any, constants: Any) -> Any:
-    """The requested share of a resource on a scale to ``constants[0]``; 0 where it is too much."""
+    """The requested share of a resource, scaled to ``constants[0]``; 0 for an over-full node."""
     return quotient(wanted * constants[0], size) * (wanted <= size)

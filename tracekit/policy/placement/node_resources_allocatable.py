@@ -1,4 +1,4 @@
-"""Node resources allocatable: the smallest node, or the largest, whatever runs on it."""
+"""Node resources allocatable: the smallest or the largest node, whatever runs there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class NodeResourcesAllocatable(PlacementPolicy):
-    """Order nodes by what they have to give; requests and usage do not matter."""
+    """Order nodes by their allocatable amounts; requests and use do not count."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = (
@@ -43,7 +43,7 @@ class NodeResourcesAllocatable(PlacementPolicy):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Mode and resources, the defaults where empty."""
+        """Mode and resources; the default for an empty value."""
         return {
             **arguments,
             "mode": arguments.get("mode") or cls.mode,
@@ -56,7 +56,7 @@ class NodeResourcesAllocatable(PlacementPolicy):
         container: Container,  # noqa: ARG002
         nodes: IntArray,
     ) -> Scores:
-        """Weighted integer mean of the amounts, negative in mode Least."""
+        """The weighted integer mean of allocatable amounts, negative in mode Least."""
         total = np.zeros(len(nodes), dtype=np.int64)
         for name, weight in self.resources:
             column = snapshot.column(full_name(name))
@@ -66,6 +66,6 @@ class NodeResourcesAllocatable(PlacementPolicy):
         return divide(sign * total, sum(weight for _, weight in self.resources))
 
     def normalize(self, scores: Scores) -> Scores:
-        """``(v - low) * 100 div (high - low)``; all 0 where all are equal."""
+        """``(v - low) * 100 div (high - low)``; 0 for equal scores."""
         low, high = int(scores.min()), int(scores.max())
         return divide((scores - low) * 100, high - low)

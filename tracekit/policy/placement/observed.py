@@ -1,4 +1,4 @@
-"""Observed: where production really ran each container."""
+"""Observed: the node on which production ran each container."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +13,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Observed(PlacementPolicy):
-    """Place every container on the node it is recorded on, whether or not its request fits."""
+    """Place every container on its recorded node, even without room for its request."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"recorded"})
     source: ClassVar[str] = "the trace itself"

@@ -1,4 +1,4 @@
-"""Peaks: the node whose power draw grows least."""
+"""Peaks: the node whose power draw rises least."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,33 +15,33 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 Models = tuple[tuple[str, float, float, float], ...]
 
-#: Power is compared as an integer of this many to the unit.
+#: The number of integer steps of a score per unit of power.
 _SCALE = 1e15
 
 
 @dataclass(frozen=True, kw_only=True)
 class Peaks(LoadAware):
-    """Save power: power = k0 + k1 * exp(k2 * CPU percent) on every node."""
+    """Save power, where a node draws k0 + k1 * exp(k2 * CPU percent)."""
 
     source: ClassVar[str] = "scheduler-plugins 903da7df pkg/trimaran/peaks (Peaks)"
     used_by: ClassVar[UsedBy] = "scheduler"
     best_score = 100
     reading: ClassVar[Reading] = staticmethod(first_level)
 
-    k0: Annotated[float, About("Power model of every other node; cancels out.")] = 471.7412504314313
+    k0: Annotated[float, About("Constant of the power model; it cancels out.")] = 471.7412504314313
     k1: Annotated[
-        float, About("Power model of every other node; upstream has none, this is its example's.")
+        float, About("Factor of the power model; the default is upstream's example.")
     ] = -91.50493019588365
     k2: Annotated[
-        float, About("Power model of every other node, per percent.")
+        float, About("Exponent of the power model, per percent of CPU.")
     ] = -0.07186049052516228
     node_power_model: Annotated[
-        Models, About("Nodes with a model of their own, as name:k0:k1:k2, in recorded cases.")
+        Models, About("Power models of single nodes, name:k0:k1:k2, in recorded cases.")
     ] = ()
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The models by node; a node without one has no power to save."""
+        """The power models of nodes; a node without a model has k0, k1 and k2 of 0."""
         models = arguments.get("node_power_model") or {}
         names = ("k0", "k1", "k2")
         rows = [[node, *(float(model.get(k, 0)) for k in names)] for node, model in models.items()]
@@ -53,12 +53,12 @@ class Peaks(LoadAware):
         return own.get(node, (self.k0, self.k1, self.k2))
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The rise in power, a cost; 0 without CPU metrics and where CPU would exceed capacity."""
+        """The rise in power, a cost; 0 without CPU metrics and for CPU above capacity."""
         parts = self.explain(snapshot, container, nodes)
         return to_int(np.nan_to_num(parts["power_rise"]) * _SCALE)
 
     def normalize(self, scores: Scores) -> Scores:
-        """``100 - trunc(100 * (v - low)/(high - low))``: the cheapest 100; all 0 stay 0."""
+        """``100 - trunc(100 * (v - low)/(high - low))``, 100 for the least rise; all 0 stay 0."""
         low, high = int(scores.min()), int(scores.max())
         if low == 0 and high == 0:
             return scores
@@ -68,7 +68,7 @@ class Peaks(LoadAware):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """CPU percent now and with the pod, and the rise in power."""
+        """CPU percent without and with the pod, and the rise in power."""
         capacity = snapshot.capacity[nodes, 0].astype(np.float64)
         now = self.load(snapshot, nodes, 0).average
         some = capacity != 0
@@ -84,7 +84,7 @@ class Peaks(LoadAware):
         }
 
     def _models(self, snapshot: Snapshot, nodes: IntArray) -> FloatArray:
-        """k0, k1, k2 of the candidates, shape (3, candidates) or (3,) when all have one."""
+        """k0, k1 and k2 of the candidates, shape (3, candidates), or (3,) for one model."""
         if snapshot.recorded is None or not self.node_power_model:
             return np.array([self.k0, self.k1, self.k2])
         names = snapshot.recorded.nodes

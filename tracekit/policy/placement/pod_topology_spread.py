@@ -1,4 +1,4 @@
-"""Pod topology spread: the nodes, racks and zones with the fewest containers of the service."""
+"""Pod topology spread: the node, rack and zone with the fewest containers of the service."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -18,11 +18,11 @@ _FULL = 100
 
 @dataclass(frozen=True, kw_only=True)
 class PodTopologySpread(PlacementPolicy):
-    """Spread the containers of a service over nodes and zones, as far as may be.
+    """Spread the containers of a service over nodes and zones.
 
-    The constraints are those that kube-scheduler gives to pods that state none. A domain that no
-    node of the workload states tells nothing apart. All nodes count, whether or not a container may
-    run there.
+    The constraints are kube-scheduler's defaults for pods without constraints. A kind of domain
+    that no node of the workload states changes nothing. All nodes count, also nodes that are closed
+    to the container.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"peers"})
@@ -34,10 +34,10 @@ class PodTopologySpread(PlacementPolicy):
     joint: ClassVar[bool] = True
 
     constraints: Annotated[
-        Pairs, About("What to spread over, node, rack, domain or zone, and the skew allowed.")
+        Pairs, About("Domains to spread over, node, rack, domain or zone, and the allowed skew.")
     ] = ((NODE, 3), ("zone", 5))
     every_domain: Annotated[
-        bool, About("Whether a node that lacks one of the domains scores 0, as with own lists.")
+        bool, About("Whether a node without one of the domains scores 0, as under a List.")
     ] = False
 
     def __post_init__(self) -> None:
@@ -51,11 +51,11 @@ class PodTopologySpread(PlacementPolicy):
                 )
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
-        """Containers of no known service have no peers."""
+        """Whether the service of the container is unknown, so that it has no peers."""
         return container.service == UNKNOWN
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """100 where the weighted sum of peers is least, 0 where it is twice what it is at most."""
+        """``100 (high + low - v) / high`` for the weighted number of peers v of each node."""
         parts = self._parts(snapshot, container, nodes)
         lacks = np.zeros(len(nodes), dtype=np.bool_)
         total = np.zeros(len(nodes))
@@ -74,28 +74,28 @@ class PodTopologySpread(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The weighted number of peers by each constraint; NaN where a node is in no domain."""
+        """The weighted number of peers by each constraint; NaN for a node without the domain."""
         return self._parts(snapshot, container, nodes)
 
     def _parts(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
         peers = snapshot.peers.on_nodes(container.service)
-        found = {}
+        parts = {}
         for by, skew in self.constraints:
             domain = _domain(snapshot, by, len(peers))
             mine = domain[nodes]
             inside = domain >= 0
             sums = np.bincount(domain[inside], peers[inside], minlength=1)
             weight = np.log(len(np.unique(mine[mine >= 0])) + 2.0)
-            known = sums[np.maximum(mine, 0)] * weight + (skew - 1.0)
-            found[f"peers by {by}"] = np.where(mine >= 0, known, np.nan)
-        return found
+            counted = sums[np.maximum(mine, 0)] * weight + (skew - 1.0)
+            parts[f"peers by {by}"] = np.where(mine >= 0, counted, np.nan)
+        return parts
 
 
 def _domain(snapshot: Snapshot, by: str, nodes: int) -> IntArray:
-    """The domain of every node, -1 where it is in none."""
+    """The domain of every node, -1 for none."""
     if by == NODE:
         return np.arange(nodes)
-    known = None if snapshot.domains is None else snapshot.domains.by(by)
-    return np.full(nodes, -1) if known is None else known
+    domain = None if snapshot.domains is None else snapshot.domains.by(by)
+    return np.full(nodes, -1) if domain is None else domain

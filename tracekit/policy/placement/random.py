@@ -1,4 +1,4 @@
-"""Random: any node with room, all equally likely."""
+"""Random: any node with room, with equal probability."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -10,7 +10,7 @@ from tracekit.policy.view.snapshot import Tie
 
 @dataclass(frozen=True, kw_only=True)
 class Random(PlacementPolicy):
-    """Every node is as good as any other: the yardstick that a policy has to beat."""
+    """Choose a node with room at random: the yardstick that a policy has to beat."""
 
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
@@ -18,9 +18,9 @@ class Random(PlacementPolicy):
     used_by: ClassVar[UsedBy] = "yardstick"
 
     tie: Annotated[
-        Tie, About("reservoir: a node by chance; first: the first node with room, as first_fit.")
+        Tie, About("reservoir: a random node; first: the first node with room, as first_fit.")
     ] = "reservoir"
 
     def score_formula(self) -> Formula:
-        """No resource counts: every node scores 0, so that the tie-break alone decides."""
+        """A formula without resources: every node scores 0, and the tie-break decides."""
         return Formula(part=quotient, resources=(), better="emptier")

@@ -1,4 +1,4 @@
-"""Requested to capacity ratio: a function of the requested share, drawn by points."""
+"""Requested to capacity ratio: a piecewise linear function of the requested share."""
 
 import functools
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from tracekit.policy.placement._parts.requested import divide, half_away
 from tracekit.policy.placement._parts.shares import Share, shares
 from tracekit.policy.view.snapshot import Container, Snapshot
 
-# A broken linear function of utilisation, in integers. Source: kubernetes v1.34
+# A piecewise linear function of utilisation, in integers. Source: kubernetes v1.34
 # pkg/scheduler/framework/plugins/helper/shape_score.go.
 
 Shape = tuple[tuple[int, int], ...]
@@ -37,7 +37,7 @@ def broken_linear(points: Sequence[Sequence[int]], at: IntArray) -> IntArray:
 
 
 def check_shape(shape: Shape) -> None:
-    """Raise ParameterError, naming the field as upstream does, for points that are none."""
+    """Raise ParameterError with upstream's name of the field for an invalid point."""
     if not shape:
         raise ParameterError(FIELD, "shape has no point; at least one is needed")
     for at, (utilization, score) in enumerate(shape):
@@ -55,13 +55,13 @@ def check_shape(shape: Shape) -> None:
             raise ParameterError(f"{FIELD}[{at}].score", f"score must be 0..10, got {score}")
 
 
-#: Points score 0..10, nodes 0..100.
+#: The score of a node, 0..100, over the score of a point, 0..10.
 _SCALE = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedToCapacityRatio(WeightedResources):
-    """Score each resource by a broken line over its requested percentage."""
+    """Score each resource by a piecewise linear function of its requested percentage."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = (
@@ -71,7 +71,7 @@ class RequestedToCapacityRatio(WeightedResources):
     used_by: ClassVar[UsedBy] = "scheduler"
 
     shape: Annotated[
-        Shape, About("Points utilization:score, rising from 0..100, score 0..10; spreads as given.")
+        Shape, About("Points utilization:score of rising utilization 0..100 and score 0..10.")
     ] = ((0, 10), (100, 0))
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class RequestedToCapacityRatio(WeightedResources):
         check_shape(self.shape)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Weighted mean of the resources that score above 0, rounded, 0..100."""
+        """The weighted mean over resources with a score above 0, rounded, 0..100."""
         if not self.resources:
             raise ScoreError("requested_to_capacity_ratio has no resource to score by")
         total = np.zeros(len(nodes), dtype=np.int64)
@@ -94,9 +94,9 @@ class RequestedToCapacityRatio(WeightedResources):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Score per resource; one of 0 does not enter the mean."""
-        found = shares(snapshot, container, nodes, self.resources, nonzero=True)
-        return {s.name: np.where(s.counted, self._part(s), np.nan) for s in found}
+        """The score of each resource; a score of 0 does not enter the mean."""
+        every = shares(snapshot, container, nodes, self.resources, nonzero=True)
+        return {s.name: np.where(s.counted, self._part(s), np.nan) for s in every}
 
     def _part(self, share: Share) -> IntArray:
         percent = share.requested * 100 // np.maximum(share.allocatable, 1)
@@ -106,5 +106,5 @@ class RequestedToCapacityRatio(WeightedResources):
 
 @functools.cache
 def _table(shape: Shape) -> IntArray:
-    """The score of each whole percentage; there is nothing between them."""
+    """The score of each whole percentage, shape (101,)."""
     return broken_linear([(x, y * _SCALE) for x, y in shape], np.arange(101))

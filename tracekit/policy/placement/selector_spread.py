@@ -1,4 +1,4 @@
-"""Selector spread: the nodes and zones with the fewest containers of the service, up to v1.22."""
+"""Selector spread: the node and zone with the fewest containers of the service, up to v1.22."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,16 +11,17 @@ from tracekit.policy.placement import PlacementPolicy, Reads, Scores, UsedBy
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 _FULL = 100
-#: How much of the score is the zone's, where a node states one.
+#: The share of the zone in the score of a node with a zone.
 _ZONE_SHARE = 2.0 / 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelectorSpread(PlacementPolicy):
-    """Spread the containers of a service over nodes, and twice as much over zones.
+    """Spread the containers of a service over nodes, and with twice the weight over zones.
 
-    A container's service stands for what its selectors pick. Only nodes that the container may run
-    on are counted. Not modelled: pods that state a spread of their own are not scored upstream.
+    Containers of the same service count as those that the selectors of the container select. Only
+    nodes open to the container count. Upstream does not score pods with their own constraints on
+    spread, which is not modelled.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"peers"})
@@ -30,26 +31,26 @@ class SelectorSpread(PlacementPolicy):
     joint: ClassVar[bool] = True
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
-        """Containers of no known service have no peers."""
+        """Whether the service of the container is unknown, so that it has no peers."""
         return container.service == UNKNOWN
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """A third for the node, two thirds for its zone: 100 without peers, 0 with the most."""
+        """One third by the node and two thirds by its zone: 100 without peers, 0 with the most."""
         peers = snapshot.peers.on_nodes(container.service)[nodes]
         score = _least(peers)
         zones = None if snapshot.domains is None else snapshot.domains.by("zone")
         if zones is not None:
             mine = zones[nodes]
-            known = mine >= 0
-            sums = np.bincount(mine[known], peers[known], minlength=1)
+            zoned = mine >= 0
+            sums = np.bincount(mine[zoned], peers[zoned], minlength=1)
             of_zone = _least(sums)[np.maximum(mine, 0)]
             both = score * (1.0 - _ZONE_SHARE) + _ZONE_SHARE * of_zone
-            score = np.where(known, both, score)
+            score = np.where(zoned, both, score)
         return score.astype(np.int64)
 
 
 def _least(counts: FloatArray | IntArray) -> FloatArray:
-    """100 for none, 0 for the most, on a line."""
+    """Scores from 100 for a count of 0 down to 0 for the highest count, linear."""
     most = counts.max(initial=0)
     if not most:
         return np.full(len(counts), float(_FULL))

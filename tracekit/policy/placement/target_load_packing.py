@@ -1,4 +1,4 @@
-"""Target load packing: fill nodes up to a target CPU utilisation, then spread."""
+"""Target load packing: fill nodes up to a target CPU utilisation, and then spread."""
 
 import bisect
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from tracekit.policy.view.snapshot import Container, Placed, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class TargetLoadPacking(LoadAware):
-    """Pack by predicted CPU use: best just at the target, worse above it than when idle."""
+    """Pack by predicted CPU use: the best node is at the target, and a node above it is worst."""
 
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "usage", "placed"})
@@ -33,18 +33,18 @@ class TargetLoadPacking(LoadAware):
     reading: ClassVar[Reading] = staticmethod(last_level)
 
     target_utilization: Annotated[
-        int, About("Percent of a node's CPU capacity to fill it to.", minimum=1, maximum=100)
+        int, About("Target CPU use of a node in percent of capacity.", minimum=1, maximum=100)
     ] = 40
     default_requests_cpu_milli: Annotated[
-        int, About("What a container that states nothing is expected to use.", minimum=0)
+        int, About("Expected use of a container without limit and request.", minimum=0)
     ] = 1000
     requests_multiplier: Annotated[
-        float, About("Expected use over request, where there is no limit.", minimum=0)
+        float, About("Expected use over request of a container without limit.", minimum=0)
     ] = 1.5
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A target that is missing or not positive is the default; the multiplier is a text."""
+        """Target, default use and multiplier; the default for a target that is not positive."""
         target = arguments.get("target_utilization") or 0
         names = ("default_requests_cpu_milli", "requests_multiplier")
         default, multiplier = (
@@ -58,14 +58,14 @@ class TargetLoadPacking(LoadAware):
         }
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """``T..100`` rising to the target T, then ``T..0``; 0 without CPU metrics."""
+        """From T up to 100 at the target T, then from T down to 0; 0 without CPU metrics."""
         parts = self.explain(snapshot, container, nodes)
         return packing_score(parts["then_percent"], float(self.target_utilization))
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Predicted CPU in percent of capacity, and the millicores it is made of."""
+        """Predicted CPU in percent of capacity, and its three parts in millicores."""
         capacity = snapshot.capacity[nodes, 0].astype(np.float64)
         used = self.load(snapshot, nodes, 0).average / 100 * capacity
         pod = float(self._predictor.container(container))
@@ -93,12 +93,12 @@ class TargetLoadPacking(LoadAware):
 
 
 def packing_score(predicted: FloatArray, target: float) -> IntArray:
-    """Score by predicted percent and target percent, shape (candidates,); NaN scores 0."""
+    """The score from predicted and target percent, shape (candidates,); 0 for NaN."""
     return half_away(np.nan_to_num(packing(predicted, target)))
 
 
 def then_percent(used: Any, pod: Any, missing: Any, capacity: Any) -> Any:
-    """CPU with the pod and what is placed too lately to show, in percent of capacity."""
+    """CPU with the pod and with pods missing in the metrics, in percent of capacity."""
     return 100 * (used + pod + missing) / capacity
 
 
@@ -109,37 +109,37 @@ def packing(predicted: Any, target: Any) -> Any:
     return either(predicted > target, either(predicted > 100, 0.0, above), below)
 
 
-# Predicted CPU of pods, and of those placed too lately to show in the metrics.
+# Predicted CPU of pods, and of pods placed so late that the metrics lack them.
 #
 # Source: scheduler-plugins 903da7df, pkg/trimaran/targetloadpacking and pkg/trimaran/handler.go.
 
-#: A pod bound less than this before the end of the metrics' window may be missing in them.
+#: The metrics may lack a pod that was bound within this time before the end of their window.
 REPORTING_S = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class Predictor:
-    """CPU that pods are expected to use, in millicores: limit, else request times a factor."""
+    """The expected CPU use of pods in millicores: the limit, or the request times a factor."""
 
     default_milli: int
     multiplier: float
 
     def container(self, container: Container) -> int:
-        """Expected use of the container that waits."""
+        """The expected use of the waiting container."""
         if container.pod is not None:
             return self.pod(container.pod)
         return int(self.amounts(container.request[:1], container.limit[:1])[0])
 
     def pod(self, pod: Pod) -> int:
-        """Sum over the containers, and overhead; init containers are not counted."""
+        """The sum over the containers, and overhead; init containers do not count."""
         return sum(map(self._stated, pod.containers)) + pod.overhead.get(CPU, 0)
 
     def amounts(self, request: IntArray, limit: IntArray) -> IntArray:
-        """Expected use of pods of one container each; an amount of 0 was not stated."""
+        """The expected use of pods of one container each; an amount of 0 was not stated."""
         return np.asarray(expected_milli(request, limit, self.default_milli, self.multiplier))
 
     def missing(self, placed: Placed, nodes: int, window_end_s: int) -> IntArray:
-        """Expected use of what was placed lately, shape (nodes,)."""
+        """The expected use of containers that the metrics lack, shape (nodes,)."""
         late = placed.time_ms // 1000 > window_end_s - REPORTING_S
         expected = self.amounts(placed.request[late, 0], placed.limit[late, 0])
         total = np.zeros(nodes, dtype=np.int64)
@@ -147,7 +147,7 @@ class Predictor:
         return total
 
     def recorded_missing(self, recorded: Recorded) -> IntArray:
-        """Expected use of what was placed lately in a recorded case, shape (nodes,)."""
+        """The expected use of pods that the metrics of a recorded case lack, shape (nodes,)."""
         oldest = recorded.window_end_s - REPORTING_S
         return np.array(
             [
@@ -170,16 +170,16 @@ class Predictor:
 
 
 def expected_milli(request: Any, limit: Any, default: Any, multiplier: Any) -> Any:
-    """The limit, else the request times the factor, else the default; 0 was not stated."""
-    asked = either(request > 0, half_away(request * multiplier), default)
-    return either(limit > 0, limit, asked)
+    """The limit, or the request times the factor, or the default; an amount of 0 was not stated."""
+    of_request = either(request > 0, half_away(request * multiplier), default)
+    return either(limit > 0, limit, of_request)
 
 
 def surviving(ages_s: Sequence[float | None]) -> list[int]:
-    """Positions that the clean-up of a node's recent pods leaves, oldest first.
+    """Positions of a node's recent pods, oldest first, after upstream's clean-up.
 
-    It drops those older than a minute from the front, found by bisection; when all are older it
-    drops none. An age of None is older than any.
+    The clean-up drops the pods before the first pod younger than a minute, which it searches by
+    bisection; it drops none if all are older. An age of None is the oldest.
     """
 
     def young(age: Any) -> bool:

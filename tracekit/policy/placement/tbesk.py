@@ -1,4 +1,4 @@
-"""Bald eagle search with tent start and t mutation for the nodes of a batch."""
+"""TBESK: bald eagle search with tent start and t mutation for the nodes of a batch."""
 
 from dataclasses import dataclass
 from typing import ClassVar

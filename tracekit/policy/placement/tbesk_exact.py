@@ -1,4 +1,4 @@
-"""The node of the highest fitness: what TBESK searches for, found by looking at all nodes."""
+"""The node of the highest fitness of TBESK, by scoring all nodes instead of a search."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,10 +9,10 @@ from tracekit.policy.placement._parts.fitness import FitnessPolicy
 
 @dataclass(frozen=True, kw_only=True)
 class TbeskExact(FitnessPolicy):
-    """The fitness of TBESK without its search: the best node, one container after another.
+    """Place one container after another on the node of the highest fitness of TBESK.
 
-    No search over single containers can find a better node by this fitness. It is a yardstick:
-    no scheduler runs it, and it is never the policy that is recommended.
+    No search over single containers finds a better node by this fitness. The policy is a yardstick
+    and is never recommended.
     """
 
     source: ClassVar[str] = "fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 16-27"

@@ -1,4 +1,4 @@
-"""Worst fit: the node that would have the most left over."""
+"""Worst fit: the node with the most cpu and memory left after placing."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +9,7 @@ from tracekit.policy.placement._parts.leftover import Leftover, formula_of, show
 
 @dataclass(frozen=True, kw_only=True)
 class WorstFit(PlacementPolicy):
-    """Fill the emptiest node, to spread what is requested."""
+    """Fill the emptiest node, to spread requests."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "worst-fit bin packing; the reverse of best_fit"
@@ -17,9 +17,9 @@ class WorstFit(PlacementPolicy):
     leftover: Leftover = "amount"
 
     def score_formula(self) -> Formula:
-        """The more is left over on cpu and memory, the higher: the leftover itself."""
+        """The cpu and memory that are left."""
         return formula_of(self.leftover, "emptier")
 
     def shown_score(self, score: float) -> float | str:
-        """In millicores and MiB."""
+        """A score in millicores and MiB, or as a fraction."""
         return shown(score, self.leftover)

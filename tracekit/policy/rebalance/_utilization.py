@@ -92,11 +92,6 @@ def mean_percent(percent: FloatArray) -> FloatArray:
     return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
 
 
-def shifted(values: FloatArray, by: ArrayLike) -> FloatArray:
-    """``values + by``; a ``by`` of NaN changes nothing, a value of NaN stays NaN."""
-    return np.asarray(values + np.nan_to_num(np.asarray(by, dtype=np.float64), nan=0.0))
-
-
 def below(percent: FloatArray, limit: ArrayLike) -> BoolArray:
     """Nodes with every resource at or below its limit, shape (nodes,).
 

@@ -30,7 +30,6 @@ from tracekit.policy.rebalance._utilization import (
     named,
     percent_of,
     row,
-    shifted,
     target_amounts,
     view_of,
 )
@@ -123,10 +122,7 @@ class LowNodeUtilization(Plugin):
         if not self.use_deviation_thresholds:
             return low, high
         mean = np.where(np.isnan(low), np.nan, mean_percent(percent))
-        return (
-            np.clip(shifted(mean, -low), 0.0, 100.0),
-            np.clip(shifted(mean, high), 0.0, 100.0),
-        )
+        return np.clip(mean - low, 0.0, 100.0), np.clip(mean + high, 0.0, 100.0)
 
     def _worthwhile(self, under: BoolArray, over: BoolArray) -> bool:
         count = int(under.sum())

@@ -164,7 +164,7 @@ class FitnessPolicy(PlacementPolicy):
         return np.asarray(score)
 
     def admits(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> BoolArray:
-        """Nodes whose use leaves room for the request, and whose load stays below critical."""
+        """Nodes with room for the request beside their use; with ``hard``, below critical loads."""
         ground = self.ground(snapshot, nodes)
         request = self.request(ground, container)
         room = is_enough(request, ground.total - ground.used)
@@ -175,7 +175,7 @@ class FitnessPolicy(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The share of each resource in fitness: by its rest, and by its load."""
+        """The part of each resource in the fitness, by its free amount and by its load."""
         ground = self.ground(snapshot, nodes)
         remaining, load = self._parts(ground, container)
         labels = {resource: name for name, resource in FOUR.items()}
@@ -187,9 +187,9 @@ class FitnessPolicy(PlacementPolicy):
 
     def ground(self, snapshot: Snapshot, nodes: IntArray) -> Ground:
         """Capacities and use of some nodes."""
-        found = [(name, snapshot.column(name)) for name in FOUR.values()]
-        names = tuple(name for name, column in found if column is not None)
-        columns = tuple(column for _, column in found if column is not None)
+        pairs = [(name, snapshot.column(name)) for name in FOUR.values()]
+        names = tuple(name for name, column in pairs if column is not None)
+        columns = tuple(column for _, column in pairs if column is not None)
         total = snapshot.capacity[nodes][:, columns].astype(np.float64)
         peak = self._used(snapshot, columns, nodes, total, self.basis)
         apart = self.left_basis not in ("basis", self.basis)
@@ -197,18 +197,18 @@ class FitnessPolicy(PlacementPolicy):
         return Ground(names=names, columns=columns, total=total, used=used, peak=peak)
 
     def request(self, ground: Ground, container: Container) -> FloatArray:
-        """What the container asks for, shape (resources,)."""
+        """The container's request, shape (resources,)."""
         return container.request[list(ground.columns)].astype(np.float64)
 
     def kinds(self, ground: Ground, container: Container) -> IntArray:
-        """The kind of the container on each node, which says what its weights are."""
+        """The kind of the container on each node, by which its weights are chosen."""
         total = ground.total
         if self.type_ref == "mean":
             total = np.broadcast_to(total.mean(axis=0), total.shape)
         return kind_of(self.request(ground, container), total, ground.names)
 
     def mu(self, ground: Ground) -> FloatArray:
-        """Weights of what is left, shape (kinds, resources), of sum 1 per kind."""
+        """Weights of free amounts, shape (kinds, resources), of sum 1 for each kind."""
         if self.left_weights:
             return np.tile(_weights(self.left_weights, ground), (3, 1))
         leading = np.array([name in THROTTLED for name in ground.names])
@@ -227,7 +227,7 @@ class FitnessPolicy(PlacementPolicy):
         return np.array([given.get(name, self.tcrit) for name in ground.names])
 
     def _parts(self, ground: Ground, container: Container) -> tuple[FloatArray, FloatArray]:
-        """The weighed terms of R and of L, each of shape (nodes, resources)."""
+        """The weighted terms of R and of L, each of shape (nodes, resources)."""
         request = self.request(ground, container)
         left = ground.total - ground.used
         mu, load = self.mu(ground)[self.kinds(ground, container)], self._load(ground, request)
@@ -250,9 +250,9 @@ class FitnessPolicy(PlacementPolicy):
         total: FloatArray,
         basis: str,
     ) -> FloatArray:
-        """S of resources on some nodes; requests where nothing is measured.
+        """The use S of resources on some nodes; the sum of requests without a measurement.
 
-        What was placed since the newest sample is in no measurement yet: its requests are added.
+        Requests of containers placed since the newest sample are added to the measurement.
         """
         requested: FloatArray = snapshot.requested[nodes][:, columns].astype(np.float64)
         usage = snapshot.usage
@@ -265,14 +265,14 @@ class FitnessPolicy(PlacementPolicy):
         for at, column in enumerate(columns):
             with contextlib.suppress(IndexError):  # a history of cpu and memory alone
                 measured[:, at] = usage.peak(column, self.samples if basis == "peak" else 1)[nodes]
-        known = measured * total + fresh
-        return np.where(np.isnan(known), requested, known)
+        used = measured * total + fresh
+        return np.where(np.isnan(used), requested, used)
 
 
 def _weights(given: Shares, ground: Ground) -> FloatArray:
-    """Weights of sum 1 of the resources there are; alike where none of them has any."""
-    known = {FOUR[name]: weight for name, weight in given}
-    weights = np.array([known.get(name, 0.0 if known else 1.0) for name in ground.names])
+    """Weights of the workload's resources, of sum 1; equal weights if all of them are 0."""
+    stated = {FOUR[name]: weight for name, weight in given}
+    weights = np.array([stated.get(name, 0.0 if stated else 1.0) for name in ground.names])
     if not weights.sum() > 0:
         weights = np.ones(len(weights))
     return np.asarray(weights / weights.sum())

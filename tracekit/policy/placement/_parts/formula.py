@@ -1,7 +1,7 @@
-"""A policy's score as one formula, resource by resource, written once for arrays and compiled code.
+"""A policy's score as one formula over resources, for arrays and for compiled code.
 
-The plain engine hands its functions arrays; the fast one compiles them, and takes the same formula
-at the corner of a box of nodes for the best that any node inside could score.
+The plain engine calls the functions of a formula with arrays. The fast engine compiles them, and
+uses the same formula for an upper bound of the scores of a group of nodes (``Formula.corner``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 
 def quotient(top: Any, bottom: Any) -> Any:
-    """The whole part of ``top / bottom``, exact of integers; ``bottom`` counts as 1 at least."""
+    """The whole part of ``top / bottom``, exact for integers; a ``bottom`` below 1 counts as 1."""
     least = np.maximum(bottom, 1)
     whole = np.result_type(top, least).kind == "i"
     return top // least if whole else np.floor(top / least)
@@ -31,11 +31,11 @@ def either(condition: Any, first: Any, second: Any) -> Any:
 
 
 def _either_number(condition: bool, first: float, second: float) -> Any:
-    """As ``either``, of single numbers."""
+    """As ``either``, for single numbers."""
     return first if condition else second
 
 
-#: Functions of numbers by the functions of arrays that they stand for in compiled code.
+#: The function of numbers that replaces a function of arrays in compiled code.
 NUMBERS: Mapping[Any, Any] = {either: _either_number}
 
 
@@ -51,35 +51,36 @@ def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001
 
 @dataclass(frozen=True, kw_only=True)
 class Formula:
-    """Higher is better; ``part`` and ``total`` are plain functions of a module.
+    """A score from one part for each resource; higher is better.
 
-    They hold arithmetic, comparisons, numpy's functions of single numbers, ``quotient``, ``either``
-    and other such functions, so that they take arrays and, compiled, numbers.
+    ``part`` and ``total`` are plain functions of a module. They consist of arithmetic, comparisons,
+    numpy's functions of single numbers, ``quotient``, ``either`` and other such functions, so that
+    they work on arrays and, compiled, on numbers.
 
     Parameters
     ----------
     part : function(size, wanted) or function(size, wanted, constants)
-        The score of one resource: ``size`` is what a node has of it, 1 or more, ``wanted`` what is
-        requested of that together with the container.
+        The score of one resource. ``size`` is the amount of the node, 1 or more; ``wanted`` is the
+        amount requested on the node with the container.
     resources : tuple of (str, weight)
-        Resources and the weights, above 0, of their parts; none where every node scores alike. A
-        scalar resource that the container does not ask for is left out. A node that has none of a
-        resource scores 0 for it.
+        Resources and the weights of their parts, above 0; empty if every node has the same score. A
+        scalar resource that the container does not request is left out. A node without a resource
+        scores 0 for it.
     total : function(total, weights)
-        The score from the weighted sum of the parts, and the sum of the weights that count on a
-        node: those of what it has.
+        The score from the weighted sum of the parts, and the sum of the weights of the resources
+        that the node has.
     better : {'emptier', 'fuller', 'alike'}, optional
-        Whether the score rises, or falls, with what a node has left and with its size, up to where
-        it is full. Then an index is searched instead of scoring every node. ``alike`` is for two
-        resources with the weights 1 and -1, and a part that rises as a node gets fuller: the score
-        falls with the distance of the two parts.
+        Whether the score rises or falls with the free amount and the size of a node that is not
+        over-full; an index is then searched instead of scoring every node. ``alike`` is for two
+        resources with the weights 1 and -1 and a part that rises with the requests of a node: the
+        score falls with the distance of the two parts.
     nonzero : bool
         Whether containers without a request count with the scheduler's defaults.
     constants : tuple of numbers
-        What ``part`` needs of the policy's parameters.
+        Parameters of the policy that ``part`` needs.
     asked : function(container), optional
-        The container as this score counts it, where pods bring more than their containers' sum;
-        the containers of a replay bring no more.
+        The container as the score counts it, for pods of recorded cases that request more than
+        their containers together.
     """
 
     part: Callable[..., Any]
@@ -115,12 +116,12 @@ class Formula:
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The part of each resource, NaN on nodes that have none of it."""
-        found = self._parts(snapshot, container, nodes)
-        return {share.name: np.where(share.counted, part, np.nan) for share, part in found}
+        """The part of each resource, NaN for a node without the resource."""
+        parts = self._parts(snapshot, container, nodes)
+        return {share.name: np.where(share.counted, part, np.nan) for share, part in parts}
 
     def value(self, sizes: IntArray, wanted: IntArray) -> IntArray | FloatArray:
-        """The score of nodes that have something of every resource.
+        """The score of nodes that have every resource.
 
         Parameters
         ----------
@@ -132,18 +133,18 @@ class Formula:
         return self._weighted(nothing, zip(weights, parts, strict=True))
 
     def _weighted(self, nothing: Any, parts: Iterable[tuple[Any, Any]]) -> IntArray | FloatArray:
-        """The score from weights and parts, resource by resource."""
+        """The score from the weight and the part of each resource."""
         total, weights = nothing, nothing
         for weight, part in parts:
             total, weights = total + part * weight, weights + weight
         return np.asarray(self.total(total, weights))
 
     def corner(self, sizes: IntArray, wanted: IntArray) -> IntArray | FloatArray:
-        """What no score of these nodes exceeds, shape (1,), as the index of the fast engine bounds.
+        """An upper bound of the scores of some nodes, shape (1,), for the index of the fast engine.
 
-        It is the score of a node as large, and as empty or full, as the best of them in each
-        resource, though never too full. Where parts that are alike are best, it is the score of the
-        least distance that the ends of both leave.
+        It is the score of a node with the best size and the best request of all nodes in each
+        resource, where the request is at most the size. With ``alike`` it is the score of the least
+        distance between the ranges of the two parts.
         """
         emptiest, fullest = (
             (large(sizes, axis=1, keepdims=True), small(wanted, axis=1, keepdims=True))
@@ -164,5 +165,5 @@ class Formula:
             yield share, self._part(size, share.requested)
 
     def _part(self, size: Any, wanted: Any) -> Any:
-        """The score of one resource, with the constants if there are any."""
+        """The part of one resource, with the constants, if any."""
         return self.part(size, wanted, *((self.constants,) if self.constants else ()))

@@ -1,7 +1,7 @@
-"""The cpu and memory left on a node once a container is placed; 0 where it lacks some.
+"""Scores by the cpu and memory left on a node after placing; 0 for a resource that it lacks.
 
-Adding millicores to MiB mixes units, yet it is what AccaSim's Best_Fit does, and its choices can
-be compared with ours one by one. Adding fractions of each node's own size is free of units.
+The sum of millicores and MiB mixes units, as AccaSim's Best_Fit does, so that its choices can be
+compared one by one. The sum of fractions of the node's size has no unit.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 Leftover = Annotated[
     Literal["amount", "fraction"],
     About(
-        "What is left over: amount adds free millicores and MiB; fraction adds the free"
+        "The sum of free amounts: amount adds free millicores and MiB; fraction adds the free"
         " fractions of cpu and memory after placing."
     ),
 ]
@@ -36,27 +36,27 @@ def amount_left(size: Any, wanted: Any) -> Any:
 
 
 def minus_amount_left(size: Any, wanted: Any) -> Any:
-    """The higher, the less is left."""
+    """Minus the amount of a resource that is left."""
     return -amount_left(size, wanted)
 
 
 def fraction_left(size: Any, wanted: Any) -> Any:
-    """The fraction of a resource that is left over."""
+    """The fraction of a resource that is left."""
     return (size - wanted) / size
 
 
 def minus_fraction_left(size: Any, wanted: Any) -> Any:
-    """The higher, the smaller a fraction is left."""
+    """Minus the fraction of a resource that is left."""
     return -fraction_left(size, wanted)
 
 
 def shown(score: float, leftover: str) -> float | str:
-    """A score by what is left over, in the units of its sum."""
+    """A score in the unit of its sum of free amounts."""
     return f"{score / BYTES_PER_MIB:,.6g} millicores and MiB" if leftover == "amount" else score
 
 
 def formula_of(leftover: str, better: Literal["emptier", "fuller"]) -> Formula:
-    """A score by what is left over on cpu and memory: the more, or the less, the higher."""
+    """A formula that rises, or falls with ``fuller``, with the cpu and memory that are left."""
     most = (amount_left, minus_amount_left), (fraction_left, minus_fraction_left)
     part = most[leftover == "fraction"][better == "fuller"]
     return Formula(part=part, resources=_WEIGHTS[leftover], better=better)
@@ -67,11 +67,11 @@ def formula_of(leftover: str, better: Literal["emptier", "fuller"]) -> Formula:
 
 @dataclass(frozen=True, kw_only=True)
 class WeightedResources(PlacementPolicy):
-    """Base of the strategies that score each resource and take the weighted mean."""
+    """Base of the strategies whose score is the weighted mean over resources."""
 
     best_score = 100
 
-    resources: Annotated[Pairs, About("Resources to look at with their weights, 1..100.")] = (
+    resources: Annotated[Pairs, About("Resources with their weights, 1..100.")] = (
         ("cpu", 1),
         ("memory", 1),
     )
@@ -83,6 +83,6 @@ class WeightedResources(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Percentage per resource, of what the formula looks at."""
+        """The percentage of each resource in the formula."""
         formula = self.score_formula()
         return {} if formula is None else formula.explain(snapshot, container, nodes)

@@ -1,7 +1,7 @@
-"""Measured load of nodes, amounts of pods, and risk, as the Trimaran plugins have them.
+"""Measured load of nodes, amounts of pods, and risk, as in the Trimaran plugins.
 
-Upstream's arithmetic is in percent of node capacity and its order decides where scores round, so
-percent is kept here. Source: scheduler-plugins 903da7df, pkg/trimaran/resourcestats.go and
+The arithmetic is in percent of node capacity and in upstream's order, so that scores round as
+upstream's do. Source: scheduler-plugins 903da7df, pkg/trimaran/resourcestats.go and
 apis/config/v1/defaults.go.
 """
 
@@ -23,8 +23,8 @@ from tracekit.policy.view.pods import Amounts, Pod, PodContainer, add, maximum
 from tracekit.policy.view.recorded import Metric, Recorded
 from tracekit.policy.view.snapshot import Container, Snapshot
 
-# How the Trimaran plugins read the metrics of a node: which number of a type is the load. Each
-# reading gives average and deviation in percent, NaN where the metrics hold none.
+# The load of a node among its recorded metrics, as each Trimaran plugin chooses it. A reading gives
+# average and deviation in percent, NaN for a value that the metrics lack.
 
 Reading = Callable[[Sequence[Metric], str], tuple[float, float]]
 
@@ -35,9 +35,10 @@ _NOTHING = (math.nan, math.nan)
 
 
 def average_and_deviation(metrics: Sequence[Metric], kind: str) -> tuple[float, float]:
-    """AVG wins over Latest and the empty operator; any metric of the type makes it valid.
+    """The last AVG, else the last value of Latest or of an empty operator; and the last STD.
 
-    Source: GetResourceData of scheduler-plugins, pkg/trimaran/resourcestats.go.
+    Both are 0 if the type has only other operators. Source: GetResourceData of scheduler-plugins,
+    pkg/trimaran/resourcestats.go.
     """
     given = [metric for metric in metrics if metric.type == kind]
     averages = [metric.value for metric in given if metric.operator == "AVG"]
@@ -49,12 +50,12 @@ def average_and_deviation(metrics: Sequence[Metric], kind: str) -> tuple[float, 
 
 
 def last_level(metrics: Sequence[Metric], kind: str) -> tuple[float, float]:
-    """The last AVG or Latest; an empty operator is not accepted (TargetLoadPacking)."""
+    """The last AVG or Latest, without a deviation (TargetLoadPacking)."""
     return next(_levels(reversed(metrics), kind), _NOTHING)
 
 
 def first_level(metrics: Sequence[Metric], kind: str) -> tuple[float, float]:
-    """The first AVG or Latest (Peaks)."""
+    """The first AVG or Latest, without a deviation (Peaks)."""
     return next(_levels(metrics, kind), _NOTHING)
 
 
@@ -68,7 +69,7 @@ def _levels(metrics: Iterable[Metric], kind: str) -> Iterator[tuple[float, float
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """Measured load of the candidates, in percent of capacity, NaN where not measured.
+    """Measured load of the candidates in percent of capacity; NaN for a node without metrics.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ class Load:
     deviation: FloatArray
 
     def amounts(self, capacity: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Both in the unit of the capacity, of shape (candidates,)."""
+        """Average and deviation in the unit of the capacity, each of shape (candidates,)."""
         return self.average * capacity / 100, self.deviation * capacity / 100
 
 
@@ -92,7 +93,7 @@ class LoadAware(PlacementPolicy):
 
     window_samples: Annotated[
         int,
-        About("Newest samples that count; 30 of 30 s are load-watcher's 15 minutes.", minimum=1),
+        About("Newest samples of the window; 30 of 30 s are load-watcher's 15 minutes.", minimum=1),
     ] = 30
     fetch_ms: Annotated[int, About("Time between fetches of load-watcher.", minimum=1)] = 60_000
     collect_ms: Annotated[
@@ -100,16 +101,16 @@ class LoadAware(PlacementPolicy):
     ] = 30_000
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """End of the newest window: the last fetch before the last poll."""
+        """The end of the newest window: the last fetch before the last poll."""
         polled = now_ms // self.collect_ms * self.collect_ms
         return polled // self.fetch_ms * self.fetch_ms
 
     def metric_samples(self) -> int:
-        """The length of the window."""
+        """The number of samples in the window."""
         return self.window_samples
 
     def load(self, snapshot: Snapshot, nodes: IntArray, column: int) -> Load:
-        """Load of the candidates by one resource column."""
+        """The load of the candidates by the resource of a column."""
         if snapshot.recorded is not None:
             return self._recorded_load(snapshot.recorded, nodes, column)
         usage = snapshot.usage
@@ -119,7 +120,7 @@ class LoadAware(PlacementPolicy):
         )
 
     def has_metrics(self, snapshot: Snapshot, nodes: IntArray) -> BoolArray:
-        """Whether the collector has metrics of a node at all, shape (candidates,)."""
+        """Whether the collector has any metric of a node, shape (candidates,)."""
         if snapshot.recorded is not None:
             names = snapshot.recorded.nodes
             return np.array([names[at] in snapshot.recorded.metrics for at in nodes], np.bool_)
@@ -128,7 +129,7 @@ class LoadAware(PlacementPolicy):
         return np.asarray(~np.logical_and.reduce(missing))
 
     def window_end_s(self, snapshot: Snapshot) -> int:
-        """End of the window in whole seconds."""
+        """The end of the window in whole seconds."""
         if snapshot.recorded is not None:
             return snapshot.recorded.window_end_s
         return self.metric_time_ms(snapshot.time_ms) // 1000
@@ -188,7 +189,7 @@ def node_claims(snapshot: Snapshot, nodes: IntArray) -> Claims:
 
 
 def pods_claims(pods: tuple[Pod, ...]) -> Claims:
-    """The claims of pods together, shape (2,); each limit is raised to its request first."""
+    """The sums of pods' claims, shape (2,); each limit is at least its request."""
     each = [_claims(pod) for pod in pods]
     nothing = np.zeros(2, dtype=np.int64)
     return Claims(
@@ -200,9 +201,10 @@ def pods_claims(pods: tuple[Pod, ...]) -> Claims:
 def mu_sigma(
     capacity: FloatArray, request: Any, used: FloatArray, deviation: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean with the request, and deviation, as fractions of capacity in 0..1; 0 without any.
+    """Mean with the request, and deviation, as fractions of capacity in 0..1.
 
-    All in the same unit, shape (candidates,) each; NaN stays NaN where there is capacity.
+    All arguments are in one unit, of shape (candidates,). The result is 0 for a capacity of 0; else
+    NaN stays NaN.
     """
     some = capacity > 0
     safe = np.where(some, capacity, 1.0)
@@ -217,7 +219,7 @@ def portion(amount: Any, capacity: Any) -> Any:
 
 
 def metric_provider(arguments: Mapping[str, Any]) -> str:
-    """The source of metrics when neither a provider nor a watcher's address is given."""
+    """The type of the metric provider; the metrics server without a provider or a watcher."""
     given = arguments.get("metric_provider") or ""
     named = given.get("type") or "" if isinstance(given, Mapping) else str(given)
     return named or ("" if arguments.get("watcher_address") else "KubernetesMetricsServer")
@@ -235,26 +237,26 @@ def _effective(pod: Pod, stated: Callable[[PodContainer], Amounts]) -> dict[str,
     return add([needed, pod.overhead])
 
 
-# The Beta distribution as LowRiskOverCommitment uses it, with its answers to invalid input.
+# The Beta distribution of LowRiskOverCommitment, with upstream's results for invalid input.
 #
 # Source: scheduler-plugins 903da7df, pkg/trimaran/lowriskovercommitment/beta.go. Arguments are
-# arrays or numbers that broadcast; answers have their common shape.
+# arrays or numbers that broadcast; results have their common shape.
 
 _SMALLEST = 5e-324
 
 
 def max_variance(mean: Any) -> Any:
-    """The largest variance a variable in 0..1 of this mean can have; 0 outside (0, 1).
+    """The largest variance of a variable in 0..1 with a mean; 0 for a mean outside (0, 1).
 
-    For arrays and, compiled, for numbers, as ``shape``.
+    For arrays and, compiled, for numbers.
     """
     return either((mean > 0) & (mean < 1), mean * (1 - mean), 0.0)
 
 
 def shape(mean: Any, second: Any) -> tuple[Any, Any]:
-    """The alpha and beta with this first and second raw moment; NaN where there are none.
+    """The alpha and beta of a first and a second raw moment, for arrays and numbers.
 
-    Infinite, with numpy's warning, where the variance is 0.
+    They are NaN for impossible moments, and infinite with numpy's warning for a variance of 0.
     """
     variance = second - mean * mean
     most = mean * (1 - mean)
@@ -265,29 +267,29 @@ def shape(mean: Any, second: Any) -> tuple[Any, Any]:
 
 
 def fit(mean: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """``shape`` of what broadcasts, without a warning."""
+    """``shape`` of arguments that broadcast, without a warning."""
     first, other = np.broadcast_arrays(np.asarray(mean, np.float64), np.asarray(second, np.float64))
     with np.errstate(divide="ignore", over="ignore"):
         return shape(first, other)
 
 
 def cumulative(alpha: ArrayLike, beta: ArrayLike, at: ArrayLike) -> FloatArray:
-    """P(X <= at), the regularised incomplete beta function; 0 where it is not defined."""
+    """P(X <= at), the regularised incomplete beta function; 0 outside its domain."""
     a, b, x = (np.asarray(one, np.float64) for one in (alpha, beta, at))
     defined = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b) & (x >= 0) & (x <= 1)
     inside = (a, b, x) if defined.all() else (np.where(defined, one, 0.5) for one in (a, b, x))
-    found = special.betainc(*inside)
-    return np.where(defined & ~np.isnan(found), found, 0.0)
+    below = special.betainc(*inside)
+    return np.where(defined & ~np.isnan(below), below, 0.0)
 
 
 def density(alpha: float, beta: float, at: float) -> float:
-    """Density at a point; 0 where it is not defined."""
+    """The density at a point; 0 outside its domain."""
     if alpha <= 0 or beta <= 0 or not 0 <= at <= 1:
         return 0.0
     with np.errstate(divide="ignore"):
         powers = np.power(at, alpha - 1.0) * np.power(1.0 - at, beta - 1.0)
-    found = float(powers / special.beta(alpha, beta))
-    return found if np.isfinite(found) else 0.0
+    value = float(powers / special.beta(alpha, beta))
+    return value if np.isfinite(value) else 0.0
 
 
 def moments(alpha: float, beta: float) -> tuple[float, float, float]:
@@ -297,14 +299,14 @@ def moments(alpha: float, beta: float) -> tuple[float, float, float]:
     return first, second, second * (alpha + 2) / (alpha + beta + 2)
 
 
-# Use of a resource on each node: measured if known, else requested.
+# Use of a resource on each node: the measured amount, or the requested amount without measurements.
 #
-# Workloads measure cpu and memory. Of network and disk most say nothing; then the requests of the
-# containers on a node stand for their use, which is an assumption of this project.
+# Workloads measure cpu and memory, and seldom network and disk. Without measurements the requests
+# on a node count as its use, which is an assumption of this project.
 
 
 def measured_fraction(snapshot: Snapshot, column: int) -> FloatArray:
-    """Fraction of capacity at the newest sample, shape (nodes,); NaN where nothing is measured."""
+    """Fraction of capacity at the newest sample, shape (nodes,); NaN without a measurement."""
     try:
         return snapshot.usage.latest(column)
     except IndexError:  # a history of cpu and memory alone
@@ -312,19 +314,19 @@ def measured_fraction(snapshot: Snapshot, column: int) -> FloatArray:
 
 
 def used_amount(snapshot: Snapshot, column: int) -> FloatArray:
-    """Amount used at the newest sample, else the amount requested, shape (nodes,)."""
+    """The amount used at the newest sample, or the amount requested without one, shape (nodes,)."""
     measured = measured_fraction(snapshot, column) * snapshot.capacity[:, column]
     return np.asarray(measured_or_requested(measured, snapshot.requested[:, column]))
 
 
 def used_fraction(snapshot: Snapshot, column: int) -> FloatArray:
-    """``used_amount`` over capacity, shape (nodes,); 0 on a node that has none of the resource."""
+    """``used_amount`` over capacity, shape (nodes,); 0 for a node without the resource."""
     capacity = snapshot.capacity[:, column]
     return np.asarray(ratio(used_amount(snapshot, column), capacity, otherwise=0.0))
 
 
 def fraction_after(snapshot: Snapshot, column: int, container: Container) -> FloatArray:
-    """Fraction used with the container on top, shape (nodes,); 1 where there is no capacity."""
+    """The fraction used with the container added, shape (nodes,); 1 for a capacity of 0."""
     after = used_amount(snapshot, column) + float(container.request[column])
     return np.asarray(ratio(after, snapshot.capacity[:, column], otherwise=1.0))
 
@@ -333,23 +335,23 @@ def fraction_after(snapshot: Snapshot, column: int, container: Container) -> Flo
 
 
 def measured_or_requested(measured: Any, requested: Any) -> Any:
-    """The amount measured, or the amount requested where none is."""
+    """The measured amount, or the requested amount if the measurement is NaN."""
     return either(np.isnan(measured), requested, measured)
 
 
 def ratio(part: Any, whole: Any, otherwise: float) -> Any:
-    """``part / whole`` where there is a whole, else ``otherwise``."""
+    """``part / whole``, or ``otherwise`` for a whole of 0."""
     some = whole > 0
     return either(some, part / either(some, whole, 1.0), otherwise)
 
 
 def left_of(used: Any) -> Any:
-    """The fraction that is left; 0 where more than all is used."""
+    """The fraction that is left, at least 0."""
     return np.maximum(1.0 - used, 0.0)
 
 
 def has_room(snapshot: Snapshot, column: int, container: Container, nodes: IntArray) -> IntArray:
-    """Candidates whose measured use plus the container's need stays within capacity.
+    """Candidates whose use with the container's request is within capacity.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Scores by requests, in the forms that kubernetes has had, and the roundings of Go.
+"""Scores by requests in the forms of several kubernetes versions, and the roundings of Go.
 
 Sources: kubernetes noderesources/balanced_allocation.go of v1.35 and, for v1_36, the text of its
 pull request 135573; of v1.17 pkg/scheduler/algorithm/priorities/resource_allocation.go and
@@ -20,10 +20,10 @@ from tracekit.policy.placement import Formula, PlacementPolicy
 from tracekit.policy.placement._parts.formula import either, quotient
 from tracekit.policy.view.snapshot import Container, Snapshot
 
-#: The paper's and the scheduler's forms of LRA and BRA, of requests as they are stated.
+#: The paper's and the scheduler's forms of LRA and BRA, by stated requests.
 Variant = Annotated[
     Literal["paper", "legacy_int", "modern_int"],
-    About("paper: real numbers 0..10; legacy_int, modern_int: cut to integers, 0..10, 0..100."),
+    About("paper: real numbers 0..10; legacy_int, modern_int: integers 0..10 or 0..100."),
 ]
 
 MAX_SCORE = {"legacy_int": 10, "modern_int": 100}
@@ -35,15 +35,15 @@ def balance(fractions: FloatArray) -> IntArray:
 
 
 def balance_change(fractions: FloatArray, before: FloatArray) -> IntArray:
-    """``50 + (50 + S - S0) div 2`` with the scores S with and S0 without the container."""
+    """``50 + (50 + S - S0) div 2``, with the scores S with and S0 without the container."""
     return 50 + (50 + balance(fractions) - balance(before)) // 2
 
 
 def deviation(fractions: FloatArray) -> FloatArray:
-    """Population deviation over the resources that count; half the distance where two do.
+    """Population deviation over the resources that count; half the distance of two resources.
 
-    The two forms are equal in exact arithmetic; upstream takes the short one, and its last bit
-    decides where truncation falls.
+    Both forms are equal in exact arithmetic. For two resources upstream uses the second one, whose
+    last bit decides the truncation.
     """
     if len(fractions) == 2:
         apart = half(fractions[0] - fractions[1])
@@ -64,9 +64,9 @@ def deviation(fractions: FloatArray) -> FloatArray:
 def legacy_balance(
     cpu: FloatArray, memory: FloatArray, volumes: FloatArray, max_score: int
 ) -> IntArray:
-    """``trunc((1 - |cpu - memory|) * max_score)``; 0 where a fraction is 1 or more.
+    """``trunc((1 - |cpu - memory|) * max_score)``; 0 if a fraction is 1 or more.
 
-    Where volumes count, the variance of the three stands for the distance.
+    If volumes count, the variance of the three fractions replaces the distance.
     """
     three = ~np.isnan(volumes)
     third = np.where(three, volumes, 0.0)
@@ -74,8 +74,7 @@ def legacy_balance(
     variance = (np.square(cpu - mean) + np.square(memory - mean) + np.square(third - mean)) / 3
     apart = np.where(three, variance, np.abs(cpu - memory))
     full = (cpu >= 1) | (memory >= 1) | (third >= 1)
-    kept = np.where(full, 0.0, (1 - apart) * max_score)
-    return np.trunc(kept).astype(np.int64)
+    return np.trunc(np.where(full, 0.0, (1 - apart) * max_score)).astype(np.int64)
 
 
 # The formulas, for arrays and, compiled, for numbers: see ``placement/_parts/formula.py``.
@@ -87,22 +86,22 @@ def of_deviation(deviation: Any) -> Any:
 
 
 def half(apart: Any) -> Any:
-    """The deviation of two fractions by their difference."""
+    """The deviation of two fractions from their difference."""
     return np.abs(apart) / 2
 
 
 def pair_balance(apart: Any, weights: Any) -> Any:  # noqa: ARG001
-    """The score of two fractions by their difference."""
+    """The score of two fractions from their difference."""
     return of_deviation(half(apart))
 
 
 def requested_share(size: Any, wanted: Any) -> Any:
-    """Requested of a resource with the container, as a fraction of a size above 0; 1 at most."""
+    """The fraction of a size above 0 that is requested with the container, at most 1."""
     return np.minimum(wanted / size, 1.0)
 
 
 def of_pair(one: str, other: str) -> Formula:
-    """The balance of two resources of which each node has something, as a formula."""
+    """The balance of two resources that every node has, as a formula."""
     return Formula(
         part=requested_share,
         resources=((one, 1), (other, -1)),
@@ -111,20 +110,20 @@ def of_pair(one: str, other: str) -> Formula:
     )
 
 
-# Priorities of kubernetes before 1.22: they counted cpu and memory by non-zero requests.
+# Priorities of kubernetes before 1.22, by non-zero requests of cpu and memory.
 
-#: Column of attached volumes, which few workloads have.
+#: The resource of attached volumes, which few workloads have.
 VOLUMES = "volumes"
 
 
 def requested(snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
-    """Containers of the node and the incoming one, shape (candidates, 2)."""
+    """Requests on each node with the incoming container, shape (candidates, 2)."""
     incoming = in_whole_cores(container).nonzero_request[: len(BASE)]
     return np.asarray(snapshot.nonzero_requested[nodes, : len(BASE)] + incoming)
 
 
 def in_whole_cores(container: Container) -> Container:
-    """The container as it was counted: whole cores of overhead, rounded up, went to millicores."""
+    """The container as upstream counted it: its CPU overhead as a number of whole cores."""
     overhead = container.pod.overhead.get(CPU, 0) if container.pod else 0
     if not overhead:
         return container
@@ -134,14 +133,14 @@ def in_whole_cores(container: Container) -> Container:
 
 
 def half_sum(total: Any, weights: Any) -> Any:  # noqa: ARG001
-    """Integer mean of the cpu and memory scores."""
+    """The integer mean of the cpu and memory scores."""
     return quotient(total, 2)
 
 
 def legacy_fractions(
     snapshot: Snapshot, container: Container, nodes: IntArray, *, volumes: bool
 ) -> dict[str, FloatArray]:
-    """Requested over allocatable; 1 where a node has none, NaN for volumes that do not count."""
+    """Requested over allocatable; 1 for a resource that a node lacks, NaN for uncounted volumes."""
     allocatable = snapshot.allocatable[nodes, : len(BASE)]
     wanted = requested(snapshot, container, nodes) / np.maximum(allocatable, 1)
     cpu, memory = np.where(allocatable > 0, wanted, 1.0).T
@@ -151,7 +150,7 @@ def legacy_fractions(
 
 
 def _volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) -> FloatArray:
-    """Requested over allocatable volumes; NaN where a node has no limit of them."""
+    """Requested over allocatable volumes; NaN for a node without a limit of volumes."""
     column = snapshot.column(VOLUMES)
     if column is None:
         return np.full(len(nodes), np.nan)
@@ -161,13 +160,13 @@ def _volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) 
 
 
 def free_share(size: Any, wanted: Any, constants: Any) -> Any:
-    """The free share of a resource on a scale to ``constants[0]``; 0 where it is too little."""
+    """The free share of a resource, scaled to ``constants[0]``; 0 for an over-full node."""
     return quotient(np.maximum(size - wanted, 0) * constants[0], size)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TenthsPolicy(PlacementPolicy):
-    """Base of the priorities that take the integer mean of two integer scores."""
+    """Base of the priorities whose score is the integer mean of two integer scores."""
 
     max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
 
@@ -177,7 +176,7 @@ class TenthsPolicy(PlacementPolicy):
         return self.max_score
 
     def of_tenths(self, part: Callable[..., Any], better: Literal["emptier", "fuller"]) -> Formula:
-        """The integer mean of a part of cpu and of memory, 0..max_score."""
+        """A formula for the integer mean of the parts of cpu and memory, 0..max_score."""
         return Formula(
             part=part,
             resources=(("cpu", 1), ("memory", 1)),
@@ -191,13 +190,13 @@ class TenthsPolicy(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Share per resource, on the score's scale; 0 where a node has none."""
+        """The share of each resource on the score's scale; 0 for a resource that a node lacks."""
         formula = self.score_formula()
         parts = {} if formula is None else formula.explain(snapshot, container, nodes)
         return {name: np.nan_to_num(part) for name, part in parts.items()}
 
 
-# The two roundings of Go that decide scores: half away from zero, and division toward zero.
+# The two roundings of Go in scores: halves away from zero, and division toward zero.
 
 _INT64_MIN = np.iinfo(np.int64).min
 _TOO_LARGE = 2.0**63
@@ -215,14 +214,14 @@ def rounded(value: Any) -> Any:
 
 
 def to_int(values: ArrayLike) -> IntArray:
-    """Floats cut to int64; what does not fit becomes the least int64, as on x86-64."""
+    """Floats truncated to int64; a value that does not fit gives the least int64, as on x86-64."""
     given = np.asarray(values, dtype=np.float64)
     fits = np.abs(given) < _TOO_LARGE
     return np.where(fits, np.where(fits, given, 0.0).astype(np.int64), _INT64_MIN)
 
 
 def divide(numerator: Any, denominator: Any) -> IntArray:
-    """Integer quotient cut toward zero; 0 where the denominator is 0, for the caller to mask."""
+    """Integer quotient truncated toward zero; 0 for a denominator of 0."""
     top, bottom = np.asarray(numerator, np.int64), np.asarray(denominator, np.int64)
     safe = np.where(bottom == 0, 1, bottom)
     quotient = np.abs(top) // np.abs(safe)

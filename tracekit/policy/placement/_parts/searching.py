@@ -1,7 +1,8 @@
-"""Placing a batch by a population search over node numbers.
+"""Placement of a batch by a population search over node numbers.
 
-Source: Geng and Wang 2023, section 3: a candidate is a vector of node numbers, one component per
-container of the batch. Node numbers have no meaning of distance: ``node_order`` shuffles them.
+Source: Geng and Wang 2023, section 3: a candidate is a vector of node numbers, one component for
+each container of the batch. The distance of node numbers means nothing; ``node_order`` shuffles
+them.
 """
 
 from __future__ import annotations
@@ -23,30 +24,29 @@ from tracekit.policy.view.snapshot import Snapshot
 if TYPE_CHECKING:
     from tracekit.policy.placement._parts.batch_fitness import Case
 
-#: What the mean imbalance of the nodes weighs where the objective counts it.
+#: The weight of the mean imbalance of nodes in an objective.
 IMBALANCE_WEIGHT = 100.0
 
 
 def decode(position: FloatArray, nodes: int) -> IntArray:
-    """Node numbers of components: the whole part, kept within 0 .. nodes - 1."""
-    # cut from 0 on, a number is its whole part
+    """Node numbers of components: the whole part, clipped to 0 .. nodes - 1."""
     return np.asarray(within(position, nodes)).astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchingPolicy(FitnessPolicy, BatchPolicy):
-    """Base of the policies that search; what they search by is a ``Search`` they also are."""
+    """Base of the policies that search; each is also a ``Search``."""
 
     objective: Annotated[
         Literal["score", "imbalance", "score+z"],
-        About("What a batch is judged by: summed fitness, imbalance after it, or both."),
+        About("The objective of a batch: summed fitness, imbalance after placing, or both."),
     ] = "score"
     node_order: Annotated[
-        int, About("Seed of the order of nodes that is searched over; 0: as given.", minimum=0)
+        int, About("Seed of the order of nodes in the search; 0: the given order.", minimum=0)
     ] = 0
 
     def select(self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator) -> IntArray:
-        """The nodes of the best candidate; -1 for a container that it finds no room for."""
+        """The nodes of the best candidate; -1 for a container without room."""
         judged = BatchFitness(self, snapshot, batch, self.objective)
         nodes, size = len(snapshot.capacity), len(batch.containers)
         order = self._order(nodes)
@@ -70,7 +70,7 @@ class SearchingPolicy(FitnessPolicy, BatchPolicy):
 class BatchFitness:
     """The fitness of a batch on a snapshot, for many proposals at once."""
 
-    #: What each objective takes of fitness and of imbalance.
+    #: The weights of fitness and of imbalance in each objective.
     weights: ClassVar[dict[str, tuple[float, float]]] = {
         "score": (1.0, 0.0),
         "imbalance": (0.0, IMBALANCE_WEIGHT),
@@ -105,12 +105,12 @@ class BatchFitness:
             rules=np.array(rules, dtype=np.float64),
             alone=np.full((len(batch.containers), len(nodes)), batch_fitness.UNKNOWN),
         )
-        # as compiled code wants them, whatever a policy of somebody's own gives
+        # compiled code needs contiguous arrays, and a user's own policy may give others
         laid: Any = (np.require(one, requirements=["C", "W"]) for one in case)
         self._case = batch_fitness.Case(*laid)
 
     def first(self, count: int) -> BatchFitness:
-        """The fitness of the first containers of the batch alone."""
+        """The fitness of the first containers of the batch."""
         case = self._case
         return self._of(
             case._replace(
@@ -122,7 +122,7 @@ class BatchFitness:
         )
 
     def without(self, left_out: BoolArray) -> BatchFitness:
-        """The fitness with no node open to the containers ``left_out``, shape (batch,)."""
+        """The fitness with all nodes closed to the containers ``left_out``, shape (batch,)."""
         shut = self._case.open_nodes
         every = np.ones((len(left_out), len(self._case.free)), np.bool_) if not len(shut) else shut
         left, unknown = every & ~left_out[:, None], np.full_like(self._case.alone, np.inf)
@@ -134,7 +134,7 @@ class BatchFitness:
         return other
 
     def fitness(self, nodes: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Fitness of each proposal, and which containers it finds room for.
+        """Fitness of each proposal, and the containers that have room in it.
 
         Parameters
         ----------
@@ -147,13 +147,13 @@ class BatchFitness:
         return self._judge(nodes, self._case)
 
     def compiled_cost(self, order: IntArray) -> CompiledCost:
-        """The fitness that positions lack, for compiled code; they are decoded by this order."""
+        """Minus the fitness of positions, decoded by an order of nodes, for compiled code."""
         return self._compiled_cost(order, self._case)
 
 
 def _kinds(policy: FitnessPolicy, ground: Ground, batch: Batch) -> IntArray:
-    """The kinds of a batch's containers, shape (batch, nodes); what is alike is asked for once."""
-    asked = [one.request.tobytes() for one in batch.containers]
-    rows = dict(zip(asked, batch.containers, strict=True))
-    found = {key: policy.kinds(ground, one) for key, one in rows.items()}
-    return np.stack([found[key] for key in asked])
+    """The kinds of a batch's containers, shape (batch, nodes), computed once for equal requests."""
+    requests = [one.request.tobytes() for one in batch.containers]
+    rows = dict(zip(requests, batch.containers, strict=True))
+    kinds = {key: policy.kinds(ground, one) for key, one in rows.items()}
+    return np.stack([kinds[key] for key in requests])

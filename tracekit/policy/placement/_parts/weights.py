@@ -1,8 +1,8 @@
-"""Weights of criteria: from judgements (AHP), from the data (entropy), and both together.
+"""Weights of criteria: from judgements (AHP), from the data (entropy), and from both; TOPSIS.
 
 Sources: Saaty 1980 (row geometric means, consistency ratio); Shannon entropy weights; for the kind
-of a container Geng and Wang, C.S.A. 2023 32(4) 187-196, eq 16. The judgements by that kind are a
-reading of this project, for those of Zhang and Wang 2022 are not published.
+of a container Geng and Wang, C.S.A. 2023 32(4) 187-196, eq 16. The judgements by kind are this
+project's own, as those of Zhang and Wang 2022 are not published.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from tracekit.cluster.resources import CPU, DISK, DISK_IO, MEMORY, NET, column_o
 from tracekit.policy.placement._parts.formula import either
 from tracekit.policy.view.snapshot import Snapshot
 
-#: Consistency of a random judgement matrix of 1, 2, ... criteria (Saaty).
+#: The consistency index of random judgements on 1, 2, ... criteria (Saaty).
 RANDOM_INDEX = (0.0, 0.0, 0.58, 0.90, 1.12, 1.24, 1.32, 1.41, 1.45)
 
-#: Judgements whose consistency ratio reaches this contradict each other too much.
+#: The consistency ratio from which judgements contradict each other too much.
 CONSISTENCY_LIMIT = 0.1
 
-#: Entropy gains below this are rounding.
+#: Entropy gains below this are rounding errors.
 NOISE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """The result of a judgement matrix: weights of sum 1 and how far it contradicts itself."""
+    """The result of a judgement matrix: weights of sum 1, and the consistency of judgements."""
 
     weights: FloatArray
     lambda_max: float
@@ -44,7 +44,7 @@ def ahp(judgements: FloatArray) -> Judged:
     Parameters
     ----------
     judgements : float64, shape (criteria, criteria), up to 9 criteria
-        ``[i, j]`` says how many times more criterion i matters than j.
+        ``[i, j]`` is how many times more criterion i matters than j.
     """
     count = len(judgements)
     means = np.exp(np.log(judgements).mean(axis=1))
@@ -61,13 +61,13 @@ def ahp(judgements: FloatArray) -> Judged:
 
 
 def entropy_weights(matrix: FloatArray) -> FloatArray:
-    """Weights of the columns by how much they tell rows apart, shape (columns,), of sum 1.
+    """Weights of columns by their information about the rows, shape (columns,), of sum 1.
+
+    A column of zeros has no information; if no column has any, all weights are equal.
 
     Parameters
     ----------
     matrix : float64, shape (rows, columns), not negative
-
-    A column of zeros tells nothing; when no column tells anything all weigh the same.
     """
     total = matrix.sum(axis=0)
     share = np.divide(matrix, total, out=np.zeros(matrix.shape), where=total > 0)
@@ -81,45 +81,45 @@ def entropy_weights(matrix: FloatArray) -> FloatArray:
 
 
 def gain_of(s_ln_s: Any, rows: Any) -> Any:
-    """The information of a column by the sum of ``s ln s`` of its shares; 0 if that is rounding."""
+    """The information of a column from the sum of ``s ln s`` over its shares; 0 for rounding."""
     gain = 1.0 + s_ln_s / np.log(np.maximum(rows, 2))
     return either((rows > 1) & (gain >= NOISE), gain, 0.0)
 
 
 def of_sum_one(weights: FloatArray, otherwise: FloatArray) -> FloatArray:
-    """Weights over their sum; ``otherwise`` where that is 0."""
+    """Weights over their sum; ``otherwise`` for a sum of 0."""
     total = weights.sum()
     return weights / total if total > 0 else otherwise
 
 
 def of_gains(gains: FloatArray) -> FloatArray:
-    """Weights by the information of each column; all alike where none has any."""
+    """Weights from the information of each column; equal weights if no column has any."""
     return of_sum_one(gains, np.full(len(gains), 1.0 / len(gains)))
 
 
 def combine(subjective: FloatArray, objective: FloatArray, linear: bool) -> FloatArray:
-    """Both weights as one: their product, or their mean; of sum 1.
+    """One weight from two: their product, or with ``linear`` their mean; of sum 1.
 
-    Where every product is 0 the subjective weights stand.
+    If every product is 0, the subjective weights are the result.
     """
     if linear:
         return (subjective + objective) / 2
     return of_sum_one(subjective * objective, subjective)
 
 
-# Judgements by what a container leans on.
+# Judgements by the kind of a container.
 
-#: The four resources by the names that parameters use, in the order of the paper.
+#: The four resources by their names in parameters, in the order of the paper.
 FOUR = {"cpu": CPU, "memory": MEMORY, "net": NET, "disk": DISK}
 
-#: What can be throttled: a container short of it runs slower, and does not fail.
+#: Resources that can be throttled: a container with too little of them runs slower.
 THROTTLED = (CPU, NET, DISK_IO)
 
 #: The kinds of a container.
 BALANCED, COMPRESSIBLE, INCOMPRESSIBLE = 0, 1, 2
 
 Dominance = Annotated[
-    float, About("How many times more what a container leans on counts.", minimum=1)
+    float, About("Weight of the resources of a container's kind over that of others.", minimum=1)
 ]
 DOMINANCE = 3.0
 
@@ -127,17 +127,17 @@ DOMINANCE = 3.0
 def kind_of(
     request: IntArray | FloatArray, total: FloatArray, resources: Sequence[str]
 ) -> IntArray:
-    """The kind of a container, by which part of a node it asks for of each resource.
+    """The kind of a container, by the fraction of a node's resources that it requests.
 
-    Compressible when cpu outweighs memory and network outweighs disk, incompressible when both are
-    the other way round, else balanced. Without network or disk, cpu and memory decide. Fractions
-    are compared by cross-multiplication, so that nothing is divided.
+    A container is compressible if its fraction of cpu is above that of memory and its fraction of
+    network above that of disk, incompressible if both are below, and else balanced. Without network
+    or disk, cpu and memory decide. Fractions are compared by cross-multiplication.
 
     Parameters
     ----------
     request : shape (resources,)
     total : float64, shape (..., resources)
-        What a node has, or nodes have.
+        Capacities of a node or of nodes.
 
     Returns
     -------
@@ -154,25 +154,25 @@ def kind_of(
 
 Judgements = tuple[tuple[str, str, float], ...]
 
-#: Criteria of combined-weight TOPSIS in their order, by the names that judgements use.
+#: Criteria of combined-weight TOPSIS in their order, by their names in judgements.
 CRITERIA = {**FOUR, "io": DISK_IO}
 
 
 def present(snapshot: Snapshot) -> dict[str, int]:
-    """Criteria that the workload has, by resource name, with their columns."""
+    """The columns of the criteria that the workload has, by resource name."""
     columns = ((name, snapshot.column(name)) for name in CRITERIA.values())
     return {name: column for name, column in columns if column is not None}
 
 
 def by_kind(kind: int, resources: list[str], dominance: float) -> FloatArray:
-    """Judgements that put what the kind leans on ``dominance`` times before the rest."""
+    """Judgements in which the resources of a kind matter ``dominance`` times more than others."""
     ahead = {COMPRESSIBLE: dominance, INCOMPRESSIBLE: 1.0 / dominance, BALANCED: 1.0}[kind]
     importance = np.array([ahead if name in THROTTLED else 1.0 for name in resources])
     return np.asarray(importance[:, None] / importance[None, :])
 
 
 def given(judgements: Judgements, resources: list[str]) -> FloatArray:
-    """A judgement matrix from ``(first, second, ratio)``; what is not judged is equal."""
+    """A judgement matrix from ``(first, second, ratio)``; other pairs are equal."""
     matrix = np.ones((len(resources), len(resources)))
     for first, second, ratio in judgements:
         if CRITERIA[first] in resources and CRITERIA[second] in resources:
@@ -181,15 +181,15 @@ def given(judgements: Judgements, resources: list[str]) -> FloatArray:
     return matrix
 
 
-# TOPSIS: how close each row of a decision matrix comes to the best value of every column.
+# TOPSIS: the closeness of each row of a decision matrix to the best value of every column.
 #
-# Source: Hwang and Yoon 1981. ``sum_of_squares`` is the normalisation of the Liang extender, whose
-# unit tests only its values reproduce.
+# Source: Hwang and Yoon 1981. ``sum_of_squares`` is the normalisation of the Liang extender, by
+# which its unit tests are reproduced.
 
 Norm = Literal["l2", "sum_of_squares"]
 Ideal = Literal["observed", "absolute"]
 
-#: Closeness of rows that cannot be told apart.
+#: The closeness of rows that are all alike.
 INDIFFERENT = 0.5
 
 
@@ -201,7 +201,7 @@ def closeness(
     norm: Norm = "l2",
     ideal: Ideal = "observed",
 ) -> FloatArray:
-    """``d- / (d+ + d-)`` of each row, 0..1; higher is better.
+    """The closeness ``d- / (d+ + d-)`` of each row, 0..1; higher is better.
 
     Parameters
     ----------
@@ -210,17 +210,17 @@ def closeness(
     benefit : bool or array, shape (columns,)
         Whether a high value is good.
     norm : {'l2', 'sum_of_squares'}
-        Columns are divided by their length, or by its square.
+        Columns are divided by their length, or by the square of it.
     ideal : {'observed', 'absolute'}
-        Best and worst of each column are those found in it, or 1 and 0 of values taken as fractions
-        and left as they are: then leaving out a row changes no other row's place.
+        Best and worst of each column are its extremes, or 1 and 0 for values that are fractions and
+        are not normalised: then a row's closeness does not depend on other rows.
 
     Returns
     -------
     float64, shape (rows,)
-        0.5 where a row is as far from the best as from the worst because both are the same.
+        0.5 if best and worst are the same.
     """
-    # a column lies together, as sums and extremes run along it
+    # contiguous columns, as sums and extremes run along them
     columns = np.ascontiguousarray(matrix.T)
     weighed = np.broadcast_to(weights, len(columns))[:, None]
     scaled = weighed * (columns if ideal == "absolute" else _normalized(columns, norm))
@@ -233,7 +233,7 @@ def closeness(
 
 
 def nearness(to_best: Any, to_worst: Any) -> Any:
-    """The closeness of both distances, for arrays and, compiled, for numbers."""
+    """The closeness from both distances, for arrays and, compiled, for numbers."""
     both = to_best + to_worst
     return either(both > 0, to_worst / either(both > 0, both, 1.0), INDIFFERENT)
 
@@ -246,7 +246,7 @@ def _ends(scaled: FloatArray, weighed: FloatArray, ideal: Ideal) -> tuple[FloatA
 
 
 def _normalized(columns: FloatArray, norm: Norm) -> FloatArray:
-    """Columns over their length; one of zeros alone stays, and tells no row from another."""
+    """Columns divided by their length; a column of zeros stays."""
     squares = np.square(columns).sum(axis=1, keepdims=True)
     length = squares if norm == "sum_of_squares" else np.sqrt(squares)
     return np.asarray(columns / np.where(length > 0, length, 1.0))
