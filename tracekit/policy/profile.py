@@ -1,10 +1,10 @@
-"""Profiles weigh policies against each other, as kube-scheduler weighs plugins; and nearness.
+"""Profiles, which weigh policies as kube-scheduler weighs plugins, and nearness of calls.
 
-Written as ``0.7*target_load_packing+0.3*load_variation_risk_balancing``. Every policy gives each
-candidate 0..100, and the node with the highest weighted sum is chosen. A policy that says what its
-best score is has its scores multiplied to that range. The scores of any other are brought there
-from the least to the most over the candidates, and are all 100 where they are equal, as
-NormalizeScore of kube-scheduler's plugins may do.
+A profile is spelled ``0.7*target_load_packing+0.3*load_variation_risk_balancing``. Every policy
+scores each candidate 0..100, and the node with the highest weighted sum is chosen. The scores of a
+policy with a ``best_score`` are multiplied to that range. Other scores are scaled linearly from the
+lowest to the highest over the candidates, and are all 100 if they are equal, as NormalizeScore of
+kube-scheduler's plugins does.
 """
 
 import functools
@@ -22,24 +22,24 @@ from tracekit.base.parameters import About
 from tracekit.policy.placement import PlacementPolicy, Scores, UsedBy
 from tracekit.policy.view.snapshot import Container, Snapshot, Tie
 
-#: The best that a part can give a candidate.
+#: The highest score of a part.
 FULL = 100
-#: How one is written, for errors.
+#: An example of a spelling, for errors.
 EXAMPLE = "for example 0.7*least_allocated+0.3*balanced_allocation"
 _ENDINGS = {"of_hundred": " of 100", "tenths": " of 10", "as_is": ""}
 
 
-#: What of a policy's scores is weighed: 0..100; 0..10 in whole numbers; or they as they are.
+#: The weighted scores of a policy: scaled to 0..100, to whole numbers 0..10, or as they are.
 How = Literal["of_hundred", "tenths", "as_is"]
 
 
-#: With weights up to here sums of whole scores are exact.
+#: The highest weight; up to it sums of whole scores are exact.
 _HEAVIEST = 1e9
 
 
 @dataclass(frozen=True)
 class Part:
-    """A policy with its weight, which is above 0 and at most a thousand million."""
+    """A policy with its weight, which is above 0 and at most ``_HEAVIEST``."""
 
     weight: float
     policy: PlacementPolicy
@@ -58,18 +58,18 @@ class Part:
 
     @property
     def address(self) -> str:
-        """The part as any process reads it."""
+        """The spelling that any process can read."""
         return f"{_number(self.weight)}*{self.policy.address()}"
 
     @property
     def together(self) -> bool:
-        """Whether its 0..100 of a node hang on the other candidates."""
+        """Whether the scaled score of a node depends on the other candidates."""
         policy = self.policy
         own = type(policy).normalize is not PlacementPolicy.normalize
         return policy.joint or own or policy.best_score is None
 
     def scores(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The scores that the weight multiplies; 0 where the policy has nothing to say."""
+        """The scaled scores before the weight; 0 if the policy skips the container."""
         policy = self.policy
         if policy.skips(snapshot, container):
             return np.zeros(len(nodes), dtype=np.int64)
@@ -84,12 +84,12 @@ class Part:
 
 
 def tenths(of_hundred: Scores) -> IntArray:
-    """Scores 0..100 as an extender answers them: 0..10 in whole numbers."""
+    """Scores 0..100 as whole numbers 0..10, the answer of an extender."""
     return np.floor(of_hundred / 10).astype(np.int64)
 
 
 class Profile(PlacementPolicy):
-    """Base of every profile; ``profile`` makes one."""
+    """Base of every profile; ``profile`` makes its class."""
 
     parts: ClassVar[tuple[Part, ...]]
     text: ClassVar[str]
@@ -97,37 +97,37 @@ class Profile(PlacementPolicy):
     document: ClassVar[str | None] = None
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The weighted sum; whole numbers stay whole, so that ties are ties."""
+        """The weighted sum of scores, exact for whole weights and scores."""
         total: Any = np.zeros(len(nodes), dtype=np.int64)
         for part in self.parts:
             scores = part.scores(snapshot, container, nodes)
             weight = int(part.weight) if part.weight == int(part.weight) else part.weight
             total = total + weight * scores
-        found: Scores = total
-        return found
+        scored: Scores = total
+        return scored
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:
-        """True where no part has anything to say."""
+        """Whether all parts skip the container."""
         return all(part.policy.skips(snapshot, container) for part in self.parts)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Each policy's scores before its weight; a policy named twice has a number."""
-        found: dict[str, FloatArray] = {}
+        """The scaled scores of each policy; a repeated name gets a number."""
+        parts: dict[str, FloatArray] = {}
         for part in self.parts:
             name = f"{part.policy.name()}{_ENDINGS[part.how]}"
-            at = 1 + sum(1 for known in found if known.startswith(name))
+            at = 1 + sum(1 for other in parts if other.startswith(name))
             scores = part.scores(snapshot, container, nodes)
-            found[name if at == 1 else f"{name} ({at})"] = scores.astype(np.float64)
-        return found
+            parts[name if at == 1 else f"{name} ({at})"] = scores.astype(np.float64)
+        return parts
 
     def metric_samples(self) -> int:
-        """As many as any of them looks back on."""
+        """The most samples that a part reads."""
         return max((part.policy.metric_samples() for part in self.parts), default=1)
 
     def spelled(self) -> Mapping[str, str]:
-        """Weight and parameters of each, under its number and name."""
+        """Weight and parameters of each part, under its number and name."""
         own = dict(super().spelled())
         for at, part in enumerate(self.parts, 1):
             key = f"{at}.{part.policy.name()}"
@@ -136,24 +136,24 @@ class Profile(PlacementPolicy):
         return own
 
     def spelled_out(self) -> str:
-        """All of it in one text."""
+        """All parts with all parameters in one text."""
         return "+".join(
             f"{_number(part.weight)}*{part.policy.name()}[{part.policy.spelled_out()}]"
             for part in self.parts
         )
 
     def written_in(self) -> tuple[str, ...]:
-        """The files of all of them, and that of the configuration."""
+        """The files of all parts, and the configuration file."""
         files = [f for part in self.parts for f in part.policy.written_in()]
         return tuple(dict.fromkeys([*files, *([self.document] if self.document else [])]))
 
     @classmethod
     def name(cls) -> str:
-        """The names with their weights."""
+        """The names of the parts with their weights."""
         return re.sub(r"\[[^\]]*\]", "", cls.text)
 
     def address(self) -> str:
-        """The profile's text as ``parse_policy`` reads it in any process."""
+        """The spelling that ``parse_policy`` reads in any process."""
         return self.where
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ class Profile(PlacementPolicy):
 
 
 def weighted(parts: Sequence[Part]) -> PlacementPolicy:
-    """The profile of these parts; ties are broken as the first of them does."""
+    """The profile of parts, with the tie-break of the first part."""
     made: dict[str, Any] = {
         "text": "+".join(map(str, parts)),
         "where": "+".join(part.address for part in parts),
@@ -177,24 +177,24 @@ def profile(
 
     Parameters
     ----------
-    attributes : pairs
-        Class attributes: ``text`` and ``where`` at least.
+    attributes : pairs of name and value
+        Class attributes, at least ``text`` and ``where``.
 
     Raises
     ------
     TracekitError
-        For a part that cannot be weighed.
+        For a part without scores.
     """
     for part in parts:
         _check(part.policy)
     kind: Any = type("Profile", (Profile,), {**_attributes(parts, tie), **dict(attributes)})
-    # the dataclass of it has the base's parameters alone; the parts are its class's
+    # parameters are those of the base alone; the parts are attributes of the class
     made: PlacementPolicy = dataclass(frozen=True, kw_only=True)(kind)()
     return made
 
 
 def _check(policy: PlacementPolicy) -> None:
-    """Raise TracekitError for what gives no scores."""
+    """Raise TracekitError for a policy without scores."""
     if policy.batched or not policy.filtered or isinstance(policy, Profile):
         why = (
             "decides batch by batch"
@@ -210,20 +210,20 @@ def _check(policy: PlacementPolicy) -> None:
 
 
 def _used_by(each: Sequence[UsedBy]) -> UsedBy:
-    """Who runs several together: nobody where one is a yardstick, a scheduler where all are its."""
+    """``yardstick`` for any yardstick, ``scheduler`` for schedulers alone, else ``paper``."""
     if "yardstick" in each:
         return "yardstick"
     return "scheduler" if all(one == "scheduler" for one in each) else "paper"
 
 
 def _attributes(parts: tuple[Part, ...], tie: Tie) -> dict[str, Any]:
-    """The attributes of the class; a step that no part has is left to the base.
+    """The attributes of the class; steps that no part overrides stay those of the base.
 
-    Engines look at the class to see which steps a policy has of its own.
+    Engines inspect the class to see which steps a policy overrides.
     """
     policies = [part.policy for part in parts]
     files = [one.file for one in policies if one.file]
-    found: dict[str, Any] = {
+    made: dict[str, Any] = {
         "__doc__": "Several policies, each with a weight.",
         "__annotations__": {"tie": PlacementPolicy.__annotations__["tie"]},
         "__module__": PlacementPolicy.__module__,
@@ -239,14 +239,14 @@ def _attributes(parts: tuple[Part, ...], tie: Tie) -> dict[str, Any]:
         "limit_s": max((one.limit_s for one in policies if one.file), default=10.0),
     }
     if any(one.filters() for one in policies):
-        found["admits"] = functools.partialmethod(_admits_all)
+        made["admits"] = functools.partialmethod(_admits_all)
     windowed = [one for one in policies if _has_own(one, "candidates")]
     if windowed:
-        found["candidates"] = _delegated(windowed[0], "candidates")
+        made["candidates"] = _delegated(windowed[0], "candidates")
     timed = [one for one in policies if _has_own(one, "metric_time_ms")]
     if timed:
-        found["metric_time_ms"] = _earliest(timed)
-    return found
+        made["metric_time_ms"] = _earliest(timed)
+    return made
 
 
 def _has_own(policy: PlacementPolicy, step: str) -> bool:
@@ -256,25 +256,25 @@ def _has_own(policy: PlacementPolicy, step: str) -> bool:
 def _admits_all(
     self: Profile, snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> BoolArray:
-    """The nodes that every part lets pass."""
-    found = np.ones(len(nodes), dtype=np.bool_)
+    """The nodes that pass the filters of all parts."""
+    passing = np.ones(len(nodes), dtype=np.bool_)
     for part in self.parts:
-        found &= part.policy.admits(snapshot, container, nodes)
-    return found
+        passing &= part.policy.admits(snapshot, container, nodes)
+    return passing
 
 
 def _delegated(policy: PlacementPolicy, step: str) -> Any:
-    """A method that asks another policy's."""
-    asked = getattr(policy, step)
+    """A method that calls that of another policy."""
+    own = getattr(policy, step)
 
     def method(self: Profile, *given: Any) -> Any:  # noqa: ARG001 - it stands for a method
-        return asked(*given)
+        return own(*given)
 
     return method
 
 
 def _earliest(policies: Sequence[PlacementPolicy]) -> Any:
-    """All of them are shown what the one has that learns latest."""
+    """A method for the earliest metric time of several policies, which all parts then read."""
 
     def metric_time_ms(self: Profile, now_ms: int) -> int:  # noqa: ARG001 - same
         return min(one.metric_time_ms(now_ms) for one in policies)
@@ -283,20 +283,19 @@ def _earliest(policies: Sequence[PlacementPolicy]) -> Any:
 
 
 def _number(value: float) -> str:
-    """A weight as one writes it; it reads back as the same number."""
+    """A weight as text that parses to the same number."""
     return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
 
 
-# Nearness: any policy may also prefer nodes that run the services a container calls. Written as a
-# parameter of the policy: ``least_allocated[near_weight=1]``. The policy's scores are brought to
-# 0..100 over the candidates, as scheduler-plugins' NetworkOverhead brings its costs (903da7df,
-# normalised as Peaks is), and the share of the container's calls that would stay on the node,
-# brought to 0..100 likewise, is added ``near_weight`` times. A call to another node of the rack
-# counts two thirds of one that stays, to another rack of the zone one third: two and four hops of
-# the six that a network of three tiers has. Where no node states a rack or a zone there is one
-# distance: the same node or another.
+# Nearness: any policy may also prefer nodes that run the services which a container calls, by the
+# parameter ``near_weight``: ``least_allocated[near_weight=1]``. The policy's scores are scaled to
+# 0..100 over the candidates, as scheduler-plugins' NetworkOverhead scales its costs (903da7df). The
+# share of the container's calls that would stay on the node is scaled likewise and added
+# ``near_weight`` times. A call to another node of the rack counts two thirds of a call on the node,
+# and a call to another rack of the zone one third, as a network of three tiers has two, four and
+# six hops. If no node states a rack or a zone, only calls on the node count.
 
-#: The parameter that every policy has beyond its own.
+#: The parameter that every policy has beside its own.
 PARAMETER = "near_weight"
 _MADE: dict[type[PlacementPolicy], type[PlacementPolicy]] = {}
 _TYPE = Annotated[
@@ -305,7 +304,7 @@ _TYPE = Annotated[
 
 
 def near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
-    """The policy with nearness; raises TracekitError for one that cannot have it."""
+    """The class of a policy with nearness; raises TracekitError for a policy without scores."""
     if kind not in _MADE:
         _MADE[kind] = _near_kind(kind)
     return _MADE[kind]
@@ -329,7 +328,7 @@ def _near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
         def __post_init__(self) -> None:
             super().__post_init__()
             own = {name: getattr(self, name) for name in parameters.names(kind)}
-            # a policy alone: one that asks itself for its score must get its own
+            # the plain policy: a policy that calls its own score must get the plain score
             object.__setattr__(self, "_alone", kind(**own))
 
         def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
@@ -350,19 +349,19 @@ def _near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
             parts: dict[str, FloatArray] = self._alone.explain(snapshot, container, nodes)
             return {**parts, "policy of 100": own, "calls kept": stay}
 
-    # as a value, for the module that the class will be said to be of does not know the names
+    # set as a value, as the module that the class will name does not define the names
     Near.__annotations__ = {PARAMETER: _TYPE}
     made = dataclass(frozen=True, kw_only=True)(Near)
     made.__module__, made.__qualname__ = kind.__module__, kind.__qualname__
     return made
 
 
-#: What a call counts that stays in the domain, beside one that stays on the node.
+#: The value of a call that stays in the domain, relative to a call on the node.
 _STAYS = {"rack": 2 / 3, "zone": 1 / 3}
 
 
 def calls_that_stay(snapshot: Snapshot, container: Container) -> FloatArray:
-    """Share of the container's calls that would stay on each node, or near it; shape (nodes,)."""
+    """The weighted share of the container's calls that stay on or near each node, (nodes,)."""
     placed, nodes = snapshot.placed, len(snapshot.capacity)
     on_node = snapshot.calls.stay_share(
         container.kind, snapshot.calls.kind[placed.index], placed.node, nodes
@@ -372,16 +371,16 @@ def calls_that_stay(snapshot: Snapshot, container: Container) -> FloatArray:
         domain = None if snapshot.domains is None else snapshot.domains.by(kind)
         if domain is None:
             continue
-        known = domain >= 0
-        sums = np.bincount(domain[known], on_node[known], minlength=1)
-        within = np.maximum(np.where(known, sums[np.maximum(domain, 0)], on_node), inside)
+        stated = domain >= 0
+        sums = np.bincount(domain[stated], on_node[stated], minlength=1)
+        within = np.maximum(np.where(stated, sums[np.maximum(domain, 0)], on_node), inside)
         nearness = nearness + share * (within - inside)
         inside = within
     return nearness
 
 
 def to_hundred(values: Scores) -> FloatArray:
-    """Values brought to 0..100 from the least to the most; all 100 where they are equal."""
+    """Values scaled linearly to 0..100 from the least to the most; all 100 if they are equal."""
     numbers = np.asarray(values, dtype=np.float64)
     low, high = float(numbers.min()), float(numbers.max())
     if high <= low:

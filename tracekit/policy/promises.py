@@ -1,7 +1,7 @@
-"""Promises of every placement policy, checked on small clusters drawn at random.
+"""Promises of every placement policy, checked on small random clusters.
 
-The project's tests ask it of every policy in the registry, and a user's own file is asked the same
-before it may decide anything. A broken promise is a TracekitError that says what was seen.
+Tests check every policy of the registry, and a user's own policy is checked before its first
+decision. A broken promise raises a TracekitError with the values that broke it.
 """
 
 import dataclasses
@@ -23,14 +23,20 @@ from tracekit.policy.view.usage import SeriesUsage
 CASES = 20
 _RESOURCES = ("cpu_milli", "memory_bytes")
 _MOST_NODES = 6
-#: What a policy of its own may read; ``near_weight`` reads the calls beside any policy.
+#: The parts of a snapshot that a policy may declare; ``near_weight`` alone reads calls.
 _READ = tuple(word for word in get_args(Reads) if word != "calls")
-#: By how much two ways to the same float may differ.
+#: The relative difference that rounding may cause.
 _ROUNDING = 1e-12
 
 
 class PromiseError(TracekitError):
-    """A policy does not do what every policy does; ``method`` is the one that was looked at."""
+    """A policy breaks a promise.
+
+    Parameters
+    ----------
+    method : str
+        The method that broke it, for the line in the user's file.
+    """
 
     def __init__(self, kind: type[PlacementPolicy], what: str, hint: str, method: str = "") -> None:
         where = f"{place_of(kind, method)}: " if kind.file else ""
@@ -39,7 +45,7 @@ class PromiseError(TracekitError):
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A cluster, a container that waits, and all nodes."""
+    """A random cluster and a waiting container."""
 
     snapshot: Snapshot
     container: Container
@@ -51,7 +57,7 @@ class Case:
 
 
 def check_promises(kind: type[PlacementPolicy], rng: np.random.Generator) -> None:
-    """Raise PromiseError for the first promise that the policy with its defaults breaks."""
+    """Raise PromiseError for the first promise that a policy with default parameters breaks."""
     documented(kind)
     reads_back(kind)
     policy = kind()
@@ -65,7 +71,7 @@ def check_promises(kind: type[PlacementPolicy], rng: np.random.Generator) -> Non
 
 
 def documented(kind: type[PlacementPolicy]) -> None:
-    """A policy says what it does, its source, what it reads, and what each parameter means."""
+    """A policy has a docstring, ``source``, ``reads``, and a description of each parameter."""
     for name, example in (
         ("reads", 'reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})'),
         ("source", 'source: ClassVar[str] = "paper and equation, or program and version"'),
@@ -73,8 +79,9 @@ def documented(kind: type[PlacementPolicy]) -> None:
         if not getattr(kind, name, None):
             raise PromiseError(kind, f"class attribute '{name}' is missing", f"write {example}")
     if unknown := set(kind.reads) - set(_READ):
-        known = ", ".join(_READ)
-        raise PromiseError(kind, f"reads {sorted(unknown)} is not known", f"known: {known}")
+        raise PromiseError(
+            kind, f"reads {sorted(unknown)} is not known", f"known: {', '.join(_READ)}"
+        )
     if not dataclasses.is_dataclass(kind) or "__dataclass_fields__" not in vars(kind):
         raise PromiseError(
             kind, "is no dataclass", "put @dataclass(frozen=True, kw_only=True) on it"
@@ -104,7 +111,7 @@ def _documented_parameters(kind: type[PlacementPolicy]) -> None:
 
 
 def reads_back(kind: type[PlacementPolicy]) -> None:
-    """Its text, as it stands in a manifest, makes the same policy again."""
+    """The spelling of a policy in a manifest parses to the same policy."""
     policy = kind()
     _, given = parameters.split(f"{kind.name()}[{parameters.spell_all(policy, defaults=True)}]")
     if parameters.build(kind, kind.name(), given) != policy:
@@ -116,24 +123,26 @@ def reads_back(kind: type[PlacementPolicy]) -> None:
 
 
 def scores_every_node(policy: PlacementPolicy, case: Case) -> None:
-    """One number for every node offered, int64 or float64, finite."""
+    """The scores are one finite number for each node, int64 or float64."""
     check_scores(type(policy), _scored(policy, case, case.nodes), len(case.nodes))
 
 
 def check_result(
-    kind: type[PlacementPolicy], method: str, found: Any, given: tuple[Any, ...]
+    kind: type[PlacementPolicy], method: str, result: Any, arguments: tuple[Any, ...]
 ) -> None:
-    """Raise PromiseError for what a method of a policy gave back, if it is none of its kind."""
+    """Raise PromiseError if the result of a method has the wrong type, shape or values."""
     if method == "score":
-        check_scores(kind, found, len(given[2]))
+        check_scores(kind, result, len(arguments[2]))
     elif method == "normalize":
-        check_scores(kind, found, len(given[0]), method)
+        check_scores(kind, result, len(arguments[0]), method)
     elif method == "admits" and not (
-        isinstance(found, np.ndarray) and found.dtype == bool and found.shape == given[2].shape
+        isinstance(result, np.ndarray)
+        and result.dtype == bool
+        and result.shape == arguments[2].shape
     ):
         raise PromiseError(
             kind,
-            f"admits gave {_told_of(found)}, expected one bool per node",
+            f"admits gave {_shape_of(result)}, expected one bool per node",
             "compare arrays",
             method,
         )
@@ -142,11 +151,11 @@ def check_result(
 def check_scores(
     kind: type[PlacementPolicy], scores: Any, nodes: int, method: str = "score"
 ) -> None:
-    """Raise PromiseError unless there is one finite number for each of so many nodes."""
+    """Raise PromiseError unless the scores are one finite number for each node."""
     if not isinstance(scores, np.ndarray) or scores.shape != (nodes,):
         raise PromiseError(
             kind,
-            f"{method} gave {_told_of(scores)} for {nodes} nodes, expected shape ({nodes},)",
+            f"{method} gave {_shape_of(scores)} for {nodes} nodes, expected shape ({nodes},)",
             "return one number per node of 'nodes', in that order",
             method,
         )
@@ -157,21 +166,21 @@ def check_scores(
     odd = np.flatnonzero(~np.isfinite(scores))
     if odd.size:
         node = int(odd[0])
-        found = "NaN" if np.isnan(scores[node]) else str(scores[node])
+        value = "NaN" if np.isnan(scores[node]) else str(scores[node])
         raise PromiseError(
             kind,
-            f"{method} gave {found} for node {node} of {nodes}, expected a finite number",
-            "usage is NaN where nothing was measured, a capacity may be 0: say what then counts",
+            f"{method} gave {value} for node {node} of {nodes}, expected a finite number",
+            "usage is NaN without a measurement, and a capacity may be 0: give a number for these",
             method,
         )
 
 
-def _told_of(found: Any) -> Any:
-    return getattr(found, "shape", type(found).__name__)
+def _shape_of(result: Any) -> Any:
+    return getattr(result, "shape", type(result).__name__)
 
 
 def scores_nodes_alone(policy: PlacementPolicy, case: Case, rng: np.random.Generator) -> None:
-    """A node's score is the same whichever other nodes are offered."""
+    """The score of a node does not depend on the other candidates."""
     some = rng.permutation(case.nodes)[: len(case.nodes) // 2 + 1]
     alone, among = _scored(policy, case, some), _scored(policy, case, case.nodes)[some]
     if not np.array_equal(alone, among):
@@ -186,7 +195,7 @@ def scores_nodes_alone(policy: PlacementPolicy, case: Case, rng: np.random.Gener
 
 
 def bounds_its_formula(policy: PlacementPolicy, case: Case) -> None:
-    """A formula is best where it says: no node scores more than the corner of them all."""
+    """No node scores above the upper bound that ``better`` of the formula gives."""
     formula = policy.score_formula()
     if formula is None or formula.better is None:
         return
@@ -197,11 +206,11 @@ def bounds_its_formula(policy: PlacementPolicy, case: Case) -> None:
     size = seen.allocatable.T[columns]
     wanted = np.minimum((seen.requested + case.container.request).T[columns], size)
     most = float(formula.corner(size, wanted)[0])
-    found = float(formula.value(size, wanted).max())
-    if found > most + _ROUNDING * max(abs(most), 1.0):
+    highest = float(formula.value(size, wanted).max())
+    if highest > most + _ROUNDING * max(abs(most), 1.0):
         raise PromiseError(
             type(policy),
-            f"its formula says better='{formula.better}', yet one node scored {found},"
+            f"its formula says better='{formula.better}', yet one node scored {highest},"
             f" and one that is best so in each resource {most}",
             "leave 'better' out where the score does not rise so",
             "score_formula",
@@ -209,19 +218,19 @@ def bounds_its_formula(policy: PlacementPolicy, case: Case) -> None:
 
 
 def repeats_itself(policy: PlacementPolicy, case: Case) -> None:
-    """Same input, same scores; randomness is the engine's, by ``tie``."""
+    """Equal input gives equal scores; only the engine draws random numbers, by ``tie``."""
     first, second = (_scored(policy, case, case.nodes) for _ in range(2))
     if not np.array_equal(first, second):
         raise PromiseError(
             type(policy),
-            f"asked twice, it scored {first.tolist()} and then {second.tolist()}",
+            f"for equal input it scored {first.tolist()} and then {second.tolist()}",
             "keep no state and draw no numbers; tie=reservoir chooses among equals at random",
             "score",
         )
 
 
 def explains_every_node(policy: PlacementPolicy, case: Case) -> None:
-    """Each part of an explanation has a value per node."""
+    """Each part of an explanation has one value for each node."""
     parts = policy.explain(case.snapshot, case.container, case.nodes)
     for name, part in parts.items():
         if np.shape(part) != case.nodes.shape:
@@ -234,7 +243,7 @@ def explains_every_node(policy: PlacementPolicy, case: Case) -> None:
 
 
 def drawn_case(rng: np.random.Generator, reads: frozenset[Reads]) -> Case:
-    """A cluster of two to six nodes; a policy is handed what it reads and no more."""
+    """A random cluster of two to six nodes, with the parts of a snapshot that ``reads`` names."""
     nodes = int(rng.integers(2, _MOST_NODES + 1))
     room = rng.integers(1, 1000, (nodes, 2))
     taken = np.minimum(rng.integers(0, 1000, (nodes, 2)), room)
@@ -271,7 +280,7 @@ def _placed(taken: IntArray) -> Placed:
 
 
 def _peers(nodes: int) -> Peers:
-    """Two of the service on the first node, one on the second."""
+    """Two containers of the service on the first node, and one on the second."""
     peers = Peers(("s",) * 3, nodes)
     for index, node in enumerate((0, 0, 1)):
         peers.add(index, node)
@@ -283,7 +292,7 @@ def _scored(policy: PlacementPolicy, case: Case, nodes: IntArray) -> Any:
 
 
 def _teaching(kind: type[PlacementPolicy], call: Callable[[], Any]) -> Any:
-    """The call's value; an error in the policy's own lines is reported with its line."""
+    """The result of a call; a TracekitError becomes a PromiseError with the line in the file."""
     try:
         return call()
     except (ScoreError, OwnPolicyError, PromiseError):

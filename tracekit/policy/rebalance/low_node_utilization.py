@@ -122,8 +122,16 @@ class LowNodeUtilization(Plugin):
         if not self.use_deviation_thresholds:
             return low, high
         mean = np.where(np.isnan(low), np.nan, mean_percent(percent))
-        return np.clip(mean - low, 0.0, 100.0), np.clip(mean + high, 0.0, 100.0)
+        return (
+            np.clip(shifted(mean, -low), 0.0, 100.0),
+            np.clip(shifted(mean, high), 0.0, 100.0),
+        )
 
     def _worthwhile(self, under: BoolArray, over: BoolArray) -> bool:
         count = int(under.sum())
         return count > self.number_of_nodes and not under.all() and bool(over.any())
+
+
+def shifted(values: FloatArray, by: FloatArray) -> FloatArray:
+    """``values + by``; a ``by`` of NaN changes nothing, a value of NaN stays NaN."""
+    return np.asarray(values + np.nan_to_num(by, nan=0.0))

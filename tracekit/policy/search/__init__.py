@@ -1,7 +1,7 @@
-"""Population searches: minimise a cost over a box by moving many candidates at once.
+"""Population searches, which minimise a cost over a box by moving many candidates at once.
 
-A cost takes all candidates in one call. Here stands what the study of test functions takes; nothing
-heavy is imported, since the command line's help reads it.
+This module has the parameters of the study of test functions. It imports nothing heavy, as the help
+of the command line reads it.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,15 @@ Iterations = Annotated[int, About("Iterations of each run.", minimum=1)]
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionStudy:
-    """What is run."""
+    """The parameters of the study of test functions."""
 
     dimensions: Dimensions = 30
     runs: Runs = 10
     population: Population = 30
     iterations: Iterations = 200
-    tolerance: Annotated[float, About("A cost up to this has arrived.", minimum=0)] = 1e-8
+    tolerance: Annotated[
+        float, About("The cost at which a run has reached the optimum.", minimum=0)
+    ] = 1e-8
     seed: Annotated[int, About("Seed of all runs.", minimum=0)] = 0
 
     def __post_init__(self) -> None:

@@ -1,11 +1,10 @@
-"""Bald eagle search: three stages, and what may mutate after each.
+"""Bald eagle search: three stages, each of which a mutation may follow.
 
-Source: Alsattar, Zaidan and Zaidan 2020, and the author's program for what the paper leaves open;
+Source: Alsattar, Zaidan and Zaidan 2020, and the author's program where the paper is incomplete;
 the other swoop is that of Geng and Wang 2023, eqs 11, 12, 31.
 
-The steps of bald eagle search for all eagles at once: plain functions that numba compiles.
-
-Sines and the like are those of the C library, which may differ from numpy's in the last bit.
+The functions of the stages move all eagles at once and are compiled by numba. Sines and similar
+functions are those of the C library, which may differ from numpy's in the last bit.
 """
 
 import math
@@ -19,7 +18,7 @@ from tracekit.base.parameters import About
 from tracekit.policy.search.flock import Anchor, Flock, Start, Tools
 from tracekit.policy.search.running import Search
 
-#: Columns of a curve: what a step is away from, and along.
+#: Rows of a curve: the factors across, from the mean, and along, from the next eagle.
 ACROSS, ALONG = range(2)
 
 
@@ -45,7 +44,9 @@ def select(
 
 
 def search(positions: FloatArray, middle: FloatArray, curve: FloatArray, out: FloatArray) -> None:
-    """Search stage: ``x + across * (x - mean) + along * (x - next eagle)``, the last has the first.
+    """Search stage: ``x + across * (x - mean) + along * (x - next eagle)``.
+
+    The eagle after the last is the first.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ def swoop(
 
     Parameters
     ----------
-    points : (p1, p2)
-        Of shape (dimensions,): mean and best, or the mean twice.
+    points : (p1, p2), each float64 of shape (dimensions,)
+        Mean and best, or the mean twice.
     pulls : float64, shape (2 or more,)
         c1 and c2.
     """
@@ -90,12 +91,12 @@ def swoop(
 
 
 def spiral(angle: float, cycles: float, rng: Any, curve: FloatArray) -> None:
-    """``r sin(theta)`` and ``r cos(theta)``, each over its largest.
+    """Write ``r sin(theta)`` and ``r cos(theta)`` to a curve, each over its largest value.
 
     Parameters
     ----------
     curve : float64, shape (2, eagles)
-        Takes both, by ``ACROSS, ALONG``.
+        Written by ``ACROSS, ALONG``.
     """
     for row in range(curve.shape[1]):
         curve[ALONG, row] = angle * math.pi * rng.random()
@@ -108,9 +109,9 @@ def spiral(angle: float, cycles: float, rng: Any, curve: FloatArray) -> None:
 
 
 def wide_spiral(angle: float, rng: Any, curve: FloatArray) -> None:
-    """``theta sinh(theta)`` and ``theta cosh(theta)``, each over its largest.
+    """Write ``theta sinh(theta)`` and ``theta cosh(theta)`` to a curve, each over its largest.
 
-    An exponential curve: all but the eagles of the largest angles come out near 0.
+    The curve is exponential: only the eagles of the largest angles have values far from 0.
     """
     for row in range(curve.shape[1]):
         theta = angle * math.pi * rng.random()
@@ -120,7 +121,7 @@ def wide_spiral(angle: float, rng: Any, curve: FloatArray) -> None:
 
 
 def over_largest(curve: FloatArray) -> None:
-    """Divide each row by its largest absolute value, if that is above 0."""
+    """Divide each row by its largest absolute value, unless that is 0."""
     for part in range(curve.shape[0]):
         largest = 0.0
         for row in range(curve.shape[1]):
@@ -131,7 +132,7 @@ def over_largest(curve: FloatArray) -> None:
 
 
 def mean(positions: FloatArray, out: FloatArray) -> None:
-    """The mean of the rows, added in their order."""
+    """Write the mean of the rows, added in their order, to ``out``."""
     for at in range(positions.shape[1]):
         out[at] = 0.0
         for row in range(positions.shape[0]):
@@ -141,25 +142,25 @@ def mean(positions: FloatArray, out: FloatArray) -> None:
 
 Swoop = Annotated[
     Literal["alsattar", "source"],
-    About("Of Alsattar 2020, or as Geng and Wang 2023 print it (source)."),
+    About("The swoop of Alsattar 2020, or of Geng and Wang 2023 (source)."),
 ]
 Stage = Annotated[
-    Literal["none", "select", "search"], About("After which stage all mutate by Student's t.")
+    Literal["none", "select", "search"], About("The stage that a mutation by Student's t follows.")
 ]
 Mutated = Literal["population", "proposed"]
 
 
-#: Places in the numbers of the parameters that the stages need.
+#: Positions of the parameters in the numbers of a search.
 ALPHA, ANGLE, CYCLES, C1, C2, SWOOP, STAGE, MUTATED, CENTRED = range(9)
 
-#: The stages, which swoop, and what is mutated, as numbers.
+#: The stages, the kinds of swoop and of mutation, as numbers.
 SELECT, SEARCH, LAST, NONE = range(4)
 ALSATTAR, AS_PRINTED = range(2)
 POPULATION, PROPOSED = range(2)
 
 
 def hunt(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Three stages; in a stage's turn its proposals are mutated, or a mutation follows them."""
+    """One iteration of three stages; after one of them, positions or proposals are mutated."""
     positions, proposed, centred = flock.positions, flock.proposed, numbers[CENTRED] > 0.0
     middle, curve = np.empty(positions.shape[1]), np.empty((2, positions.shape[0]))
     order = np.empty(positions.shape[0], np.int64)
@@ -190,20 +191,22 @@ def hunt(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: A
 
 @dataclass(frozen=True, kw_only=True)
 class EagleSearch(Search):
-    """Select, search, swoop; after each an eagle moves only where it is better."""
+    """Stages select, search and swoop; in each an eagle moves only to a better position."""
 
     iterate = staticmethod(hunt)
 
-    alpha: Annotated[float, About("How far the select stage goes.", minimum=1.5, maximum=2)] = 2.0
+    alpha: Annotated[
+        float, About("Length of steps of the select stage.", minimum=1.5, maximum=2)
+    ] = 2.0
     angle: Annotated[
-        float, About("How wide the spiral turns, 'a' of the papers.", minimum=5, maximum=10)
+        float, About("Angle of the spiral, 'a' of the papers.", minimum=5, maximum=10)
     ] = 10.0
     cycles: Annotated[
-        float, About("How much the spiral's radius varies, 'R'.", minimum=0.5, maximum=2)
+        float, About("Variation of the spiral's radius, 'R' of the papers.", minimum=0.5, maximum=2)
     ] = 1.5
-    c1: Annotated[float, About("Swoop away from the mean.", minimum=1, maximum=2)] = 2.0
+    c1: Annotated[float, About("Factor of the mean in the swoop.", minimum=1, maximum=2)] = 2.0
     c2: Annotated[
-        float, About("Swoop away from the best, or again the mean.", minimum=1, maximum=2)
+        float, About("Factor of the best, or of the mean, in the swoop.", minimum=1, maximum=2)
     ] = 2.0
     swoop: Swoop = "alsattar"
     mutation: Stage = "none"
@@ -217,7 +220,7 @@ class EagleSearch(Search):
     t_anchor: Anchor = "origin"
 
     def numbers(self) -> tuple[float, ...]:
-        """By ``ALPHA, ANGLE, CYCLES, C1, C2, SWOOP, STAGE, MUTATED, CENTRED``."""
+        """The parameters by ``ALPHA, ANGLE, CYCLES, C1, C2, SWOOP, STAGE, MUTATED, CENTRED``."""
         return (
             self.alpha,
             self.angle,
@@ -233,17 +236,17 @@ class EagleSearch(Search):
 
 @dataclass(frozen=True, kw_only=True)
 class BesSearch(EagleSearch):
-    """Bald eagle search: uniform start, its own swoop, no mutation."""
+    """Bald eagle search with a uniform start, the original swoop and no mutation."""
 
     search_source: ClassVar[str] = (
         "Alsattar, Zaidan and Zaidan, Artificial Intelligence Review 53 (2020); all eagles move"
-        " at once, and each looks at the next after one shuffle, not one shuffle an eagle"
+        " at once, and one shuffle gives each its next eagle, not one shuffle for each eagle"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TbeskSearch(EagleSearch):
-    """Bald eagle search as Geng and Wang change it."""
+    """Bald eagle search with the changes of Geng and Wang."""
 
     search_source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 3-15, 28-31"
 

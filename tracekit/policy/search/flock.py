@@ -1,7 +1,7 @@
-"""A population: positions, their costs, and the best so far.
+"""The population of a search: positions, their costs, and the best position so far.
 
-These functions are plain ones of arrays, number by number, so that numba compiles them into each
-search (``running.py``). All arrays are written in place.
+The functions work on arrays number by number, so that numba compiles them (``running.py``). All
+arrays are written in place.
 """
 
 import math
@@ -14,16 +14,16 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
 
 Anchor = Annotated[
-    Literal["origin", "centre"], About("What a mutation is proportional to the distance from.")
+    Literal["origin", "centre"], About("The point from which the distance scales a mutation.")
 ]
 
 
-#: Places in ``Flock.tally``: positions evaluated so far, and whether a cost could not be told.
+#: Positions in ``Flock.tally``: evaluated positions so far, and whether a cost failed.
 EVALUATIONS, FAILED = range(2)
 
 
 class Flock(NamedTuple):
-    """Candidates that move only where it is better.
+    """Candidates that move only to positions of lower cost.
 
     Parameters
     ----------
@@ -32,21 +32,21 @@ class Flock(NamedTuple):
     best : float64, shape (dimensions,)
     best_cost : float64, shape (1,)
     tally : int64, shape (2,)
-        By ``EVALUATIONS, FAILED``.
+        Values by ``EVALUATIONS, FAILED``.
     everybody : int64, shape (candidates,)
-        0, 1 and so on.
+        The numbers of all candidates: 0, 1 and so on.
     proposed : float64, shape (candidates, dimensions)
-        Where a search writes the positions that it proposes, from the first row on.
+        The proposed positions of a search, from the first row on.
     proposed_costs : float64, shape (candidates,)
     box : float64, shape (2, dimensions)
         The lower and the upper bounds.
     more : float64, shape (arrays, candidates, dimensions)
-        What a search keeps besides, and room for its random numbers; 0 at first.
+        Further arrays of a search, 0 at first.
     cost : function(proposed, count, given, costs) -> int
-        Costs of the first rows that are proposed, written to ``costs``; not 0 where it fails. No
-        error can pass through it.
+        Writes the costs of the first ``count`` proposed rows to ``costs``; the result is not 0 if a
+        cost fails. The function raises no error.
     given : tuple
-        What that function is given.
+        The third argument of ``cost``.
     """
 
     positions: FloatArray
@@ -64,10 +64,9 @@ class Flock(NamedTuple):
 
 
 class Tools(NamedTuple):
-    """What searches share, as functions that compiled code calls by their address.
+    """The functions of this module that all searches share, called by their address.
 
-    They are the functions of this file by these names; compiled into each search they would take
-    longer to compile than the searches.
+    Compiled into each search, they would take longer to compile than the search.
     """
 
     propose: Callable[[Flock, IntArray], None]
@@ -77,16 +76,16 @@ class Tools(NamedTuple):
 
 
 def propose(flock: Flock, rows: IntArray) -> None:
-    """Move those candidates whose proposed position is better than their own.
+    """Move the candidates whose proposed positions have lower costs than their own.
 
-    Positions are brought into the box first. Multiplying by heavy-tailed draws overflows now and
-    then; infinities are clipped as any other number, and 0 times infinity, which is none, goes to
-    the lower bound. Once a cost has failed none is asked for any more.
+    Proposed positions are first clipped to the box. A product with a heavy-tailed draw may
+    overflow: infinities are clipped, and NaN becomes the lower bound. After a failed cost nothing
+    is done.
 
     Parameters
     ----------
     rows : int64, shape (proposed,)
-        Whose the proposed positions are, from the first on.
+        The candidate of each proposed position, from the first row on.
     """
     count, proposed, proposed_costs = len(rows), flock.proposed, flock.proposed_costs
     positions, costs, tally = flock.positions, flock.costs, flock.tally
@@ -110,7 +109,7 @@ def propose(flock: Flock, rows: IntArray) -> None:
 
 
 def _clip(proposed: FloatArray, count: int, box: FloatArray) -> None:
-    """Bring the first rows into the box; what is no number, to the lower bound."""
+    """Clip the first rows to the box; NaN becomes the lower bound."""
     for row in range(count):
         for at in range(proposed.shape[1]):
             value = proposed[row, at]
@@ -121,7 +120,7 @@ def _clip(proposed: FloatArray, count: int, box: FloatArray) -> None:
 
 
 def _note_failed(flock: Flock, count: int) -> None:
-    """The best of a search that failed is the first position whose cost is no number."""
+    """Set the best position of a failed search to the first position with a cost of NaN."""
     for row in range(count):
         if math.isnan(flock.proposed_costs[row]):
             for at in range(flock.proposed.shape[1]):
@@ -130,7 +129,7 @@ def _note_failed(flock: Flock, count: int) -> None:
 
 
 def arrange(flock: Flock, order: IntArray) -> None:
-    """Put the candidates in another order; writes over what is proposed."""
+    """Put the candidates in another order; overwrites the proposed positions."""
     positions, costs, before = flock.positions, flock.costs, flock.proposed_costs
     copy_rows(positions, flock.proposed)
     for row in range(len(order)):
@@ -141,7 +140,7 @@ def arrange(flock: Flock, order: IntArray) -> None:
 
 
 def put_row(values: FloatArray, row: int, into: FloatArray, own: int) -> None:
-    """Copy a row; number by number, which is quicker than by a slice."""
+    """Copy a row number by number, which is faster than a slice."""
     for at in range(values.shape[1]):
         into[own, at] = values[row, at]
 
@@ -167,21 +166,21 @@ def mutate(
     rng: Any,
     out: FloatArray,
 ) -> None:
-    """Write ``x + (x - anchor) * t`` for all, with t drawn for each component.
+    """Write ``x + (x - anchor) * t`` for all positions, with t drawn for each component.
 
-    Mutation by Student's t: wide steps at first, close to normal ones later. Source: Geng and Wang
-    2023, eqs 15 and 29; the same form is in their rivals' papers. The step is proportional to the
-    position, so that a component at the anchor never moves: with the anchor of the source, the
-    origin, every search that uses it favours optima that lie there.
+    Mutation by Student's t has wide steps at first and nearly normal steps later. Source: Geng and
+    Wang 2023, eqs 15 and 29; the papers of their rivals have the same form. A step is proportional
+    to the distance from the anchor, so that a component at the anchor never moves. With the anchor
+    of the source, the origin, a search favours optima at the origin.
 
     Parameters
     ----------
     positions, out : float64, shape (candidates, dimensions)
-        May be the same.
+        May be the same array.
     degrees : int
         Degrees of freedom of t: the iteration, from 1 on.
     centred : bool
-        The anchor is the middle of the box instead.
+        Whether the anchor is the middle of the box, not the origin.
     """
     anchor = 0.0
     for row in range(positions.shape[0]):
@@ -192,23 +191,23 @@ def mutate(
             out[row, at] = own + (own - anchor) * rng.standard_t(degrees)
 
 
-# What numba has no short code for: ``running.py`` has what is compiled instead.
+# Functions that numba compiles slowly; ``running.py`` replaces them in compiled code.
 
 
 def shuffle(order: IntArray, rng: Any) -> None:
-    """Write the numbers below its length to an array in any order."""
+    """Write a random permutation of the numbers below the length of an array to it."""
     order[:] = rng.permutation(len(order))
 
 
 def coin(rng: Any) -> int:
-    """0 or 1."""
+    """0 or 1 with equal probability."""
     return int(rng.integers(0, 2))
 
 
-# First positions: uniform, or by the tent map; plain functions that numba compiles.
+# First positions: uniform, or by the tent map.
 #
 # Source of the tent start: Geng and Wang 2023, eq 13. With the printed slope of 2 every orbit of
-# doubles is 0 after some 53 steps, for each step shifts out one bit; hence the slope below 2.
+# doubles is 0 after some 53 steps, as each step shifts out one bit; the slope is therefore below 2.
 
 _Start = Literal["uniform", "tent", "tent_perturbed", "tent_exact"]
 Start = Annotated[_Start, About("First positions: uniform, or by the tent map.")]
@@ -217,17 +216,17 @@ Start = Annotated[_Start, About("First positions: uniform, or by the tent map.")
 STARTS: tuple[str, ...] = get_args(_Start)
 UNIFORM, TENT, PERTURBED, EXACT = range(4)
 
-#: A slope at which orbits of doubles do not die.
+#: A slope at which orbits of doubles do not become 0.
 SLOPE = 1.9999999
 
 
 def first_positions(how: int, box: FloatArray, rng: Any, out: FloatArray) -> None:
-    """Where all candidates begin.
+    """Write the first positions of all candidates.
 
     Parameters
     ----------
     how : int
-        A place in ``STARTS``.
+        A position in ``STARTS``.
     box : float64, shape (2, dimensions)
     out : float64, shape (candidates, dimensions)
     """
@@ -249,16 +248,16 @@ def tent(share: float, slope: float) -> float:
 
 
 def tent_rows(how: int, first: FloatArray, out: FloatArray, rng: Any) -> None:
-    """The first iterates of one orbit per dimension, in 0..1.
+    """Write the first iterates of one orbit for each dimension, in 0..1.
 
     Parameters
     ----------
     how : int
-        ``TENT``: by a slope below 2; ``PERTURBED``: by slope 2 with a random part of ``1 / rows``;
-        ``EXACT``: by slope 2 as printed.
+        ``TENT``: a slope below 2; ``PERTURBED``: slope 2 with a random part of ``1 / rows``;
+        ``EXACT``: slope 2 as printed.
     first : float64, shape (dimensions,)
-        Where each orbit begins; it is no row itself. One that comes to 0, 1 or the fixed point
-        begins anew, but for ``EXACT``. Written over.
+        The start of each orbit, which is not a row itself; overwritten. With ``TENT`` an orbit
+        begins anew before it reaches 0, 1 or the fixed point.
     out : float64, shape (rows, dimensions)
     """
     share, slope = first, SLOPE if how == TENT else 2.0
@@ -273,7 +272,7 @@ def tent_rows(how: int, first: FloatArray, out: FloatArray, rng: Any) -> None:
 
 
 def _keep_alive(share: FloatArray, rng: Any) -> None:
-    """Let the orbits begin anew whose next step is at 0, 1 or the fixed point."""
+    """Draw a new start for each orbit whose next step is 0, 1 or the fixed point."""
     waiting = True
     while waiting:
         waiting = False
@@ -281,12 +280,12 @@ def _keep_alive(share: FloatArray, rng: Any) -> None:
             waiting = waiting or _stuck(share[at])
         if waiting:
             for at in range(len(share)):
-                # as many draws whoever is stuck
+                # the number of draws does not depend on which orbits are stuck
                 draw = rng.random()
                 share[at] = draw if _stuck(share[at]) else share[at]
 
 
 def _stuck(share: float) -> bool:
-    """Whether an orbit comes to 0, 1 or the fixed point."""
+    """Whether the next step of an orbit is 0, 1 or the fixed point."""
     following = tent(share, SLOPE)
     return following <= 0 or following >= 1 or following == share

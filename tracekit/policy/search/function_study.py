@@ -1,7 +1,7 @@
-"""The test-function study: every search on every function, original, shifted and rotated.
+"""The study of test functions: every search on every function, original, shifted and rotated.
 
-Protocol: Geng and Wang 2023, section 5.1 (ten independent runs; best, worst, mean, iterations);
-the functions, their dimension and the tolerance are not printed there and are tracekit's own.
+Protocol: Geng and Wang 2023, section 5.1 (ten independent runs; best, worst, mean, iterations).
+The paper does not print the functions, their dimension and the tolerance; these are tracekit's own.
 """
 
 import math
@@ -34,19 +34,19 @@ from tracekit.policy.search.searches import all_searches, get_search
 
 NAME = "search_functions"
 
-#: Whose superiority is in question.
+#: The search that the paper claims to be better than its rivals.
 CLAIMED = "tbesk"
 
-#: What stands beside the results wherever they are shown.
+#: The warning beside all results.
 WARNING = (
-    "All original functions have their optimum at the origin, where steps in proportion to the"
-    " position, and the swoop of bald eagle search, end up by themselves. The shifted and rotated"
-    " copies tell what a search finds elsewhere."
+    "All original functions have their optimum at the origin, to which steps in proportion to the"
+    " position, and the swoop of bald eagle search, lead by themselves. The shifted and rotated"
+    " copies show what a search finds elsewhere."
 )
 
 
 def parse_search(text: str) -> Search:
-    """The search that ``NAME[param=value,...]`` spells."""
+    """The search of a text ``NAME[param=value,...]``."""
     name, given = parameters.split(text)
     made: Search = parameters.build(get_search(name), name, given)
     return made
@@ -54,7 +54,7 @@ def parse_search(text: str) -> Search:
 
 @dataclass(frozen=True)
 class _Series:
-    """All runs of one search on one copy of one function; can be sent to another process."""
+    """All runs of one search on one variant of a function; can be pickled."""
 
     study: FunctionStudy
     search: str
@@ -63,7 +63,7 @@ class _Series:
     iterations: int
 
     def run(self, on_progress: OnProgress) -> tuple[FloatArray, list[int]]:
-        """Best cost after each iteration, shape (runs, iterations + 1), and evaluations."""
+        """The best cost after each iteration, shape (runs, iterations + 1), and evaluations."""
         study = self.study
         place = f"{self.function}/{self.variant}"
         task = problem(
@@ -78,15 +78,15 @@ class _Series:
             iterations=self.iterations,
             patience=0,
         )
-        found = [
+        results = [
             search.minimize(task, stream(study.seed, f"{self.search}/{place}/{run}"))
             for run in range(study.runs)
         ]
         on_progress(1, 0, 0)
-        # a search that stopped at its accuracy stays there
+        # a search that reached its accuracy stays at its last cost
         curves = [np.pad(one.curve, (0, self.iterations + 1 - len(one.curve)), "edge")
-                  for one in found]  # fmt: skip
-        return np.stack(curves), [one.evaluations for one in found]
+                  for one in results]  # fmt: skip
+        return np.stack(curves), [one.evaluations for one in results]
 
 
 def study_functions(
@@ -102,17 +102,19 @@ def study_functions(
     Parameters
     ----------
     searches : sequence of str
-        ``NAME[param=value,...]``; all when empty. Population and iterations are the study's.
+        Texts ``NAME[param=value,...]``; empty for all. Population and iterations are those of the
+        study.
     functions : sequence of str
-        Names; all when empty.
+        Names; empty for all.
 
     Returns
     -------
     Study
-        Frames ``runs`` (each run), ``summary`` (best, worst, mean, iterations, rank, and what the
-        rank test says of TBESK against it) and ``curves`` (quartiles of cost by iteration), all at
-        equal iterations; and ``equal_evaluations``, the summary where every search has as many
-        iterations as it can pay by the evaluations of the one that needs most of them.
+        Frames at equal iterations: ``runs`` (each run), ``summary`` (best, worst, mean, iterations,
+        rank, and the outcome of the rank test of TBESK against the search) and ``curves``
+        (quartiles of cost by iteration). And ``equal_evaluations``, the summary at equal
+        evaluations: each search has the iterations for as many evaluations as the costliest search
+        needs.
 
     Raises
     ------
@@ -150,7 +152,7 @@ _Results = dict[_Series, tuple[FloatArray, list[int]]]
 
 
 def _done(series: Sequence[_Series], known: _Results, crew: Crew, task: Task) -> _Results:
-    """The result of each series; known results are not computed again."""
+    """The result of each series; a series in ``known`` is not computed again."""
     waiting = {
         one: crew.submit(one, lambda *_: task.advance(1)) for one in series if one not in known
     }
@@ -159,9 +161,9 @@ def _done(series: Sequence[_Series], known: _Results, crew: Crew, task: Task) ->
 
 
 def _paid(one: _Series, results: _Results) -> _Series:
-    """The series with as many iterations as the costliest search's evaluations pay for.
+    """The series with as many evaluations as the costliest search on the function.
 
-    Evaluations of a search may hang on chance; its mean over the runs counts.
+    The evaluations of a search may be random; their mean over the runs counts.
     """
     first = one.study.population
     spent = {
@@ -178,7 +180,7 @@ def _place(one: _Series) -> dict[str, Any]:
 
 
 def arrived(curve: FloatArray, tolerance: float) -> int | None:
-    """The iteration after which the cost is within the tolerance; None for never."""
+    """The first iteration with a cost within the tolerance; None for no such iteration."""
     within = np.flatnonzero(curve <= tolerance)
     return int(within[0]) if len(within) else None
 
@@ -208,7 +210,7 @@ def _runs(results: _Results, tolerance: float) -> pl.DataFrame:
 
 
 def _summary(runs: pl.DataFrame) -> pl.DataFrame:
-    """One row per search and copy; iterations of a run that never arrives count as none."""
+    """One row for each search and variant; iterations are the mean of runs within the tolerance."""
     place = ["function", "variant"]
     rows = runs.group_by(*place, "search", maintain_order=True).agg(
         pl.col("cost").min().alias("best"),
@@ -247,7 +249,7 @@ def _ranked(function: str, variant: str, group: pl.DataFrame) -> list[dict[str, 
     ranks = mean_ranks(np.stack(list(costs.values())))
     own = costs.get(CLAIMED)
     rivals = {name: values for name, values in costs.items() if name != CLAIMED}
-    # the least probability that ranks of so many runs of each can have
+    # the least probability of a rank test with so many runs
     many = group["run"].n_unique()
     least = 2 / math.comb(2 * many, many)
     tested = {} if own is None or least * len(rivals) > LEVEL else against(own, rivals)

@@ -1,4 +1,4 @@
-"""The problem of a search: a cost over a box, computed for many positions; and test functions."""
+"""The problem of a search, a cost over a box; test functions; and rank tests of searches."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tracekit.base.errors import TracekitError
 
 
 class CompiledCost(NamedTuple):
-    """A cost as compiled code calls it: see ``Flock.cost`` and ``Flock.given``."""
+    """A cost for compiled code: see ``Flock.cost`` and ``Flock.given``."""
 
     function: Any
     given: Any
@@ -20,15 +20,15 @@ class CompiledCost(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """A cost to be minimised between bounds.
+    """A cost to minimise between bounds.
 
     Parameters
     ----------
     lower, upper : float64, shape (dimensions,)
     cost : function
-        Costs of positions: float64, shape (candidates, dimensions) to shape (candidates,).
+        From positions, float64 of shape (candidates, dimensions), to costs, shape (candidates,).
     compiled : CompiledCost, optional
-        The same cost for compiled code; the same to the last bit.
+        The same cost for compiled code, equal to the last bit.
     """
 
     lower: FloatArray
@@ -52,7 +52,7 @@ class Problem:
 
     @property
     def dimensions(self) -> int:
-        """Number of dimensions."""
+        """The number of dimensions."""
         return len(self.lower)
 
     def evaluate(self, positions: FloatArray) -> FloatArray:
@@ -63,31 +63,31 @@ class Problem:
                 f"the objective gave shape {costs.shape} for {len(positions)} positions",
                 hint="return one cost per position",
             )
-        # the least of numbers of which one is NaN is NaN
+        # the minimum of numbers with a NaN is NaN
         if np.isnan(np.minimum.reduce(costs, initial=np.inf)):
             bad = np.flatnonzero(np.isnan(costs))
             where = ", ".join(f"{value:g}" for value in positions[bad[0]][:5])
             raise TracekitError(
                 f"the objective gave NaN at position ({where}{', ...' * (self.dimensions > 5)})",
-                hint="give what is impossible a high cost instead",
+                hint="give an impossible position a high cost instead",
             )
         return costs
 
 
-# Test functions: their least value is 0, at the origin.
+# Test functions; their minimum is 0, at the origin.
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchFunction:
-    """A function to be minimised.
+    """A test function to minimise.
 
     Parameters
     ----------
     title, formula : str
     bound : float
-        Every component lies in ``-bound..bound``.
+        Every component is in ``-bound..bound``.
     values : function
-        float64, shape (candidates, dimensions) to shape (candidates,).
+        From positions, float64 of shape (candidates, dimensions), to values, shape (candidates,).
     """
 
     title: str
@@ -154,29 +154,29 @@ def all_functions() -> dict[str, BenchFunction]:
 
 
 def get_function(name: str) -> BenchFunction:
-    """The test function of that name; TracekitError that lists the near ones."""
+    """The test function with a name; raises TracekitError for an unknown name."""
     return registry.pick(all_functions(), name, "test function", listing="tracekit list functions")
 
 
-# Ranks searches over runs: a rank test of one search against each of its rivals.
+# Variants of test functions.
 
 Variant = Literal["original", "shifted", "rotated"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
-#: How far the optimum is moved from the origin, as a share of the bound.
+#: The distance of a moved optimum from the origin, as a share of the bound.
 SHIFT = 0.3
 
 WHAT = {
     "original": "the optimum is the origin",
     "shifted": f"the optimum is moved by {SHIFT:g} of the bound in every component",
-    "rotated": "moved as well, and turned about it, so that components depend on each other",
+    "rotated": "shifted, and rotated about the optimum, so that components depend on each other",
 }
 
 
 def problem(
     function: BenchFunction, variant: Variant, dimensions: int, rng: np.random.Generator
 ) -> Problem:
-    """A test function as a problem; ``rng`` draws the turn of 'rotated' and nothing else."""
+    """A test function as a problem; ``rng`` draws the rotation of 'rotated'."""
     shift = 0.0 if variant == "original" else SHIFT * function.bound
     turn = turned(dimensions, rng) if variant == "rotated" else None
 
@@ -192,25 +192,28 @@ def problem(
 
 
 def turned(dimensions: int, rng: np.random.Generator) -> FloatArray:
-    """A rotation drawn evenly among all, shape (dimensions, dimensions).
+    """A random rotation of uniform distribution, shape (dimensions, dimensions).
 
-    The orthogonal factor of a normal matrix, signs fixed (Mezzadri, Notices of the AMS 2007).
+    It is the orthogonal factor of a normal matrix with fixed signs (Mezzadri, Notices of the AMS
+    2007).
     """
     orthogonal, upper = np.linalg.qr(rng.standard_normal((dimensions, dimensions)))
     return np.asarray(orthogonal * np.sign(np.diag(upper)))
 
 
-#: The probability of seeing such ranks by chance below which one is called better.
+# Rank tests of one search against its rivals, over runs.
+
+#: The level of the test.
 LEVEL = 0.05
-#: What is said of two that the runs do not tell apart.
+#: The outcome of a test without a significant difference.
 EVEN = "even"
 
 
 def against(own: FloatArray, rivals: Mapping[str, FloatArray]) -> dict[str, tuple[float, str]]:
-    """For each rival the probability and what the test says of ``own``.
+    """The adjusted probability of each rival, and the outcome of the test for ``own``.
 
-    The rank-sum test of Mann and Whitney on final costs, two-sided, over all rivals by Holm's
-    step-down rule; 'better', 'worse', or 'even' where the runs do not tell.
+    The test is the two-sided rank-sum test of Mann and Whitney on final costs, adjusted over all
+    rivals by Holm's step-down rule. The outcome is 'better', 'worse' or 'even'.
 
     Parameters
     ----------
@@ -220,12 +223,13 @@ def against(own: FloatArray, rivals: Mapping[str, FloatArray]) -> dict[str, tupl
     raw = {name: _rank_sum(own, costs) for name, costs in rivals.items()}
     adjusted = holm(raw)
     return {
-        name: (adjusted[name], _said(own, costs, adjusted[name])) for name, costs in rivals.items()
+        name: (adjusted[name], _outcome(own, costs, adjusted[name]))
+        for name, costs in rivals.items()
     }
 
 
 def holm(probabilities: Mapping[str, float]) -> dict[str, float]:
-    """Probabilities adjusted for being several (Holm 1979); never smaller than they were."""
+    """Probabilities adjusted for several tests (Holm 1979); none becomes smaller."""
     ordered = sorted(probabilities, key=lambda name: (probabilities[name], name))
     adjusted, least = {}, 0.0
     for at, name in enumerate(ordered):
@@ -235,7 +239,7 @@ def holm(probabilities: Mapping[str, float]) -> dict[str, float]:
 
 
 def mean_ranks(costs: FloatArray) -> FloatArray:
-    """Mean rank of each search over all runs, 1 for the best; equal costs share a rank.
+    """The mean rank of each search over all runs, 1 for the best; equal costs share a rank.
 
     Parameters
     ----------
@@ -255,7 +259,7 @@ def _rank_sum(own: FloatArray, other: FloatArray) -> float:
     return float(stats.mannwhitneyu(own, other, alternative="two-sided").pvalue)
 
 
-def _said(own: FloatArray, other: FloatArray, probability: float) -> str:
+def _outcome(own: FloatArray, other: FloatArray, probability: float) -> str:
     if probability >= LEVEL:
         return EVEN
     lower = (own[:, None] < other).sum() > (own[:, None] > other).sum()

@@ -1,7 +1,7 @@
-"""A whole search in compiled code: its first population, all iterations, and when it tires.
+"""Runs a whole search in compiled code: the first population, all iterations, and the end.
 
 Iterations and costs are called by their address, so that one compiled loop serves every search and
-no cost is compiled into any. A cost that is a Python function is called from compiled code.
+every cost. Compiled code also calls a cost that is a Python function.
 """
 
 import abc
@@ -36,24 +36,23 @@ from tracekit.policy.search.flock import (
 )
 from tracekit.policy.search.problem import CompiledCost, Problem
 
-#: An improvement smaller than this is none.
+#: A smaller improvement does not count.
 NO_BETTER = 1e-9
 
-#: Moves the population once: takes the flock, what it shares with others, the search's numbers, the
-#: iteration from 1 on, and the generator of random numbers.
+#: Moves the population once. Its arguments are the flock, the shared functions, the numbers of the
+#: search, the iteration from 1 on, and the generator of random numbers.
 Iterate = Callable[[Flock, Tools, FloatArray, int, Any], None]
 
 
 class Limits(NamedTuple):
-    """How a search begins and ends.
+    """The start and the end of a search, by the parameters of ``Search``.
 
     Parameters
     ----------
     iterations, patience : int
     accuracy : float
-        As of ``Search``.
     start : int
-        A place in ``STARTS``.
+        A position in ``STARTS``.
     """
 
     iterations: int
@@ -71,7 +70,7 @@ def _run(
     rng: Any,
     curve: FloatArray,
 ) -> int:
-    """How many iterations were done; ``curve`` takes the best cost before and after each."""
+    """The number of iterations; writes the best cost before and after each to ``curve``."""
     first_positions(limits.start, flock.box, rng, flock.proposed)
     tools.propose(flock, flock.everybody)
     curve[0] = flock.best_cost[0]
@@ -86,8 +85,8 @@ def _run(
     return limits.iterations
 
 
-# Small whole numbers as numpy makes them of 32 random bits; numba takes 8 s to compile
-# ``rng.permutation``, and one for ``rng.integers``.
+# Small whole numbers from 32 random bits, as numpy makes them; numba takes 8 s to compile
+# ``rng.permutation``, and 1 s to compile ``rng.integers``.
 
 
 @compiled
@@ -120,17 +119,17 @@ _INSTEAD = {
 
 
 def _whole(function: Callable[..., Any]) -> FunctionType:
-    """A plain function with all that it calls, to be compiled."""
+    """A plain function with all functions that it calls, to be compiled."""
     return with_functions(cast("FunctionType", function), {}, _INSTEAD)
 
 
 class _Engines(dict[tuple[Iterate, type[Any]], tuple[Direct, Pointer, Tools]]):
-    """Compiled code by the plain iteration and the type of what costs are given."""
+    """Compiled code by the plain iteration and the type of a cost's ``given``."""
 
     def of(
         self, iterate: Iterate, flock: Flock, rng: np.random.Generator
     ) -> tuple[Direct, Pointer, Tools]:
-        """The loop, the iteration and the tools for a flock such as this one."""
+        """The loop, the iteration and the tools for the type of a flock."""
         key = (iterate, type(flock.given))
         if key not in self:
             self[key] = self._made(iterate, numba.typeof(flock), numba.typeof(rng))
@@ -173,7 +172,7 @@ def run(
     how: tuple[Iterate, FloatArray, Limits],
     rng: np.random.Generator,
 ) -> tuple[Flock, FloatArray]:
-    """The flock at the end, and the best cost at the start and after each iteration.
+    """The final flock, and the best cost at the start and after each iteration.
 
     Parameters
     ----------
@@ -182,18 +181,17 @@ def run(
     """
     (more, population), (iterate, numbers, limits) = shape, how
     proposed, costs = np.empty((population, problem.dimensions)), np.empty(population)
-    asked = None if problem.compiled else _Asked(problem, proposed, costs)
-    cost = problem.compiled or CompiledCost(_ask(), _Given(asked))
+    called = None if problem.compiled else _PythonCost(problem, proposed, costs)
+    cost = problem.compiled or CompiledCost(_caller(), _Given(called))
     flock = _flock(problem, more, proposed, costs, cost)
     curve = np.empty(limits.iterations + 1)
     loop, iteration, tools = _ENGINES.of(iterate, flock, rng)
     done = loop(iteration, flock, tools, numbers, limits, rng, curve)
     if flock.tally[FAILED]:
-        if asked and asked.error:
-            raise asked.error
-        # says which cost it is
-        problem.evaluate(flock.best[None])
-        raise AssertionError(f"the cost of {flock.best} is a number when it is asked for again")
+        if called and called.error:
+            raise called.error
+        problem.evaluate(flock.best[None])  # raises an error that names the position
+        raise AssertionError(f"the cost of {flock.best} was NaN and is a number now")
     return flock, curve[: done + 1]
 
 
@@ -218,15 +216,15 @@ def _flock(
 
 
 class _Given(NamedTuple):
-    """What a Python cost is asked by."""
+    """The ``given`` of a Python cost."""
 
-    asked: Any
+    called: Any
 
 
-class _Asked(WrapperAddressProtocol):
-    """A Python cost that compiled code can call: it takes a count and fills in the first costs.
+class _PythonCost(WrapperAddressProtocol):
+    """A Python cost for compiled code: it gets a count and writes the first costs.
 
-    An error cannot pass through compiled code: it is kept, and the call gives 1.
+    As no error can pass through compiled code, the error is stored and the result is 1.
     """
 
     made = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
@@ -235,7 +233,7 @@ class _Asked(WrapperAddressProtocol):
     def __init__(self, problem: Problem, proposed: FloatArray, costs: FloatArray) -> None:
         self.error: BaseException | None = None
 
-        def asked(count: int) -> int:
+        def evaluated(count: int) -> int:
             try:
                 costs[:count] = problem.evaluate(proposed[:count].copy())
             except BaseException as error:  # noqa: BLE001 - an interrupt, too
@@ -243,26 +241,26 @@ class _Asked(WrapperAddressProtocol):
                 return 1
             return 0
 
-        self._called = self.made(asked)
+        self._called = self.made(evaluated)
 
     def __wrapper_address__(self) -> int:
         return int(ctypes.cast(self._called, ctypes.c_void_p).value or 0)
 
     def signature(self) -> Any:
-        """The type of the function, as numba asks for it."""
+        """The type of the function, for numba."""
         return self.kind
 
 
 def _call(proposed: FloatArray, count: int, given: _Given, costs: FloatArray) -> int:  # noqa: ARG001
     """See ``Flock.cost``."""
-    failed: int = given.asked(count)
+    failed: int = given.called(count)
     return failed
 
 
 @functools.cache
-def _ask() -> Pointer:
+def _caller() -> Pointer:
     kinds: Any = types
-    given = kinds.NamedUniTuple(types.FunctionType(_Asked.kind), 1, _Given)
+    given = kinds.NamedUniTuple(types.FunctionType(_PythonCost.kind), 1, _Given)
     return Pointer(_call, types.int64(F2, types.int64, given, F1))
 
 
@@ -271,7 +269,7 @@ def _ask() -> Pointer:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a search found.
+    """The result of a search.
 
     Parameters
     ----------
@@ -296,24 +294,24 @@ class Search(abc.ABC):
     ----------
     search_source : str
         Paper and equations.
-    iterate : function(flock, numbers, iteration, rng)
-        Moves the population once; ``iteration`` counts from 1. A plain function of a module, of
-        arrays and numbers alone, that numba compiles with all that it calls.
+    iterate : function(flock, tools, numbers, iteration, rng)
+        Moves the population once; ``iteration`` counts from 1. It is a plain function of a module
+        with arrays and numbers alone, which numba compiles with all functions that it calls.
     more : int
-        How many arrays of ``Flock.more`` it keeps.
+        The number of arrays in ``Flock.more``.
     """
 
     search_source: ClassVar[str]
     iterate: ClassVar[Callable[..., None]]
     more: ClassVar[int] = 0
 
-    population: Annotated[int, About("Candidates that move together.", minimum=2)] = 30
-    iterations: Annotated[int, About("Iterations at most.", minimum=1)] = 50
+    population: Annotated[int, About("Candidates of the search.", minimum=2)] = 30
+    iterations: Annotated[int, About("The most iterations.", minimum=1)] = 50
     patience: Annotated[
-        int, About("Iterations without a better cost before it stops; 0: never.", minimum=0)
+        int, About("Iterations without a better cost after which it stops; 0: no limit.", minimum=0)
     ] = 15
     accuracy: Annotated[
-        float | None, About("The search stops once its cost is as low as this; none: never.")
+        float | None, About("Cost at which the search stops; none: no such cost.")
     ] = None
     start: Start = "uniform"
 
@@ -322,10 +320,10 @@ class Search(abc.ABC):
 
     @abc.abstractmethod
     def numbers(self) -> tuple[float, ...]:
-        """What ``iterate`` needs of the parameters."""
+        """The parameters that ``iterate`` needs, as numbers."""
 
     def minimize(self, problem: Problem, rng: np.random.Generator) -> Found:
-        """Search until the accuracy is reached, or iterations or patience are used up."""
+        """Search until the accuracy is reached, or until iterations or patience are used up."""
         start = STARTS.index(self.start)
         accuracy = -math.inf if self.accuracy is None else self.accuracy
         limits = Limits(self.iterations, self.patience, accuracy, start)

@@ -1,4 +1,4 @@
-"""The searches by name: those of bald eagles, and the rivals that this file holds.
+"""All searches by name, and the rivals of bald eagle search.
 
 Each iteration of a rival may end with a mutation by Student's t.
 """
@@ -16,13 +16,13 @@ from tracekit.policy.search.eagles import BesSearch, TbeskSearch
 from tracekit.policy.search.flock import Anchor, Flock, Start, Tools, coin, copy_rows, draw, put_row
 from tracekit.policy.search.running import Search
 
-#: Places in the numbers of the parameters that an iteration needs: those of every rival first.
+#: Positions of parameters in the numbers of a search, first those of every rival.
 MUTATION, CENTRED, ITERATIONS = range(3)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MutatingSearch(Search):
-    """A search that mutates all of its population now and then."""
+    """A search whose iterations may end with a mutation of all candidates."""
 
     mutation_share: Annotated[
         float, About("Probability that an iteration ends with a mutation.", minimum=0, maximum=1)
@@ -30,12 +30,12 @@ class MutatingSearch(Search):
     t_anchor: Anchor = "origin"
 
     def numbers(self) -> tuple[float, ...]:
-        """By ``MUTATION, CENTRED, ITERATIONS``, and by the places that a search names itself."""
+        """The parameters by ``MUTATION, CENTRED, ITERATIONS``; a search appends its own."""
         return (self.mutation_share, self.t_anchor == "centre", self.iterations)
 
 
 def mutate_all(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Perhaps mutate all candidates; each moves only where it is better."""
+    """Mutate all candidates with a probability; each moves only to a better position."""
     if rng.random() < numbers[MUTATION]:
         centred, proposed = numbers[CENTRED] > 0.0, flock.proposed
         tools.mutate(flock.positions, flock.box, iteration, centred, rng, proposed)
@@ -46,14 +46,14 @@ def mutate_all(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, 
 
 FIRST, LAST, OWN, COMMON, FASTEST = range(3, 8)
 
-#: Places in ``more``: where each particle is, how it moves, and random numbers or costs.
+#: Arrays in ``more``: positions of particles, their velocities, and random numbers or costs.
 AT, VELOCITY, DRAWS = range(3)
 
 
 def fly(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Fly, perhaps mutate where each has come to, and remember what was best.
+    """One iteration: particles move, may mutate, and store their best positions.
 
-    The flock holds where each particle was best.
+    ``flock.positions`` are the best positions of the particles.
     """
     at, velocity, draws = flock.more[AT], flock.more[VELOCITY], flock.more[DRAWS]
     proposed, costs = flock.proposed, flock.proposed_costs
@@ -87,14 +87,14 @@ def _steer(
     done: float,
     rng: Any,
 ) -> None:
-    """The new velocities, none faster than allowed.
+    """Write new velocities, clipped to the highest allowed.
 
     Parameters
     ----------
     moving : (positions, velocities)
-    goals : (own bests, best of all)
+    goals : (best positions of the particles, best position of all)
     done : float
-        How much of the iterations is done, 0..1.
+        The share of iterations done, 0..1.
     """
     (at, velocity), (own, common) = moving, goals
     inertia = numbers[FIRST] + (numbers[LAST] - numbers[FIRST]) * done
@@ -114,13 +114,13 @@ def steered(
     pulls: tuple[float, float],
     bests: tuple[float, float],
 ) -> float:
-    """``w v + c1 r1 (own best - x) + c2 r2 (best of all - x)``; the pulls are the c times r."""
+    """``w v + c1 r1 (own best - x) + c2 r2 (best of all - x)``; ``pulls`` are the products c r."""
     return inertia * velocity + pulls[0] * (bests[0] - at) + pulls[1] * (bests[1] - at)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TpsoSearch(MutatingSearch):
-    """Particle swarm with falling inertia."""
+    """Particle swarm with decreasing inertia."""
 
     search_source: ClassVar[str] = (
         "Kennedy and Eberhart 1995, inertia of Shi and Eberhart 1998, with the t step of the"
@@ -130,19 +130,19 @@ class TpsoSearch(MutatingSearch):
     more: ClassVar[int] = 3
 
     inertia_first: Annotated[
-        float, About("Share of the velocity that is kept at first.", minimum=0, maximum=1)
+        float, About("Inertia in the first iteration, of the velocity.", minimum=0, maximum=1)
     ] = 0.9
     inertia_last: Annotated[
-        float, About("Share of the velocity that is kept at last.", minimum=0, maximum=1)
+        float, About("Inertia in the last iteration, of the velocity.", minimum=0, maximum=1)
     ] = 0.4
-    own_pull: Annotated[float, About("Pull of a particle's own best.", minimum=0)] = 2.0
-    common_pull: Annotated[float, About("Pull of the best of all.", minimum=0)] = 2.0
+    own_pull: Annotated[float, About("Pull of a particle's own best position.", minimum=0)] = 2.0
+    common_pull: Annotated[float, About("Pull of the best position of all.", minimum=0)] = 2.0
     fastest: Annotated[
-        float, About("Largest velocity, as a share of the range.", minimum=0, maximum=1)
+        float, About("Highest velocity, as a share of the range.", minimum=0, maximum=1)
     ] = 0.2
 
     def numbers(self) -> tuple[float, ...]:
-        """By the places of every rival, and ``FIRST, LAST, OWN, COMMON, FASTEST``."""
+        """The parameters of every rival, and those by ``FIRST, LAST, OWN, COMMON, FASTEST``."""
         own = (self.inertia_first, self.inertia_last, self.own_pull, self.common_pull)
         return (*super().numbers(), *own, self.fastest)
 
@@ -153,7 +153,7 @@ STEP, SHARE, WIDTH = range(3, 6)
 
 
 def build(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Every bower moves, some components at random; then mutation."""
+    """One iteration: every bower moves, some components at random, and a mutation may follow."""
     positions, proposed, best, box = flock.positions, flock.proposed, flock.best, flock.box
     draws, shaken = flock.more[0], flock.more[1]
     draw(draws, rng)
@@ -173,12 +173,14 @@ def build(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: 
 
 
 def attraction(costs: FloatArray, chances: FloatArray, sums: FloatArray) -> None:
-    """Probabilities that bowers are chosen: in proportion to ``1 / (1 + f)``, ``1 + |f|`` below 0.
+    """Write the probability of each bower, and the running sums.
+
+    The probability is proportional to ``1 / (1 + f)`` of the cost f, or to ``1 + |f|`` for f < 0.
 
     Parameters
     ----------
     chances, sums : float64, shape (bowers,)
-        Take the probabilities, and the sums up to each.
+        Written with the probabilities and their running sums.
     """
     total = 0.0
     for at in range(len(costs)):
@@ -193,7 +195,7 @@ def attraction(costs: FloatArray, chances: FloatArray, sums: FloatArray) -> None
 
 
 def chosen(sums: FloatArray, draw: float) -> int:
-    """The first whose running sum of probabilities is above the draw; else the last."""
+    """The first bower whose running sum of probabilities is above a draw; else the last."""
     low, high = 0, len(sums) - 1
     while low < high:
         middle = (low + high) // 2
@@ -205,13 +207,13 @@ def chosen(sums: FloatArray, draw: float) -> int:
 
 
 def built(own: float, other: float, elite: float, step: float, chance: float) -> float:
-    """``x + lambda * ((x_j + elite) / 2 - x)`` with ``lambda = step / (1 + chance of j)``."""
+    """``x + lambda * ((x_j + elite) / 2 - x)``, with ``lambda = step / (1 + chance of j)``."""
     return own + step / (1.0 + chance) * ((other + elite) / 2 - own)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TsboSearch(MutatingSearch):
-    """Bowerbirds: each component goes halfway to the best and to a bower that was chosen."""
+    """Bowerbirds: each component moves towards the middle of the best and a chosen bower."""
 
     search_source: ClassVar[str] = (
         "Moosavi and Bardsiri 2017 with the t step of the rivals in Geng and Wang 2023;"
@@ -220,28 +222,28 @@ class TsboSearch(MutatingSearch):
     iterate = staticmethod(build)
     more: ClassVar[int] = 2
 
-    step: Annotated[float, About("Largest step, 'alpha' of the paper.", minimum=0)] = 0.94
+    step: Annotated[float, About("Longest step, 'alpha' of the paper.", minimum=0)] = 0.94
     noise_share: Annotated[
-        float, About("Probability that a component is moved at random.", minimum=0, maximum=1)
+        float, About("Probability of a random move of a component.", minimum=0, maximum=1)
     ] = 0.05
     noise_width: Annotated[
-        float, About("Standard deviation of that, as a share of the range.", minimum=0, maximum=1)
+        float, About("Deviation of a random move, as a share of the range.", minimum=0, maximum=1)
     ] = 0.02
 
     def numbers(self) -> tuple[float, ...]:
-        """By the places of every rival, and ``STEP, SHARE, WIDTH``."""
+        """The parameters of every rival, and those by ``STEP, SHARE, WIDTH``."""
         return (*super().numbers(), self.step, self.noise_share, self.noise_width)
 
 
 # Sparrows.
 
-#: Keeps the step of the best sparrow finite where it is the worst too.
+#: Avoids a division by 0 for the worst sparrow.
 _TINY = 1e-50
 PRODUCERS, SCOUTS, SAFETY = range(3, 6)
 
 
 def forage(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Producers, scroungers, scouts, mutation; the population is sorted by cost first."""
+    """One iteration: sort by cost, move producers, scroungers and scouts, then maybe mutate."""
     positions, proposed, best = flock.positions, flock.proposed, flock.best
     order = np.empty(len(positions), np.int64)
     by_cost(flock.costs, order)
@@ -259,7 +261,7 @@ def forage(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng:
 
 
 def by_cost(costs: FloatArray, order: IntArray) -> None:
-    """The order of rising costs; who costs the same stays in order. Most are in order already."""
+    """Write the order of rising costs by insertion, which is fast as most costs are in order."""
     for own in range(len(costs)):
         place = own
         while place > 0 and costs[order[place - 1]] > costs[own]:
@@ -271,7 +273,7 @@ def by_cost(costs: FloatArray, order: IntArray) -> None:
 def _produce(
     positions: FloatArray, producers: int, how: tuple[float, float], rng: Any, out: FloatArray
 ) -> None:
-    """The first leave all at once, or none; ``how``: the safety and the iterations."""
+    """Write the moves of producers, all of one kind; ``how`` is (safety, iterations)."""
     safety, iterations = how
     safe = rng.random() < safety
     for row in range(producers):
@@ -287,7 +289,7 @@ def _produce(
 def _scrounge(
     positions: FloatArray, best: FloatArray, first: int, rng: Any, out: FloatArray
 ) -> None:
-    """All from ``first`` on; those who are far behind fly off, the others go near the best."""
+    """Write the moves of scroungers, from ``first`` on: the worse half flies off."""
     count, dimensions = positions.shape
     draws = np.empty(count)
     for row in range(first, count):
@@ -313,7 +315,7 @@ def _scout(
     rng: Any,
     out: FloatArray,
 ) -> None:
-    """Some flee to the best, which is nervous itself; ``found``: the best and its cost."""
+    """Write the moves of scouts, relative to the best or the worst; ``found`` is (best, cost)."""
     (best, best_cost), draws, last = found, np.empty(len(rows)), 0
     for row in range(len(rows)):
         draws[row] = rng.standard_normal()
@@ -332,25 +334,25 @@ def _scout(
 
 
 def safe_producer(own: float, rank: int, draw: float, iterations: float) -> float:
-    """``x * exp(-rank / (draw * iterations))``, draw in (0, 1]; ranks from 1."""
+    """``x * exp(-rank / (draw * iterations))``, with a draw in (0, 1] and ranks from 1."""
     moved: float = own * np.exp(-rank / (draw * iterations))
     return moved
 
 
 def hungry_scrounger(own: float, worst: float, rank: int, draw: float) -> float:
-    """``Q * exp((worst - x) / rank^2)``, Q normal; far-off positions overflow and are clipped."""
+    """``Q * exp((worst - x) / rank^2)`` with a normal Q; an overflow is clipped later."""
     moved: float = draw * np.exp((worst - own) / rank**2)
     return moved
 
 
 def fleeing_scout(own: float, best: float, draw: float) -> float:
-    """``b + beta * |x - b|``, beta normal."""
+    """``b + beta * |x - b|`` with a normal beta."""
     return best + draw * abs(own - best)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TssaSearch(MutatingSearch):
-    """Sparrow search: producers, scroungers that follow them, and scouts that flee."""
+    """Sparrow search with producers, scroungers and scouts."""
 
     search_source: ClassVar[str] = (
         "Xue and Shen 2020 with the t step of the rivals in Geng and Wang 2023;"
@@ -359,18 +361,14 @@ class TssaSearch(MutatingSearch):
     iterate = staticmethod(forage)
 
     start: Start = "tent"
-    producer_share: Annotated[
-        float, About("Share of the population that leads.", minimum=0, maximum=1)
-    ] = 0.2
-    scout_share: Annotated[
-        float, About("Share of the population that watches out.", minimum=0, maximum=1)
-    ] = 0.1
+    producer_share: Annotated[float, About("Share of producers.", minimum=0, maximum=1)] = 0.2
+    scout_share: Annotated[float, About("Share of scouts.", minimum=0, maximum=1)] = 0.1
     safety: Annotated[
-        float, About("An alarm above this makes the producers leave.", minimum=0.5, maximum=1)
+        float, About("Probability that producers stay near.", minimum=0.5, maximum=1)
     ] = 0.8
 
     def numbers(self) -> tuple[float, ...]:
-        """By the places of every rival, and ``PRODUCERS, SCOUTS, SAFETY``."""
+        """The parameters of every rival, and those by ``PRODUCERS, SCOUTS, SAFETY``."""
         shares = (self.producer_share, self.scout_share)
         counts = (max(round(share * self.population), 1) for share in shares)
         return (*super().numbers(), *counts, self.safety)
@@ -387,10 +385,10 @@ _SEARCHES = {
 
 def all_searches() -> Mapping[str, type[Search]]:
     """Every search, by name."""
-    known: Mapping[str, Any] = _SEARCHES
-    return known
+    searches: Mapping[str, Any] = _SEARCHES
+    return searches
 
 
 def get_search(name: str) -> type[Search]:
-    """The search of that name; TracekitError that lists the near ones."""
+    """The search with a name; raises TracekitError for an unknown name."""
     return registry.pick(all_searches(), name, "search", listing="tracekit list searches")

@@ -1,4 +1,4 @@
-"""The cluster's state: who runs where, and the sums per node. Only the engine changes it."""
+"""The state of the cluster in a replay, which only the engine changes: sums for each node."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from tracekit.policy.view.usage import NodeUsage
 
 @dataclass(kw_only=True)
 class Cluster:
-    """Nodes with what is requested on them.
+    """Nodes with the sums of requests and limits of their containers.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ class Cluster:
     Attributes
     ----------
     amounts : int64, shape (4, resources, nodes)
-        Allocatable, and the sums of requests, of requests with defaults, and of limits: one block,
-        node beside node, for compiled code. ``requested`` and the others are views of it.
+        Allocatable amounts, and the sums of requests, of requests with defaults, and of limits, in
+        one block for compiled code. ``requested``, ``nonzero_requested`` and ``limits`` are views.
     """
 
     resources: tuple[str, ...]
@@ -46,7 +46,7 @@ class Cluster:
             self.amounts[kind].T for kind in range(1, 4)
         )
         self.containers = np.zeros(len(self.allocatable), dtype=np.int64)
-        # they are written in place, so that one view of each serves every snapshot
+        # the arrays are written in place, so that one view of each serves all snapshots
         self._shown = {
             "capacity": read_only(self.capacity),
             "allocatable": read_only(self.allocatable),
@@ -59,7 +59,7 @@ class Cluster:
     def change(
         self, node: int, request: IntArray, nonzero: IntArray, limit: IntArray, *, sign: int
     ) -> None:
-        """Add (``sign`` 1) or take away (-1) one container with these amounts."""
+        """Add (``sign`` 1) or remove (-1) the amounts of one container on a node."""
         self.requested[node] += sign * request
         self.nonzero_requested[node] += sign * nonzero
         self.limits[node] += sign * limit
@@ -78,7 +78,7 @@ class Cluster:
         lost: BoolArray | None = None,
         pods: Pods | None = None,
     ) -> Snapshot:
-        """The policy's view now; read-only views of this state."""
+        """A policy's view of the present state, with read-only arrays."""
         shown = self._shown
         return Snapshot(
             time_ms=time_ms,
@@ -100,7 +100,7 @@ class Cluster:
         )
 
 
-# Who was taken off a node in a replay, and who of them did not run again.
+# Containers that lost their node in a replay, and those among them that did not run again.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,15 +110,15 @@ class TakenOff:
     Parameters
     ----------
     evicted : int64, shape (evicted,)
-        Containers whose node was lost under them, at least once.
+        Containers whose node was lost while they ran there, each once.
     preempted : int64, shape (evictions,)
-        Containers that one of higher priority evicted, as often as that happened.
+        Containers evicted for a container of higher priority, once for each eviction.
     against_budget : int
-        How many of these evictions a budget of disruption did not allow.
+        The number of these evictions that a disruption budget did not allow.
     unplaced_after_eviction : int64, shape (unplaced,)
-        Those of them that did not run again, see ``engine.displaced``.
+        Preempted containers that did not run again.
     unplaced_after_loss : int64, shape (unplaced,)
-        Those whose node was lost that did not run again.
+        Containers of lost nodes that did not run again.
     """
 
     evicted: IntArray

@@ -1,4 +1,4 @@
-"""Pods and nodes as a descheduler reads them, out of what a workload has written of them."""
+"""Pods and nodes for the descheduler, from their recorded texts; and requests of pods."""
 
 from __future__ import annotations
 
@@ -46,27 +46,29 @@ _QUALITY = {"BestEffort": BEST_EFFORT, "Burstable": BURSTABLE, "Guaranteed": GUA
 
 @dataclass(frozen=True, kw_only=True)
 class PodText:
-    """What one distinct row says of pods.
+    """The recorded text of pods with equal rows.
 
     Parameters
     ----------
     owners : tuple of (kind, name)
     marks : frozenset of str
-        ``evict``, ``keep`` by annotation; mirror, static, terminating, resource_claims, local,
-        claim.
+        ``evict`` and ``keep`` by annotation; ``mirror``, ``static``, ``terminating``,
+        ``resource_claims``; ``local`` and ``claim`` by volumes; ``budget``.
     priority : float
-        -inf where none is stated.
+        -inf for no stated priority.
     quality : int
-        -1 where it is not stated.
+        The class of quality of service, -1 for an unknown class.
     asks : tuple
-        The alternatives of its selector; empty: any node.
+        The alternative requirements of the selector; empty for any node.
+    bears : tuple of Toleration
     selects, requires : bool
-        Whether it states a node selector or affinity at all; whether it requires an affinity.
+        Whether the pod has a node selector or affinity, and whether it has a required affinity.
     prefers : tuple of (weight, requirements)
+        Preferred node affinity.
     rules, soft : tuple of Rule
-        Required of other pods; constraints on spread that yield.
+        Required rules about other pods, and constraints on spread with ScheduleAnyway.
     states : mapping
-        Of ``restarts``, ``waiting``, ``terminated``, by the kind of container.
+        The keys ``restarts``, ``waiting`` and ``terminated``, each by the kind of container.
     """
 
     namespace: str
@@ -95,9 +97,14 @@ class Pods:
     ----------
     texts : sequence of PodText
     of, created_ms : int64, shape (containers,)
-        The text of each, and when it was asked for.
+        The text of each container, and the time of its creation.
     nodes : DataFrame
         The columns ``OF_NODES`` and ``node``, a row for each node of the workload.
+
+    Attributes
+    ----------
+    closed, ready : bool, shape (nodes,)
+        Cordoned nodes, and nodes without a taint of an unready node.
     """
 
     def __init__(
@@ -118,15 +125,15 @@ class Pods:
         self.open_to = functools.cache(self._open_to)
         self.domain = functools.cache(lambda key: domain_of(self.labels, key))
 
-    def each(self, said: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
-        """What every text says of something, shape (texts,)."""
-        return np.array([said(one) for one in self.texts], dtype=dtype)
+    def each(self, value: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
+        """A value of each text, shape (texts,)."""
+        return np.array([value(one) for one in self.texts], dtype=dtype)
 
     def meeting(self, whom: Whom) -> BoolArray:
-        """The texts of those pods, shape (texts,)."""
-        found = np.zeros(len(self.texts), dtype=np.bool_)
-        found[self._wearers.meeting(whom)] = True
-        return found
+        """The texts of the pods that a rule selects, shape (texts,)."""
+        selected = np.zeros(len(self.texts), dtype=np.bool_)
+        selected[self._wearers.meeting(whom)] = True
+        return selected
 
     def wearing(self, asks: Sequence[Requirement]) -> BoolArray:
         """The texts whose labels meet all requirements, in any namespace, shape (texts,)."""
@@ -138,41 +145,41 @@ class Pods:
         return np.asarray(np.logical_and.reduce([every, *map(self.labels.meets, asks)]))
 
     def suits(self, text: int) -> BoolArray:
-        """The nodes that the selector of a pod selects, shape (nodes,)."""
+        """The nodes that the selector of a text selects, shape (nodes,)."""
         asks = self.texts[text].asks
         if not asks:
             return np.ones(self._count, dtype=np.bool_)
         return selected(self.labels, asks, self._count)
 
-    def tolerates(self, text: int, minds: Callable[[Taint], bool]) -> BoolArray:
-        """The nodes of which a pod tolerates every taint that is minded, shape (nodes,)."""
+    def tolerates(self, text: int, counts: Callable[[Taint], bool]) -> BoolArray:
+        """The nodes whose taints that count a text tolerates, shape (nodes,)."""
         bears = self.texts[text].bears
-        known = {
-            taint: not minds(taint) or any(one.tolerates(taint) for one in bears)
+        tolerated = {
+            taint: not counts(taint) or any(one.tolerates(taint) for one in bears)
             for has in self._taints
             for taint in has
         }
-        return np.array([all(known[taint] for taint in has) for has in self._taints])
+        return np.array([all(tolerated[taint] for taint in has) for has in self._taints])
 
     def taint_count(self) -> IntArray:
-        """How many taints each node has, shape (nodes,)."""
+        """The number of taints of each node, shape (nodes,)."""
         return np.array([len(has) for has in self._taints], dtype=np.int64)
 
     def _open_to(self, text: int) -> BoolArray:
-        """The nodes that cordons, selectors and taints leave open to a pod, shape (nodes,)."""
+        """The nodes that cordons, selectors and taints leave open to a text, shape (nodes,)."""
         tolerated = self.tolerates(text, lambda taint: taint.effect in CLOSING)
         return np.asarray(~self.closed & self.suits(text) & tolerated)
 
     def wishes(self, text: int) -> IntArray:
-        """The weight that a pod's preferred affinity gives each node, shape (nodes,)."""
-        found = np.zeros(self._count, dtype=np.int64)
+        """The weight of each node by the preferred affinity of a text, shape (nodes,)."""
+        total = np.zeros(self._count, dtype=np.int64)
         for weight, asks in self.texts[text].prefers:
-            found += np.where(self.selected(asks), weight, 0) if asks else 0
-        return found
+            total += np.where(self.selected(asks), weight, 0) if asks else 0
+        return total
 
 
 def pods_of(written: Written, node_ids: Sequence[str]) -> Pods:
-    """The pods and nodes of a workload, out of what is written of them."""
+    """The pods and nodes of a workload from their recorded texts."""
     rows = [json.loads(written.nodes[at]) for at in written.node.tolist()]
     schema = dict.fromkeys(OF_NODES, pl.String)
     nodes = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
@@ -187,13 +194,13 @@ def pods_of(written: Written, node_ids: Sequence[str]) -> Pods:
 def plain_pods(
     services: Sequence[str], priority: IntArray | None, created_ms: IntArray, nodes: int
 ) -> Pods:
-    """Pods of which nothing is written: a service stands for the owner, all nodes are alike."""
+    """Pods without recorded texts: the service counts as the owner, and all nodes are alike."""
     ranks = [-np.inf] * len(services) if priority is None else priority.tolist()
-    known: dict[tuple[str, float], int] = {}
-    of = [known.setdefault(key, len(known)) for key in zip(services, ranks, strict=True)]
+    numbers: dict[tuple[str, float], int] = {}
+    of = [numbers.setdefault(key, len(numbers)) for key in zip(services, ranks, strict=True)]
     texts = [
         PodText(namespace="", labels={}, owners=(("", service),), priority=float(rank))
-        for service, rank in known
+        for service, rank in numbers
     ]
     names = pl.DataFrame({"node": [str(at) for at in range(nodes)]})
     return Pods(texts, np.array(of, dtype=np.int64), created_ms, names)
@@ -201,30 +208,32 @@ def plain_pods(
 
 def _read(row: Mapping[str, Any]) -> PodText:
     """A row of ``OF_CONTAINERS``."""
-    space, said = row["namespace"] or "", json.loads(row["eviction"] or "{}")
-    unknown = row["eviction"] is None  # whoever made it, it was not listed: its service did
-    owners = [["", row["service"]]] if unknown else said.get("owners", [])
+    space, written = row["namespace"] or "", json.loads(row["eviction"] or "{}")
+    unlisted = row["eviction"] is None  # the owner is unknown, and the service counts as the owner
+    owners = [["", row["service"]]] if unlisted else written.get("owners", [])
     return PodText(
         namespace=space,
         labels=labels_of(row["labels"]) if row["labels"] else {},
         owners=tuple((str(kind), str(name)) for kind, name in owners),
-        images=tuple(said.get("images", ())),
-        marks=frozenset([*said.get("marks", ()), *said.get("volumes", ()), *_budget(row["rules"])]),
+        images=tuple(written.get("images", ())),
+        marks=frozenset(
+            [*written.get("marks", ()), *written.get("volumes", ()), *_budget(row["rules"])]
+        ),
         priority=-np.inf if row["priority"] is None else float(row["priority"]),
-        quality=_QUALITY.get(said.get("qos"), -1),
+        quality=_QUALITY.get(written.get("qos"), -1),
         asks=tuple(map(tuple, alternatives(row["selector"]))) if row["selector"] else (),
         bears=tolerations(row["tolerations"]) if row["tolerations"] else (),
-        selects=bool(said.get("selects")),
-        requires=bool(said.get("requires")),
+        selects=bool(written.get("selects")),
+        requires=bool(written.get("requires")),
         prefers=tuple(
             (int(one["weight"]), tuple(map(requirement, one["asks"])))
-            for one in said.get("prefers", ())
+            for one in written.get("prefers", ())
         ),
         rules=rules_of(row["rules"], space) if row["rules"] else (),
-        soft=rules_in(said.get("spread", []), space),
-        phase=said.get("phase", ""),
-        reason=said.get("reason", ""),
-        states={name: said.get(name, {}) for name in ("restarts", "waiting", "terminated")},
+        soft=rules_in(written.get("spread", []), space),
+        phase=written.get("phase", ""),
+        reason=written.get("reason", ""),
+        states={name: written.get(name, {}) for name in ("restarts", "waiting", "terminated")},
     )
 
 
@@ -234,15 +243,15 @@ def _budget(rules: str | None) -> list[str]:
 
 # Requests of a Kubernetes pod: containers, sidecars, init containers, overhead.
 #
-# Source: resource helpers of kubernetes v1.34 (PodRequests). A pod is what is placed; a workload's
-# container is a pod with one container.
+# Source: resource helpers of kubernetes v1.34 (PodRequests). A container of a workload is a pod
+# with one container.
 
 Amounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PodContainer:
-    """One container of a pod; a resource absent from ``requests`` was not stated, 0 was."""
+    """One container of a pod; a resource that is absent from ``requests`` was not stated."""
 
     requests: Amounts = field(default_factory=dict)
     limits: Amounts = field(default_factory=dict)
@@ -265,14 +274,14 @@ class Pod:
         return self._total({})
 
     def nonzero_request(self) -> dict[str, int]:
-        """The request as scoring counts it: missing cpu and memory are replaced by a default.
+        """The request for scores, with defaults in place of missing cpu and memory.
 
-        An explicit 0 stays 0; a pod without containers counts as nothing.
+        An explicit 0 stays 0; a pod without containers requests nothing.
         """
         return self._total(NONZERO_DEFAULT)
 
     def limit(self) -> dict[str, int]:
-        """The limits, added up like requests; a resource without a limit is absent."""
+        """The limits, summed like requests; a resource without a limit is absent."""
         sidecars = [c.limits for c in self.init_containers if c.restartable]
         running = add([c.limits for c in self.containers] + sidecars)
         peak = _peak([(c.limits, c.restartable) for c in self.init_containers])
@@ -286,7 +295,7 @@ class Pod:
 
 
 def _peak(inits: Iterable[tuple[Amounts, bool]]) -> dict[str, int]:
-    """The most that start-up needs at once: each init container beside the sidecars before it."""
+    """The highest need of the start: each init container with the sidecars before it."""
     peak: dict[str, int] = {}
     sidecars: dict[str, int] = {}
     for requests, restartable in inits:
@@ -297,7 +306,7 @@ def _peak(inits: Iterable[tuple[Amounts, bool]]) -> dict[str, int]:
 
 
 def add(maps: Iterable[Amounts]) -> dict[str, int]:
-    """Resource maps added up."""
+    """The sum of resource maps."""
     total: dict[str, int] = {}
     for amounts in maps:
         for name, amount in amounts.items():
@@ -306,5 +315,5 @@ def add(maps: Iterable[Amounts]) -> dict[str, int]:
 
 
 def maximum(first: Amounts, second: Amounts) -> dict[str, int]:
-    """The larger amount of each resource of either map."""
+    """The larger amount of each resource in two maps."""
     return {name: max(first.get(name, 0), second.get(name, 0)) for name in {**first, **second}}

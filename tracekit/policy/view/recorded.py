@@ -1,4 +1,4 @@
-"""Data of a recorded case beyond a snapshot's arrays: pods and raw metrics."""
+"""Data of a recorded case that a snapshot's arrays lack: pods and raw metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +11,9 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """One number of the metric collector: percent of the node's capacity.
+    """One value of the metric collector, in percent of the node's capacity.
 
-    ``type`` is 'CPU', 'Memory' or one that no policy reads; ``operator`` is 'AVG', 'STD',
-    'Latest', '' or one that none reads.
+    Policies read the types 'CPU' and 'Memory' and the operators 'AVG', 'STD', 'Latest' and ''.
     """
 
     type: str
@@ -24,7 +23,7 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class RecentPod:
-    """A pod bound so lately that metrics may not show it; the time is in whole seconds."""
+    """A pod bound so late that metrics may lack it, with the time in whole seconds."""
 
     pod: Pod
     time_s: int
@@ -37,14 +36,15 @@ class Recorded:
     Parameters
     ----------
     nodes : tuple of str
-        Names, in the order of the snapshot's rows.
+        Names in the order of the snapshot's rows.
     pods : tuple of tuple of Pod
-        What runs on each node.
+        The running pods of each node.
     metrics : mapping of str to sequence of Metric
-        By node; a node that is not in it was never measured.
+        The metrics of each measured node.
     window_end_s : int
         Unix time of the end of the metrics' window.
     recent : mapping of str to sequence of RecentPod
+        The lately bound pods of nodes.
     """
 
     nodes: tuple[str, ...]
@@ -55,7 +55,7 @@ class Recorded:
 
 
 def decode_recorded(inputs: Document) -> Recorded:
-    """The recorded part of a case with ``nodes`` and perhaps ``metrics`` and ``recent_pods``."""
+    """The recorded data of a case with ``nodes`` and optional ``metrics`` and ``recent_pods``."""
     metrics = inputs.get("metrics") or {}
     recent = inputs.get("recent_pods") or {}
     return Recorded(

@@ -1,8 +1,8 @@
-"""A policy's view when it decides: the cluster now, and past measurements.
+"""The view of a policy when it decides: the cluster now, and past measurements.
 
-The future is not hidden here, it is absent: arrays hold what has been committed, and usage is
-copied up to the metric time. Every array is read-only. What a policy did not declare in ``reads``
-is not handed over either. A snapshot is valid until the engine commits the next decision.
+A snapshot holds no data of the future: its arrays have committed decisions, and measurements up to
+the metric time. Every array is read-only. Data that a policy does not declare in ``reads`` is
+absent. A snapshot is valid until the engine commits the next decision.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ class Peers:
         self._count: defaultdict[str, Counter[int]] = defaultdict(Counter)
 
     def on_nodes(self, service: str) -> IntArray:
-        """How many of a service run on every node, shape (nodes,)."""
-        found = np.zeros(self._nodes, dtype=np.int64)
+        """The running containers of a service on every node, shape (nodes,)."""
+        running = np.zeros(self._nodes, dtype=np.int64)
         count = self._count.get(service)
         if count:
-            found[list(count.keys())] = list(count.values())
-        return found
+            running[list(count.keys())] = list(count.values())
+        return running
 
     def add(self, index: int, node: int) -> None:
-        """A container has come to a node."""
+        """Count a container on a node."""
         self._count[self._services[index]][node] += 1
 
     def remove(self, index: int, node: int) -> None:
-        """A container has left its node."""
+        """Uncount a container on its node."""
         self._count[self._services[index]][node] -= 1
 
 
@@ -63,12 +63,12 @@ T = TypeVar("T")
 
 
 class ServiceNames(Sequence[str]):
-    """Names of services by position, looked at when asked: most policies never do.
+    """Names of services by position, converted on access, as most policies read none.
 
     Parameters
     ----------
     chosen : object, shape (some,)
-        Not written to any more.
+        The names; the caller no longer changes them.
     """
 
     def __init__(self, chosen: NDArray[np.object_]) -> None:
@@ -95,18 +95,18 @@ class Container:
     Parameters
     ----------
     request, nonzero_request, limit : int64, shape (resources,)
-        Amounts in the order of the snapshot's ``resources``. ``nonzero_request`` replaces a
-        missing cpu or memory request by the scheduler's default; a limit of 0 is no limit.
+        Amounts in the order of the snapshot's ``resources``. ``nonzero_request`` has the
+        scheduler's default in place of a missing cpu or memory request; a limit of 0 is no limit.
     recorded_node : int, optional
-        Where production ran it; None unless the policy reads 'recorded', -1 when unknown.
+        The node in production, -1 for an unknown node; None unless the policy reads 'recorded'.
     pod : Pod, optional
-        The pod container by container, in recorded cases; the replay's pods have one container,
-        which the amounts describe fully.
+        The pod with its containers, in recorded cases. A pod of a replay has one container, so that
+        the amounts are complete.
     kind : int
-        The number of its service in the snapshot's ``calls``; -1 unless the policy reads 'calls'.
+        The number of the service in the snapshot's ``calls``; -1 unless the policy reads 'calls'.
     numa_cells : int
-        Over how many NUMA cells of a node its request is divided, 0: it is bound to none; 0 unless
-        the policy reads 'cells'.
+        The number of NUMA cells over which the request is divided, 0 for a container that is not
+        bound to cells; always 0 unless the policy reads 'cells'.
     """
 
     id: str
@@ -122,20 +122,20 @@ class Container:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Placed:
-    """Containers that run now, one row each, in order of their arrival.
+    """Running containers, one row for each, in the order of their arrival.
 
     Parameters
     ----------
     node : int64, shape (placed,)
     time_ms : int64, shape (placed,)
-        When each was placed.
+        The time of placement.
     request, limit : int64, shape (placed, resources)
     service : sequence of str
     usage : float64, shape (placed, 2), optional
-        Measured millicores and bytes of each container at the newest sample the policy may have,
-        NaN where it was not measured yet; None unless a rebalance policy reads 'usage'.
+        Measured millicores and bytes of each container at the newest sample that the policy may
+        read, NaN before its first sample; None unless a rebalance policy reads 'usage'.
     index : int64, shape (placed,)
-        Position of each in the workload; empty in recorded cases.
+        The position of each container in the workload; empty in recorded cases.
     daemon : bool, shape (placed,), optional
         Containers that belong to their node and are never evicted. None: the workload has no
         such container, or the reader is a placement policy.
@@ -175,26 +175,26 @@ class Snapshot:
     Parameters
     ----------
     resources : tuple of str
-        Names of the resource columns: cpu_milli, memory_bytes, pods if limited, others.
+        Names of the resource columns: cpu_milli, memory_bytes, pods if limited, and others.
     capacity, allocatable : int64, shape (nodes, resources)
     requested, nonzero_requested, limits : int64, shape (nodes, resources)
         Sums over the containers on each node.
     containers : int64, shape (nodes,)
-        Number of containers on each node.
+        The number of containers on each node.
+    known_usage, known_placed, known_calls, known_peers : optional
+        The data of ``usage``, ``placed``, ``calls`` and ``peers``; None unless the policy reads it.
     recorded : Recorded, optional
-        What a recorded case tells beyond the arrays; None in the replay.
+        The further data of a recorded case; None in a replay.
     free_cells : int64, shape (nodes, cells, 2), optional
-        cpu_milli and memory_bytes left of each NUMA cell; None where no container is bound to
-        cells, and unless the policy reads 'cells'.
-    known_peers : Peers, optional
-        None unless the policy reads 'peers'.
+        cpu_milli and memory_bytes left in each NUMA cell; None if no container is bound to cells,
+        or unless the policy reads 'cells'.
     domains : NodeDomains, optional
-        Rack, domain and zone of nodes; None where the workload states none.
+        Rack, domain and zone of nodes; None if the workload states none.
     lost : bool, shape (nodes,), optional
-        Nodes that are lost and take nothing; None where none ever is.
+        Lost nodes, which take no container; None if no node is ever lost.
     pods : Pods, optional
-        What is written of all containers of the workload and of its nodes; None where nothing is,
-        or it is a placement policy that looks.
+        The recorded texts of all containers and nodes; None if the workload has none, or for a
+        placement policy.
     """
 
     time_ms: int
@@ -217,7 +217,7 @@ class Snapshot:
 
     @property
     def peers(self) -> Peers:
-        """How many of each service run where; the policy must read 'peers'."""
+        """The running containers of each service by node; the policy must read 'peers'."""
         return _declared(self.known_peers, "peers")
 
     @property
@@ -232,11 +232,11 @@ class Snapshot:
 
     @property
     def placed(self) -> Placed:
-        """The containers that run now; the policy must read 'placed'."""
+        """The running containers; the policy must read 'placed'."""
         return _declared(self.known_placed, "placed")
 
     def column(self, resource: str) -> int | None:
-        """The column of a resource, also under another name; None where no source records it."""
+        """The column of a resource by name or alias; None for a resource that the cluster lacks."""
         return column_of(self.resources, resource)
 
 
@@ -250,67 +250,67 @@ def _declared(thing: T | None, name: str) -> T:
 
 
 def read_only(array: IntArray) -> IntArray:
-    """A view of the array that cannot be written through."""
+    """A read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
-# Which nodes a container fits on, and from scores to one of them.
+# The choice of a node by scores, and the nodes on which a container fits.
 
 Tie = Annotated[
     Literal["first", "reservoir"],
-    About("Which of equally good nodes: the first, or reservoir sampling by the seed."),
+    About("The choice among equal scores: the first node, or a random one by the seed."),
 ]
 
-#: Float scores closer than this many decimals are equal.
+#: Float scores that agree to this many decimals are equal.
 DECIMALS = 12
 
 
 def best(scores: IntArray | FloatArray, tie: Tie, rng: np.random.Generator) -> int:
-    """Position of the highest score.
+    """The position of the highest score.
 
     Parameters
     ----------
     scores : array, shape (feasible nodes,), not empty
     tie : {'first', 'reservoir'}
-        The first of the highest, or one of them by reservoir sampling as kube-scheduler does:
-        the i-th of equals replaces the choice with probability 1/i.
+        The first of equal scores, or one of them by reservoir sampling, as in kube-scheduler: the
+        i-th of equal scores replaces the choice with probability 1/i.
     """
     compared = np.round(scores, DECIMALS) if scores.dtype.kind == "f" else scores
     if tie == "first":
         return int(np.argmax(compared))
     equals = np.flatnonzero(compared == compared.max())
     if len(equals) == 1:
-        return int(equals[0])  # nothing is drawn
+        return int(equals[0])  # without a random draw
     draws = rng.integers(np.arange(2, len(equals) + 1))
     replaced = np.flatnonzero(draws == 0)
     return int(equals[replaced[-1] + 1 if len(replaced) else 0])
 
 
-# Which nodes a container fits on: requests against what is left, nothing else. Source:
-# NodeResourcesFit of kubernetes v1.34. Real requests count, never the non-zero defaults; limits
-# never matter; a container that requests nothing only needs a free place in ``pods``.
+# A container fits on a node if every request is at most the amount left. Source: NodeResourcesFit
+# of kubernetes v1.34. Stated requests count, not the non-zero defaults, and limits do not count. A
+# container without requests needs a free place in ``pods`` alone.
 
-#: Of so few nodes all resources are compared at once.
+#: Up to this number of nodes all resources are compared at once.
 _FEW = 64
 
 
 def lacking(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
-    """Whether nodes have too little left, shape (nodes, resources); of all or some."""
+    """Whether all or some nodes have too little left, shape (nodes, resources)."""
     chosen = slice(None) if nodes is None else nodes
     left = snapshot.allocatable[chosen] - snapshot.requested[chosen]
     return np.asarray((left < container.request) & (container.request > 0))
 
 
 def fits(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
-    """Which nodes have room for the container, shape (nodes,); of all nodes or of some."""
+    """Whether all or some nodes have room for the container, shape (nodes,)."""
     if nodes is not None and len(nodes) <= _FEW:
         return np.asarray(~lacking(snapshot, container, nodes).any(axis=1))
     chosen = slice(None) if nodes is None else nodes
     room: BoolArray = np.ones(len(snapshot.allocatable[chosen]), dtype=np.bool_)
     for column in np.flatnonzero(container.request > 0):
-        # resource by resource: so many rows are too short to be compared whole
+        # resource by resource, as comparing many short rows is slow
         free = snapshot.allocatable[chosen, column] - snapshot.requested[chosen, column]
         room &= free >= container.request[column]
     return room

@@ -1,4 +1,4 @@
-"""Measured node usage, as far as a policy may know it."""
+"""Measured use of nodes, up to the metric time of a policy."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 
 class NodeUsage(Protocol):
-    """Data of the monitoring; fractions are of node capacity, NaN where nothing was measured.
+    """Measured fractions of node capacity, NaN for no measurement.
 
-    ``column`` is the column of the resource, ``samples`` how many of the newest samples count
-    (fewer where the history is shorter). Every answer has shape (nodes,).
+    ``column`` is the column of the resource, and ``samples`` the number of newest samples that
+    count; a shorter history has fewer. Every result has shape (nodes,).
 
     Attributes
     ----------
+    time_ms : int, optional
+        The time of the newest sample; None for no sample.
     requested : int64, shape (nodes, resources), optional
-        Sums of requests on each node when the newest sample was taken; None where not known.
+        Sums of requests on each node at the newest sample; None if unknown.
     """
 
     time_ms: int | None
@@ -45,17 +47,17 @@ class NodeUsage(Protocol):
 
 
 class SeriesUsage:
-    """Usage from series: holds the samples up to the metric time and nothing later.
+    """Use of nodes from samples up to the metric time.
 
-    Each statistic is computed over the window once, in the order of time, and kept: that a fast
-    engine and a plain one ask for different nodes changes no digit of it.
+    Each statistic is computed once over all nodes, so that engines that read different nodes get
+    the same digits.
 
     Parameters
     ----------
     fractions : float64, shape (samples, nodes, resources)
-        Use over capacity; the caller cuts at the metric time. What can be written is copied here.
+        Use over capacity up to the metric time; a writable array is copied.
     time_ms : int, optional
-        Time of the newest sample; None when there is none yet.
+        The time of the newest sample; None for no sample.
     requested : int64, shape (nodes, resources), optional
         Sums of requests at that time; the caller no longer changes them.
     """
@@ -69,12 +71,12 @@ class SeriesUsage:
         self.requested = requested
         self._fractions = fractions.copy() if fractions.flags.writeable else fractions
         self._fractions.flags.writeable = False
-        self._kept: dict[tuple[str, int, int], FloatArray] = {}
+        self._results: dict[tuple[str, int, int], FloatArray] = {}
         self.time_ms = time_ms
 
     @property
     def samples(self) -> int:
-        """Number of samples known."""
+        """The number of samples."""
         return int(self._fractions.shape[0])
 
     def latest(self, column: int) -> FloatArray:
@@ -94,11 +96,11 @@ class SeriesUsage:
         return self._over(column, samples, "max")
 
     def _over(self, column: int, samples: int, how: str) -> FloatArray:
-        asked = (how, column, samples)
-        if asked not in self._kept:
-            self._kept[asked] = self._compute(column, samples, how)
-            self._kept[asked].flags.writeable = False
-        return self._kept[asked]
+        key = (how, column, samples)
+        if key not in self._results:
+            self._results[key] = self._compute(column, samples, how)
+            self._results[key].flags.writeable = False
+        return self._results[key]
 
     def _compute(self, column: int, samples: int, how: str) -> FloatArray:
         if not self.samples:
@@ -108,20 +110,20 @@ class SeriesUsage:
 
 
 class Reader(Protocol):
-    """A policy that looks back on measurements: of placement or rebalancing."""
+    """A placement or rebalance policy that reads measurements."""
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """Newest time whose measurements it may have."""
+        """The time of the newest measurements that it may read."""
 
     def metric_samples(self) -> int:
-        """How many of the newest samples it looks back on."""
+        """How many of the newest samples it reads."""
 
 
 class History:
-    """Node usage sampled so far, as far back as any reader may look; none where nobody reads.
+    """The samples of node use that a reader may still read; none without readers.
 
-    Samples that every reader has left behind are dropped: a reader's metric time never goes back.
-    What a reader was shown is never written again: samples are added behind it, or elsewhere.
+    Older samples are dropped, as the metric time of a reader never decreases. A window that a
+    reader got is never overwritten: new samples are added behind it or in another array.
     """
 
     def __init__(self, readers: Sequence[Reader], workload: Workload) -> None:
@@ -131,10 +133,10 @@ class History:
         self._samples = np.empty((2, 0, workload.nodes.count))
         self._first, self._added, self._steps = 0, 0, 0
         self._requested: dict[int, IntArray] = {}
-        self._kept: dict[tuple[int, int], SeriesUsage] = {}
+        self._shown: dict[tuple[int, int], SeriesUsage] = {}
 
     def note(self, step: int, requested: IntArray) -> None:
-        """A step has passed with this much requested, (nodes, resources), which nobody changes."""
+        """Note a passed step with its sums of requests, (nodes, resources), which do not change."""
         self._steps = step + 1
         if self._readers:
             self._requested[step] = requested
@@ -143,7 +145,7 @@ class History:
                 del self._requested[old]
 
     def add(self, steps: range, fractions: FloatArray) -> None:
-        """Take in the use at steps that were noted, shape (steps, nodes, 2), in their order."""
+        """Add the use at noted steps, shape (steps, nodes, 2), in their order."""
         oldest = self._oldest(self._steps - 1) if self._readers else steps.stop
         first = max(steps.start, oldest)
         if first < steps.stop:
@@ -153,56 +155,56 @@ class History:
             self._added = steps.stop
 
     def samples_until(self, now: int, reader: Reader) -> int:
-        """How many samples the reader may know: complete steps, up to its metric time."""
+        """The number of samples that a reader may read: complete steps up to its metric time."""
         until = min(now - self._load.use.step_ms, reader.metric_time_ms(now))
         return bisect_right(self._times, until, 0, self._steps)
 
     def usage(self, now: int, reader: Reader) -> SeriesUsage:
-        """The measurements that the reader may know at a time, as far back as it looks."""
-        known = self.samples_until(now, reader)
-        asked = (known, reader.metric_samples())
-        if asked not in self._kept:
-            oldest = max(known - asked[1], 0)
-            newest = int(self._load.use.times_ms[known - 1]) if known else None
-            window = self._samples[:, oldest - self._first : known - self._first]
+        """The measurements that a reader may read at a time."""
+        until = self.samples_until(now, reader)
+        key = (until, reader.metric_samples())
+        if key not in self._shown:
+            oldest = max(until - key[1], 0)
+            newest = int(self._load.use.times_ms[until - 1]) if until else None
+            window = self._samples[:, oldest - self._first : until - self._first]
             window.flags.writeable = False
-            at_newest = self._requested[known - 1] if known else None
-            self._kept = {asked: SeriesUsage(window.transpose(1, 2, 0), newest, at_newest)}
-        return self._kept[asked]
+            at_newest = self._requested[until - 1] if until else None
+            self._shown = {key: SeriesUsage(window.transpose(1, 2, 0), newest, at_newest)}
+        return self._shown[key]
 
     def _oldest(self, step: int) -> int:
-        """The oldest sample that a reader may still ask for at a step or later."""
+        """The oldest sample that a reader may read at a step or later."""
         now = int(self._load.use.times_ms[step])
         return max(
             min(self.samples_until(now, one) - one.metric_samples() for one in self._readers), 0
         )
 
     def _make_room(self, oldest: int, steps: range) -> None:
-        """Go on in another array where this one is full, with what may still be asked for."""
+        """Copy the samples that may still be read to another array if the present one is full."""
         if steps.stop - self._first <= self._samples.shape[1]:
             return
         begin = max(oldest, self._first)
-        kept = self._samples[:, begin - self._first : max(self._added, begin) - self._first]
-        self._first = begin if kept.shape[1] else steps.start
+        readable = self._samples[:, begin - self._first : max(self._added, begin) - self._first]
+        self._first = begin if readable.shape[1] else steps.start
         self._samples = np.empty((2, 2 * (steps.stop - self._first), self._load.nodes.count))
-        self._samples[:, : kept.shape[1]] = kept
+        self._samples[:, : readable.shape[1]] = readable
 
 
-# How full each node is over the judged steps of a replay.
+# The use of each node over the judged steps of a replay.
 
-#: Of 100 steps so many count.
+#: The percentile of use over time.
 PERCENT = 99
-#: So many times the rows that count are collected before they are sifted.
+#: The number of collected rows, as a multiple of the rows that count, at which others are dropped.
 _SIFTED = 4
 
 
 def rank_of(steps: int) -> int:
-    """The position of the percentile among so many steps in order of use: the nearest rank."""
+    """The position of the percentile among steps in order of use, by nearest rank."""
     return -(-PERCENT * steps // 100) - 1
 
 
 class OverTime(NamedTuple):
-    """The use of each node over the judged steps, as a share of its capacity.
+    """The use of each node over the judged steps, as a fraction of its capacity.
 
     Parameters
     ----------
@@ -217,7 +219,7 @@ class OverTime(NamedTuple):
 
 
 class UseOverTime:
-    """Collects the highest uses of each node, in memory for one step in a hundred."""
+    """Collects the highest uses of each node, with memory for one of a hundred steps."""
 
     def __init__(self, load: Workload) -> None:
         self._judged = np.zeros(len(load.use.times_ms), np.bool_)
@@ -229,7 +231,7 @@ class UseOverTime:
         self._rows = 0
 
     def add(self, first: int, by_resource: FloatArray) -> None:
-        """Add consecutive steps from ``first`` on, shape (resources, steps, nodes)."""
+        """Add the use at consecutive steps from ``first`` on, shape (resources, steps, nodes)."""
         judged = self._judged[first : first + by_resource.shape[1]]
         cpu, memory = by_resource[:2, judged]
         if not len(cpu):
@@ -242,11 +244,11 @@ class UseOverTime:
             self._rows = self._count
 
     def result(self) -> OverTime:
-        """What was collected; every judged step must have been added."""
+        """The use over all judged steps, each of which must have been added."""
         cpu = self._highest()
         return OverTime(cpu.min(axis=0), np.stack([cpu.max(axis=0), self._memory]))
 
     def _highest(self) -> FloatArray:
-        """The rows that count, in no order."""
+        """The rows that count, in any order."""
         every = np.concatenate(self._parts)
         return np.partition(every, len(every) - self._count, axis=0)[-self._count :]

@@ -1,4 +1,4 @@
-"""Requested against allocatable per resource, as the Kubernetes resource scorers count them.
+"""Requested and allocatable amounts of each resource, as the Kubernetes resource scorers count.
 
 Source: pkg/scheduler/framework/plugins/noderesources/resource_allocation.go, kubernetes v1.34.
 """
@@ -12,7 +12,7 @@ from tracekit.base.parameters import Pairs, ParameterError
 from tracekit.cluster.resources import PODS, column_of, full_name, is_scalar
 from tracekit.policy.view.snapshot import Container, Snapshot
 
-#: Resources by the names Kubernetes gives them, with their weights.
+#: Resources by their Kubernetes names, with their weights.
 Weights = tuple[tuple[str, float], ...]
 
 
@@ -22,12 +22,12 @@ class Share(NamedTuple):
     Parameters
     ----------
     requested : int64, shape (candidates,)
-        Containers on the node and the incoming one.
+        Requests on the node with the incoming container.
     allocatable : int64, shape (candidates,)
     counted : bool, shape (candidates,)
-        False where the resource is dropped: the node has none of it.
+        Whether the node has the resource.
     incoming : int
-        What of ``requested`` the incoming container asks for.
+        The request of the incoming container.
     """
 
     name: str
@@ -41,17 +41,17 @@ class Share(NamedTuple):
 def shares(
     snapshot: Snapshot, container: Container, nodes: IntArray, weights: Weights, *, nonzero: bool
 ) -> Iterator[Share]:
-    """Each configured resource that the container and some node speak of.
+    """The share of each configured resource that the cluster has.
 
-    With ``nonzero`` missing cpu and memory requests count as the scheduler's defaults. A scalar
-    resource the container does not request is dropped altogether.
+    With ``nonzero`` missing requests of cpu and memory count as the scheduler's defaults. A scalar
+    resource that the container does not request is left out.
     """
     on_nodes = snapshot.nonzero_requested if nonzero else snapshot.requested
     asked = container.nonzero_request if nonzero else container.request
     for short, weight, column, dropped in _columns(*_hashable(snapshot, weights)):
         if dropped and asked[column] == 0:
             continue
-        # a column first: one index is quicker than two
+        # the column first, as one index is faster than two
         allocatable = snapshot.allocatable[:, column][nodes]
         yield Share(
             name=short,
@@ -64,7 +64,7 @@ def shares(
 
 
 def _hashable(snapshot: Snapshot, weights: Weights) -> tuple[tuple[str, ...], Weights]:
-    """Names and weights as tuples: a user's formula may give them in a list."""
+    """Names and weights as tuples, as a user's formula may have lists."""
     return tuple(snapshot.resources), tuple((name, weight) for name, weight in weights)
 
 
@@ -72,18 +72,18 @@ def _hashable(snapshot: Snapshot, weights: Weights) -> tuple[tuple[str, ...], We
 def _columns(
     resources: tuple[str, ...], weights: Weights
 ) -> Sequence[tuple[str, float, int, bool]]:
-    """Each configured resource that is there: name, weight, column, and whether it is a scalar."""
+    """Each configured resource of the cluster: name, weight, column, and whether it is a scalar."""
     full = ((short, weight, full_name(short)) for short, weight in weights)
-    there = ((short, weight, name, column_of(resources, name)) for short, weight, name in full)
+    rows = ((short, weight, name, column_of(resources, name)) for short, weight, name in full)
     return [
         (short, weight, column, is_scalar(name))
-        for short, weight, name, column in there
+        for short, weight, name, column in rows
         if column is not None and name != PODS
     ]
 
 
 def check_weights(weights: Pairs, path: str, low: int, high: int) -> None:
-    """Raise ParameterError, naming the field as upstream does, for a weight out of range."""
+    """Raise ParameterError with upstream's name of the field for a weight out of range."""
     for at, (resource, weight) in enumerate(weights):
         if not low <= weight <= high:
             raise ParameterError(

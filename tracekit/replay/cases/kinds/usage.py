@@ -13,8 +13,8 @@ from tracekit.policy.rebalance._utilization import (
     by_usage,
     mean_percent,
     percent_of,
-    shifted,
 )
+from tracekit.policy.rebalance.low_node_utilization import shifted
 from tracekit.replay.cases.case import of_inputs
 from tracekit.replay.cases.kinds import _shapes
 
