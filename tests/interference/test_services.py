@@ -195,3 +195,14 @@ def test_totals_of_sockets_find_the_shared_coefficients() -> None:
         assert total["k1"] == pytest.approx(0.25, abs=4 * total["k1_error"])
         assert total["k2"] == pytest.approx(0.1, abs=4 * total["k2_error"])
         assert total["k1_error"] < 0.02
+
+
+@pytest.mark.slow
+def test_models_are_compared_on_rows_held_out(rows: pl.DataFrame) -> None:
+    options = Options(compare=("least_squares", "gradient_boosting", "ridge"))
+    found = fit_rows(rows, "bound", options, seed=2)
+    again = fit_rows(rows, "bound", options, seed=2)
+    assert found.compared.equals(again.compared)
+    assert set(found.compared["model"]) == {*options.compare, "least_squares_per_service"}
+    assert (found.compared["saved_share"] > 0.3).all()
+    assert found.compared["cv_rmse"].is_sorted()

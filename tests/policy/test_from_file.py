@@ -129,6 +129,8 @@ def test_a_missing_file_and_a_bad_name(tmp_path: Path) -> None:
 #: What a policy's code may do instead of answering, and what is said of it.
 MISDEEDS = [
     ("import sys; sys.exit(0)", "SystemExit"),
+    ("import os; os._exit(0)", r"os\._exit"),
+    ("import os; os.fork()", r"os\.fork"),
     ("raise BaseException('no')", "BaseException"),
     ("raise GeneratorExit", "GeneratorExit"),
     ("1 / 0", "ZeroDivisionError"),

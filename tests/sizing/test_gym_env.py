@@ -7,12 +7,13 @@ import pytest
 from sizing_support import random_set
 
 from tracekit.sizing.world.simset import Settings
+from tracekit.sizing.world.simulation import Simulation
 
 pytest.importorskip("gymnasium", reason="the extra rl is not installed")
 
 from gymnasium.utils.env_checker import check_env
 
-from tracekit.sizing.gym_env import SizingEnv
+from tracekit.sizing.gym_env import SizingEnv, SizingVectorEnv
 
 
 def test_passes_gymnasiums_checker() -> None:
@@ -40,3 +41,23 @@ def test_an_action_without_room_keeps_and_says_so() -> None:
     assert info["action_mask"].reshape(4, 4).tolist() == [[1, 1, 0, 0]] * 2 + [[0] * 4] * 2
     _, _, _, _, info = env.step(np.int64(15))
     assert info["infeasible"]
+
+
+def test_all_containers_at_once_are_the_same_environment() -> None:
+    part = random_set(5)
+    env, plain = SizingVectorEnv(part), Simulation(part, Settings())
+    rng = np.random.default_rng(0)
+    state, info = env.reset(seed=1)
+    over = np.zeros(part.size, dtype=np.bool_)
+    while not over.any():
+        actions = rng.integers(16, size=part.size)
+        assert np.flatnonzero(info["due"]).tolist() == plain.due.tolist()
+        plain.apply(Settings().sizes()[actions[plain.due]])
+        plain.advance()
+        state, rewards, _, over, info = env.step(actions)
+        assert rewards[plain.ended].tolist() == plain.rewards.tolist()
+        assert env.observation_space.contains(state)
+    assert plain.done
+    state, _, _, over, _ = env.step(actions)
+    assert not over.any()
+    assert state.tolist() == env.reset()[0].tolist()

@@ -73,12 +73,14 @@ def test_the_agent_is_trained_compared_and_used_again(
 ) -> None:
     out = tmp_path / "run"
     policies = [word for name in (AGENT, *BASELINES) for word in ("--policy", name)]
-    arguments = ["requests", str(folder), "--out", str(out), "--epochs", "2"]
+    arguments = ["requests", str(folder), "--out", str(out), "--epochs", "2", "--sensitivity", "1"]
     assert run([*arguments, *policies]) == 0
     capsys.readouterr()
     assert not (tmp_path / ".run.training").exists()
     training = pl.read_parquet(out / "training.parquet")
     assert training["epoch"].to_list() == [1, 2]
+    moved = pl.read_parquet(out / "sensitivity.parquet")
+    assert {"as chosen", "alpha0=0.25", "reward=printed"} <= set(moved["variant"])
     closely = pl.read_parquet(out / "containers.parquet")
     assert closely["container"].n_unique() == 3
     html = tmp_path / "report.html"

@@ -55,6 +55,10 @@ def fit(
             off=True,
         ),
     ] = Options.shrink,
+    compare: Annotated[
+        str | None,
+        Option("Models to compare; or a file PATH.py of your own.", metavar="all|NAME,..."),
+    ] = None,
     seed: Seed = 0,
     engine: Engine = None,
     progress: Progress = SILENT,
@@ -64,16 +68,19 @@ def fit(
 
     Parameters
     ----------
+    compare : str, optional
+        Names of models with commas between, or ``all``.
     **further
         Other fields of ``tracekit.interference.options.Options``: ``window_ms``, ``level``.
     """
     from tracekit.base.files.places import place
-    from tracekit.interference.run import FIT_FOLDER, fit_store, write_fit
+    from tracekit.interference.run import FIT_FOLDER, fit_store, models_of, write_fit
     from tracekit.store.folder import open_store
 
     if out is not None:
         FIT_FOLDER.check_free(Path(out))
     options = Options(
+        compare=models_of(compare),
         agg=agg,
         nonneg=nonneg,
         load=load,
@@ -145,6 +152,10 @@ def _print(found: Fit) -> None:
     )
     print()
     _print_coefficients(found)
+    if found.compared.height:
+        print()
+        columns = ["model", "cv_rmse", "cv_rmse_constant", "saved_share"]
+        print_table("Models on rows held out", columns, found.compared.select(columns).rows())
     if found.rejects.height:
         _print_rejects(found)
 

@@ -245,4 +245,5 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "workloads": _workloads,
     "presets": _plain("synth.presets", "all_presets", "title"),
     "formats": _plain("live.export", "all_formats", "title"),
+    "models": _plain("interference.models", "all_models", "title"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,6 +59,15 @@ def requests(
         Sequence[str],
         Option("Set what the study leaves open; may be repeated.", metavar="NAME=VALUE"),
     ] = (),
+    sensitivity_epochs: Annotated[
+        int | None,
+        Option(
+            "Train anew for so many epochs with alpha0, K weight, reward form, ... changed.",
+            minimum=1,
+            names="--sensitivity",
+            metavar="EPOCHS",
+        ),
+    ] = None,
     by: By = BY,
     learn_share: Annotated[LearnShare, Option(names="--learn", metavar="SHARE")] = LEARN_SHARE,
     risk_share: Annotated[RiskShare, Option(names="--risk", metavar="SHARE")] = RISK_SHARE,
@@ -77,6 +87,8 @@ def requests(
         How many splits and trainings, from ``seed`` on.
     assume : sequence of str
         ``name=value`` of ``Settings``.
+    sensitivity_epochs : int, optional
+        Train the agent anew for so many epochs under each variant of ``sensitivity.VARIANTS``.
 
     Interrupted, a training is kept beside ``out``; called again in the same way it goes on.
 
@@ -91,6 +103,7 @@ def requests(
             "--epochs": epochs,
             "--assume": assume,
             "--seeds": seeds > 1,
+            "--sensitivity": sensitivity_epochs,
         }
         return _by_use(
             store,
@@ -113,6 +126,7 @@ def requests(
         seeds=range(seed, seed + seeds),
         chains=chains,
         assume=assume,
+        sensitivity_epochs=sensitivity_epochs,
         progress=progress,
     )
 
@@ -165,17 +179,18 @@ def _by_calls(
     seeds: Sequence[int],
     chains: int,
     assume: Sequence[str],
+    sensitivity_epochs: int | None,
     progress: Progress,
 ) -> by_calls.Study:
     """Limits cycle by cycle on call chains."""
     from tracekit.sizing.read import choose, load_set, network_for, read_settings
     from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
-    from tracekit.sizing.study import run_study, with_epochs
+    from tracekit.sizing.study import run_study, sensitivity, with_epochs
 
     SIZING_FOLDER.check_free(out)
     settings = read_settings(assume)
     chosen = choose(policies)
-    used = network_for(chosen, settings, model, trained=bool(epochs))
+    used = network_for(chosen, settings, model, trained=bool(epochs or sensitivity_epochs))
     chosen = tuple(with_epochs(policy, epochs) for policy in chosen)
     whole = load_set(store, chains=chains, progress=progress)
     kept = out.parent / f".{out.name}.training"
@@ -188,6 +203,16 @@ def _by_calls(
         checkpoints=kept,
         progress=progress,
     )
+    if sensitivity_epochs is not None:
+        varied = sensitivity(
+            whole,
+            chosen,
+            settings=settings,
+            seed=seeds[0],
+            epochs=sensitivity_epochs,
+            progress=progress,
+        )
+        study = dataclasses.replace(study, sensitivity=varied)
     write_study(study, out, store=place(store))
     if kept.is_dir() and not any(kept.iterdir()):
         kept.rmdir()

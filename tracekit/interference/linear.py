@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from scipy.special import fdtrc, stdtrit
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
@@ -184,6 +185,15 @@ def _nonnegative(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 FOLDS = 5
+#: Columns of the comparison of models.
+COMPARED = {
+    "model": pl.String,
+    "cv_rmse": pl.Float64,
+    "cv_rmse_constant": pl.Float64,
+    "saved_share": pl.Float64,
+    "saved_low": pl.Float64,
+    "saved_high": pl.Float64,
+}
 
 
 @dataclass(frozen=True)

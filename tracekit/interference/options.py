@@ -69,6 +69,8 @@ class Options:
     resolved : bool
         One row per instance and time (a window of ``window_ms`` where a store is read), with errors
         clustered by instance; else one row per instance.
+    compare : tuple of str
+        Names of models to compare by cross-validation.
     shrink : bool
         Whether a service's own k2 is drawn towards the pooled one: see ``services.shrunk``.
     """
@@ -80,6 +82,7 @@ class Options:
     resolved: Resolved = False
     window_ms: int = MS_PER_HOUR
     level: float = How.level
+    compare: tuple[str, ...] = ()
     shrink: bool = True
 
     def how(self) -> How:

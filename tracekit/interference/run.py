@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +26,7 @@ from tracekit.interference.binding import (
     records_bindings,
 )
 from tracekit.interference.linear import DEPENDENT, LEAST_INSTANCES
+from tracekit.interference.models import all_models, compare_models, estimators
 from tracekit.interference.options import SOCKETS, THREADS_PER_CORE, Options
 from tracekit.interference.rows import Level, bound_rows, fit_totals, proxy_rows, with_load
 from tracekit.interference.services import Fitted, fit_services, predictions
@@ -62,6 +63,7 @@ class Fit(Shown):
     fitted: Fitted
     rows: pl.DataFrame
     totals: tuple[dict[str, Any], ...]
+    compared: pl.DataFrame
     rejects: pl.DataFrame
     bindings: pl.DataFrame
     left_out: int = 0
@@ -103,6 +105,7 @@ def fit_store(
             ("--topology", "--binding") if binding is None else ("--binding", "--topology")
         )
         raise TracekitError(f"{given} without {other}", hint="give both files, or none")
+    estimators(options.compare, seed)
     progress.stage("read")
     if recorded:
         read = binding_of_store(
@@ -149,6 +152,9 @@ def fit_rows(
     progress.stage("fit")
     fitted = fit_services(table, how, rng, proxy=proxy, shrink=options.shrink)
     totals = tuple(fit_totals(table, kept, level, how, rng, proxy=proxy) for level in levels)
+    models = estimators(options.compare, seed)
+    if models:
+        progress.stage("compare models")
     return Fit(
         mode=mode,
         options=options,
@@ -156,6 +162,7 @@ def fit_rows(
         fitted=fitted,
         rows=kept.with_columns(predicted=pl.Series(predictions(table, fitted))),
         totals=totals,
+        compared=compare_models(table, models, rng),
         rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
         bindings=pl.DataFrame(schema=_BINDINGS) if binding is None else _last_bindings(binding),
         left_out=table.left_out,
@@ -222,6 +229,12 @@ def _services(store: Store, engine: str | None) -> dict[str, str]:
     return dict(found.iter_rows())
 
 
+def models_of(text: str | None) -> tuple[str, ...]:
+    """Names of models from a list with commas; ``all`` is every one."""
+    names: Sequence[str] = [name.strip() for name in (text or "").split(",")]
+    return tuple(all_models()) if names == ["all"] else tuple(name for name in names if name)
+
+
 def _last_bindings(binding: Binding) -> pl.DataFrame:
     """Node and vCPUs of each container at its last time, by container."""
     start = dict(zip(binding.room.hosts, binding.room.offset.tolist(), strict=False))
@@ -239,7 +252,7 @@ def _last_bindings(binding: Binding) -> pl.DataFrame:
 
 SCHEMA = "tracekit/fit/1"
 FIT_FOLDER = ResultFolder(what="fit", schema=SCHEMA)
-FRAMES = ("coefficients", "pooled", "rows", "rejects", "bindings")
+FRAMES = ("coefficients", "pooled", "rows", "compared", "rejects", "bindings")
 
 
 def document(fit: Fit) -> dict[str, Any]:
@@ -259,6 +272,7 @@ def document(fit: Fit) -> dict[str, Any]:
         "bases": dict(sorted(services["basis"].value_counts().iter_rows())),
         "pooled": fit.fitted.pooled.row(0, named=True),
         "totals": list(fit.totals),
+        "compared": fit.compared.to_dicts(),
     }
 
 
@@ -268,6 +282,7 @@ def frames(fit: Fit) -> dict[str, pl.DataFrame]:
         "coefficients": fit.fitted.services,
         "pooled": fit.fitted.pooled,
         "rows": fit.rows,
+        "compared": fit.compared,
         "rejects": fit.rejects,
         "bindings": fit.bindings,
     }

@@ -7,13 +7,15 @@ Each call of a method of the policy goes through this module, in every process.
 import dataclasses
 import functools
 import inspect
+import os
+import posix
 import signal
 import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,8 @@ from tracekit.policy.placement import PlacementPolicy
 IMPORT_LIMIT_S = 60.0
 #: The time between two signals to a policy whose code catches every exception.
 _AGAIN_S = 0.5
+#: Functions that end or copy this process without an exception.
+_LEAVING = ("_exit", "abort", "execv", "execve", "fork", "forkpty")
 
 Check = Callable[[str, Any, tuple[Any, ...]], None]
 
@@ -89,10 +93,10 @@ def answers_for(file: str, what: str, limit_s: float) -> Iterator[None]:
     Raises
     ------
     OwnPolicyError
-        When the code raises, calls ``sys.exit``, or takes longer than ``limit_s``.
+        When the code raises, ends or copies the process, or takes longer than ``limit_s``.
     """
     try:
-        with _time_limit(limit_s):
+        with _time_limit(limit_s), _leaving_raises():
             yield
     except (TracekitError, KeyboardInterrupt):
         raise
@@ -112,7 +116,7 @@ def answers_for(file: str, what: str, limit_s: float) -> Iterator[None]:
 
 def _hint(error: BaseException) -> str:
     if not isinstance(error, Exception):
-        return "a policy answers or raises an Exception; it does not end the program"
+        return "a policy answers or raises an Exception; it does not end the program or copy it"
     if "read-only" in str(error):
         return "a snapshot is not to be changed: compute new arrays from it"
     if isinstance(error, IndexError | TypeError | ValueError):
@@ -134,6 +138,26 @@ def line_of(file: str, error: BaseException) -> int:
 def _where(file: str, error: BaseException) -> str:
     line = line_of(file, error)
     return f"{file}:{line}" if line else file
+
+
+@contextmanager
+def _leaving_raises() -> Iterator[None]:
+    """Make functions that end or copy the process raise SystemExit."""
+    real = {(module, name): getattr(module, name) for module in (os, posix) for name in _LEAVING}
+    for module, name in real:
+        setattr(module, name, _INSTEAD[name])
+    try:
+        yield
+    finally:
+        for (module, name), function in real.items():
+            setattr(module, name, function)
+
+
+def _leave(name: str, *_arguments: object) -> NoReturn:
+    raise SystemExit(f"os.{name}()")
+
+
+_INSTEAD = {name: functools.partial(_leave, name) for name in _LEAVING}
 
 
 @contextmanager

@@ -83,7 +83,7 @@ MORE_FRAMES = ("placements", "differences", "repeats", "nodes", "moves", "stays"
 #: What a whole run calls its replay.
 REPLAY = "replay"
 #: Frames of a comparison of sizing policies, and what the folder is called beside a store.
-SIZE_FRAMES, SIZE = ("table", "summary", "containers", "training"), "size"
+SIZE_FRAMES, SIZE = ("table", "summary", "containers", "training", "sensitivity"), "size"
 
 
 class Data:

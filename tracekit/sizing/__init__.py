@@ -1,5 +1,6 @@
-"""Container sizing: limits of CPU and memory set anew every few periods, and who sets them best.
+"""Container sizing: recommended requests, and CPU and memory limits set anew every few periods.
 
-Yao et al., C.S.A. 2023 32(4), section 3. ``simset`` is what is simulated, ``simulation`` the
-environment, ``policies`` who decides, ``agent`` the learning one, ``study`` the comparison.
+The simulation is that of Yao et al., C.S.A. 2023 32(4), section 3. ``world`` has the simulation set
+and the environment, ``policies`` the sizing policies, ``agent`` the learning agent, ``study`` the
+comparison. ``requests`` recommends requests from recorded use.
 """

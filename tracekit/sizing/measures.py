@@ -1,4 +1,4 @@
-"""Measures of sizing policies, means over seeds, and whether the agent beats its rivals."""
+"""Measures of sizing policies, means over seeds, and duels of the agent with its rivals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tracekit.sizing.world.simulation import Simulation
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure's name on screens, its unit, what it is, and which end is better."""
+    """A measure: its title, unit and definition, and whether low or high values are better."""
 
     title: str
     unit: str
@@ -58,12 +58,12 @@ MEASURES: Mapping[str, Measure] = {
         "no room", "0..1", "decisions that no node of the container's half had room for", "low"
     ),
 }
-#: The reward is given for an epoch of this many cycles.
+#: The number of cycles of an epoch, to which rewards are scaled.
 EPOCH_CYCLES = 64
 
 
 def measures_of(simulation: Simulation, *, reward: float) -> dict[str, float]:
-    """Every measure of a simulation that has run; ``reward`` is the sum over all of it."""
+    """Every measure of a finished simulation; ``reward`` is the sum over all cycles."""
     arrays, part = simulation.arrays, simulation.part
     run = slice(simulation.start, simulation.now)
     limits, node = arrays.limits[:, run], arrays.node_share[:, run]
@@ -92,7 +92,7 @@ AGENT = "ddqn"
 
 
 def interval(values: FloatArray) -> tuple[float, float | None, float | None]:
-    """Mean and its 95 % interval by Student's t over seeds; no interval from one seed."""
+    """Mean over seeds and its 95 % interval by Student's t; no interval for one seed."""
     mean = float(values.mean())
     if len(values) < 2:
         return mean, None, None
@@ -102,7 +102,7 @@ def interval(values: FloatArray) -> tuple[float, float | None, float | None]:
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """policy, measure, mean, low, high, seeds; policies in the order they came in."""
+    """The columns policy, measure, mean, low, high and seeds, in the order of policies."""
     rows = []
     for (policy,), frame in table.group_by("policy", maintain_order=True):
         for measure in MEASURES:
@@ -112,7 +112,10 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences(table: pl.DataFrame) -> pl.DataFrame:
-    """Agent minus other policy, seed by seed: agent, policy, measure, mean, low, high, seeds."""
+    """Means of agent minus other policy, paired by seed, with intervals.
+
+    Columns: agent, policy, measure, mean, low, high and seeds.
+    """
     rows = []
     frames = {str(key[0]): frame for key, frame in table.group_by("policy", maintain_order=True)}
     for agent in (name for name in frames if is_agent(name)):
@@ -124,7 +127,7 @@ def differences(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def is_agent(policy: str) -> bool:
-    """Whether a policy's text spells the learning agent."""
+    """Whether the text of a policy is that of the learning agent."""
     return policy.partition("[")[0] == AGENT
 
 
@@ -134,17 +137,25 @@ def _frame(rows: Sequence[tuple[object, ...]], names: list[str]) -> pl.DataFrame
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-#: What 'beats' is decided by: served in time, and how well what was reserved is used.
+#: The measures that decide a duel: quality of service, and use of limits.
 DECIDING = ("qos", "container_cpu_fraction", "container_memory_fraction")
-#: The baselines an engineer would ask for; each name is looked for at the start of the text.
+#: The names of the rivals in duels.
 RIVALS = ("percentile_request", "vertical_pod_autoscaler")
-#: Differences smaller than this are none.
+#: Smaller differences do not count.
 SAME = 0.005
 
 
 @dataclass(frozen=True)
 class Duel:
-    """Whether the agent beats a rival: better somewhere and worse nowhere it counts."""
+    """The comparison of the agent with a rival by the deciding measures.
+
+    Parameters
+    ----------
+    better, worse : tuple of str
+        The measures in which the agent is better or worse.
+    means : dict
+        The means of agent and rival by measure.
+    """
 
     agent: str
     rival: str
@@ -154,18 +165,18 @@ class Duel:
 
     @property
     def beats(self) -> bool:
-        """Better in one deciding measure at least, worse in none."""
+        """Whether the agent is better in at least one deciding measure, and worse in none."""
         return bool(self.better) and not self.worse
 
 
 def duels(summary: pl.DataFrame, differences: pl.DataFrame) -> list[Duel]:
-    """The agent against each rival, lost ones first.
+    """The duels of the agent with each rival, lost duels first.
 
-    With several seeds a difference counts when its interval excludes zero; in any case only from
-    half a percentage point on.
+    A difference counts from half a percentage point on, and with several seeds only if its interval
+    excludes 0.
     """
     means = {(row["policy"], row["measure"]): row["mean"] for row in summary.to_dicts()}
-    found = []
+    every = []
     pairs = differences.select("agent", "policy").unique(maintain_order=True).rows()
     for agent, rival in pairs:
         if rival.partition("[")[0] not in RIVALS:
@@ -175,8 +186,8 @@ def duels(summary: pl.DataFrame, differences: pl.DataFrame) -> list[Duel]:
         both = {name: (means[agent, name], means[rival, name]) for name in DECIDING}
         better = tuple(name for name in DECIDING if signs[name] > 0)
         worse = tuple(name for name in DECIDING if signs[name] < 0)
-        found.append(Duel(agent, rival, better, worse, both))
-    return sorted(found, key=lambda duel: duel.beats)
+        every.append(Duel(agent, rival, better, worse, both))
+    return sorted(every, key=lambda duel: duel.beats)
 
 
 def _sign(row: dict[str, float | None]) -> int:

@@ -10,6 +10,7 @@
       training.parquet     policy, seed x epoch: reward, overflow share, loss; moving mean and band
       containers.parquet   policy, chosen container x period: need and limit
       limits.parquet       policy, seed, container: the largest limit it was given
+      sensitivity.parquet  what was varied, policy x measure; only with --sensitivity
       models/seed-N.npz    the trained network, for --model
 """
 
@@ -26,7 +27,7 @@ from tracekit.sizing.weights import save_model
 
 SCHEMA = "tracekit/size/1"
 SIZING_FOLDER = ResultFolder(what="sizing run", schema=SCHEMA)
-FRAMES = ("table", "summary", "differences", "containers", "limits", "training")
+FRAMES = ("table", "summary", "differences", "containers", "limits", "training", "sensitivity")
 
 
 def manifest_of(study: Study) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The network in torch: five convolutions over cycles, two dense layers, one q per size.
+"""The agent's network in torch, and its memory of transitions.
 
-Its memory is prioritised replay, proportional: what surprised more is drawn more often (Schaul
-2016).
+The network has five convolutions over cycles, two dense layers, and one q for each size. The memory
+is proportional prioritised replay: transitions of larger errors are drawn more often (Schaul 2016).
 """
 
 import functools
@@ -16,13 +16,13 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.jit import compiled
 from tracekit.sizing.weights import CONVOLUTIONS, DENSE, KERNEL
 
-#: Exponent of the priorities, and what keeps one from being zero.
+#: The exponent of priorities, and an offset that keeps them above 0.
 ALPHA, LEAST = 0.6, 1e-6
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Transitions drawn: where they lie, what they were, and what each counts."""
+    """Drawn transitions: their slots in the memory, their values, and their weights."""
 
     slots: IntArray
     states: Float32Array
@@ -55,7 +55,7 @@ class Memory:
         following: Float32Array,
         allowed: BoolArray,
     ) -> IntArray:
-        """Store transitions with the highest priority so far; the slots they lie in."""
+        """Store transitions with the highest priority so far; returns their slots."""
         slots = (self.newest + np.arange(len(actions))) % self.capacity
         self.states[slots], self.following[slots] = states, following
         self.actions[slots], self.rewards[slots] = actions, rewards
@@ -66,11 +66,11 @@ class Memory:
         return slots
 
     def draw(self, size: int, beta: float, rng: np.random.Generator) -> Batch:
-        """``size`` transitions, one from each equal stretch of the priorities' sum."""
+        """Draw ``size`` transitions, one from each equal part of the sum of priorities."""
         total = self.tree[1]
-        found = find(self.tree, (np.arange(size) + rng.random(size)) / size * total)
-        # rounding may lead past the last transition stored
-        slots = np.minimum(found, self.count - 1)
+        leaves = find(self.tree, (np.arange(size) + rng.random(size)) / size * total)
+        # rounding may give a leaf after the last stored transition
+        slots = np.minimum(leaves, self.count - 1)
         chances = self.tree[slots + self._leaves] / total
         weights = (self.count * chances) ** -beta
         return Batch(
@@ -84,7 +84,7 @@ class Memory:
         )
 
     def surprise(self, slots: IntArray, errors: FloatArray) -> None:
-        """New priorities ``(|error| + 1e-6) ** 0.6``."""
+        """Set the priorities of slots to ``(|error| + 1e-6) ** 0.6``."""
         priorities = (np.abs(errors) + LEAST) ** ALPHA
         self.highest = max(self.highest, float(priorities.max()))
         self._set(slots, priorities)
@@ -95,7 +95,7 @@ class Memory:
 
 @compiled
 def plant(tree: FloatArray, places: IntArray, values: FloatArray) -> None:
-    """Set leaves, and bring the sums above them up to date."""
+    """Set leaves, and update the sums above them."""
     for k in range(len(places)):
         tree[places[k]] = values[k]
     for k in range(len(places)):
@@ -109,7 +109,7 @@ def plant(tree: FloatArray, places: IntArray, values: FloatArray) -> None:
 def find(tree: FloatArray, sums: FloatArray) -> IntArray:
     """The leaf, counted from 0, at which the running sum of leaves passes each value."""
     leaves = len(tree) // 2
-    found = np.empty(len(sums), dtype=np.int64)
+    reached = np.empty(len(sums), dtype=np.int64)
     for k in range(len(sums)):
         place, left = 1, sums[k]
         while place < leaves:
@@ -117,20 +117,20 @@ def find(tree: FloatArray, sums: FloatArray) -> IntArray:
             if left >= tree[place]:
                 left -= tree[place]
                 place += 1
-        found[k] = place - leaves
-    return found
+        reached[k] = place - leaves
+    return reached
 
 
 @functools.cache
 def torch_ready() -> Any:
-    """Library torch on one thread, so that sums are taken in one order."""
+    """The library torch on one thread, so that the order of sums is fixed."""
     torch = require("torch", "training the ddqn policy")
     torch.set_num_threads(1)
     return torch
 
 
 def make_network(channels: int, cycles: int, actions: int, seed: int) -> Any:
-    """A fresh network; its first weights depend on the seed alone."""
+    """An untrained network, whose weights depend on the seed alone."""
     torch = torch_ready()
     nn = torch.nn
     with torch.random.fork_rng(devices=[]):
@@ -152,7 +152,7 @@ def make_network(channels: int, cycles: int, actions: int, seed: int) -> Any:
 def act(network: Any, states: Any) -> Any:
     """``network(states)`` up to rounding, in half the time for a few states.
 
-    Each convolution as one product of matrices: over the three cycles beside each other.
+    Each convolution is one product of matrices over three adjacent cycles.
     """
     torch = torch_ready()
     given = list(network.parameters())
@@ -160,8 +160,8 @@ def act(network: Any, states: Any) -> Any:
     cycles = flowing.shape[1]
     for at in range(len(CONVOLUTIONS)):
         weight, bias = given[2 * at], given[2 * at + 1]
-        near = torch.nn.functional.pad(flowing, (0, 0, 1, 1)).unfold(1, KERNEL, 1)
-        flat = near.reshape(len(states) * cycles, -1)
+        windows = torch.nn.functional.pad(flowing, (0, 0, 1, 1)).unfold(1, KERNEL, 1)
+        flat = windows.reshape(len(states) * cycles, -1)
         made = torch.addmm(bias, flat, weight.reshape(len(bias), -1).T)
         flowing = made.relu_().reshape(len(states), cycles, -1)
     flat = flowing.transpose(1, 2).flatten(1)
@@ -179,18 +179,18 @@ def _names() -> tuple[str, ...]:
 
 def layers_of(network: Any) -> dict[str, Float32Array]:
     """Weights and biases by the names of ``weights.layer_shapes``."""
-    found = zip(_names(), network.parameters(), strict=True)
-    return {name: np.array(value.detach().numpy(), dtype=np.float32) for name, value in found}
+    layers = zip(_names(), network.parameters(), strict=True)
+    return {name: np.array(value.detach().numpy(), dtype=np.float32) for name, value in layers}
 
 
-# Importing what the extra ``rl`` brings, or saying how to get it.
+# Modules of the extra ``rl``.
 
-#: The default build of torch on Linux brings gigabytes of libraries for GPUs; this one does not.
+#: Installs torch without the libraries for GPUs, which take gigabytes.
 CPU_ONLY = "uv pip install torch --torch-backend=cpu"
 
 
 def require(module: str, what: str) -> Any:
-    """The module; raises TracekitError that says what needs it and what to install."""
+    """A module of the extra ``rl``; raises TracekitError with what needs it and how to install."""
     try:
         return importlib.import_module(module)
     except ImportError:

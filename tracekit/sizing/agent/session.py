@@ -1,4 +1,4 @@
-"""One training from its first epoch or its checkpoint to its last, with progress."""
+"""One training of the agent, from the first epoch or a checkpoint to the last epoch."""
 
 import dataclasses
 import hashlib
@@ -21,7 +21,7 @@ ARRAYS = ("states", "following", "actions", "rewards", "allowed")
 
 
 def fingerprint(chains: SimulationSet, settings: Settings, policy: Any, seed: int) -> str:
-    """A digest of all that a training depends on."""
+    """A digest of all inputs of a training."""
     digest = hashlib.sha256()
     for array in (chains.need, chains.edges, chains.calls, chains.chain):
         digest.update(array.tobytes())
@@ -32,7 +32,7 @@ def fingerprint(chains: SimulationSet, settings: Settings, policy: Any, seed: in
 
 
 def save_checkpoint(trainer: Trainer, log: list[Epoch], path: Path, mark: str) -> None:
-    """Write the training as it stands; the file is there whole or not at all."""
+    """Write the state of a training, atomically."""
     torch = torch_ready()
     memory, learner = trainer.memory, trainer.learner
     document = {
@@ -56,9 +56,9 @@ def save_checkpoint(trainer: Trainer, log: list[Epoch], path: Path, mark: str) -
 
 
 def load_checkpoint(trainer: Trainer, path: Path, mark: str) -> list[Epoch]:
-    """Bring a fresh trainer to where the file left off; the epochs so far, [] when none is there.
+    """Restore a trainer from a checkpoint; returns the past epochs, [] without a checkpoint.
 
-    A file of another training (``fingerprint``), or one that cannot be read, is left alone.
+    A file of another training (``fingerprint``), or a damaged file, is ignored.
     """
     document = _read(path)
     if document is None or document["mark"] != mark:
@@ -96,7 +96,7 @@ def _read(path: Path) -> Any:
 
 #: Epochs between checkpoints.
 EVERY = 50
-#: Epochs that the reward shown in progress is averaged over.
+#: The number of epochs in the mean reward that progress shows.
 SHOWN = 20
 
 
@@ -122,10 +122,13 @@ def train(
     Parameters
     ----------
     checkpoint : path, optional
-        Where the training is kept every 50 epochs: interrupted, the same call goes on from there
-        and ends with the same network. It is removed at the end.
+        The file of the state, written every 50 epochs and removed at the end. After an interruption
+        the same call continues from the file and ends with the same network.
 
-    Raises TracekitError when torch is not installed.
+    Raises
+    ------
+    TracekitError
+        If torch is not installed.
     """
     trainer = Trainer(chains, settings, policy, seed=seed)
     mark = fingerprint(chains, settings, policy, seed)

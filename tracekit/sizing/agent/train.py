@@ -1,4 +1,4 @@
-"""Training: epochs of a few chains each, all their containers learning into one network."""
+"""Training: epochs of a few call chains, whose containers all train one network."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -14,15 +14,15 @@ from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.simset import CYCLES_SEEN, Settings, SimulationSet
 from tracekit.sizing.world.simulation import Simulation
 
-#: Importance sampling is corrected from this share at first to all of it at the end.
+#: The first exponent of the correction of importance sampling; the last is 1.
 FIRST_BETA = 0.4
-#: The phase in which the agent learns on a few chains alone.
+#: The phase of training on a few chains.
 PRETRAINING = "pretraining"
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """The result of one epoch; ``reward`` is a container's sum over its cycles, on average."""
+    """The result of one epoch; ``reward`` is the mean over containers of the sum over cycles."""
 
     phase: str
     epoch: int
@@ -34,9 +34,9 @@ class Epoch:
 
 
 class Trainer:
-    """An agent in training; ``run_epoch`` takes it one epoch further.
+    """An agent in training; ``run_epoch`` runs one epoch.
 
-    Same set, settings, policy and seed: the same network, bit by bit, on one machine.
+    The same set, settings, policy and seed give the same network to the bit on one machine.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class Trainer:
 
     @property
     def epochs(self) -> int:
-        """Epochs in all, pretraining included."""
+        """The number of epochs, with those of pretraining."""
         return self.policy.pretraining + self.policy.epochs
 
     def model(self) -> Model:
-        """The network that did best so far, or the one of now where none was tried."""
+        """The network of the best trial so far, or the present network without a trial."""
         about = {
             "trained_on": list(self._chains.containers),
             "set": self._chains.name,
@@ -77,10 +77,10 @@ class Trainer:
         return Model(layers, CHANNELS, CYCLES_SEEN, self.settings.actions, about=about)
 
     def _try(self) -> None:
-        """Put the network of now through the small set; keep it if none did better."""
+        """Run the present network on the small set, and store it if it is the best so far."""
         layers = layers_of(self.learner.network)
         model = Model(layers, CHANNELS, CYCLES_SEEN, self.settings.actions)
-        # the policy draws nothing when it does not explore
+        # the policy draws no numbers without exploration
         unused = np.random.default_rng(0)
         trial = Simulation(self._small, self.settings)
         reward = simulate(trial, self.policy, rng=unused, model=model)
@@ -88,7 +88,7 @@ class Trainer:
             self.best = reward, layers
 
     def run_epoch(self) -> Epoch:
-        """One epoch of at most ``steps`` cycles a container."""
+        """Run one epoch of at most ``steps`` cycles of each container."""
         pretraining = self.done < self.policy.pretraining
         part = self._small if pretraining else self._drawn()
         simulation = Simulation(part, self.settings)
@@ -114,27 +114,27 @@ class Trainer:
         )
 
     def _drawn(self) -> SimulationSet:
-        """Chains in random order, as many as the epoch has room for."""
+        """Random chains, up to the containers of an epoch."""
         order = self.rng.permutation(self._chains.chains())
         sizes = np.array([(self._chains.chain == chain).sum() for chain in order])
         room = np.cumsum(sizes) <= self.policy.epoch_containers
         return self._chains.of_chains(order[: max(int(room.sum()), 1)])
 
     def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
-        """The sizes containers could have now."""
+        """The sizes that containers can have now, shape (containers, actions)."""
         could = simulation.possible(containers)
         if self.policy.mask == "step":
             could = one_step(could, simulation.arrays.limit[containers], self.sizes)
         return could
 
     def choose(self, simulation: Simulation) -> IntArray:
-        """Sizes for the containers due, by the upper bound of eq 10."""
+        """Sizes for the due containers, by the upper bound of eq 10."""
         allowed = self.allowed(simulation, simulation.due)
         q = self.learner.values(simulation.state(simulation.due))
         return explore(q, allowed, self.taken, self.policy.exploration)
 
     def learn(self) -> float | None:
-        """One update, once enough is remembered; its loss."""
+        """Update the network once; returns the loss, None while the memory has too little."""
         if self.memory.count < self.policy.start_after:
             return None
         through = min(self.done / max(self.epochs, 1), 1.0)
@@ -148,16 +148,16 @@ class Trainer:
         return loss
 
 
-# One epoch of training: decide, run, remember, hand rewards back, learn.
+# One epoch of training: decide, run, store transitions, hand rewards back, learn.
 
 Form = Literal["root", "gamma", "off"]
 
 
 def handed_back(reward: FloatArray, steps_back: int, form: Form, gamma: float) -> FloatArray:
-    """``r_t`` as a decision so many steps before t gets it.
+    """The part of the reward ``r_t`` for the decision i, ``steps_back = t - i`` steps before.
 
-    root: ``sgn(r) |r| ** (1 / (t - i + 1))``, eq 14 with the sign kept, since roots of -C are
-    complex; for |r| < 1 it grows with the distance. gamma: ``r gamma ** (t - i)``.
+    root: ``sgn(r) |r| ** (1 / (t - i + 1))``, which is eq 14 with the sign of r, as the roots of -C
+    are complex. gamma: ``r gamma ** (t - i)``. off: 0.
     """
     if form == "gamma":
         return reward * gamma**steps_back
@@ -167,7 +167,7 @@ def handed_back(reward: FloatArray, steps_back: int, form: Form, gamma: float) -
 
 
 class Backdater:
-    """Remembers where each container's last transitions lie, and adds to their rewards."""
+    """Adds later rewards to the last transitions of each container."""
 
     def __init__(self, containers: int, form: Form, gamma: float, steps: int) -> None:
         self._form, self._gamma = form, gamma
@@ -177,18 +177,18 @@ class Backdater:
     def add(
         self, memory: Memory, containers: IntArray, slots: IntArray, reward: FloatArray
     ) -> None:
-        """Hand the reward of transitions just stored back, each share 1 / steps."""
+        """Add a share, over the number of steps, of new rewards to each earlier transition."""
         for back in range(1, self._steps + 1):
             before = self._slots[containers, -back]
-            there = before >= 0
-            share = handed_back(reward[there], back, self._form, self._gamma) / self._steps
-            np.add.at(memory.rewards, before[there], share)
+            stored = before >= 0
+            share = handed_back(reward[stored], back, self._form, self._gamma) / self._steps
+            np.add.at(memory.rewards, before[stored], share)
         self._slots[containers] = np.roll(self._slots[containers], -1, axis=1)
         self._slots[containers, -1] = slots
 
 
 class Agent(Protocol):
-    """The interface of the agent in training, as an epoch needs it."""
+    """The interface of a trainer for an epoch."""
 
     policy: Ddqn
     settings: Settings
@@ -196,17 +196,17 @@ class Agent(Protocol):
     memory: Memory
 
     def choose(self, simulation: Simulation) -> IntArray:
-        """Sizes for the containers due."""
+        """Sizes for the due containers."""
 
     def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
-        """The sizes containers could have now."""
+        """The sizes that containers can have now."""
 
     def learn(self) -> float | None:
-        """One update of the network; its loss, None while the memory has too little."""
+        """Update the network once; returns the loss, None while the memory has too little."""
 
 
 class Running:
-    """One epoch as it runs: what each container saw and did last, until its cycle ends."""
+    """A running epoch, with the last state and action of each container until its cycle ends."""
 
     def __init__(self, trainer: Agent, simulation: Simulation) -> None:
         self._trainer, self._simulation = trainer, simulation
@@ -219,7 +219,7 @@ class Running:
         self.losses: list[float] = []
 
     def run(self) -> None:
-        """Decide, run, remember, learn, until every container had its cycles."""
+        """Run the epoch until every container has had its cycles."""
         simulation = self._simulation
         while not simulation.done:
             if len(simulation.due):
@@ -234,7 +234,7 @@ class Running:
         chosen = self._trainer.choose(simulation)
         self._states[due] = simulation.state(due)
         simulation.apply(self._trainer.sizes[chosen])
-        # where there was no room after all, what was done is to keep
+        # without room the limit did not change, and the action is that of the old limit
         self._actions[due] = self._trainer.settings.index_of(simulation.arrays.limit[due])
 
     def _remember(self) -> None:
@@ -249,7 +249,7 @@ class Running:
             trainer.allowed(simulation, ended),
         )
         self._back.add(trainer.memory, ended, slots, rewards)
-        # an update per step: a step is a cycle of all containers, and some cycles ended just now
+        # one update for as many ended cycles as there are containers
         self._owed += len(ended) / simulation.part.size
         while self._owed >= 1:
             self._owed -= 1
@@ -271,9 +271,9 @@ def double_target(
     Parameters
     ----------
     q_next, q_target_next : array, shape (..., actions)
-        Of the network that learns, and of the target network.
+        The q of the learning network, and of the target network.
     allowed : bool, shape (..., actions), optional
-        Sizes that can be chosen in the next state.
+        The possible sizes in the next state.
     """
     compared = q_next if allowed is None else np.where(allowed, q_next, -np.inf)
     best = np.argmax(compared, axis=-1)[..., None]
@@ -282,7 +282,7 @@ def double_target(
 
 
 class Learner:
-    """The network that learns, its target, and Adam."""
+    """The learning network, the target network, and the optimizer Adam."""
 
     def __init__(self, network: Any, target: Any, *, gamma: float, rate: float) -> None:
         self._torch = torch_ready()
@@ -294,11 +294,11 @@ class Learner:
     def values(self, states: Float32Array) -> Float32Array:
         """The q of every size, shape (states, actions)."""
         with self._torch.inference_mode():
-            found: Float32Array = act(self.network, self._torch.from_numpy(states)).numpy()
-        return found
+            q: Float32Array = act(self.network, self._torch.from_numpy(states)).numpy()
+        return q
 
     def update(self, batch: Batch) -> tuple[FloatArray, float]:
-        """Learn from a batch; each transition's error, and the loss."""
+        """Learn from a batch; returns the error of each transition, and the loss."""
         torch = self._torch
         with torch.inference_mode():
             following = torch.from_numpy(batch.following)
@@ -317,5 +317,5 @@ class Learner:
         return (wanted - taken.detach().numpy()).astype(np.float64), loss.item()
 
     def sync(self) -> None:
-        """Copy the network to the target."""
+        """Copy the learning network to the target network."""
         self.target.load_state_dict(self.network.state_dict())

@@ -1,4 +1,4 @@
-"""Sizing policies: one policy per file beside this; the interface is ``sizing/policy.py``."""
+"""Sizing policies, one file for each; the interface is in ``sizing/policy.py``."""
 
 import functools
 import sys
@@ -16,7 +16,7 @@ def all_sizing_policies() -> dict[str, type[SizingPolicy]]:
 
 
 def parse_sizing_policy(text: str) -> SizingPolicy:
-    """The policy that ``NAME[param=value,...]`` spells; ``str`` of it is the same text again."""
+    """The policy of a text ``NAME[param=value,...]``; ``str`` of the policy is the same text."""
     name, given = parameters.split(text)
     listing = "tracekit list sizing_policies"
     kind = registry.pick(all_sizing_policies(), name, "sizing policy", listing=listing)
@@ -29,7 +29,7 @@ def parse_sizing_policy(text: str) -> SizingPolicy:
 def parse_sizing_policies(
     texts: Iterable[str], every: Sequence[SizingPolicy]
 ) -> tuple[SizingPolicy, ...]:
-    """The policies that texts spell, each once and in order; ``all`` stands for ``every``.
+    """The policies of texts, each once and in order; the text ``all`` gives ``every``.
 
     Raises TracekitError for an unknown name or parameter, and for no text.
     """

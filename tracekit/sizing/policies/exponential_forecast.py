@@ -1,4 +1,4 @@
-"""Exponential forecast: recent use weighted most, and room for its swings."""
+"""Exponential forecast: the weighted mean of recent use, and a number of deviations."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tracekit.sizing.world.simulation import View
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialForecast(SizingPolicy):
-    """Mean and standard deviation with exponential weights: mean + deviations, and a margin.
+    """The exponentially weighted mean of use plus deviations, with a margin.
 
-    After an overflow the resource that overflowed gets the next size at least, since use says
-    nothing of a need above the limit.
+    After an overflow the resource gets at least the next size, as use does not show a need above
+    the limit.
     """
 
     source: ClassVar[str] = (
@@ -27,18 +27,18 @@ class ExponentialForecast(SizingPolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"served"})
 
     half_life_periods: Annotated[
-        float, About("After so many periods a sample weighs half.", minimum=0.1)
+        float, About("Periods after which a sample has half its weight.", minimum=0.1)
     ] = 20.0
     deviations: Annotated[float, About("Standard deviations above the mean.", minimum=0)] = 3.0
     margin: Annotated[float, About("Share added to the forecast.", minimum=0)] = 0.1
 
     def start(self, given: Given) -> Forecasting:
-        """Nothing is known before the first period."""
+        """A sizer without samples."""
         return Forecasting(self, given.containers)
 
 
 class Forecasting:
-    """Keeps the weighted mean and variance of every container's use."""
+    """The weighted mean and variance of every container's use."""
 
     def __init__(self, policy: ExponentialForecast, containers: int) -> None:
         self._policy = policy
@@ -48,7 +48,7 @@ class Forecasting:
         self._seen = 0
 
     def size(self, view: View) -> FloatArray:
-        """The forecast, or the next size after an overflow."""
+        """The forecast, after an overflow at least the next size, shape (due, 2)."""
         for use in view.served(self._seen).swapaxes(0, 1):
             self._add(use)
         policy, due = self._policy, view.due

@@ -14,25 +14,25 @@ from tracekit.sizing.world.simulation import View
 
 @dataclass(frozen=True, kw_only=True)
 class MinimumSelection(SizingPolicy):
-    """Start with one core and 1 GB; an overflow of either brings one more of both; never less."""
+    """Start with one core and 1 GB, and add one of both after each overflow; never shrink."""
 
     source: ClassVar[str] = "MS of the CTM21 analysis (Yao et al. 2023), section 3.2; sizes ours"
     reads: ClassVar[frozenset[Reads]] = frozenset({"served"})
 
     def start(self, given: Given) -> Growing:
-        """Everyone at the smallest size."""
+        """A sizer with all containers at the smallest size."""
         return Growing(np.ones(given.containers), float(given.settings.largest.min()))
 
 
 class Growing:
-    """Sizes of as many cores as GB that grow by one of each after an overflow."""
+    """Sizes with as many cores as GB, which grow by one of both after an overflow."""
 
     def __init__(self, size: FloatArray, largest: float) -> None:
         self._size = size
         self._largest = largest
 
     def size(self, view: View) -> FloatArray:
-        """The present size, or the next after an overflow."""
+        """The present size, or the next size after an overflow, shape (due, 2)."""
         grown = self._size[view.due] + view.overflowed.any(axis=1)
         self._size[view.due] = np.minimum(grown, self._largest)
         return np.repeat(self._size[view.due, None], 2, axis=1)

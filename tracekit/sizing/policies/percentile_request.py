@@ -1,4 +1,4 @@
-"""Percentile request: one size for good, from a recorded hour."""
+"""Percentile request: one fixed size from a recorded hour."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tracekit.sizing.world.simulation import View
 
 @dataclass(frozen=True, kw_only=True)
 class PercentileRequest(SizingPolicy):
-    """A static request as a team sets it: a percentile of a recorded profile, with a margin.
+    """Request a percentile of a recorded profile, with a margin, as teams do.
 
-    The profile are the container's own needs in the first periods, known before they come: this
-    policy has an hour's head start on all others but the oracle. Of recorded use the profile is all
-    of it that recommends.
+    In the simulation the profile is the container's own needs in the first periods, which other
+    policies but the oracle do not know in advance. From recorded use the profile is the whole use
+    of the learning time.
     """
 
     source: ClassVar[str] = "common practice; percentile, margin and length of the profile are ours"
@@ -29,7 +29,7 @@ class PercentileRequest(SizingPolicy):
     percentile: Annotated[
         float, About("Percentile of the profile, 0..1.", minimum=0, maximum=1)
     ] = 0.95
-    margin: Annotated[float, About("Share added to it.", minimum=0)] = 0.15
+    margin: Annotated[float, About("Share added to the percentile.", minimum=0)] = 0.15
     periods: Annotated[int, About("Length of the profile in periods.", minimum=1)] = 120
 
     def recommend(self, use: RecordedUse) -> Advice:
@@ -37,22 +37,22 @@ class PercentileRequest(SizingPolicy):
         return Advice(use.quantiles(self.percentile)[:, :, 0] * (1 + self.margin))
 
     def profile_periods(self) -> int:
-        """The first hour at 30 s a period."""
+        """The length of the profile, by default an hour of periods of 30 s."""
         return self.periods
 
     def start(self, given: Given) -> Fixed:
-        """Every container's size, decided once."""
+        """A sizer with one fixed size for each container."""
         if given.profile is None:
             raise TypeError("percentile_request reads 'profile'")
         return Fixed(np.quantile(given.profile, self.percentile, axis=1) * (1 + self.margin))
 
 
 class Fixed:
-    """The same size at every decision."""
+    """The same size of a container at every decision."""
 
     def __init__(self, wanted: FloatArray) -> None:
         self._wanted = wanted
 
     def size(self, view: View) -> FloatArray:
-        """The sizes decided at the start."""
+        """The fixed sizes, shape (due, 2)."""
         return self._wanted[view.due]

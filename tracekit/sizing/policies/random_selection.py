@@ -1,4 +1,4 @@
-"""Random selection (MN): a first size drawn as often as minimum selection ends with it."""
+"""Random selection (MN): a random first size, by the final sizes of minimum selection."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,13 +13,13 @@ from tracekit.sizing.world.simulation import Simulation
 
 @dataclass(frozen=True, kw_only=True)
 class RandomSelection(SizingPolicy):
-    """Draw the first size from the final sizes of minimum selection on the training chains."""
+    """Draw the first size among the final sizes of minimum selection on the training chains."""
 
     source: ClassVar[str] = "MN of the CTM21 analysis (Yao et al. 2023), section 3.2"
     reads: ClassVar[frozenset[Reads]] = frozenset({"served", "training"})
 
     def start(self, given: Given) -> Growing:
-        """Minimum selection is run on the training chains first."""
+        """A sizer with drawn sizes, after minimum selection on the training chains."""
         if given.training is None:
             raise TypeError("random selection reads 'training'")
         largest = int(given.settings.largest.min())
@@ -32,6 +32,5 @@ class RandomSelection(SizingPolicy):
 
 
 def shares(counts: IntArray) -> FloatArray:
-    """How often each size was final, as chances that sum to 1."""
-    total = np.sum(counts)
-    return np.asarray(counts / total)
+    """The share of each final size, of sum 1."""
+    return np.asarray(counts / np.sum(counts))

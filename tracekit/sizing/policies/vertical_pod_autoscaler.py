@@ -1,4 +1,4 @@
-"""The Kubernetes Vertical Pod Autoscaler's recommender, with the defaults it is released with."""
+"""The recommender of the Kubernetes Vertical Pod Autoscaler, with its released defaults."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.simulation import View
 
-#: Each bucket is so many times as wide as the one before it.
+#: The width of a bucket over that of the bucket before it.
 RATIO = 1.05
-#: A bucket that weighs less counts as empty.
+#: A bucket of less weight counts as empty.
 EPSILON = 1e-4
-#: After so many half-lives times are counted from a later moment, so that weights stay numbers.
+#: The number of half-lives after which the origin of times moves, so that weights stay finite.
 LONGEST_HALF_LIVES = 100.0
-#: What a sample of CPU weighs, and a peak of memory.
+#: The weights of a sample of CPU and of a peak of memory.
 CPU_WEIGHT, PEAK_WEIGHT = 0.1, 1.0
-#: After a container ran out of memory it is taken to need this much more, whichever is larger.
+#: The assumed need after an out-of-memory kill: the larger of a factor and an added amount.
 BUMP_RATIO, BUMP_BYTES = 1.2, 100.0 * 2**20
 #: Confidence multipliers of the bounds: (multiplier, exponent).
 LOWER, UPPER = (0.001, -2), (1.0, 1)
-#: The largest amount there is, in millicores or bytes.
+#: The largest amount, in millicores or bytes.
 MOST = 1e14
-#: Millicores in a core, bytes in a byte.
+#: Millicores of a core, and bytes of a byte.
 _UNITS = np.array([float(MILLI_PER_CORE), 1.0])
-#: What a sample of single precision may lack of a whole number, as a share of it.
+#: The relative error of a sample of single precision.
 _PRECISION = 2.0**-22
 
 
@@ -50,16 +50,16 @@ _LN2 = (6.93147180369123816490e-1, 1.90821492927058770002e-10)
 
 
 def power(base: FloatArray, exponent: int) -> FloatArray:
-    """A whole power by repeated squaring, to the last bit what Go has."""
-    found, square, left = np.ones_like(base), base, abs(exponent)
+    """A whole power by repeated squaring, equal to Go's to the last bit."""
+    result, square, left = np.ones_like(base), base, abs(exponent)
     while left:
-        found = found * square if left & 1 else found
+        result = result * square if left & 1 else result
         square, left = square * square, left >> 1
-    return np.asarray(1 / found if exponent < 0 else found)
+    return np.asarray(1 / result if exponent < 0 else result)
 
 
 def exp2(exponent: FloatArray) -> FloatArray:
-    """A power of 2, to the last bit what Go has."""
+    """A power of 2, equal to Go's to the last bit."""
     whole = np.trunc(exponent + np.copysign(0.5, exponent))
     high, low = ((exponent - whole) * one for one in (_LN2[0], -_LN2[1]))
     rest = high - low
@@ -68,12 +68,12 @@ def exp2(exponent: FloatArray) -> FloatArray:
     for one in reversed(_EXP):
         tail = square * (one + tail)
     tail = rest - tail
-    found = 1 - ((low - (rest * tail) / (2 - tail)) - high)
-    return np.ldexp(found, whole.astype(np.int64))
+    fraction = 1 - ((low - (rest * tail) / (2 - tail)) - high)
+    return np.ldexp(fraction, whole.astype(np.int64))
 
 
 class Buckets:
-    """Bucket bounds: the first ``[0, first)``, each further one 5 % wider, up to ``largest``."""
+    """Bounds of buckets: ``[0, first)``, then each bucket 5 % wider, up to ``largest``."""
 
     def __init__(self, first: float, largest: float) -> None:
         self._first = first
@@ -85,7 +85,7 @@ class Buckets:
         return np.asarray(np.log(values * (RATIO - 1) / self._first + 1) / np.log(RATIO))
 
     def find(self, values: FloatArray) -> IntArray:
-        """The bucket of each value; what is outside falls in the first or the last."""
+        """The bucket of each value; values outside are in the first or the last bucket."""
         number = self._number(np.maximum(values, self._first)).astype(np.int64)
         return np.minimum(np.where(values < self._first, 0, number), self.count - 1)
 
@@ -97,8 +97,8 @@ MEMORY_BUCKETS = Buckets(1e7, 1e12)
 class Histograms:
     """Decaying histograms: a sample loses half its weight in a half-life.
 
-    Weights are added up in the order of the samples, as upstream does: of two buckets with equal
-    weights the order decides which holds the median.
+    As upstream does, weights are added in the order of the samples: of two buckets with equal
+    weights the order decides which bucket has the median.
     """
 
     def __init__(self, count: int, buckets: Buckets, half_life_ms: float) -> None:
@@ -163,7 +163,7 @@ class Histograms:
 
 
 class Aggregates:
-    """What is kept of samples of containers, several of which may make one service.
+    """Histograms and peaks of services from samples of their containers.
 
     Parameters
     ----------
@@ -178,11 +178,11 @@ class Aggregates:
         self._samples = np.zeros(services)
         self._first_ms, self._last_ms = np.full(services, np.inf), np.full(services, -np.inf)
         self._day_ends = np.full(len(of), np.nan)
-        # the day's highest use, and what it is taken to be after running out of memory
+        # the highest use of the day, and the assumed use after an out-of-memory kill
         self.peaks = np.zeros((2, len(of)))
 
     def add_cpu(self, containers: IntArray, cores: FloatArray, now_ms: float) -> None:
-        """A sample of each of some containers, in whole millicores."""
+        """Add a sample of each of some containers, in whole millicores."""
         of, times = self._of[containers], np.full(len(containers), now_ms)
         milli = cut(cores * MILLI_PER_CORE * (1 + _PRECISION))
         self._cpu.add(of, milli / MILLI_PER_CORE, times, CPU_WEIGHT)
@@ -193,7 +193,7 @@ class Aggregates:
     def add_memory(
         self, containers: IntArray, memory_bytes: FloatArray, now_ms: float, *, killed: bool = False
     ) -> None:
-        """A sample of each of some containers: the peak of its day, or lower and forgotten."""
+        """Add a sample of each of some containers; only the peak of each day counts."""
         amounts, ends = cut(memory_bytes), self._day_ends[containers]
         ends = np.where(np.isnan(ends), now_ms, ends)
         new_day = now_ms >= ends
@@ -210,17 +210,17 @@ class Aggregates:
         )  # fmt: skip
 
     def amounts(self, share: float, margin: float, scale: FloatArray | float = 1.0) -> FloatArray:
-        """A percentile of every service with a margin, then scaled, each cut to whole amounts.
+        """A percentile of every service with a margin, then scaled; each step is truncated.
 
         Shape (services, 2): millicores and bytes; 0 without a sample.
         """
-        found = np.stack([one.percentile(share) for one in (self._cpu, self._memory)], axis=1)
-        base = cut(found * _UNITS)
+        reached = np.stack([one.percentile(share) for one in (self._cpu, self._memory)], axis=1)
+        base = cut(reached * _UNITS)
         with np.errstate(invalid="ignore"):
             return cut((base + cut(base * margin)) * np.reshape(scale, (-1, 1)))
 
     def confidence(self, multiplier: float, exponent: int) -> FloatArray:
-        """The scale of a bound: days of history, fewer with less than a CPU sample a minute."""
+        """The scale of a bound, by days of history and at most a minute for each CPU sample."""
         lived = np.where(self._samples > 0, self._last_ms - self._first_ms, 0.0)
         days = np.minimum(lived, self._samples * MS_PER_MINUTE) / MS_PER_DAY
         with np.errstate(divide="ignore"):
@@ -228,20 +228,21 @@ class Aggregates:
 
 
 def cut(amounts: FloatArray) -> FloatArray:
-    """Whole amounts, up to the largest there is; 0 for what is no number."""
+    """Amounts truncated to whole numbers, at most ``MOST``; 0 for NaN."""
     return np.asarray(np.clip(np.trunc(np.nan_to_num(amounts, nan=0.0)), 0.0, MOST))
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerticalPodAutoscaler(SizingPolicy):
-    """Percentiles of decaying histograms of use, with a margin, as limits.
+    """Percentiles of decaying histograms of use, with a margin.
 
-    CPU: every sample, each of the same weight; memory: the peak of each day, an out-of-memory kill
-    counting as a peak of a fifth (or 100 MiB) more. Amounts are cut to whole millicores and bytes
-    at each step. GB are taken as GiB. A container's limit is its request.
+    For CPU every sample has the same weight. For memory the peak of each day counts, and an
+    out-of-memory kill counts as a peak that is higher by a fifth or by 100 MiB. Amounts are
+    truncated to whole millicores and bytes at each step. GB count as GiB. The limit of a container
+    is its request.
 
-    Of recorded use, which tells of no kill, all containers of a service make one histogram. A
-    service without a sample gets the smallest recommendation.
+    Recorded use has no kills, and all containers of a service make one histogram. A service without
+    a sample gets the smallest recommendation.
     """
 
     source: ClassVar[str] = (
@@ -259,12 +260,14 @@ class VerticalPodAutoscaler(SizingPolicy):
     margin: Annotated[float, About("Safety margin, a share of use.", minimum=0)] = 0.15
     least_cores: Annotated[float, About("Smallest CPU recommendation.", minimum=0)] = 0.025
     least_mib: Annotated[float, About("Smallest memory recommendation.", minimum=0)] = 250.0
-    half_life_hours: Annotated[float, About("A sample's weight halves in it.", minimum=0.01)] = 24.0
+    half_life_hours: Annotated[
+        float, About("Half-life of the weight of a sample.", minimum=0.01)
+    ] = 24.0
     apply: Annotated[
         Literal["target", "bounds"],
         About(
-            "target: at every decision; bounds: when the limit leaves the lower or upper bound or"
-            " memory ran out, as the updater acts."
+            "target: at every decision; bounds: if the limit is outside the bounds or memory ran"
+            " out, as the updater does."
         ),
     ] = "target"
 
@@ -273,7 +276,7 @@ class VerticalPodAutoscaler(SizingPolicy):
         return Recommender(self, given)
 
     def recommend(self, use: RecordedUse) -> Advice:
-        """Target and bounds of each service after all its samples."""
+        """Target and bounds of each service from all its samples."""
         seen = self.aggregates(len(use.services), use.service[use.measured])
         for now, cpu, memory in zip(use.times_ms.tolist(), *use.values, strict=True):
             for add, values in ((seen.add_cpu, cpu), (seen.add_memory, memory)):
@@ -286,7 +289,7 @@ class VerticalPodAutoscaler(SizingPolicy):
         return Advice(target, lower, upper)
 
     def aggregates(self, services: int, of: IntArray) -> Aggregates:
-        """What is kept of samples, before the first."""
+        """Histograms and peaks without samples."""
         return Aggregates(services, of, self.half_life_hours * MS_PER_HOUR)
 
     def target_of(self, seen: Aggregates) -> FloatArray:
@@ -294,7 +297,7 @@ class VerticalPodAutoscaler(SizingPolicy):
         return self._at_least(seen.amounts(self.target, self.margin))
 
     def bounds_of(self, seen: Aggregates) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bound, wider the shorter the history."""
+        """Lower and upper bounds, which are wider for a shorter history."""
         low, high = (
             self._at_least(seen.amounts(share, self.margin, seen.confidence(*by)))
             for share, by in ((self.lower, LOWER), (self.upper, UPPER))
@@ -307,7 +310,7 @@ class VerticalPodAutoscaler(SizingPolicy):
 
 
 class Recommender:
-    """The state of all containers of a simulation, each a service of its own."""
+    """The state of all containers of a simulation, each of which counts as a service."""
 
     def __init__(self, policy: VerticalPodAutoscaler, given: Given) -> None:
         self._policy = policy
@@ -317,7 +320,7 @@ class Recommender:
         self._seen = 0
 
     def size(self, view: View) -> FloatArray:
-        """The target of each container due, or its present limit while that is within bounds."""
+        """The target of each due container, or with ``bounds`` its limit within the bounds."""
         for use in view.served(self._seen).swapaxes(0, 1):
             self.add(use)
         out = view.overflowed[:, 1]
@@ -336,19 +339,19 @@ class Recommender:
         return self._policy.target_of(self._aggregates) / (1, BYTES_PER_GIB)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bound of every container; cores and GB."""
+        """Lower and upper bounds of every container, in cores and GB."""
         low, high = self._policy.bounds_of(self._aggregates)
         return low / (1, BYTES_PER_GIB), high / (1, BYTES_PER_GIB)
 
     def add(self, use: FloatArray) -> None:
-        """One period's use of every container, shape (containers, 2): cores and GB."""
+        """Add the use of every container in a period, shape (containers, 2): cores and GB."""
         now = self._seen * self._period_ms
         self._aggregates.add_cpu(self._everyone, use[:, 0], now)
         self._aggregates.add_memory(self._everyone, use[:, 1] * BYTES_PER_GIB, now)
         self._seen += 1
 
     def _killed(self, containers: IntArray, limit_gb: FloatArray) -> None:
-        """Out of memory at this limit: a peak above it."""
+        """Add a peak above the limit for containers that ran out of memory."""
         used = np.maximum(cut(limit_gb * BYTES_PER_GIB), self._aggregates.peaks[0, containers])
         needed = np.maximum(used + BUMP_BYTES, cut(used * BUMP_RATIO))
         now = max(self._seen - 1, 0) * self._period_ms
