@@ -1,6 +1,7 @@
 """Downloads many archives at a time into one folder."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from tracekit.base import units
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import held, make_folder
 from tracekit.base.files.places import check_no_link, written_of_fetch
@@ -33,18 +35,22 @@ class Meter:
     """Reports the progress of all downloads to one task.
 
     A download states its length only when it begins. So each file counts with its usual size times
-    the share of it that is on the disk.
+    the share of it that is on the disk. The note has the mean rate of this call.
     """
 
-    def __init__(self, task: Task, files: int) -> None:
-        self._task, self._files = task, files
+    def __init__(self, task: Task, files: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._task, self._files, self._clock = task, files, clock
         self._lock = Lock()
         self._done = 0
         self._shares: dict[str, float] = {}
+        self._reached: dict[str, int] = {}
+        self._start_s, self._came_bytes = clock(), 0
 
     def reached(self, wanted: Wanted, here_bytes: int, length_bytes: int | None) -> None:
         """Report that ``here_bytes`` bytes of a file are on the disk."""
         with self._lock:
+            self._came_bytes += max(here_bytes - self._reached.get(wanted.path, here_bytes), 0)
+            self._reached[wanted.path] = here_bytes
             share = here_bytes / length_bytes if length_bytes else 0.0
             self._advance(wanted, min(share, 1.0))
 
@@ -57,7 +63,9 @@ class Meter:
     def _advance(self, wanted: Wanted, share: float) -> None:
         more = share - self._shares.get(wanted.path, 0.0)
         self._shares[wanted.path] = share
-        self._task.advance(more * wanted.usual_bytes, f"{self._done}/{self._files} files")
+        rate = self._came_bytes / max(self._clock() - self._start_s, 1e-3)
+        note = f"{self._done}/{self._files} files {units.size(rate)}/s"
+        self._task.advance(more * wanted.usual_bytes, note)
 
 
 Outcome = Literal["fetched", "resumed", "known"]

@@ -1,20 +1,21 @@
-"""Snapshots of kube-scheduler-simulator: nodes and pods of Kubernetes.
+"""Snapshots and records of kube-scheduler-simulator: nodes and pods of Kubernetes.
 
-Facts: kubernetes-sigs/kube-scheduler-simulator, simulator/snapshot.
+Facts: kubernetes-sigs/kube-scheduler-simulator, simulator/snapshot and simulator/recorder.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.intake.sources.own._json_items import Cut, first_members
-from tracekit.intake.sources.own._kubernetes.objects import Thing
+from tracekit.intake.sources.own._json_items import Cut, first_members, items
+from tracekit.intake.sources.own._kubernetes.objects import Thing, time_ms
 from tracekit.intake.sources.own._roster.read import rows_of_things
 from tracekit.intake.sources.own._roster.roster import Roster, note_things
 
+_EVENTS = {"Add": "ADDED", "Update": "MODIFIED", "Delete": "DELETED"}
 _HEAD_BYTES = 1 << 16
 _START = datetime.fromtimestamp(0, UTC).isoformat()
 
@@ -25,6 +26,12 @@ def is_snapshot(head: Head) -> bool:
     lists = [name for name, value in members.items() if value == [] or value is None]
     cut = len(head.start) >= _HEAD_BYTES and list(members)[:1] == ["pods"]
     return "pods" in lists and ("nodes" in lists or cut) and "kind" not in members
+
+
+def is_record(head: Head) -> bool:
+    """Whether a file begins as an event with a time and an object."""
+    members = first_members(head)
+    return str(members.get("event")) in _EVENTS and {"time", "resource"} <= set(members)
 
 
 def read_snapshot(opened: Opened) -> Read:
@@ -42,10 +49,19 @@ def read_snapshot(opened: Opened) -> Read:
             raise TracekitError(
                 f"{opened.name} is no whole JSON: {error}", hint="export the snapshot again"
             ) from None
+    yield from _rows(lambda: _of_snapshot(snapshot))
+
+
+def read_record(opened: Opened) -> Read:
+    """The nodes and pods of a record, each in its last state; a deleted object has departed."""
+    yield from _rows(lambda: _of_record(opened))
+
+
+def _rows(objects: Callable[[], Iterator[Thing | Cut]]) -> Read:
     roster = Roster()
-    note_things(roster, _of_snapshot(snapshot))
+    note_things(roster, objects())
     roster.settle()
-    yield from rows_of_things(_of_snapshot(snapshot), roster)
+    yield from rows_of_things(objects(), roster)
 
 
 def _of_snapshot(snapshot: Mapping[str, Any]) -> Iterator[Thing | Cut]:
@@ -72,6 +88,46 @@ def _of_snapshot(snapshot: Mapping[str, Any]) -> Iterator[Thing | Cut]:
             elif kind != "PriorityClass":
                 whole = _timed(_prior(value, priorities), start)
                 yield Thing(number=number, kind=kind, value=whole, event=None)
+
+
+def _of_record(opened: Opened) -> Iterator[Thing | Cut]:
+    """The events of the nodes and pods in a record.
+
+    An object without a time of creation gets the time of its first event. A pod without a uid that
+    is added after its end begins another life.
+    """
+    priorities: dict[str, Any] = {}
+    #: The number of the present life of each object, and its creation.
+    lives: dict[str, int] = {}
+    created: dict[str, str] = {}
+    for item in items(opened):
+        if isinstance(item, Cut):
+            yield item
+            continue
+        record, number = item.value, item.number
+        value: Any = record.get("resource") if isinstance(record, dict) else None
+        name = _named(value)
+        if name is None or str(record.get("event")) not in _EVENTS:
+            yield _cut(number, record, "is no event of an object with a name")
+            continue
+        kind, event = str(value.get("kind", "")), _EVENTS[record["event"]]
+        if kind == "PriorityClass":
+            priorities[name] = value.get("value")
+        if kind not in {"Node", "Pod"}:
+            continue
+        try:
+            at = datetime.fromtimestamp(time_ms(record["time"]) / 1000, UTC).isoformat()
+        except (KeyError, TypeError, ValueError):
+            yield _cut(number, record, "has no time as RFC 3339 writes it")
+            continue
+        key = f"{kind} {value['metadata'].get('namespace')}/{name}"
+        life = lives.setdefault(key, 1)
+        value = _prior(_timed(value, created.setdefault(key, at)), priorities)
+        if event == "DELETED":
+            value = {**value, "metadata": {**value["metadata"], "deletionTimestamp": at}}
+            lives[key] = life + 1
+            del created[key]
+        yield Thing(number=number, kind=kind, value=value, event=event, life=life)
 
 
 def _named(value: Any) -> str | None:
@@ -109,7 +165,7 @@ _TABLES = ("node", "node_resource", "container", "container_resource", "fixed_re
 
 SOURCE = ClusterSource(
     name="kube_scheduler_simulator",
-    title="Snapshots of kube-scheduler-simulator",
+    title="Snapshots and records of kube-scheduler-simulator",
     url="https://github.com/kubernetes-sigs/kube-scheduler-simulator",
     licence="your own data",
     files=(
@@ -120,8 +176,18 @@ SOURCE = ClusterSource(
             recognises=is_snapshot,
             read=read_snapshot,
         ),
+        ClusterFile(
+            word="record",
+            title="events of objects, a line each",
+            tables=_TABLES,
+            recognises=is_record,
+            read=read_record,
+        ),
     ),
     lacks=("use", "calls", "volumes", "the scheduler's configuration"),
     inferred=("priority of a pod that states none: that of its priority class",),
-    notes=("an object of a snapshot that says no time of creation was there from the start",),
+    notes=(
+        "an object of a record that says no time of creation came with its first event",
+        "an object of a snapshot that says no time of creation was there from the start",
+    ),
 )

@@ -38,6 +38,8 @@ class Thing:
         In a watch log: the latest time that this object or an earlier one states.
     listed : bool
         Whether the object is in a list that is no page of a longer list.
+    life : int, optional
+        In a record without uids: the number of the life under its name, from 1.
 
     Attributes
     ----------
@@ -55,16 +57,19 @@ class Thing:
     event: str | None
     so_far_ms: int | None = None
     listed: bool = False
+    life: int | None = None
     name: str = field(init=False)
     uid: str = field(init=False)
     key: Key = field(init=False)
 
     def __post_init__(self) -> None:
         meta = self.value["metadata"]
-        name, self.uid = meta["name"], str(meta.get("uid") or "")
+        name, stated = meta["name"], str(meta.get("uid") or "")
         self.name = name if self.kind == "Node" else f"{meta.get('namespace') or 'default'}/{name}"
-        # a node that was made anew under its name is the same node
-        self.key = self.kind, self.uid if self.uid and self.kind != "Node" else self.name
+        self.uid = stated or ("" if self.life is None else f"life-{self.life}")
+        # a node that was made anew under its name is the same node; lives are counted by name
+        own = self.uid if stated else f"{self.name}@{self.uid}"
+        self.key = self.kind, own if self.uid and self.kind != "Node" else self.name
 
 
 def holds_objects(head: Head) -> bool:
