@@ -1,8 +1,8 @@
-"""Which policies of a run may be recommended: the allowance of overload and waiting, once.
+"""Which policies of a run may be recommended: the allowance for overload and waiting.
 
 A policy is admissible if it overloads nodes no more than production and leaves no more containers
-waiting, within an allowance. Where production's placement is not recorded the allowance is
-absolute for overload, and counts from the best policy for waiting.
+waiting, within an allowance. Where production's placement is not recorded, the allowance for
+overload is absolute, and the allowance for waiting starts at the best policy.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,9 +15,9 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.waiting import MAY_WAIT
 
-#: Overload in this share of all node-steps bars no policy.
+#: The share of all node-steps that may be overloaded under any policy.
 OVERLOAD_SHARE = 1e-4
-#: Measures of containers without a node; every policy competes in them.
+#: Measures of containers without a node.
 WAITING = PENDING, STEPS = "pending", "pending_container_steps"
 
 Because = Literal["yardstick", "paper", "waiting", "overload", "orders"]
@@ -30,7 +30,7 @@ class Barred:
     Parameters
     ----------
     measure, value, allowed
-        What it came to and what it may come to, where a measure bars it.
+        The measure that bars the policy, its value, and the largest allowed value.
     """
 
     policy: str
@@ -42,16 +42,16 @@ class Barred:
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """What a policy may come to.
+    """The largest values that a policy may have.
 
     Parameters
     ----------
     overloaded_node_steps : float
-        On average over the orders of arrival.
+        The mean over the orders of arrival.
     waiting : float
-        Containers never placed, in any one order.
+        Containers never placed, in the worst order.
     waiting_steps : float
-        Container-steps of waiting in the first order.
+        Container-steps of waiting, in the first order.
     """
 
     overloaded_node_steps: float
@@ -60,12 +60,12 @@ class Allowance:
 
 
 def node_steps(load: Mapping[str, Any]) -> float:
-    """In how many node-steps overload can be counted, by a manifest's ``workload``."""
+    """The number of judged node-steps of a manifest's ``workload``."""
     return float((load.get("nodes") or 0) * (load.get("settled_steps") or load.get("steps") or 0))
 
 
 def allowance(results: Results) -> Allowance:
-    """What the policies of a run may come to."""
+    """The allowance of a run."""
     load = results.manifest.get("workload", {})
     steps = load.get("steps") or 0
     few = int(load.get(MAY_WAIT) or 0)
@@ -91,7 +91,7 @@ def barred(results: Results, policy: str, *, named: Collection[str] = ()) -> Bar
     Parameters
     ----------
     named : collection of str
-        The policies that the user spelled; others must be those of a scheduler.
+        The policies that the user spelled out; any other must be a scheduler's policy.
     """
     kind = used_by(results, policy)
     if kind == "yardstick" or (kind == "paper" and policy not in named):
@@ -118,7 +118,7 @@ def barred(results: Results, policy: str, *, named: Collection[str] = ()) -> Bar
 
 
 def barred_for_good(results: Results, policy: str) -> bool:
-    """Whether further orders of arrival cannot make a policy of one order admissible."""
+    """Whether a policy stays barred, whatever further orders of arrival bring."""
     may = allowance(results)
     if waits_too_much(results, policy, may):
         return True
@@ -129,13 +129,13 @@ def barred_for_good(results: Results, policy: str) -> bool:
 
 
 def used_by(results: Results, policy: str) -> str:
-    """Who runs a policy of a run: ``scheduler``, ``paper`` or ``yardstick``."""
+    """The kind of a policy of a run: ``scheduler``, ``paper`` or ``yardstick``."""
     known = results.manifest.get("policies") or ()
     return str(next((one["used_by"] for one in known if one["policy"] == policy), "paper"))
 
 
 def waits_too_much(results: Results, policy: str, may: Allowance | None = None) -> bool:
-    """Whether a policy leaves more containers waiting than it may."""
+    """Whether more containers wait under a policy than the allowance permits."""
     allowed = may or allowance(results)
     return (
         never_placed(results, policy) > allowed.waiting
@@ -144,28 +144,28 @@ def waits_too_much(results: Results, policy: str, may: Allowance | None = None) 
 
 
 def never_placed(results: Results, policy: str) -> int:
-    """Containers it never placed, in the order of arrival with most of them."""
+    """How many containers a policy never placed, in the worst order of arrival."""
     return int(results.of(policy, PENDING).max()) if results.has_value(policy, PENDING) else 0
 
 
 def steps_waited(results: Results, policy: str) -> float:
-    """Container-steps that containers waited in the first order of arrival."""
+    """How many container-steps of waiting a policy has in the first order of arrival."""
     if STEPS not in results.summary.columns:
         return 0.0
     return float(results.summary.filter(policy=policy)[STEPS].item() or 0.0)
 
 
 def carries_less(results: Results, policy: str, measure: Measure) -> bool:
-    """Whether a measure of use is of less load under a policy, as containers waited."""
+    """Whether a measure of use is too low under a policy, because containers waited."""
     return of_use(measure) and results.waited(policy)
 
 
 def placed_all(production: Mapping[str, Any] | None) -> bool:
-    """Whether production's placement is known and left nothing waiting.
+    """Whether production's placement is recorded, and no container waited in it.
 
     Parameters
     ----------
     production : mapping, optional
-        Its row of a summary.
+        Production's row of a summary.
     """
     return production is not None and not any(production.get(name) for name in WAITING)

@@ -1,4 +1,4 @@
-"""Facts that a reader of a replay has to know before its numbers."""
+"""Caveats: facts that qualify the numbers of a replay or of a store."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -14,11 +14,11 @@ from tracekit.replay.measures import CONFLICTS
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 
-#: A step so many times finer is proposed where containers live between two steps.
+#: The proposed step is this many times finer where containers live between two steps.
 FINER = 10
-#: So many kinds of containers that wait are facts.
+#: The number of kinds of waiting containers that become facts.
 KINDS = 3
-#: Containers that lost their place, and those of them that found no other.
+#: Columns of containers that lost their node, and of those that got no other node.
 _DISPLACED = {
     "loss": ("evicted_by_loss", "unplaced_after_loss"),
     "eviction": ("evictions", "unplaced_after_eviction"),
@@ -26,7 +26,11 @@ _DISPLACED = {
 
 
 def caveats(results: Results) -> Iterator[Fact]:
-    """What no measure counts, what fits nowhere, who lost a place, and notes of policies."""
+    """Caveats of a replay.
+
+    Containers that no measure counts, that fit on no node, or that lost their node; remarks on the
+    workload; and notes of policies.
+    """
     load = results.manifest.get("workload", {})
     of = load.get("containers") or 0
     counts = load.get("facts", {})
@@ -60,7 +64,7 @@ def caveats(results: Results) -> Iterator[Fact]:
 
 
 def _conflicts(results: Results) -> Iterator[Fact]:
-    """Decisions of several schedulers that were made again; one scheduler makes none twice."""
+    """Decisions that had to be made again, where several schedulers place."""
     if CONFLICTS not in results.summary.columns:
         return
     rows = {row["policy"]: row for row in results.summary.iter_rows(named=True)}
@@ -89,9 +93,9 @@ def _conflicts(results: Results) -> Iterator[Fact]:
             )
 
 
-#: How the names of counts by rule begin, and the cause of their fact.
+#: The beginnings of names of counts by rule, and the cause of the fact of each.
 _BY_RULE = {"constraint_": "constraint", "containers_not_held_": "not_held"}
-#: Counts that are facts of their own, or a part of one.
+#: Counts that other facts carry.
 _ELSEWHERE = frozenset(
     {
         BETWEEN,
@@ -111,7 +115,7 @@ _ELSEWHERE = frozenset(
 
 
 def counted(counts: Mapping[str, int]) -> Iterator[Fact]:
-    """The counts made while a workload was built, those that distort its numbers first."""
+    """Facts of the counts made while a workload was built; distorting counts come first."""
     distorting = kinds()["distorted"].short
     for kind in ("distorted", "counted"):
         for name, many in counts.items():
@@ -128,7 +132,7 @@ def counted(counts: Mapping[str, int]) -> Iterator[Fact]:
 
 
 def assumed_use(results: Results) -> Iterator[Fact]:
-    """That what counts as use is what containers request, in part at least."""
+    """The fact that requests stand for use, for some or all containers."""
     yield from (one for one in _remarks(results) if one.kind == "use_assumed")
 
 
@@ -137,7 +141,7 @@ def _remarks(results: Results) -> Iterator[Fact]:
 
 
 def _waiting(policy: Mapping[str, Any]) -> Iterator[Fact]:
-    """The most frequent kinds of containers without a node at the end, and what is in their way."""
+    """The most frequent kinds of containers without a node at the end, and what they lack."""
     for one in policy.get("waiting", {}).get("kinds", ())[:KINDS]:
         lacking = max(one["in_the_way"], key=one["in_the_way"].get, default="")
         resource = lacking.removesuffix("_milli").removesuffix("_bytes")
@@ -158,7 +162,7 @@ def _waiting(policy: Mapping[str, Any]) -> Iterator[Fact]:
 
 
 def _displaced(summary: pl.DataFrame) -> Iterator[Fact]:
-    """Of the first order of arrival."""
+    """Containers that lost their node in the first order of arrival."""
     rows = summary.filter(~pl.col("policy").is_in([OBSERVED, BOUND]))
     for because, columns in _DISPLACED.items():
         if not set(columns) <= set(rows.columns):
@@ -177,15 +181,15 @@ def _displaced(summary: pl.DataFrame) -> Iterator[Fact]:
 
 # What a store holds, and how far it can be trusted: facts of tables, quantities and defects.
 
-#: Tables whose time is that of the record, the first that has rows.
+#: Tables that give the span of the record; the first with rows is taken.
 _TIMED = ("container_usage", "node_usage", "container_amount", "service_rate", "call", "container")
-#: So many defects, those of the most rows, are of a fact's usual rank; others are behind them.
+#: The number of defects, the largest first, that have the usual rank; others have a lower one.
 _LARGEST = 5
 _BEHIND = 3
 
 
 def answer_of_trace(document: Mapping[str, Any]) -> Answer:
-    """What ``describe``, or ``check``, says of a store; what matters most first."""
+    """The facts of a store, from the document of ``describe`` or of ``check``."""
     return answer_of(
         [
             *facts_of_tables(document["tables"]),
@@ -197,7 +201,7 @@ def answer_of_trace(document: Mapping[str, Any]) -> Answer:
 
 
 def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
-    """The span of the record, and the rows of each table; a table of which none was kept first."""
+    """The span of the record, and the rows of each table; rank 1 where no row was kept."""
     timed = next((tables[one] for one in _TIMED if tables.get(one, {}).get("span_ms")), None)
     if timed is not None:
         many = {
@@ -220,13 +224,13 @@ def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
 
 
 def facts_of_quantities(known: Mapping[str, str]) -> Iterator[Fact]:
-    """Whether each quantity is recorded, inferred or absent."""
+    """A fact for each quantity: recorded, inferred or absent."""
     for name, how in known.items():
         yield Fact(kind="quantity", subject=name, value=how)
 
 
 def facts_of_ledger(rows: Iterable[Mapping[str, Any]]) -> Iterator[Fact]:
-    """The defects of a store, most rows first: rows, and what was done about them."""
+    """The defects of a store, most rows first, with the action taken on the rows."""
     ranked = sorted(rows, key=lambda row: -row["rows"])
     for place, row in enumerate(ranked):
         yield Fact(
@@ -245,7 +249,7 @@ def facts_of_ledger(rows: Iterable[Mapping[str, Any]]) -> Iterator[Fact]:
 
 
 def answer_of_call_graphs(graphs: CallGraphs) -> Answer:
-    """How many call graphs there are, how many are whole, and what their records lack."""
+    """The number of call graphs, the share of whole ones, and the defects of their records."""
     counts = graphs.counts
     traces = max(counts["traces"], 1)
     first = Fact(

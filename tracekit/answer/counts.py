@@ -1,4 +1,4 @@
-"""Counts of nodes as the decision reads them: one row of a study of the fewest nodes, typed."""
+"""Counts of nodes for the decision: the rows of a study of the fewest nodes, as objects."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tracekit.replay.measures import find_measure
 
 Case = Literal["today", "recorded", "recommended", "no_more_often", "half_size", "twice_size"]
 
-#: The measure by which a node is full, per resource, and what a screen calls the resource.
+#: By resource: the measure by which a node is full, and the name of the resource in a text.
 FULLEST = {"cpu": "cpu_p99_over_time_fraction", "memory": "memory_max_fraction"}
 RESOURCE = {"cpu": "CPU", "memory": "memory"}
 
@@ -30,7 +30,7 @@ REQUESTS_AS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Margin:
-    """A measure beside what it may come to, once a zone is lost where ``lost_zone`` names one."""
+    """The value of a measure and its limit; without the zone ``lost_zone`` where it is set."""
 
     measure: str
     value: float | None
@@ -54,24 +54,27 @@ class Count:
     Parameters
     ----------
     nodes : int, optional
-        Enough in every order of arrival together; None where no number holds.
+        The number that is enough in all orders of arrival; None where no number is.
     of : int
-        As many nodes there are.
+        The number of nodes in the cluster.
     bound : int, optional
-        No placement within the limits needs fewer.
+        A lower bound on the nodes of any placement within the limits.
     by_order : tuple of int
-        The count of each order of arrival by itself.
+        The nodes that are enough in each order of arrival alone.
     added : int
-        So many of ``nodes`` are further ones.
+        How many of ``nodes`` the cluster does not have yet.
     fullest : tuple of Fullest
-        On the nodes that stay.
+        The fullest of the nodes that stay, by each measure.
     cost_per_hour : float, optional
-        Of the nodes that stay.
-    nearest, fewer, breaks : Margin, optional
-        The limit nearest to breaking; that which breaks with one node fewer; that which breaks
-        with all nodes.
+        The cost of the nodes that stay.
+    nearest : Margin, optional
+        The limit that is nearest to breaking.
+    fewer : Margin, optional
+        The limit that breaks with one node fewer.
+    breaks : Margin, optional
+        The limit that breaks with all nodes.
     restarted : int, optional
-        Containers on the nodes that go.
+        The number of containers on the nodes that go.
     as_random : tuple of (str, int), optional
         A policy that needs fewer nodes, but no fewer than ``random``, and its count.
     """
@@ -93,22 +96,22 @@ class Count:
 
     @property
     def requests(self) -> str:
-        """Which requests it was counted with."""
+        """The requests of the count: ``recorded`` or ``recommended``."""
         return "recommended" if self.case == "recommended" else "recorded"
 
     @property
     def joint_is_more(self) -> bool:
-        """Whether all orders together need over 5 % more nodes than the worst of them alone."""
+        """Whether all orders together need over 5 % more nodes than the worst order alone."""
         worst = max(self.by_order, default=0)
         return self.nodes is not None and len(self.by_order) > 1 and self.nodes > JOINT * worst
 
 
-#: From here on a joint count is explained: times the count of the worst single order.
+#: A joint count above this multiple of the worst single order's count is explained.
 JOINT = 1.05
 
 
 def counts_of(study: Study, case: Case) -> list[Count]:
-    """The counts of a study of the fewest nodes, the best policy first."""
+    """The count of each policy of a study of the fewest nodes, the best policy first."""
     end = "_as_production" if case == "no_more_often" else ""
     orders, nodes = (study.frames[f"{name}{end}"] for name in ("orders", "nodes"))
     return [
@@ -138,7 +141,7 @@ def _count(row: dict[str, Any], case: Case, orders: pl.DataFrame, nodes: pl.Data
 
 
 def _margin(row: dict[str, Any], name: str) -> Margin | None:
-    """The limit of a row by the beginning of its columns; None where it names none."""
+    """The limit in the columns of a row that begin with ``name``; None where they are empty."""
     measure = row.get(f"{name}_measure")
     if measure is None:
         return None
@@ -163,11 +166,18 @@ def _fullest(kept: pl.DataFrame) -> list[Fullest]:
 
 
 def best(counts: Sequence[Count], in_use: str, *, by_cost: bool = False) -> Count | None:
-    """The count to act on: that of the policy in use, unless another needs fewer beyond chance.
+    """The count to act on: that of the policy in use, unless another policy needs fewer nodes.
 
-    Another policy is preferred if its joint count, or its cost, is lower by 1 % and by one node,
-    and its counts of single orders are lower beyond chance, all policies compared together. Where
-    no number of nodes holds under the policy in use, without further ones, the best other counts.
+    Another policy is preferred if two conditions hold. Its joint count, or its cost, is lower by
+    1 % and by one node. Its counts of single orders are lower beyond chance, with all policies
+    compared together. Where the policy in use has no count, the best other policy is taken.
+
+    Parameters
+    ----------
+    in_use : str
+        The policy in use.
+    by_cost : bool
+        Whether the cost of the nodes is compared instead of their number.
     """
     held = [one for one in counts if one.nodes is not None]
     usual = next((one for one in held if one.policy == in_use), None)
@@ -179,7 +189,7 @@ def best(counts: Sequence[Count], in_use: str, *, by_cost: bool = False) -> Coun
 
 
 def fewer_than(usual: Count, rivals: Sequence[Count], *, by_cost: bool = False) -> list[Count]:
-    """The counts that are lower than another beyond chance, by 1 % and by one node."""
+    """The rivals whose count is lower than the usual one: beyond chance, by 1 % and by one node."""
     orders = len(usual.by_order)
     same = [one for one in rivals if len(one.by_order) == orders >= FEWEST]
     if not same:
@@ -206,7 +216,7 @@ def _matters(one: Count, usual: Count, *, by_cost: bool) -> bool:
 
 
 def needed_fact(count: Count) -> Fact:
-    """How many nodes a count came to."""
+    """The fact of how many nodes are needed."""
     because = "no_more_often" if count.case == "no_more_often" else ""
     if count.nodes is None:
         because = "none_holds"
@@ -237,7 +247,7 @@ def needed_fact(count: Count) -> Fact:
 
 
 def _broken_at(breaks: Margin | None) -> dict[str, Scalar]:
-    """The value at which a limit breaks on all nodes, named by its unit."""
+    """The value at which a limit breaks on all nodes, under a key that names its unit."""
     if breaks is None:
         return {}
     measure = find_measure(breaks.measure)
@@ -246,12 +256,12 @@ def _broken_at(breaks: Margin | None) -> dict[str, Scalar]:
 
 
 def _without(margin: Margin) -> dict[str, Scalar]:
-    """The zone that is lost where a limit breaks or is nearest; empty for none."""
+    """The lost zone of a limit; empty where no zone is lost."""
     return {} if margin.lost_zone is None else {"lost_zone": margin.lost_zone}
 
 
 def detail_facts(count: Count) -> Iterator[Fact]:
-    """What a count rests on: orders that disagree, the nearest limit, who restarts."""
+    """Facts on a count: orders that disagree, the nearest limit, the containers that restart."""
     about = {"case": count.case, "requests": count.requests}
     if count.joint_is_more:
         yield Fact(

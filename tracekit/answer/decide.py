@@ -1,14 +1,15 @@
-"""The decision: one rule, read by ``run``, ``nodes``, ``requests`` and the report.
+"""The decision: one rule for ``run``, ``nodes``, ``requests`` and the report.
 
 1. A node is full at the ceiling (``replay.measures.ceiling``). Where production itself is above it,
    that is said first, and nodes are counted relative to production, too.
-2. Requests come first: where mean use is above what is requested, or below half of it, nodes are
+2. Requests come first: where mean use is above the requests, or below half of them, nodes are
    counted with recommended requests, and that count is the answer.
-3. Only policies of a scheduler, or that the user named, are recommended; never a yardstick, and
-   none that overloads nodes or lets containers wait more than production (``admissible``).
-4. The objective is cost where all prices are known, else nodes, at the ceiling; without a count it
-   is the CPU of the fullest node. Another policy than the one in use is recommended only if it is
-   better by 1 % or more beyond chance, and better than ``random`` by the same.
+3. Only a scheduler's policies, and policies that the user named, are recommended. A yardstick never
+   is, nor a policy that overloads nodes or lets containers wait more than production does
+   (``admissible``).
+4. The objective at the ceiling is cost where all prices are known, else nodes. Without a count it
+   is the CPU of the fullest node. A policy other than the one in use is recommended only if it is
+   better than that one, and than ``random``, by 1 % or more beyond chance.
 5. Special nodes stay. 6. The answer is one verdict, one condition, one confidence, and money.
 7. The same question has the same answer, whichever command asks it.
 8. Where something is missing, that is the first fact.
@@ -32,9 +33,9 @@ from tracekit.replay.measures import NODES
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 
-#: So many policies of ``common`` are counted beside the one in use and those that were named.
+#: The number of policies of ``common`` that are counted, beside the one in use and named ones.
 MOST_COMMON = 2
-#: A shorter record shows no weekend.
+#: The shortest record that shows a weekend.
 WEEK_MS = 7 * MS_PER_DAY
 
 
@@ -45,16 +46,16 @@ class Choice:
     Parameters
     ----------
     policy : str
-        The one in use where no other is better.
+        The policy in use, unless another one is better.
     because : {'in_use', 'better', 'named', 'few_orders', 'no_production'}
     measure : str
-        By which it is better, or by which policies were compared.
+        The measure by which policies are compared.
     value, against : float, optional
-        What it comes to, and what production does.
+        The value of the measure under the policy, and in production.
     barred : tuple of Barred
         Policies that may not be recommended.
     may : tuple of str
-        Those that may, the fewest nodes used in the first order of arrival first.
+        Policies that may be recommended, sorted by the nodes used in the first order of arrival.
     """
 
     policy: str
@@ -76,21 +77,21 @@ class Evidence:
     results : Results
         The replays on all nodes.
     choice : Choice
-        What they recommend.
+        The policy that the replays recommend.
     counts : mapping of case to Count
         The count to act on in each case that was searched.
     today : tuple of Fullest
         The fullest nodes in production; empty where its placement is not recorded.
     ceiling : mapping of resource to float
-        From which share on a node is full.
+        The used fraction from which on a node is full.
     broken : tuple of str
-        Nodes that are above the ceiling in production.
+        The nodes above the ceiling in production.
     use_over_requested : mapping of resource to float
-        Empty where sizes are assumed, or use is not recorded.
+        Mean use over requests; empty where sizes are assumed, or use is not recorded.
     cost_per_hour : float, optional
-        Of all nodes; None where a price is unknown.
+        The cost of all nodes; None where a price is unknown.
     unpriced : tuple of str
-        Instance types without a price, where others have one.
+        Instance types without a price; empty where no type has one.
     currency : str
         Printed behind amounts of money.
     first : tuple of Fact
@@ -127,7 +128,7 @@ class Evidence:
 
     @property
     def load(self) -> Mapping[str, object]:
-        """What the manifest says of the workload."""
+        """The manifest's entry on the workload."""
         return dict(self.results.manifest.get("workload", {}))
 
     @property
@@ -138,12 +139,12 @@ class Evidence:
 
     @property
     def few_orders(self) -> bool:
-        """Whether there are too few orders of arrival to tell chance, though they differ."""
+        """Whether orders of arrival differ, and are too few for an interval."""
         return self.choice.because == "few_orders"
 
     @property
     def requests_first(self) -> tuple[str, str] | None:
-        """The resource whose requests come first, and why; None where requests fit."""
+        """The resource whose requests are to be changed first, and why; None where requests fit."""
         return requests_first(self.use_over_requested)
 
 
@@ -153,7 +154,7 @@ def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL
     Parameters
     ----------
     named : collection of str
-        Policies that the user spelled; ``all`` and ``common`` name nobody.
+        Policies that the user spelled out; ``all`` and ``common`` name none.
     in_use : str
         The policy that stands for production's scheduler.
     """
@@ -193,9 +194,10 @@ def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL
 
 
 def to_count(choice: Choice, *, named: Collection[str], in_use: str) -> list[str]:
-    """The policies whose nodes are counted: the one in use; then those that may need fewer.
+    """The policies whose nodes are counted, the policy in use first.
 
-    These are the one recommended for all nodes, those named, and two that used the fewest nodes.
+    The others are the policy recommended for all nodes, the named policies, and the two that used
+    the fewest nodes.
     """
     common = [one for one in choice.may if one not in named and one != in_use][:MOST_COMMON]
     mine = [one for one in named if one in choice.may]
@@ -214,7 +216,7 @@ def is_better(results: Results, policy: str, other: str, measure: str) -> bool:
 
 
 def requests_first(use_over_requested: Mapping[str, float]) -> tuple[str, str] | None:
-    """The resource whose requests come first, and why; None where requests fit."""
+    """The resource whose requests are to be changed first, and why; None where requests fit."""
     for resource, share in use_over_requested.items():
         if share > ABOVE:
             return resource, "above"
@@ -225,7 +227,7 @@ def requests_first(use_over_requested: Mapping[str, float]) -> tuple[str, str] |
 
 
 def acted_on(e: Evidence) -> tuple[str, Count | None]:
-    """The key of the verdict, and the count that it speaks of."""
+    """The key of the verdict, and the count of the verdict."""
     now, then = e.counts.get("recorded"), e.counts.get("recommended")
     relative = e.counts.get("no_more_often")
     raised = e.requests_first is not None and e.requests_first[1] == "above"
@@ -251,12 +253,12 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
 
 
 def enough(count: Count | None) -> bool:
-    """Whether a count is known, and no more than the nodes there are."""
+    """Whether a count exists and needs no further nodes."""
     return count is not None and count.nodes is not None and not count.added
 
 
 def goes(count: Count | None) -> bool:
-    """Whether at least one node and 1 % of all can go."""
+    """Whether at least one node, and 1 % of all nodes, can go."""
     if count is None or count.nodes is None or count.added:
         return False
     less = count.of - count.nodes
@@ -264,7 +266,7 @@ def goes(count: Count | None) -> bool:
 
 
 def _by_nodes(results: Results, names: Sequence[str]) -> list[str]:
-    """Policies by the nodes that they used in the first order of arrival, the fewest first."""
+    """Policies sorted by the nodes used in the first order of arrival."""
 
     def used(name: str) -> float:
         return float(results.of(name, NODES)[0]) if results.has_value(name, NODES) else float("inf")
@@ -273,7 +275,10 @@ def _by_nodes(results: Results, names: Sequence[str]) -> list[str]:
 
 
 def _first(results: Results, names: Sequence[str], measure: str) -> str:
-    """Of policies that chance does not tell apart: a scheduler's own, else the best mean."""
+    """The usual scheduler's policy if it is among the best, else the policy with the best mean.
+
+    The best are the policies that chance does not tell apart from the first.
+    """
     rows = [row for row in standings(results, measure).rows if set(row.names) & set(names)]
     top = [one for row in rows if not row.apart_from_best for one in row.names if one in names]
     mine = top or [one for row in rows for one in row.names if one in names]
@@ -281,7 +286,7 @@ def _first(results: Results, names: Sequence[str], measure: str) -> str:
 
 
 def mean_of(results: Results, policy: str, measure: str) -> float | None:
-    """The mean of a measure over the orders a policy met; None where it is unknown."""
+    """The mean of a measure over a policy's orders of arrival; None where it is unknown."""
     if not policy or not measure or not results.has_value(policy, measure):
         return None
     return float(results.of(policy, measure).mean())

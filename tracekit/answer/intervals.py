@@ -1,4 +1,4 @@
-"""The intervals of a run: of each policy's means, and of every difference, within what can be."""
+"""The intervals of a run: of each policy's means, and of the differences between policies."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import FILTERED
 
-#: The measures by which a decision compares policies; the first that a run has decides.
+#: The measures by which a decision compares policies; the first one that a run has decides.
 COMPARED = (
     "cpu_p99_over_time_fraction",
     "memory_max_fraction",
@@ -25,23 +25,24 @@ COMPARED = (
     OVERLOAD,
     "pending",
 )
-#: The policy that any other has to beat.
+#: The policy that a recommended policy has to beat.
 RANDOM = "random"
-#: How measures end that are a share of a whole.
+#: The end of names of measures that are a share of a whole.
 _OF_A_WHOLE = "_share"
 
 
 @functools.lru_cache(maxsize=4)
 def differences_of(results: Results) -> tuple[dict[tuple[str, str], int], Compared]:
-    """Every pair of policies that place differently, by every measure, corrected for all.
+    """The differences of every pair of policies by every measure, corrected for multiple tests.
 
-    What a decision reads is a family of its own: see ``decisive``.
+    Policies that place alike are one. The comparisons of a decision are a family of their own: see
+    ``decisive``.
 
     Returns
     -------
     dict of (str, str) to int, Compared
-        The pairs, numbered; the columns of the other go through the measures of the first pair,
-        then of the second.
+        The number of each pair, and the tested differences: one column for each measure of the
+        first pair, then for each measure of the second pair, and so on.
     """
     most = max((results.orders(names[0]) for names in results.groups), default=0)
     names = [group[0] for group in results.groups if results.orders(group[0]) == most]
@@ -61,7 +62,7 @@ def differences_of(results: Results) -> tuple[dict[tuple[str, str], int], Compar
 
 
 def _left_out(results: Results) -> tuple[int, int]:
-    """How many comparisons were given up on the way, a decision's and others."""
+    """How many comparisons were given up on the way: those of a decision, and all others."""
     left = set(results.left_out)
     names = [group[0] for group in results.groups]
     pairs = [pair for pair in itertools.combinations(names, 2) if left & set(pair)]
@@ -70,10 +71,10 @@ def _left_out(results: Results) -> tuple[int, int]:
 
 
 def decisive(results: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
-    """Which comparisons a decision reads, shape (pairs times measures,): pair by pair.
+    """Which comparisons a decision reads, shape (pairs times measures,), pair by pair.
 
-    Some 30 policies and 40 measures make thousands of comparisons; with an equal share of what may
-    go wrong for each, little would be left to the few that a decision hangs on.
+    Some 30 policies and 40 measures make thousands of comparisons. If all had an equal share of the
+    permitted error, the few comparisons of a decision would have little of it.
     """
     every = results.policies
     fit = {one for one in every if barred(results, one, named=every) is None} | {OBSERVED, RANDOM}
@@ -83,10 +84,11 @@ def decisive(results: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
 
 
 def _within_reach(results: Results, pairs: Sequence[tuple[str, str]], tested: Compared) -> Compared:
-    """Differences cut off at what is possible: no value is below 0, or below a proven bound.
+    """Differences with their intervals cut off at possible values.
 
-    Production need not keep to a bound, as its nodes may hold more than was requested. A value that
-    is the same in every order under both policies has no interval.
+    No value is below 0 or below a proven bound. The bound does not hold of production, whose nodes
+    may hold more than was requested. A difference has no interval where each policy has the same
+    value in every order.
     """
     if not pairs:
         return tested
@@ -106,18 +108,18 @@ def _within_reach(results: Results, pairs: Sequence[tuple[str, str]], tested: Co
 
 
 def _is_production(results: Results, policy: str) -> bool:
-    """Whether it is production, or places as production did."""
+    """Whether a policy is production, or places as production did."""
     return any(OBSERVED in names and policy in names for names in results.groups)
 
 
 def _still(results: Results, one: str, other: str) -> BoolArray:
-    """Which measures are the same in every order that two policies met."""
+    """Which measures have one value in all orders, under each of two policies; (measures,)."""
     parts = [np.ptp(results.values[name], axis=0) == 0 for name in (one, other)]
     return np.asarray(parts[0] & parts[1])
 
 
 def _least(results: Results) -> FloatArray:
-    """The lowest possible value by measure: the bound, where there is one; else 0."""
+    """The lowest possible value of each measure: the proven bound, else 0; (measures,)."""
     bound = results.summary.filter(policy=BOUND)
     known = [
         bound[name].item() if bound.height and name in bound.columns else None
@@ -129,14 +131,14 @@ def _least(results: Results) -> FloatArray:
 
 
 def _most(results: Results, policy: str) -> FloatArray:
-    """How far the interval of each mean goes upwards; infinite for measures that may be below 0."""
+    """The upper end of each mean's interval; infinite for measures that may be below 0."""
     below = np.any([(values < 0).any(axis=0) for values in results.values.values()], axis=0)
     high = interval_of(results, policy).high
     return np.where(below | np.isnan(high), np.inf, high)
 
 
 def _testable(results: Results, one: str, other: str) -> FloatArray:
-    """Differences; NaN where the repeats could not differ, as they would look certain."""
+    """Differences order by order; NaN where repeats cannot differ, which would look certain."""
     values = apart(results.values[one], results.values[other])
     if results.covers != (SEED,):
         return values
@@ -147,9 +149,9 @@ def _testable(results: Results, one: str, other: str) -> FloatArray:
 
 @functools.lru_cache(maxsize=256)
 def interval_of(results: Results, policy: str) -> Means:
-    """A policy's means by every measure, with intervals that hold for all rows together.
+    """A policy's means by every measure, with intervals that hold for all policies together.
 
-    Of fewer orders than an interval needs there is none: two would give "84 +- 2,984".
+    The intervals are NaN where the policy met fewer orders than an interval needs.
     """
     middle = means(results.values[policy], comparisons=together(results))
     if results.orders(policy) < FEWEST:
@@ -159,20 +161,20 @@ def interval_of(results: Results, policy: str) -> Means:
 
 
 def together(results: Results) -> int:
-    """How many intervals of a measure are to hold together."""
+    """How many intervals of one measure hold together."""
     return len(results.groups) * results.looks
 
 
 def ceiling(results: Results, measure: str) -> float:
-    """The highest possible value of a measure; endless where there is none."""
+    """The highest possible value of a measure; infinite where there is none."""
     return float(_ceilings(results)[list(results.measures).index(measure)])
 
 
 @functools.lru_cache(maxsize=4)
 def _ceilings(results: Results) -> FloatArray:
-    """The highest possible value by measure: 1 for a share of a whole.
+    """The highest possible value of each measure, (measures,): 1 for a share of a whole, else inf.
 
-    Where requests stand for use and are respected, all shares have this limit.
+    Where requests stand for use and are respected, every share has this limit.
     """
     most = np.max([values.max(axis=0) for values in results.values.values()], axis=0)
     ending = SHARES if _requests_are_use(results) else (_OF_A_WHOLE,)
@@ -189,12 +191,12 @@ def any_apart(results: Results, measure: str, names: Sequence[str]) -> bool:
 
 
 def _requests_are_use(results: Results) -> bool:
-    """Whether what is called use is requested, of all containers, and requests are respected."""
+    """Whether requests stand for the use of all containers, and policies respect requests."""
     load = results.manifest.get("workload", {})
     stand_in = load.get("facts", {}).get("containers_with_request_as_use", 0)
     if not stand_in or stand_in < load["containers"]:
         return False
-    # a bound on nodes used is told only where requests can be respected
+    # there is a bound on nodes used only where requests can be respected
     bound = results.summary.filter(policy=BOUND)
     gap = bound[NODES].drop_nulls() if NODES in bound.columns else ()
     others = (one for one in results.manifest["policies"] if one["policy"] != OBSERVED)

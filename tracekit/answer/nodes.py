@@ -1,4 +1,4 @@
-"""The answer of a study of the fewest nodes: what ``nodes`` prints and the report shows."""
+"""The answer of a study of the fewest nodes, for the command ``nodes`` and the report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -29,9 +29,7 @@ from tracekit.policy.entrant import USUAL
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure
 
-#: So many budgets are named, the others are counted.
-_BUDGETS = 3
-#: Reasons of special nodes that are no resource.
+#: Reasons of special nodes, other than a resource.
 _REASONS = ("tainted", "pinned", "no_use", "control_plane")
 
 
@@ -46,7 +44,7 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
     case: Case = case_of(study)
     counts = counts_of(study, case)
     relative = counts_of(study, "no_more_often") if "policies_as_production" in study.frames else []
-    # what production does with all of its nodes is no count of more
+    # a count of further nodes says nothing of production, which has none
     usual = [one for one in relative if one.nodes is not None and not one.added]
     in_use = str(study.about.get("subject") or USUAL)
     by_cost = study.about.get("least") == "cost"
@@ -70,7 +68,7 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
 
 
 def _production_facts(study: Study) -> Iterator[Fact]:
-    """What comes before all counts: full nodes in production, and requests far from use."""
+    """Facts before all counts: nodes above the ceiling in production, and requests far from use."""
     load = study.about["workload"]
     use = load.get("production")
     if use is None or study.about["scale"] != 1:
@@ -123,7 +121,7 @@ def _verdict(study: Study, count: Count | None) -> Fact:
 
 
 def _of_counts(counts: Sequence[Count], acted: Count | None) -> Iterator[Fact]:
-    """What each policy needs; of the one that is acted on all that is known."""
+    """The nodes that each policy needs, and details of the count that is acted on."""
     for one in counts:
         yield needed_fact(one)
         if one is not acted:
@@ -134,7 +132,7 @@ def _of_counts(counts: Sequence[Count], acted: Count | None) -> Iterator[Fact]:
 
 
 def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
-    """What comes of the cluster as it is when a zone is lost, and of the nodes that stay."""
+    """Facts on the loss of each zone: today, and on the nodes that stay."""
     policy, case = ("", "") if count is None else (count.policy, count.case)
     today, kept = zones_on(study.frames, policy, as_production=case == "no_more_often")
     broken = today.drop_nulls("breaks_measure") if today.height else today
@@ -176,7 +174,7 @@ def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
 
 
 def _not_survived(row: Mapping[str, Any], *, of: int, first: bool, fails: int) -> Fact:
-    """A zone without which a limit breaks; the worst stands on the first page."""
+    """The fact of a zone without which a limit breaks; only the worst zone has rank 1."""
     waits = row["waiting_containers"] > 0
     measure = find_measure(row["breaks_measure"])
     unit = "fraction" if measure is not None and measure.share else ""
@@ -195,7 +193,7 @@ def _not_survived(row: Mapping[str, Any], *, of: int, first: bool, fails: int) -
 
 
 def money_facts(study: Study, count: Count | None) -> Iterator[Fact]:
-    """What the nodes that can go cost, or that their prices are unknown."""
+    """The saving, or the fact that prices are unknown; nothing where no node can go."""
     if count is not None and goes(count):
         row = study.frames["policies"].filter(policy=count.policy).row(0, named=True)
         currency = study.about["workload"].get("currency")
@@ -204,7 +202,7 @@ def money_facts(study: Study, count: Count | None) -> Iterator[Fact]:
 
 
 def special_facts(study: Study) -> Iterator[Fact]:
-    """The nodes that stay for a reason of their own, by reason."""
+    """How many special nodes stay, by reason."""
     nodes = study.frames["nodes"]
     if nodes.is_empty():
         return
@@ -220,12 +218,12 @@ def special_facts(study: Study) -> Iterator[Fact]:
 
 
 def sure_facts(count: Count | None, *, varying: bool, assumed: bool = False) -> Iterator[Fact]:
-    """How sure a count is.
+    """The confidence in a count.
 
     Parameters
     ----------
     varying : bool
-        Whether orders of arrival differ: where all arrivals are recorded there is one.
+        Whether orders of arrival differ. A record of all arrivals has one order.
     assumed : bool
         Whether sizes are assumed.
     """
@@ -244,7 +242,7 @@ def sure_facts(count: Count | None, *, varying: bool, assumed: bool = False) -> 
 
 
 def drain_facts(study: Study, count: Count | None) -> Iterator[Fact]:
-    """The nodes that go and that a budget of disruption keeps from being drained."""
+    """How many of the nodes that can go cannot be drained, because of disruption budgets."""
     nodes = study.frames["nodes"]
     if count is None or BARRED_BY not in nodes.columns:
         return
@@ -264,7 +262,7 @@ def drain_facts(study: Study, count: Count | None) -> Iterator[Fact]:
 
 
 def anew_facts(count: Count | None) -> Iterator[Fact]:
-    """That a count places every container anew, where nodes go."""
+    """The caveat that a count places every container anew; nothing where no node can go."""
     if goes(count):
         yield Fact(kind="not_covered", subject="trace", because="placed_anew")
 

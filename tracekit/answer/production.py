@@ -1,4 +1,4 @@
-"""What production comes to on all nodes: full nodes, cost, and use of what is requested."""
+"""Production on all nodes: full nodes, cost, use over requests; facts of fits and bindings."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from tracekit.binding.run import VcpuRun
     from tracekit.interference.run import Fit
 
-#: Requests come first where use is above, or below, these shares of what is requested.
+#: Requests come first where use is above the first, or below the second, share of the requests.
 ABOVE, BELOW = 1.0, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProductionUse:
-    """How full production's nodes are, what they cost, and how use compares with requests.
+    """The fullest nodes of production, the cost of its nodes, and use over requests.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ class ProductionUse:
     broken : tuple of str
         Nodes above the ceiling.
     ceiling : dict of str to float
-        By resource, the fraction from which on a node is full.
+        By resource: the used fraction from which on a node is full.
     use_over_requested : dict of str to float
-        By resource, mean use over what is requested.
+        By resource: mean use over requests.
     """
 
     today: tuple[Fullest, ...]
@@ -51,7 +51,7 @@ class ProductionUse:
 
 
 def production_use(load: Workload) -> ProductionUse:
-    """What the decision reads of production."""
+    """The use of production's nodes in a workload."""
     ceiling = {"cpu": load.rules.ceiling.cpu_fraction, "memory": load.rules.ceiling.memory_fraction}
     today: list[Fullest] = []
     broken: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def production_use(load: Workload) -> ProductionUse:
 
 
 def _use_over_time(load: Workload) -> tuple[np.ndarray, np.ndarray]:
-    """CPU at the 99th percentile over time and the highest memory of each node in production."""
+    """CPU at the 99th percentile over time, and highest memory, of each node; each (nodes,)."""
     collected = UseOverTime(load)
     capacity = np.maximum(load.nodes.capacity[:, :2].T.astype(np.float64), 1.0)
     for step in range(len(load.use.times_ms)):
@@ -97,7 +97,7 @@ def _use_over_time(load: Workload) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ceiling_facts(ceiling: Mapping[str, float]) -> Iterator[Fact]:
-    """From which use on a node is full, by resource."""
+    """The ceiling of each resource."""
     for resource, measure in FULLEST.items():
         if resource in ceiling:
             yield Fact(
@@ -113,7 +113,13 @@ def ceiling_facts(ceiling: Mapping[str, float]) -> Iterator[Fact]:
 def broken_facts(
     broken: Collection[str], today: Sequence[Fullest], ceiling: Mapping[str, float], of: int
 ) -> Iterator[Fact]:
-    """That production itself is above the ceiling, with its fullest node, of so many nodes."""
+    """The fact that production has nodes above the ceiling; nothing where it has none.
+
+    Parameters
+    ----------
+    of : int
+        The number of all nodes.
+    """
     if not broken or not today:
         return
     resources = {measure: resource for resource, measure in FULLEST.items()}
@@ -137,7 +143,7 @@ def broken_facts(
 
 
 def facts_of_use(over: Mapping[str, float]) -> list[Fact]:
-    """Mean use over what is requested, by resource; first facts where requests are far from use."""
+    """Mean use over requests, by resource; rank 1 where requests are far from use."""
     return [
         Fact(
             kind="use_over_requested",
@@ -153,16 +159,16 @@ def facts_of_use(over: Mapping[str, float]) -> list[Fact]:
     ]
 
 
-# What neighbours cost, and what a binding to vCPUs saves: facts of a fit and of a replay.
+# Facts of a fit of the cost of neighbours, and of a replay down to the vCPU.
 
-#: The measure that bindings are compared by, and the one that counts each container alike.
+#: The measure by which bindings are compared, and its mean share over containers.
 _LOST, _SHARE = "inflation_vcpus", "inflation_mean_fraction"
-#: The coefficients of a fit, and who stands behind each.
+#: The coefficients of a fit, and what neighbours share in each.
 _COEFFICIENTS = {"k1": "core", "k2": "socket"}
 
 
 def answer_of_binding(run: VcpuRun) -> Answer:
-    """CPU that each way to bind loses to neighbours, the first compared with each other one."""
+    """The CPU that each way to bind loses to neighbours, and the first way beside the others."""
     return answer_of([*facts_of_binding(run.differences, run.summary), *run.remarks])
 
 
@@ -205,7 +211,7 @@ def facts_of_binding(differences: pl.DataFrame, summary: pl.DataFrame) -> Iterat
 
 
 def _difference(row: Mapping[str, Any]) -> Fact:
-    """One way to bind beside another, by the vCPUs that neighbours cost."""
+    """The comparison of two ways to bind by the vCPUs that neighbours cost."""
     apart, orders = row["difference_mean"], row["repeats"]
     enough = orders >= FEWEST
     ends = (
@@ -234,13 +240,13 @@ def _difference(row: Mapping[str, Any]) -> Fact:
 
 
 def _opposite(lost: Mapping[str, Any], share: Mapping[str, Any]) -> bool:
-    """Whether the mean share of containers orders two ways as lost vCPUs do not, beyond chance."""
+    """Whether two ways to bind rank one way by lost vCPUs and the other way by the mean share."""
     apart = all(row["separated"] or row["repeats"] == 1 for row in (lost, share))
     return bool(apart and lost["difference_mean"] * share["difference_mean"] < 0)
 
 
 def answer_of_fit(fit: Fit) -> Answer:
-    """What neighbours cost, of all services together, and how many services tell it alone."""
+    """The cost of neighbours over all services, and the number of services by their verdict."""
     return answer_of(facts_of_fit(fit))
 
 

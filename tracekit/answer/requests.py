@@ -1,4 +1,4 @@
-"""What follows from a study of requests: facts, and what to do next."""
+"""The answer of a study of requests: facts, and commands to go on with."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -27,21 +27,22 @@ from tracekit.sizing.requests.rows import (
     totals,
 )
 
-#: So many services are named in a fact; the frames have all.
+#: The number of services that a fact names; the frames have all.
 NAMED = 3
-#: What amounts of a resource are counted in.
+#: The unit of amounts of a resource.
 _UNIT = {"cpu": "cores", "memory": "bytes"}
-#: A record that holds one has seen weekends.
+#: The shortest record that shows a weekend.
 _WEEK_MS = 7 * MS_PER_DAY
 
 
 def answer_of_requests(study: Study, store: str = "", out: str = "") -> Answer:
-    """The facts of a study, and what to do next with it.
+    """The facts of a study of requests, and commands to go on with.
 
     Parameters
     ----------
     store, out : str
-        How a command names the store and the study's folder; ``out`` is empty where it has none.
+        The store and the study's folder as commands name them; ``out`` is empty where the study is
+        not written.
     """
     named = store or str(study.about["workload"]["store"])
     facts = [
@@ -54,9 +55,9 @@ def answer_of_requests(study: Study, store: str = "", out: str = "") -> Answer:
 
 
 def facts_of_requests(study: Study) -> list[Fact]:
-    """What follows from a study of requests, under the policy that it chose.
+    """The facts of a study of requests under the policy that it chose.
 
-    A run has these beside facts of its own: on the use of what is requested, see ``facts_of_use``.
+    Facts on use over requests are not among them; see ``facts_of_use``.
     """
     return [
         *_to_change(study),
@@ -83,7 +84,7 @@ def _to_change(study: Study) -> Iterator[Fact]:
 
 
 def _moved(study: Study) -> Iterator[Fact]:
-    """What all containers request then, with what is freed, added, and stays reserved."""
+    """The requests of all containers after the change: what is freed, added, and stays reserved."""
     policy = str(study.about[SUBJECT])
     for name in measured(study):
         total, about = totals(study)[name], {"resource": RESOURCE[name]}
@@ -117,7 +118,7 @@ def _moved(study: Study) -> Iterator[Fact]:
 
 
 def _risk(study: Study) -> Iterator[Fact]:
-    """Services whose use was above what is recommended, and how often all were."""
+    """Services that used more than the recommended request, and how often services did."""
     policy = str(study.about[SUBJECT])
     then, now = totals(study), totals(study, NOW)
     risky, spared = at_risk(study), kept_at_risk(study)
@@ -187,7 +188,7 @@ def _judged(study: Study) -> Iterator[Fact]:
 
 
 def _not_covered(study: Study) -> Iterator[Fact]:
-    """What the shorter part of the record cannot show."""
+    """The caveat of a record whose shorter part shows no weekend."""
     known = study.about["facts"]
     shorter = min(known["learned_ms"], known["judged_ms"])
     if shorter < _WEEK_MS:
@@ -195,7 +196,7 @@ def _not_covered(study: Study) -> Iterator[Fact]:
 
 
 def _lacking(study: Study) -> Iterator[Fact]:
-    """Services that lack a request or use, and containers that never had a node."""
+    """How many services lack a request or use, and how many containers never had a node."""
     for because, name in (
         ("no_request", "services_without_request"),
         ("no_past", "services_without_past"),
@@ -207,7 +208,7 @@ def _lacking(study: Study) -> Iterator[Fact]:
 
 
 def _left_out(study: Study) -> Iterator[Fact]:
-    """Policies that go by something else than use."""
+    """Policies that were skipped, as they do not go by use."""
     for one in study.about["left_out"]:
         yield Fact(kind="skipped", subject=one["policy"], because=one["why"], rank=3)
 
@@ -217,7 +218,7 @@ def _names(names: pl.Series) -> str:
 
 
 def _following(store: str, out: str, policies: Sequence[str]) -> Iterator[Followup]:
-    """With a folder of the study what it does to the nodes, else how to get one."""
+    """Commands that use the study's folder; without a folder, the command that writes one."""
     given: dict[str, Scalar] = {"STORE": store}
     again = {**given, "policy": policies[0]} if len(policies) == 1 else given
     yield Followup(question="requests_all", command="requests", arguments={**again, "json": True})

@@ -1,4 +1,4 @@
-"""The facts of a run and of its decision, those that matter most first."""
+"""The facts of a run and of its decision, the most important first."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def verdict(e: Evidence) -> Fact:
 
 
 def _lacks(e: Evidence) -> Iterator[Fact]:
-    """What is missing, or comes before all counts."""
+    """Facts before all counts: the ceiling, assumed sizes and use, nodes above the ceiling."""
     yield from ceiling_facts(e.ceiling)
     if e.assumed:
         given = dict(e.results.manifest.get("workload", {})).get("assumptions", {})
@@ -144,7 +144,7 @@ def _resource(one: Fullest) -> str:
 
 
 def _counted(e: Evidence) -> Iterator[Fact]:
-    """The facts of each case, production first."""
+    """The facts of today's nodes and of the count of each case."""
     of = int(str(e.load.get("nodes") or 0))
     for one in e.today:
         yield fullest_fact(one, "today", "recorded")
@@ -187,7 +187,7 @@ def _cost(e: Evidence, amount: float, case: str, requests: str) -> Fact:
 
 
 def _money(e: Evidence) -> Iterator[Fact]:
-    """What the nodes that can go cost, or what is lacking to say so."""
+    """The saving, or the fact that prices are unknown; nothing where no node can go."""
     count = acted_on(e)[1]
     if e.assumed or count is None or not goes(count):
         return
@@ -197,7 +197,7 @@ def _money(e: Evidence) -> Iterator[Fact]:
 
 
 def _scheduler(choice: Choice, in_use: str, count: Count | None = None) -> Fact:
-    """The policy to run: that of the count that is acted on, else what the replays recommend."""
+    """The policy to run: that of the count that is acted on, else the choice of the replays."""
     about: dict[str, Scalar] = {"orders": choice.orders, "needed": FEWEST, "in_use": in_use}
     if count is not None and count.policy != in_use:
         return Fact(
@@ -245,7 +245,7 @@ def _span_ms(load: Mapping[str, object]) -> int:
 
 
 def facts_of_choice(results: Results, choice: Choice) -> Iterator[Fact]:
-    """The policies of a run by the measures that matter, and who may not be chosen."""
+    """Facts on the policies of a run: caveats, moves, barred policies, and values by measure."""
     yield from caveats(results)
     yield from _moved(results)
     for one in choice.barred:
@@ -278,7 +278,7 @@ def facts_of_choice(results: Results, choice: Choice) -> Iterator[Fact]:
 
 
 def _moved(results: Results) -> Iterator[Fact]:
-    """What the rebalancer behind each policy moved, in the first order of arrival."""
+    """The moves of each policy's rebalancer in the first order of arrival."""
     of = {one["policy"] for one in results.manifest.get("policies", ()) if one.get(REBALANCES)}
     for row in (one for one in results.summary.to_dicts() if one["policy"] in of):
         yield Fact(

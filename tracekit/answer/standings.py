@@ -1,6 +1,6 @@
-"""How policies stand by a measure, over all orders of arrival: means, intervals, who is apart.
+"""The ranking of policies by a measure: means over all orders of arrival, and intervals.
 
-The decision, tables and figures read these; nothing else ranks policies.
+The decision, tables and figures read these rankings.
 """
 
 from collections.abc import Sequence
@@ -17,23 +17,24 @@ from tracekit.replay.runs.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """One row: policies that place alike, and what they come to.
+    """One row of a ranking: the policies that place alike, and their value.
 
     Parameters
     ----------
     names : tuple of str
-        Every spelling whose placements are the same in all orders it met.
+        The policies whose placements are the same in all orders of arrival.
     mean : float
-        Over the orders.
+        The mean over the orders.
     low, high : float, optional
-        The 95 % interval of the mean, wide enough for all rows together; None with fewer orders
-        than one needs.
+        The 95 % interval of the mean, which holds for all rows together; None with fewer orders
+        than an interval needs.
     apart_from_best : bool
-        Whether it differs from the best row beyond chance; see ``Difference.apart``.
+        Whether the row differs from the best row beyond chance; see ``Difference.apart``.
     orders : int
-        How many orders of arrival it met.
+        The number of orders of arrival.
     waited : bool
-        Whether it left more waiting than it may: then it carried less load, and is not compared.
+        Whether too many containers waited under the policies. They carried less load, so they are
+        not compared.
     """
 
     names: tuple[str, ...]
@@ -46,23 +47,23 @@ class Standing:
 
     @property
     def reach(self) -> float | None:
-        """How far the interval goes upwards, what stands behind the +-; at 0 it may end below."""
+        """The upper end of the interval less the mean."""
         return None if self.high is None else self.high - self.mean
 
     @property
     def below(self) -> float | None:
-        """How far the interval goes downwards."""
+        """The mean less the lower end of the interval."""
         return None if self.low is None else self.mean - self.low
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standings:
-    """The policies by one measure, the best first, those that left containers waiting last.
+    """The ranking of policies by one measure, the best first; rows that waited come last.
 
     Parameters
     ----------
     tells : bool
-        Whether the measure tells any two policies apart, beyond chance and by 1 % or more.
+        Whether any two policies differ by the measure, beyond chance and by 1 % or more.
     """
 
     measure: str
@@ -71,7 +72,7 @@ class Standings:
 
     @property
     def best(self) -> tuple[Standing, ...]:
-        """The best row, and those within chance of it; none where the measure tells nothing."""
+        """The best row and the rows that chance does not tell from it; empty unless ``tells``."""
         return tuple(
             row
             for row in self.rows
@@ -79,7 +80,7 @@ class Standings:
         )
 
     def row(self, policy: str) -> Standing | None:
-        """The row that a policy stands in."""
+        """The row of a policy."""
         return next((row for row in self.rows if policy in row.names), None)
 
 
@@ -89,15 +90,17 @@ class Difference:
 
     Parameters
     ----------
-    mean, low, high : float
-        ``low`` and ``high`` at the level that many comparisons leave (Holm); None with fewer orders
-        than an interval needs.
+    mean : float
+        The mean difference.
+    low, high : float, optional
+        Its interval, corrected for many comparisons (Holm); None with fewer orders than an interval
+        needs.
     apart : bool
-        Whether it is beyond chance.
+        Whether the difference is beyond chance.
     orders : int
-        How many orders both met.
+        The number of orders that both policies met.
     slight : bool
-        Whether it is too small to count, however sure it is; see ``chance.material.too_near``.
+        Whether the difference is too small to matter; see ``chance.student.too_near``.
     """
 
     policy: str
@@ -117,14 +120,14 @@ def standings(
     *,
     among: Sequence[tuple[str, ...]] | None = None,
 ) -> Standings:
-    """How the policies of a run stand by a measure.
+    """The ranking of a run's policies by a measure.
 
     Parameters
     ----------
     run : Results, Run or path of a run folder
-        One ``Results`` serves many measures: the differences are worked out once.
+        One ``Results`` serves many measures: its differences are computed once.
     among : sequence of tuples, optional
-        Those of ``Results.groups`` that are ranked; all of them if not given.
+        The ``Results.groups`` that are ranked; all groups if not given.
     """
     replays = results(run)
     end = replays.measures[measure].first
@@ -151,9 +154,10 @@ def standings(
 def _carry_less(
     replays: Results, measure: str, groups: Sequence[tuple[str, ...]]
 ) -> dict[tuple[str, ...], bool]:
-    """The policies that are not compared by a measure, as they left containers waiting.
+    """Whether each group is not compared by a measure, because containers waited under it.
 
-    They left too many; or the measure is of use, they left some, and another policy placed all.
+    A group is not compared where too many containers waited. By a measure of use it is not compared
+    either where some waited, and another policy placed all containers.
     """
     if measure == PENDING:
         return dict.fromkeys(groups, False)
@@ -168,7 +172,7 @@ def _carry_less(
 def difference(
     run: Results | Run | Path | str, policy: str, other: str, measure: str
 ) -> Difference | None:
-    """How two policies of a run differ by a measure; None where it is not known of both."""
+    """The difference of two policies by a measure; None where either lacks the measure."""
     replays = results(run)
     if not all(replays.has_value(name, measure) for name in (policy, other)):
         return None

@@ -1,8 +1,8 @@
-"""The answer of a run: nodes are counted for the policies that could be recommended, then decided.
+"""The answer of a run: count nodes for the policies that may be recommended, then decide.
 
-``tracekit run`` calls it after its replays. Nodes are counted with requests as they are; where
-requests come first, with those that ``requests`` recommends, too; where sizes are assumed, at half
-and at twice the assumed size.
+``tracekit run`` calls this after its replays. Nodes are counted with the recorded requests. Where
+requests come first, nodes are counted with the recommended requests, too. Where sizes are assumed,
+nodes are counted at half and at twice the assumed size, too.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.replayer import kept_folder
 from tracekit.replay.runs.results import Results, results
 
-#: Studies of a run, by the case that each is of.
+#: The folder of a run's study, by case.
 FOLDERS = {"recorded": "fewest", "recommended": "fewest-recommended",
            "half_size": "fewest-half", "twice_size": "fewest-twice"}  # fmt: skip
 REQUESTS = "requests"
-#: The assumptions that are the size of a container.
+#: The assumptions on the size of a container.
 _SIZES = ("request_cpu_cores", "request_memory_bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What a run asks.
+    """The question of a run.
 
     Parameters
     ----------
     run, studies : path
-        The folder of its replays, and that of the studies beside it.
+        The folder of the replays, and the folder of the studies beside it.
     source : WorkloadSource
-        Where the workload is read.
+        The workload.
     policies : Entrants
-        Policies of the replays, without what is always beside them.
+        The policies of the replays, without production and the bound.
     called : str
         The store as commands name it.
     requests : callable
         Gives the study of recommended requests; None where nothing can be recommended. A run calls
         it for its first answer and for its last one.
     first : bool
-        Whether a first answer is asked for: nodes are counted in one order of arrival, for the
-        policy in use, and the replays stay for the next call, which goes on from them.
+        Whether a first answer is asked for. Nodes are then counted in one order of arrival, for the
+        policy in use. The replays stay, and the next call goes on from them.
     """
 
     run: Path
@@ -75,11 +75,11 @@ class Question:
 
     @property
     def in_use(self) -> str:
-        """The policy that stands for production's scheduler."""
+        """The policy in place of production's scheduler."""
         return str(self.policies.in_use)
 
     def entrant(self, policy: str) -> Entrant:
-        """A policy of the replays, with the fit of the run."""
+        """A policy of the replays by its name, with the fit of the run."""
         every = (*self.policies.chosen, self.policies.in_use)
         one = next(one for one in every if str(one) == policy)
         return one if self.fit is None else with_fit(one, self.fit, unasked=True)
@@ -87,20 +87,20 @@ class Question:
 
 @dataclass(frozen=True)
 class Production:
-    """What production comes to on all nodes; a task, as it reads the whole workload."""
+    """The use of production's nodes, as a task for another process."""
 
     source: WorkloadSource
 
     def run(self, _: OnProgress) -> ProductionUse:
-        """Read the workload and look."""
+        """Read the workload and measure production."""
         return production_use(self.source.load())
 
 
 @dataclass(frozen=True)
 class Begun:
-    """What needs no replay of the run: production's use, and of a first answer the count of nodes.
+    """Work that needs no replay of the run: production's use, and the count of a first answer.
 
-    Each is waited for by a call.
+    A call of either field waits for the result. ``recorded`` is None except for a first answer.
     """
 
     use: Callable[[], ProductionUse]
@@ -108,7 +108,7 @@ class Begun:
 
 
 def begin(question: Question, crew: Crew) -> Begun:
-    """Begin what may be under way beside the replays; a study that an earlier run left goes."""
+    """Begin the work that needs no replay, and remove the studies of an earlier run."""
     for name in (*FOLDERS.values(), REQUESTS):
         shutil.rmtree(question.studies / name, ignore_errors=True)
     use = crew.submit(Production(question.source)).result
@@ -124,9 +124,9 @@ def begin(question: Question, crew: Crew) -> Begun:
 def answer(
     question: Question, crew: Crew, progress: Progress = SILENT, begun: Begun | None = None
 ) -> Answer:
-    """Count nodes and decide; writes the studies of a run.
+    """Count nodes, write the studies of the run, and decide.
 
-    Where the search is interrupted, its replays are kept, and the next call goes on from them.
+    An interrupted search keeps its replays, and the next call goes on from them.
     """
     begun = begun or begin(question, crew)
     found = results(question.run)
@@ -166,7 +166,7 @@ def answer(
 
 
 def _first_fact(e: Evidence, *, more_orders: bool) -> Fact:
-    """That a last answer follows: the requests of this count, and the orders of that answer."""
+    """The fact that an answer is a first one, with the requests of its count."""
     count = acted_on(e)[1]
     return Fact(
         kind="first_answer",
@@ -200,11 +200,11 @@ class _Counting:
     varying: bool = True
 
     def all(self, evidence: Evidence) -> tuple[dict[str, Count], list[Fact]]:
-        """The count to act on in each case, and facts of what stays and what to request."""
+        """The count to act on in each case, and facts on special nodes, requests and drains."""
         counts: dict[str, Count] = {}
         source, facts = self.question.source, list[Fact]()
         requests = evidence.requests_first is not None and not evidence.assumed
-        # other policies are counted with the requests that are acted on
+        # policies other than the one in use are counted with the requests of the answer alone
         begun = self._begin("recorded", source, rivals=not requests)
         sized = self.question.requests() if requests else None
         if sized is not None:
@@ -244,7 +244,7 @@ class _Counting:
             self._take(counts, self._ended(case, study), case)
 
     def _take(self, counts: dict[str, Count], study: Study, case: Case) -> None:
-        """Note the count to act on; another policy has to need fewer nodes than ``random``, too."""
+        """Add the count to act on; a policy that is not in use has to beat ``random``, too."""
         end = "_as_production" if case == "no_more_often" else ""
         drawn = study.about.get(f"as_random{end}", {})
         found = [one for one in counts_of(study, case) if one.policy not in drawn]
@@ -269,10 +269,15 @@ class _Counting:
         *,
         rivals: bool = False,
     ) -> Callable[[], Study]:
-        """The study of one case: of the policy in use, and of rivals that may need fewer nodes.
+        """Begin the study of one case; a call of the result waits for it.
 
-        In one order of arrival hardly two replays of a search can be done side by side, so that
-        each search has a process to itself. Others begin when their end is waited for.
+        A search in one order of arrival can hardly replay side by side, so it has a process of its
+        own. Any other search begins with the call, and uses all processes.
+
+        Parameters
+        ----------
+        rivals : bool
+            Whether other policies that may need fewer nodes are counted, too.
         """
         if case == "recorded" and self.begun.recorded is not None:
             return self.begun.recorded
@@ -296,7 +301,7 @@ class _Counting:
         write_study(study, self.question.studies / name)
 
     def _restarts(self, counts: dict[str, Count], changed: WorkloadSource) -> None:
-        """Add containers whose request changes to those that restart."""
+        """Take containers whose request changes as restarted, where these are more."""
         one = counts.get("recommended")
         if one is None or one.restarted is None:
             return
@@ -306,7 +311,7 @@ class _Counting:
 
 @dataclass(frozen=True, kw_only=True)
 class _Search:
-    """A study of the fewest nodes of the first policy, those behind it its rivals; a task."""
+    """The search of the fewest nodes under the first policy; the other policies are its rivals."""
 
     source: WorkloadSource
     policies: tuple[Sent, ...]
@@ -321,7 +326,7 @@ class _Search:
         return self.by(Alone(), SILENT)
 
     def by(self, crew: Crew, progress: Progress) -> Study:
-        """Search, the replays by a crew."""
+        """Search, with the replays done by a crew."""
         first, *rivals = (one.entrant for one in self.policies)
         return shrink_cluster(
             self.source,

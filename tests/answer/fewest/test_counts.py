@@ -13,8 +13,8 @@ from hypothesis import strategies as some
 from replay_support import changed, workload
 from shrink_support import EVEN, limits, row, shrunk, varying
 
-from tracekit.answer.fewest.few_nodes import Here, asked_over_time
-from tracekit.answer.fewest.found import Found, TooFewError
+from tracekit.answer.fewest.few_nodes import Here, requested_over_time
+from tracekit.answer.fewest.outcome import Outcome, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.base.seeds import order_seed
 from tracekit.base.study import Study
@@ -31,7 +31,7 @@ rows_of = some.lists(
 )
 
 
-def search(load: Workload, name: str, *texts: str, **more: object) -> Found:
+def search(load: Workload, name: str, *texts: str, **more: object) -> Outcome:
     policy = parse_policy(name)
     return fewest_nodes(
         load,
@@ -228,7 +228,7 @@ def test_what_is_asked_counts_by_time_and_without_daemons() -> None:
     load = changed(
         load, rules={"daemon": np.array([False, False, True]), "pinned": np.array([-1, -1, 1])}
     )
-    assert asked_over_time(load, np.array([0, 1, 1])).tolist() == [0.5, 0.25]
+    assert requested_over_time(load, np.array([0, 1, 1])).tolist() == [0.5, 0.25]
 
 
 def test_daemons_go_with_their_nodes() -> None:

@@ -19,7 +19,7 @@ from shrink_support import limits, shrunk, varying
 
 from tracekit.answer.fewest.cluster import Bound, bound_to_zones
 from tracekit.answer.fewest.few_nodes import Here
-from tracekit.answer.fewest.found import Found, TooFewError
+from tracekit.answer.fewest.outcome import Outcome, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.answer.nodes import answer_of_nodes
 from tracekit.base.arrays import IntArray
@@ -94,7 +94,7 @@ def survives(load: Workload, zones: Sequence[str], kept: Sequence[int]) -> bool:
     return True
 
 
-def search(load: Workload) -> Found:
+def search(load: Workload) -> Outcome:
     policy = parse_policy("first_fit")
     return fewest_nodes(
         load,

@@ -24,15 +24,15 @@ from tracekit.replay.bounds.nodes import volume_bound
 from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.measures.use import PERCENT
 
-#: So many nodes are the fewest of which the 99th percentile leaves one out.
+#: The fewest nodes whose 99th percentile leaves one node out.
 FROM_WHICH_ONE_IS_LEFT_OUT = 100 // (100 - PERCENT)
 
 
 def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
-    """A lower bound on nodes for any placement within the limits; None where none is proven.
+    """A lower bound on the nodes of any placement within the limits; None where none is proven.
 
-    By requests for a policy that respects them, by use as far as limits cap it, on what the daemons
-    of each node leave of it.
+    Requests give a bound for a policy that respects them. Use gives a bound where limits cap it.
+    Daemons reduce the room of each node.
     """
     name = str(policy)
     if not limits.nobody_waits(name):
@@ -64,14 +64,14 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
 
 @functools.lru_cache(maxsize=1)
 def nodes_by_requests(load: Workload) -> int:
-    """A lower bound on nodes for who respects requests, whatever the limits; of daemons none."""
+    """A lower bound on nodes by the requests of all containers but daemons, whatever the limits."""
     return nodes_bound(beside_daemons(load))
 
 
 def most_use(load: Workload, limits: Limits, policy: str) -> tuple[float, float]:
-    """The share of a node's capacity that use may reach at judged steps: cpu, memory.
+    """The share of a node's capacity that use may reach at judged steps: of CPU, of memory.
 
-    Infinite where no limit says so.
+    A share is infinite where no limit caps it.
     """
     never = 1.0 if limits.most(policy, OVERLOAD) < 1 else float("inf")
     cpu, memory = (min(never, limits.most(policy, f"{one}_max_fraction")) for one in RESOURCES)
@@ -92,10 +92,10 @@ def _moves(load: Workload, policy: Entrant) -> bool:
 
 
 def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
-    """A lower bound where up to ``most`` containers are never placed; None where none is proven.
+    """A lower bound where up to ``most`` containers may stay unplaced; None where none is proven.
 
-    At the end no others wait, unless something was evicted. So all but that many are placed then,
-    and what they request is at least the sum without the largest of each resource.
+    Without evictions all other containers are placed at the end. Their requests of a resource are
+    at least the sum over all containers without the ``most`` largest.
     """
     if _moves(load, policy) or not np.isfinite(most) or not keeps_requests(load, policy):
         return None
@@ -103,15 +103,15 @@ def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
     there = (load.containers.arrival_ms <= end) & (end < load.containers.departure_ms)
     if load.rules.daemon is not None:
         there &= ~load.rules.daemon
-    asked = np.sort(load.containers.request[there], axis=0)
-    placed = asked[: max(len(asked) - int(most), 0)]
+    requests = np.sort(load.containers.request[there], axis=0)
+    placed = requests[: max(len(requests) - int(most), 0)]
     return max(volume_bound(placed, room_beside_daemons(load)), 1)
 
 
 def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
-    """A lower bound on what nodes cost per hour that carry all load, in part too; None as above.
+    """A lower bound on the cost per hour of nodes that carry all load, with fractions of nodes.
 
-    None, too, where a node has no price.
+    None where containers may wait, or a node has no price.
     """
     if load.nodes.prices is None or not limits.nobody_waits(str(policy)):
         return None
@@ -120,21 +120,21 @@ def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
 
 
 def keeps_requests(load: Workload, policy: Entrant) -> bool:
-    """Whether no node ever has more requested than it has, daemons aside.
+    """Whether the requests on a node never exceed its capacity, with daemons left out.
 
-    A daemon comes to its node whether or not there is room. All other containers need room beside
-    those that are there, so without daemons never more is requested of a node than it has.
+    A daemon is placed on its node whether or not the node has room. All other containers are placed
+    only where the node has room for their request.
     """
     return policy.filtered and _free(beside_daemons(load))
 
 
 def _free(stays: Workload) -> bool:
-    """Whether no container but daemons is pinned, of a workload beside its daemons."""
+    """Whether no container is pinned, in a workload without its daemons."""
     return stays.rules.pinned is None or not (stays.rules.pinned >= 0).any()
 
 
 def _by_use(load: Workload, *, filtered: bool) -> Workload:
-    """The workload with requests of further resources only if they are respected."""
+    """The workload; unless requests are respected, without requests beyond CPU and memory."""
     if filtered or len(load.resources) == 2:
         return load
     request = load.containers.request.copy()

@@ -1,4 +1,4 @@
-"""The nodes that a study of the fewest counts: which of them stay in any case, and their zones."""
+"""The nodes of a study of the fewest nodes: special nodes, pools, and zones."""
 
 from __future__ import annotations
 
@@ -19,17 +19,30 @@ from tracekit.cluster.workload import Workload
 
 @dataclass(frozen=True)
 class Cluster:
-    """The nodes there are: names, what they have, what they cost, and who bars their drain.
+    """The nodes of a cluster.
 
-    Prices and budgets are None where they are not known; see
-    ``tracekit.cluster.changed.on_nodes``.
-    ``left`` is the number of nodes that are gone by the end; no frame counts or names these.
-    ``cordoned`` marks the nodes that take nothing new, and is None where all do. ``like`` has, for
-    each further node, the name of the node that it is like; None for nodes that are there.
-    ``running`` is how many containers production runs on each node at the last step, and None where
-    its placement is not recorded. Daemons do not count, as no drain moves them. ``special`` is the
-    reason of each node that stays for a reason of its own, by position, and ``ceiling`` how full a
-    node may be.
+    Parameters
+    ----------
+    capacity : int64, shape (nodes, resources)
+        Amounts of ``resources``.
+    price_per_hour : float64, shape (nodes,), optional
+        None where no price is known.
+    barred_by : tuple of str, optional
+        For each node the disruption budgets that bar its drain; None where there are no budgets.
+        See ``tracekit.cluster.changed.on_nodes``.
+    left : int
+        How many nodes are gone by the end of the record. Frames do not contain them.
+    cordoned : bool, shape (nodes,), optional
+        Nodes that take no new container; None where all nodes do.
+    like : tuple of str or None
+        For each node that was added the name of the node that it copies; None for other nodes.
+    running : int64, shape (nodes,), optional
+        How many containers production runs on each node at the last step, without daemons; None
+        where its placement is not recorded.
+    special : mapping of int to str
+        The reason of each special node, by position.
+    ceiling : Ceiling
+        The fractions from which on a node is full.
     """
 
     node_ids: tuple[str, ...]
@@ -45,7 +58,7 @@ class Cluster:
     ceiling: Ceiling = field(default_factory=Ceiling)
 
     def with_more(self, like: IntArray) -> Cluster:
-        """The cluster with further nodes behind its own, like those at the positions."""
+        """The cluster with copies of the nodes at the positions ``like`` at its end."""
         every = np.concatenate([np.arange(len(self.node_ids)), like])
         bars, price, closed = self.barred_by, self.price_per_hour, self.cordoned
         none = np.zeros(len(like), np.int64)
@@ -64,7 +77,7 @@ class Cluster:
 def running_on(load: Workload) -> IntArray | None:
     """How many containers production runs on each node at the last step, shape (nodes,).
 
-    Daemons do not count. None where its placement is not recorded.
+    Daemons are not counted. None where production's placement is not recorded.
     """
     if not load.containers.recorded:
         return None
@@ -72,24 +85,24 @@ def running_on(load: Workload) -> IntArray | None:
     return np.bincount(load.containers.recorded_node[there], minlength=load.nodes.count)
 
 
-#: Why a node is special: its own taint or label, a pod that may not be evicted, no recorded use; or
-#: the name of a resource.
+#: Reasons of special nodes: a rare taint or label, a pod that may not be evicted, no recorded use.
+#: Any other reason is the name of a rare resource.
 TAINTED, PINNED, NO_USE = "tainted", "pinned", "no_use"
-#: The classes that ``may_remove`` releases; the first is of every resource beyond CPU and memory.
+#: The classes of ``may_remove``; the first means every resource beyond CPU and memory.
 GPU = "gpu"
 CLASSES = (GPU, TAINTED, PINNED)
-#: What fewer nodes than this share have is special.
+#: A property that fewer than this share of nodes have makes them special.
 FEW = 0.05
-#: Use counts as recorded where so many nodes have some.
+#: Use counts as recorded where at least this share of nodes have some.
 _MOST = 0.9
-#: Where more containers than this share have no owner, owners are not recorded.
+#: Owners count as not recorded where more than this share of containers have none.
 _BARE = 0.1
-#: Resources that every node is expected to have.
+#: Resources that no node is special for.
 _ORDINARY = (*BASE, DISK, DISK_IO, NET, PODS)
 
 
 def left_nodes(load: Workload) -> IntArray:
-    """Nodes that production lost by the end, in order; one that is lost by assumption is there."""
+    """Positions of the nodes that production lost by the end; losses by assumption do not count."""
     return (
         np.zeros(0, np.int64)
         if load.nodes.losses is None
@@ -98,7 +111,7 @@ def left_nodes(load: Workload) -> IntArray:
 
 
 def fixed_nodes(load: Workload) -> BoolArray:
-    """Nodes that nobody can give back: of the control plane, special, gone already, to be lost."""
+    """Which nodes cannot go, (nodes,): of the control plane, special, gone, or to be lost."""
     fixed = (
         np.zeros(load.nodes.count, np.bool_)
         if load.nodes.stays is None
@@ -110,12 +123,12 @@ def fixed_nodes(load: Workload) -> BoolArray:
 
 
 def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int, str]:
-    """The nodes that stay for a reason of their own, by position, with the first reason.
+    """The special nodes by position, each with its first reason.
 
     Parameters
     ----------
     may_remove : tuple of str
-        Reasons that do not count: see ``CLASSES``.
+        Classes of reasons that do not count; see ``CLASSES``.
     """
     found: dict[int, str] = {}
     for reason, those in _reasons(load):
@@ -126,7 +139,7 @@ def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int,
 
 
 def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Workload:
-    """The workload whose special nodes are among those that stay."""
+    """The workload with its special nodes marked as nodes that stay."""
     special = list(special_nodes(load, may_remove))
     if not special:
         return load
@@ -140,7 +153,10 @@ def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Work
 
 
 def pools_of(load: Workload) -> list[IntArray]:
-    """Nodes that are open to the same containers and have the same resources, most nodes first."""
+    """Positions of nodes with the same resources and open to the same containers, by pool.
+
+    The largest pool comes first.
+    """
     parts = () if load.rules.constraints is None else load.rules.constraints.parts
     masks = [part.mask for part in parts if isinstance(part, Allowed)]
     has = np.vstack([*masks, (_had(load)).T]).T
@@ -150,12 +166,12 @@ def pools_of(load: Workload) -> list[IntArray]:
 
 
 def _had(load: Workload) -> BoolArray:
-    """Which resources each node has in a limited amount, shape (nodes, resources)."""
+    """Which resources each node has a limited amount of, shape (nodes, resources)."""
     return np.asarray((load.nodes.capacity > 0) & (load.nodes.capacity < UNLIMITED))
 
 
 def _reasons(load: Workload) -> list[tuple[str, BoolArray]]:
-    """Each reason with the nodes that it is of."""
+    """Each reason, and the nodes that it makes special; (nodes,)."""
     has = _had(load)
     resources = [
         (name, has[:, at]) for at, name in enumerate(load.resources) if name not in _ORDINARY
@@ -166,7 +182,7 @@ def _reasons(load: Workload) -> list[tuple[str, BoolArray]]:
 
 
 def _of_their_own(load: Workload) -> list[BoolArray]:
-    """Nodes whose taints close them to most containers; those that some selector asks for."""
+    """Sets of nodes: with taints that most containers do not tolerate, or chosen by a selector."""
     parts = () if load.rules.constraints is None else load.rules.constraints.parts
     found = []
     for part in parts:
@@ -185,10 +201,11 @@ def _of_their_own(load: Workload) -> list[BoolArray]:
 
 
 def _pinned(load: Workload) -> BoolArray:
-    """Nodes that run a container at the end which may not be evicted, or which nothing restarts.
+    """Which nodes run a container at the end that may not be evicted, or has no owner; (nodes,).
 
-    The second are those without an owner: a source that records owners calls no other service by
-    the name of its one container. Where it records none, all are alike, and none counts.
+    Nothing restarts a container without an owner. A source that records owners gives such a
+    container's service the container's own name. Where most containers are like this, owners are
+    not recorded, and none counts.
     """
     stays = load.present_but_daemons(-1) & (load.containers.recorded_node >= 0)
     named = np.array(
@@ -201,7 +218,7 @@ def _pinned(load: Workload) -> BoolArray:
 
 
 def _without_use(load: Workload) -> BoolArray:
-    """Nodes of which no use is recorded, where that of most others is."""
+    """Which nodes have no recorded use, where most other nodes have it; (nodes,)."""
     some = np.asarray(load.use.background[0].any(axis=0))
     if some.mean() < _MOST:
         return np.zeros(load.nodes.count, np.bool_)
@@ -209,7 +226,7 @@ def _without_use(load: Workload) -> BoolArray:
     return ~some
 
 
-#: What ``--survive`` may name: the kind of domain that is lost.
+#: The kind of domain that ``--survive`` names.
 ZONE = "zone"
 
 
@@ -237,7 +254,7 @@ def zones_of(load: Workload) -> IntArray:
 
 
 def zones_among(load: Workload, nodes: IntArray) -> list[tuple[str, int]]:
-    """The zones that these nodes are in, and how many in each; that with most nodes first."""
+    """The zones of these nodes and the number of the nodes in each, the largest zone first."""
     zone = zones_of(load)[nodes]
     each, many = np.unique(zone[zone >= 0], return_counts=True)
     assert load.nodes.domains is not None  # noqa: S101 - as it has zones
@@ -247,14 +264,16 @@ def zones_among(load: Workload, nodes: IntArray) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """Containers that may run in one zone alone, by rules or by their size.
+    """The containers that can run only in one zone, by rules or by their size.
 
     Parameters
     ----------
-    containers, container_steps : int
-        How many, and at how many judged steps they exist, added up.
+    containers : int
+        Their number.
+    container_steps : int
+        The number of judged steps of each container, added up.
     service : str
-        That of the first.
+        The service of the first container.
     """
 
     containers: int
@@ -263,7 +282,7 @@ class Bound:
 
 
 def bound_to_zones(load: Workload) -> dict[str, Bound]:
-    """Who is bound to each zone, by its name: no number of nodes in others helps them."""
+    """The containers that can run only in one zone, by the zone's name."""
     zone, bound = zones_of(load), np.full(load.containers.count, -1)
     rules = [] if load.rules.constraints is None else load.rules.constraints.parts
     masks = [one for one in rules if isinstance(one, Allowed)]
@@ -293,15 +312,15 @@ def bound_to_zones(load: Workload) -> dict[str, Bound]:
 
 
 def evened(zone: IntArray, size: FloatArray, rank: IntArray) -> IntArray:
-    """Nodes in another order, shape (nodes,), so that the zones of the first of them are alike.
+    """An order of the nodes in which any first part has zones of similar size, shape (nodes,).
 
-    The zone that is smallest so far goes on. The order is kept in each zone. Nodes without a zone
-    are in front, as they are never lost.
+    The next node is of the zone with the smallest total size so far. Nodes of one zone keep their
+    order. Nodes without a zone come first, as they are never lost.
 
     Parameters
     ----------
     zone, size, rank : shape (nodes,)
-        Of nodes in their order. Those of a lower rank are in front.
+        The zone (-1 for none), size and rank of each node. Nodes of a lower rank come first.
     """
     before = np.full(len(zone), -1.0)
     for one in np.unique(zone[zone >= 0]):
@@ -311,10 +330,10 @@ def evened(zone: IntArray, size: FloatArray, rank: IntArray) -> IntArray:
 
 
 def least_beside_a_zone(least: int, zone: IntArray) -> int:
-    """How many nodes are needed at least, that so many are left without any one zone.
+    """The fewest nodes of which ``least`` are left when any one zone is lost.
 
-    Of the largest zone there are as many as of each other, or more. Nodes without a zone are never
-    lost, and always stay.
+    The largest zone has at least an equal share of the nodes with a zone. Nodes without a zone are
+    never lost.
     """
     zones, free = len(np.unique(zone[zone >= 0])), int((zone < 0).sum())
     every = np.arange(1, len(zone) + 1)

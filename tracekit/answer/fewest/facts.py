@@ -1,4 +1,4 @@
-"""What a study of the fewest nodes says of its workload."""
+"""The entries of a study of the fewest nodes on its workload and on production."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -18,21 +18,26 @@ from tracekit.replay.measures import compared
 from tracekit.replay.runs.one import shares, varying
 from tracekit.replay.runs.remarks import span_ms
 
-#: What a count of nodes leaves out.
+#: Counts of nodes and containers that a count of nodes leaves out.
 _COUNTS = (
     "nodes_set_aside",
     "nodes_without_own_use",
     "containers_left_waiting",
     "containers_left_waiting_too_large",
 )
-#: How many containers production ran where there was too little room for what they request.
+#: The entry for containers that production ran on nodes without room for their requests.
 OVER_CAPACITY = "containers_recorded_over_capacity"
 
 
 def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
-    """Counts of nodes at the end, containers and steps, and what the load rests on.
+    """Counts of nodes, containers and steps, assumptions, and production's use.
 
-    ``given`` is the workload before it was multiplied: production ran that one.
+    Parameters
+    ----------
+    load : Workload
+        The workload of the study.
+    given : Workload
+        The workload that production ran, before it was multiplied.
     """
     return {
         "name": load.name,
@@ -56,7 +61,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
 
 
 def given_again(source: WorkloadSource, called: str | None) -> dict[str, Any]:
-    """How the workload is asked for again."""
+    """The arguments that name the workload in a command."""
     store = source.store
     return {
         "store": "" if store is None else called or str(store.path),
@@ -68,7 +73,7 @@ def given_again(source: WorkloadSource, called: str | None) -> dict[str, Any]:
 
 
 def of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
-    """What production came to, and which limits it breaks itself; empty where not recorded."""
+    """Production's measures, and the limits that it breaks; empty where it is not recorded."""
     if observed is None:
         return {}
     every = (*limits.ceiling, *limits.given)
@@ -79,7 +84,7 @@ def of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, 
 
 
 def orders_of(facts: Mapping[str, Any], repeats: int | None) -> int:
-    """How many orders of arrival are searched: one where all are the same, or it is very large."""
+    """How many orders of arrival are searched; one where they are alike, or the load is large."""
     if repeats is not None:
         return repeats
     large = facts["containers"] * facts["nodes"] > LARGEST

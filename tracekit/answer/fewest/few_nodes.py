@@ -1,4 +1,4 @@
-"""One replay on some of the nodes: done here, by another process, or known from before."""
+"""One replay on some of the nodes: in this process, in another one, or read from a folder."""
 
 import functools
 import hashlib
@@ -25,61 +25,63 @@ from tracekit.replay.runs.replayer import fingerprint
 
 
 @dataclass(frozen=True)
-class Came:
-    """What a replay came to.
+class Replayed:
+    """The result of a replay.
 
     Parameters
     ----------
     row : dict
-        Its row of a summary.
-    asked, cpu_p99 : float64, shape (kept,)
-        What containers requested of each node over time, of the resource with the largest share,
-        and the 99th percentile of its CPU use over time; shares of capacity.
+        The row of a summary.
+    requested : float64, shape (kept,)
+        The requests on each node over time as a share of its capacity, of the resource with the
+        largest share.
+    cpu_p99 : float64, shape (kept,)
+        The 99th percentile of each node's CPU use over time, as a share of its capacity.
     highest : float64, shape (2, kept)
-        The highest use of CPU and of memory.
+        The highest use of CPU and of memory of each node, as a share of its capacity.
     """
 
     row: dict[str, Any]
-    asked: FloatArray
+    requested: FloatArray
     cpu_p99: FloatArray
     highest: FloatArray
 
 
-#: The fields of ``Came`` that are arrays, in order.
-_ARRAYS = ("asked", "cpu_p99", "highest")
-#: How many replays a search takes, about.
+#: The fields of ``Replayed`` that are arrays, in order.
+_ARRAYS = ("requested", "cpu_p99", "highest")
+#: The usual number of replays of a search.
 USUAL_REPLAYS = 20
 
-#: Replays in an order of arrival on nodes at these positions, all of them where None is given; of
-#: these the zone of this name is lost, none where it is empty.
-Ask = Callable[[int, IntArray | None, str], Came]
+#: A function that replays: it takes an order of arrival, positions of nodes (None: all nodes), and
+#: the name of a zone that is lost (empty: none).
+Ask = Callable[[int, IntArray | None, str], Replayed]
 
 
 class Here:
-    """Replays in this process; it keeps the order of arrival that was asked for last."""
+    """Replays in this process; the workload in the last order of arrival is kept."""
 
     def __init__(self, load: Workload, policy: Entrant, seed: int) -> None:
         self._load, self._policy, self._seed = load, policy, seed
         self._ordered = (0, load)
 
-    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Came:
+    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Replayed:
         """Replay."""
         if order and self._ordered[0] != order:
             self._ordered = order, in_order(self._load, order_seed(self._seed, order))
         load = self._ordered[1] if order else self._load
-        return _came(_on(load, kept, lost), self._policy, self._seed, order)
+        return _replayed(_on(load, kept, lost), self._policy, self._seed, order)
 
 
 @dataclass(frozen=True)
 class ByCrew:
-    """Replays by a crew, which reads the workload where it is shared."""
+    """Replays by a crew, whose processes read the shared workload."""
 
     crew: Crew
     source: Source
     policy: Sent
     seed: int
 
-    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Came:
+    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Replayed:
         """Replay, and wait for it."""
         nodes = None if kept is None else tuple(kept.tolist())
         task = FewNodesTask(self.source, self.policy, self.seed, order, nodes, lost)
@@ -88,7 +90,7 @@ class ByCrew:
 
 @dataclass(frozen=True)
 class FewNodesTask:
-    """A replay on some of the nodes that can be sent to another process."""
+    """A replay on some of the nodes, as a task for another process."""
 
     source: Source
     policy: Sent
@@ -97,11 +99,11 @@ class FewNodesTask:
     kept: tuple[int, ...] | None
     lost: str
 
-    def run(self, _: OnProgress) -> Came:
-        """Read the workload, unless a task before had the same, and replay."""
+    def run(self, _: OnProgress) -> Replayed:
+        """Read the workload, unless the last task had the same, and replay."""
         load = _ordered(self.source, order_seed(self.seed, self.order) if self.order else None)
         kept = None if self.kept is None else np.array(self.kept, dtype=np.int64)
-        return _came(_on(load, kept, self.lost), self.policy.entrant, self.seed, self.order)
+        return _replayed(_on(load, kept, self.lost), self.policy.entrant, self.seed, self.order)
 
 
 @functools.lru_cache(maxsize=1)
@@ -127,21 +129,21 @@ def _on(load: Workload, kept: IntArray | None, lost: str) -> Workload:
     return losing_zone(load, lost) if lost else load
 
 
-def _came(load: Workload, policy: Entrant, seed: int, order: int) -> Came:
+def _replayed(load: Workload, policy: Entrant, seed: int, order: int) -> Replayed:
     found, use = replay_nodes(load, policy, order_seed(seed, order), replays=USUAL_REPLAYS)
     placed = found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
-    return Came(found.row, asked_over_time(load, placed), use.cpu_p99, use.highest)
+    return Replayed(found.row, requested_over_time(load, placed), use.cpu_p99, use.highest)
 
 
-def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
-    """What placed containers asked of each node over time, of its fullest resource, (nodes,).
+def requested_over_time(load: Workload, node: IntArray) -> FloatArray:
+    """The mean requests on each node over time, as a share of its fullest resource; (nodes,).
 
-    Daemons are not counted: they go with their node.
+    Daemons are not counted, as they go with their node.
 
     Parameters
     ----------
     node : int64, shape (containers,)
-        Where each container was placed last, -1 for never.
+        The last node of each container, -1 for none.
     """
     counted = node >= 0
     if load.rules.daemon is not None:
@@ -151,28 +153,30 @@ def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
     there = np.minimum(load.containers.departure_ms[who], end) - np.minimum(
         load.containers.arrival_ms[who], end
     )
-    asked = np.zeros(load.nodes.capacity.shape)
-    np.add.at(asked, node[who], load.containers.request[who] * there[:, None].astype(np.float64))
+    requested = np.zeros(load.nodes.capacity.shape)
+    np.add.at(
+        requested, node[who], load.containers.request[who] * there[:, None].astype(np.float64)
+    )
     span = max(end - int(load.use.times_ms[0]), 1)
-    share = asked / np.maximum(load.nodes.capacity, 1) / span
+    share = requested / np.maximum(load.nodes.capacity, 1) / span
     return np.asarray(share.max(axis=1))
 
 
-def told_of(ask: Ask, done: Callable[[], None]) -> Ask:
-    """An ``Ask`` that calls ``done`` after each replay."""
+def counting(ask: Ask, done: Callable[[], None]) -> Ask:
+    """A function that replays, and calls ``done`` after each replay."""
 
-    def asked(order: int, kept: IntArray | None, lost: str) -> Came:
+    def counted(order: int, kept: IntArray | None, lost: str) -> Replayed:
         came = ask(order, kept, lost)
         done()
         return came
 
-    return asked
+    return counted
 
 
 class Remembered:
-    """Replays that are kept in a folder, each under everything that its result depends on.
+    """Replays whose results are kept in a folder, named by all that they depend on.
 
-    A damaged file does not count. The folder is removed once the study is written.
+    A damaged file is replayed again. The caller removes the folder once the study is written.
     """
 
     def __init__(
@@ -183,8 +187,8 @@ class Remembered:
         own = b"".join(read_bytes(Path(file)) for file in policy.written_in())
         self._about = f"{fingerprint(load)}\n{policy}\n{seed}\n".encode() + own
 
-    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Came:
-        """Replay, or remember."""
+    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Replayed:
+        """The result from the folder; else replay, and keep the result."""
         which = b"all" if kept is None else kept.tobytes()
         name = hashlib.sha256(self._about + f"\n{order}\n{lost}\n".encode() + which).hexdigest()[
             :24
@@ -197,7 +201,7 @@ class Remembered:
         return known
 
 
-def _read(path: Path) -> Came | None:
+def _read(path: Path) -> Replayed | None:
     try:
         digest, _, text = read_text(path).partition("\n")
     except (OSError, UnicodeDecodeError):
@@ -205,11 +209,11 @@ def _read(path: Path) -> Came | None:
     if digest != hashlib.sha256(text.encode()).hexdigest():
         return None
     found = json.loads(text)
-    return Came(found["row"], *(np.array(found[name]) for name in _ARRAYS))
+    return Replayed(found["row"], *(np.array(found[name]) for name in _ARRAYS))
 
 
-def _write(path: Path, came: Came) -> None:
-    """A file is there whole or not at all."""
+def _write(path: Path, came: Replayed) -> None:
+    """Write a result; an interrupted write leaves no file."""
     arrays = {name: getattr(came, name).tolist() for name in _ARRAYS}
     text = json.dumps({"row": came.row, **arrays}, default=lambda value: value.item())
     text = f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"

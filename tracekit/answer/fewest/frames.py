@@ -10,32 +10,32 @@ import polars as pl
 
 from tracekit.answer.counts import JOINT
 from tracekit.answer.fewest.cluster import Cluster
-from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.limits import CPU, MEMORY, Margin
+from tracekit.answer.fewest.outcome import Outcome, TooFewError
 from tracekit.answer.fewest.trials import KEPT, frame_of, nearest
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.replay.measures import FULLEST, compared, find_measure
 
-#: The column of nodes with the budgets that bar a drain, where there are budgets.
+#: The column of the disruption budgets that bar a node's drain.
 BARRED_BY = "barred_by"
-#: The column of how many containers production runs on a node at the end, without daemons.
+#: The column of the number of containers that production runs on a node at the end.
 RUNNING = "running_containers"
-#: The column of nodes that says which take nothing new already, where some do.
+#: The column of cordoned nodes.
 CORDONED = "cordoned"
-#: The column of nodes with the name of the one that a further node is like; null for its own.
+#: The column of the node that an added node copies; null for the cluster's own nodes.
 LIKE = "like_node"
-#: The column of nodes that says why a special one stays; null for others.
+#: The column of the reason of a special node; null for other nodes.
 SPECIAL = "special"
-#: The column of how many containers find no node with all nodes either; null where none waits.
+#: The column of the number of containers that get no node on all nodes; null for none.
 WAITS_WITH_ALL = "waits_with_all"
-#: The column of how many further nodes are needed; these are among the nodes that are enough.
+#: The column of the number of added nodes among the nodes that are enough.
 ADDED = "added_nodes"
-#: How policies are put in order: who has an answer, who needs no further nodes, the fewest first.
+#: Sorts policies: those with a result first, then those without added nodes, then by nodes.
 BY_NODES = (pl.col("nodes").is_null(), pl.col(ADDED).fill_null(0) > 0, pl.col("nodes"))
 
-#: A limit beside what a replay came to.
+#: The columns of a limit and of a replay's value.
 _MARGIN = {
     "": pl.String,
     "_measure": pl.String,
@@ -70,7 +70,7 @@ _POLICIES = {
     **_margins("breaks"),
     "problem": pl.String,
 }
-#: Where prices are known, per hour: the nodes that are kept, all there are, and a bound below both.
+#: Where prices are known, cost per hour: of nodes that stay, of all nodes, and a lower bound.
 COST_KEPT, COST_ALL = "cost_kept_per_hour", "cost_all_per_hour"
 COST_BOUND = "cost_bound_per_hour"
 _ORDERS = {"policy": pl.String, "repeat": pl.Int64, "nodes": pl.Int64}
@@ -97,17 +97,16 @@ _NODES = {
 
 
 def frames_of(
-    found: Mapping[str, Found],
+    found: Mapping[str, Outcome],
     problems: Mapping[str, TracekitError],
     measures: Sequence[str],
     cluster: Cluster,
     *,
     by_cost: bool = False,
 ) -> dict[str, pl.DataFrame]:
-    """All frames; ``tracekit.answer.fewest.study.shrink_cluster`` says what is in them.
+    """The frames of a study; see ``tracekit.answer.fewest.study.shrink_cluster`` for their columns.
 
-    The policy of fewest nodes comes first, of those that need no further ones if there are any; or
-    ``by_cost`` that of the cheapest.
+    Policies are sorted by nodes; with ``by_cost`` by the cost of the nodes that stay.
     """
     orders = [
         {"policy": policy, "repeat": repeat, "nodes": nodes - one.left}
@@ -129,7 +128,7 @@ def frames_of(
 
 
 def _policies(
-    found: Mapping[str, Found],
+    found: Mapping[str, Outcome],
     problems: Mapping[str, TracekitError],
     measures: Sequence[str],
     cluster: Cluster,
@@ -150,12 +149,12 @@ def _policies(
 
 
 def _broken(error: TracekitError) -> dict[str, Any]:
-    """The limit that breaks on all nodes, if that is the problem."""
+    """The columns of the limit that breaks on all nodes; empty for another error."""
     return _columns("breaks", error.margin if isinstance(error, TooFewError) else None)
 
 
 def _columns(name: str, margin: Margin | None) -> dict[str, Any]:
-    """The columns of a limit beside what a replay came to."""
+    """The columns of a limit, each named ``name`` and an end; empty for no limit."""
     if margin is None:
         return {}
     limit = margin.limit.text, margin.measure
@@ -163,7 +162,7 @@ def _columns(name: str, margin: Margin | None) -> dict[str, Any]:
     return {f"{name}{end}": value for end, value in zip(_MARGIN, values, strict=True)}
 
 
-def _policy(name: str, one: Found, shown: Sequence[str], cluster: Cluster) -> dict[str, Any]:
+def _policy(name: str, one: Outcome, shown: Sequence[str], cluster: Cluster) -> dict[str, Any]:
     fewer = one.fewer[-1].broken[0] if one.fewer and one.fewer[-1].broken else None
     those = cluster.with_more(one.like)
     gone = np.setdiff1d(np.arange(len(cluster.node_ids)), one.place[: one.nodes])
@@ -189,15 +188,15 @@ def _policy(name: str, one: Found, shown: Sequence[str], cluster: Cluster) -> di
     }
 
 
-def _costs(one: Found, cluster: Cluster) -> dict[str, float | None]:
-    """What the nodes that are kept cost, all there are, and a bound below; empty without prices.
+def _costs(one: Outcome, cluster: Cluster) -> dict[str, float | None]:
+    """The cost of the nodes that stay, of all nodes, and a lower bound; empty without prices.
 
-    Nodes that are gone by the end are paid no more.
+    Nodes that are gone by the end cost nothing.
     """
     price = cluster.with_more(one.like).price_per_hour
     if price is None:
         return {}
-    # what nodes that are gone carried is no longer paid for
+    # the bound counts the load of nodes that are gone, too
     bound = one.cheapest if not one.left else None
     there = one.place[one.left :]
     every = there[there < len(cluster.node_ids)]
@@ -205,20 +204,20 @@ def _costs(one: Found, cluster: Cluster) -> dict[str, float | None]:
 
 
 def _sum(prices: FloatArray) -> float | None:
-    """The sum; None where one is unknown."""
+    """The sum; None where a price is unknown."""
     return None if np.isnan(prices).any() else float(prices.sum())
 
 
 def _worst(measure: str, rows: list[dict[str, Any]]) -> float | None:
-    """The value over orders of arrival that is farthest from the better end."""
+    """The worst value of a measure over the orders of arrival; None where none has it."""
     values = [float(row[measure]) for row in rows if row.get(measure) is not None]
     known = find_measure(measure)
     high = known is not None and known.better == "high"
     return (min if high else max)(values, default=None)
 
 
-def _sizes(found: Mapping[str, Found], cluster: Cluster) -> pl.DataFrame:
-    # in the order of the rows: a set has another in every process
+def _sizes(found: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
+    # a set would have another order in every process
     trials = (trial for one in found.values() for trial in one.seen)
     seen = dict.fromkeys(name for trial in trials for name in trial.row)
     measures = ["placed", *compared(seen)]
@@ -241,21 +240,21 @@ def _sizes(found: Mapping[str, Found], cluster: Cluster) -> pl.DataFrame:
     )
 
 
-def _cost_at(one: Found, nodes: int, cluster: Cluster) -> float | None:
-    """What so many nodes cost, of those that stay longest."""
+def _cost_at(one: Outcome, nodes: int, cluster: Cluster) -> float | None:
+    """The cost of the first ``nodes`` nodes in the order; None where a price is unknown."""
     price = cluster.price_per_hour
     place = one.place[one.left : nodes]
     known = price is not None and (place < len(cluster.node_ids)).all()
     return _sum(price[place]) if known and price is not None else None
 
 
-def _nodes(found: Mapping[str, Found], cluster: Cluster) -> pl.DataFrame:
+def _nodes(found: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
     parts = [_nodes_of(policy, one, cluster) for policy, one in found.items()]
     return pl.concat(parts) if parts else pl.DataFrame(schema=_NODES)
 
 
-def _nodes_of(policy: str, one: Found, cluster: Cluster) -> pl.DataFrame:
-    """The nodes in the order in which they stay; the first in it are gone, and left out."""
+def _nodes_of(policy: str, one: Outcome, cluster: Cluster) -> pl.DataFrame:
+    """The nodes in their order, without those that are gone by the end."""
     cluster = cluster.with_more(one.like)
     at = one.place[one.left :]
     p99, cpu, memory = (
@@ -267,7 +266,7 @@ def _nodes_of(policy: str, one: Found, cluster: Cluster) -> pl.DataFrame:
         "place": np.arange(1, len(at) + 1),
         LIKE: [cluster.like[place] for place in at.tolist()],
         SPECIAL: [cluster.special.get(place) for place in at.tolist()],
-        "requested_fraction": one.asked[at],
+        "requested_fraction": one.requested[at],
         "kept": np.arange(len(at)) < one.nodes - one.left,
         CPU: p99,
         "cpu_max_fraction": cpu,
@@ -290,7 +289,7 @@ def _nodes_of(policy: str, one: Found, cluster: Cluster) -> pl.DataFrame:
 
 
 def _capacity(cluster: Cluster) -> dict[str, FloatArray | IntArray]:
-    """What nodes have of each resource, by a name with its unit."""
+    """The capacity of each node by resource, under a name with its unit."""
     found: dict[str, FloatArray | IntArray] = {}
     for name, has in zip(cluster.resources, cluster.capacity.T, strict=True):
         cores = name == "cpu_milli"

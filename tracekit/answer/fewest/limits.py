@@ -1,4 +1,4 @@
-"""Limits that fewer nodes have to keep: objects from the door to the answer."""
+"""Limits that fewer nodes have to keep."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tracekit.replay.measures import OVERLOAD, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import LIMIT, Threshold, at_most
 
-#: The measures that the ceiling is of: CPU at the 99th percentile over time, memory at its highest.
+#: The measures of the ceiling: CPU at the 99th percentile over time, and highest memory.
 CPU, MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
-#: How often nodes are above the ceiling.
+#: The measure of how often nodes are above the ceiling.
 ABOVE = "above_ceiling_node_steps"
-#: Every container gets a node, and gets it at once: a cluster whose containers queue is too small.
+#: The limits by which every container gets a node at once.
 NOBODY_WAITS = tuple(at_most(measure, 0) for measure in WAITING)
 _DECIMALS = 9
 
@@ -27,13 +27,13 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Margin:
-    """A limit beside a replay.
+    """A limit and the value of a replay.
 
     Parameters
     ----------
     value, allowed : float, optional
-        What the replay came to and what the limit allows; None where the run cannot tell it, or the
-        limit has no such side.
+        The replay's value, and the largest value that the limit allows; None where the value is
+        unknown, or the limit is not of this form.
     lost : str
         The zone that is lost in this replay; empty for none.
     """
@@ -45,14 +45,14 @@ class Margin:
 
     @property
     def measure(self) -> str:
-        """The measure that the limit is of."""
+        """The measure of the limit."""
         return self.limit.measure
 
     @property
     def room(self) -> float | None:
-        """How far the value is from what is allowed, as a share of that; below 0 where it breaks.
+        """The allowed value less the value, as a share of the allowed value.
 
-        None where nothing caps the value, or nothing is allowed.
+        It is below 0 where the limit breaks; None where the value has no cap, or the cap is 0.
         """
         if self.value is None or not self.allowed or not self.limit.caps:
             return None
@@ -61,18 +61,18 @@ class Margin:
 
 @dataclass(frozen=True)
 class Limits:
-    """All that has to hold in each order of arrival.
+    """The limits that have to hold in each order of arrival.
 
     Parameters
     ----------
     given : tuple of Threshold
-        What a user asked for.
+        The limits that the user gave.
     ceiling : tuple of Threshold
-        What holds unless a given limit speaks of the same resource.
+        The limits of the ceiling; a given limit on the same resource replaces them.
     waiting : tuple of Threshold
-        What holds of containers that wait, unless a given limit speaks of them.
+        The limits on waiting containers; a given limit on waiting replaces them.
     observed : mapping
-        What production came to, for limits that compare with it.
+        Production's measures, for limits that compare with them.
     """
 
     given: tuple[Threshold, ...] = ()
@@ -81,36 +81,46 @@ class Limits:
     observed: Row = field(default_factory=dict)
 
     def of(self, policy: str) -> list[Threshold]:
-        """All limits of a policy: who waits, the ceiling, those given."""
+        """All limits of a policy: on waiting, of the ceiling, and given ones."""
         given = [one for one in self.given if one.policy in (None, policy)]
         named = {name for one in given for name in one.measures}
         waiting = [one for one in self.waiting if one.measure not in named]
         return [*waiting, *(one for one in self.ceiling if not _replaced(one, named)), *given]
 
     def on_use(self, policies: Iterable[str]) -> list[Threshold]:
-        """The limits of some policies, each once, but for those on who waits by default."""
+        """The limits of some policies, each once, without the default limits on waiting."""
         every = [one for policy in policies for one in self.of(policy)]
         others = {id(one): one for one in every if not any(one is it for it in self.waiting)}
         return list(others.values())
 
     def as_with_all(self, most: int, steps: int) -> Limits:
-        """These limits, but as many containers may wait as with all nodes, at most ``most``.
+        """These limits, except that as many containers may wait as on all nodes.
 
-        ``steps`` is how long each of these may wait.
+        Parameters
+        ----------
+        most : int
+            The most containers that may wait.
+        steps : int
+            How many steps each of them may wait.
         """
         as_base = (at_most(measure, "base") for measure in WAITING)
         few = (at_most(WAITING[0], most), at_most(WAITING[1], most * steps))
         return replace(self, waiting=(*as_base, *few))
 
     def as_production(self) -> Limits:
-        """The limit that nodes are above the ceiling no more often than in production."""
+        """The limits by which nodes are above the ceiling no more often than in production."""
         return replace(self, ceiling=(at_most(ABOVE, OBSERVED),))
 
     def broken(self, policy: str, base: Row, row: Row) -> list[Margin]:
-        """The limits that a row of the summary does not keep.
+        """The limits that a row of a summary breaks.
 
-        Limits on what fewer nodes bring down are left out: see ``broken_at_the_end``. ``base`` is
-        the row of the same policy and order of arrival on all nodes.
+        Limits on measures that fall with the number of nodes are left out; see
+        ``broken_at_the_end``.
+
+        Parameters
+        ----------
+        base : mapping
+            The row of the same policy and order of arrival on all nodes.
         """
         return [
             self._margin(one, base, row)
@@ -119,7 +129,7 @@ class Limits:
         ]
 
     def broken_at_the_end(self, policy: str, base: Row, row: Row) -> list[Margin]:
-        """The limits on what fewer nodes bring down that the answer does not keep."""
+        """The limits that the answer breaks, on measures that fall with the number of nodes."""
         # sums of decimal prices, so that 2.6 is not above 2.6
         plain = {one: round(row[one], _DECIMALS) for one in row if isinstance(row[one], float)}
         return [
@@ -129,13 +139,13 @@ class Limits:
         ]
 
     def tightest(self, policy: str, base: Row, row: Row) -> Margin | None:
-        """The limit with the least room, of those that cap something."""
+        """The limit with the least room; None where no limit has a cap."""
         every = (self._margin(one, base, row) for one in self.of(policy) if not _falls(one))
         capped = [(one.room, at, one) for at, one in enumerate(every) if one.room is not None]
         return min(capped)[2] if capped else None
 
     def most(self, policy: str, measure: str) -> float:
-        """The number that a measure may reach; infinite where no limit says one."""
+        """The highest value that the limits allow for a measure; infinite where none caps it."""
         found = []
         for one in self.of(policy):
             if one.caps and one.measure == measure and not one.speaks_of("base"):
@@ -148,7 +158,7 @@ class Limits:
         return self.most(policy, WAITING[1]) < 1
 
     def of_waiting(self, margin: Margin) -> bool:
-        """Whether nobody gave the limit, and it is on containers that wait."""
+        """Whether a limit is one of the default limits on waiting."""
         return any(one is margin.limit for one in self.waiting)
 
     def _margin(self, limit: Threshold, base: Row, row: Row) -> Margin:
@@ -158,7 +168,7 @@ class Limits:
 
 
 def limits_at(ceiling: Ceiling, given: Sequence[Threshold], observed: Row | None) -> Limits:
-    """The limits of a search: the ceiling and those given."""
+    """The limits of a search: of the ceiling, and given ones."""
     usual = (at_most(CPU, ceiling.cpu_fraction), at_most(MEMORY, ceiling.memory_fraction))
     return Limits(tuple(given), usual, observed=observed or {})
 
@@ -170,14 +180,14 @@ def check_limits(
     measures: Sequence[str] | None = None,
     recorded: bool = True,
 ) -> None:
-    """Raise TracekitError for a limit of another policy, of no measure, or of no production.
+    """Raise TracekitError for a limit with an unknown policy or measure, or on production.
 
     Parameters
     ----------
     measures : sequence of str, optional
-        Those that the workload has; without it those that some workload may have.
+        The measures of the workload; without it the measures of any workload.
     recorded : bool
-        Whether production's placement is known.
+        Whether production's placement is recorded; else limits cannot compare with production.
     """
     for one in limits:
         given = f"{LIMIT} '{one.text}'"
@@ -203,12 +213,12 @@ def check_limits(
 
 
 def _replaced(ceiling: Threshold, named: Iterable[str]) -> bool:
-    """Whether a given limit is on the resource of this part of the ceiling, or on all."""
+    """Whether a given limit replaces this limit of the ceiling."""
     own = next((f"{name}_" for name in RESOURCES if ceiling.measure.startswith(f"{name}_")), ABOVE)
     return any(name.startswith(own) or name in (OVERLOAD, ABOVE) for name in named)
 
 
 def _falls(limit: Threshold) -> bool:
-    """Whether it allows no more than something of what fewer nodes bring down."""
+    """Whether a limit caps a measure that falls with the number of nodes."""
     measure = find_measure(limit.measure)
     return measure is not None and measure.falls and limit.caps

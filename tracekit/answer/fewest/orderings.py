@@ -1,8 +1,8 @@
 """Orders in which nodes go, and choices of how many of each kind stay.
 
-An order gives positions of nodes, those that stay longest first. It leaves to itself of which kinds
-nodes stay. Where there are few kinds, every choice of how many of each kind stay is weighed before
-a replay. Choices without room for the load are left out.
+An order is an array of positions of nodes, the node that stays longest first. Where nodes are of
+few kinds, choices of how many of each kind stay are tried, too. Choices without room for the load
+are left out before a replay.
 """
 
 import math
@@ -26,23 +26,23 @@ FREE = 2
 
 @dataclass(frozen=True)
 class Nodes:
-    """What orders go by, shape (nodes,) each.
+    """The properties of nodes that orders sort by, each of shape (nodes,).
 
     Parameters
     ----------
-    asked : float64
-        What is requested of each node over time, the mean over all orders of arrival.
+    requested : float64
+        The requests on each node over time, the mean over all orders of arrival.
     size, price : float64
-        A share of the largest node, and what the node costs per hour; 0 where that is unknown.
+        The node's size as a share of the largest node, and its cost per hour (0: unknown).
     fullness : float64
         How full the node gets, as a share of the ceiling.
     rank : int64
-        Those of a lower rank stay longer in every order.
+        Nodes of a lower rank stay longer in every order.
     zone : int64, optional
-        Where any one zone may be lost, so that as much of each stays.
+        The zone of each node, where the loss of a zone has to be survived.
     """
 
-    asked: FloatArray
+    requested: FloatArray
     size: FloatArray
     price: FloatArray
     fullness: FloatArray
@@ -54,27 +54,27 @@ Ordering = Callable[[Nodes], IntArray]
 
 
 def least_requested(nodes: Nodes) -> IntArray:
-    """The node goes first of which least is requested; of equals the last."""
-    return np.argsort(-nodes.asked, kind="stable")
+    """The node with the least requests goes first; of equal nodes the last one."""
+    return np.argsort(-nodes.requested, kind="stable")
 
 
 def smallest(nodes: Nodes) -> IntArray:
-    """The smallest node goes first, of equals that of which least is requested."""
-    return np.lexsort((-nodes.asked, -nodes.size))
+    """The smallest node goes first; of equal nodes the one with the least requests."""
+    return np.lexsort((-nodes.requested, -nodes.size))
 
 
 def dearest(nodes: Nodes) -> IntArray:
     """The node with the highest price for its size goes first."""
-    return np.lexsort((-nodes.asked, nodes.price / np.maximum(nodes.size, 1e-12)))
+    return np.lexsort((-nodes.requested, nodes.price / np.maximum(nodes.size, 1e-12)))
 
 
 def fullest(nodes: Nodes) -> IntArray:
-    """The fullest node goes first: a small one may break a limit that others keep."""
+    """The fullest node goes first, as a small full node may break a limit that other nodes keep."""
     return np.argsort(nodes.fullness, kind="stable")
 
 
 def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
-    """The order, with those of a lower rank in front, shape (nodes,)."""
+    """The positions of nodes in an order, nodes of a lower rank first; shape (nodes,)."""
     place = ordering(nodes)
     place = np.asarray(place[np.argsort(nodes.rank[place], kind="stable")])
     if nodes.zone is None:
@@ -83,7 +83,7 @@ def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
 
 
 def rank_of(load: Workload, fixed: BoolArray, gone: IntArray) -> IntArray:
-    """The rank of each node: gone by the end, fixed, free, and free but taking nothing new."""
+    """The rank of each node, (nodes,), upwards: gone by the end, fixed, free, cordoned."""
     rank = np.where(fixed, 1, FREE)
     if load.nodes.cordoned is not None:
         rank[load.nodes.cordoned & ~fixed] = FREE + 1
@@ -93,16 +93,16 @@ def rank_of(load: Workload, fixed: BoolArray, gone: IntArray) -> IntArray:
 
 def nodes_of(
     load: Workload,
-    asked: FloatArray,
+    requested: FloatArray,
     fullest: FloatArray,
     rank: IntArray,
     zone: IntArray | None,
 ) -> Nodes:
-    """What orders go by, of nodes that are as ``fullest`` on all of them, shape (3, nodes)."""
+    """The properties of a workload's nodes; ``fullest``, (3, nodes), is of a full replay."""
     price = load.nodes.price_per_hour
     cpu, memory = load.rules.ceiling.cpu_fraction, load.rules.ceiling.memory_fraction
     return Nodes(
-        asked=asked,
+        requested=requested,
         size=sizes_of(load),
         price=np.zeros(load.nodes.count) if price is None else np.nan_to_num(price),
         fullness=np.maximum(fullest[0] / cpu, fullest[2] / memory),
@@ -111,25 +111,25 @@ def nodes_of(
     )
 
 
-#: So many choices are weighed at most, and of one weight so many replayed.
+#: The most choices that are weighed, and the most choices of one weight that are replayed.
 _CHOICES, _OF_A_WEIGHT = 300_000, 3
-#: So many of the lightest weights are replayed before bisection.
+#: The number of lightest weights that are replayed before bisection.
 _LIGHTEST = 4
 
 
 def lighter(
     tried: Trials, policy: Entrant, fixed: BoolArray, each: FloatArray, below: float
 ) -> IntArray | None:
-    """The lightest nodes on which all limits hold, of less weight than ``below``; None for none.
+    """The lightest nodes on which all limits hold; None where none weigh less than ``below``.
 
-    The weight is bisected. At each weight the choices of nodes with most spare room are replayed.
+    The weight is bisected. At each weight the choices with most spare room are replayed.
 
     Parameters
     ----------
     fixed : bool, shape (nodes,)
         Nodes that stay in any case.
     each : float64, shape (nodes,)
-        What each node weighs: 1, or its price.
+        The weight of each node: 1, or its price.
     """
     load, free = tried.load, np.flatnonzero(~fixed)
     kinds = kinds_among(load, free, each)
@@ -157,9 +157,10 @@ def lighter(
 
 
 def _lightest(at: Callable[[int], IntArray | None], levels: int) -> Iterator[IntArray]:
-    """What holds, the lightest first as far as that is replayed.
+    """Nodes on which all limits hold, by weight.
 
-    What holds is not monotone in the weight, so that the lightest are tried one by one.
+    A heavier choice may break a limit that a lighter one keeps, so the lightest weights are tried
+    one by one, and only the others by bisection.
     """
     low, high, best = min(_LIGHTEST, levels), levels, None
     yield from (kept for level in range(low) if (kept := at(level)) is not None)
@@ -177,7 +178,7 @@ def _lightest(at: Callable[[int], IntArray | None], levels: int) -> Iterator[Int
 def _spare(
     tried: Trials, policy: Entrant, kinds: list[IntArray], grid: IntArray, fixed: BoolArray
 ) -> FloatArray:
-    """The room of each choice beyond the load, as a share of it; below 0 where it is too little."""
+    """The spare room of each choice as a share of the load; below 0 where there is too little."""
     load, limits = tried.load, tried.limits
     spare = np.full(len(grid), np.inf)
     waits = limits.nobody_waits(tried.policy)

@@ -10,7 +10,6 @@ import numpy as np
 
 from tracekit.answer.fewest.bound import least_cost, least_nodes
 from tracekit.answer.fewest.cluster import fixed_nodes, least_beside_a_zone, left_nodes, pools_of
-from tracekit.answer.fewest.found import COST, Found
 from tracekit.answer.fewest.limits import Margin
 from tracekit.answer.fewest.orderings import (
     FREE,
@@ -22,27 +21,28 @@ from tracekit.answer.fewest.orderings import (
     placed,
     rank_of,
 )
+from tracekit.answer.fewest.outcome import COST, Outcome
 from tracekit.answer.fewest.trials import Trial, Trials, lost_zones
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.policy.entrant import Entrant
 
-#: What is less by rounding alone is not less.
+#: Differences below this share are rounding.
 LESS = 1 - 1e-9
-#: So many counts of nodes are replayed for the curve.
+#: The number of counts that are replayed for the curve.
 GRID = 8
-#: So many counts that would be less are tried in another order of nodes.
+#: The number of lower counts that are tried in another order of nodes.
 _TRIED = 5
-#: These shares of the nodes that may go are left out where a limit breaks on all.
+#: The shares of the nodes that may go that are left out where a limit breaks on all nodes.
 _WITHOUT = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1)
-#: So many pools of nodes shrink by themselves, those with most nodes.
+#: The number of pools that shrink by themselves, the largest first.
 _POOLS = 5
-#: So many of these in a row that bring the limits no nearer end that.
+#: The search on fewer nodes ends after this many shares in a row without progress.
 _FARTHER = 3
 
 
-# Bisection over a number of nodes: the least at which something holds. ``ahead`` is called with the
-# number that is tried next and the one after it, if that holds (upwards: if it does not), so that
-# both may be tried side by side. What is found does not depend on it.
+# Bisection for the least number at which something holds. ``ahead`` is called with the number that
+# is tried next and with the likelier number after it, so that both may be tried side by side. The
+# result does not depend on ``ahead``.
 
 Holds = Callable[[int], bool]
 Ahead = Callable[[int, int], object]
@@ -53,9 +53,9 @@ def alone(*_: int) -> None:
 
 
 def fewest(holds: Holds, low: int, high: int, ahead: Ahead = alone) -> int:
-    """The number that bisection finds: it holds there, and one less does not, or is below ``low``.
+    """The number that bisection finds between ``low`` and ``high``, where ``high`` holds.
 
-    ``high`` is known to hold.
+    ``holds`` is true of the number, and false of one less, unless one less is below ``low``.
     """
     while low < high:
         middle = (low + high) // 2
@@ -70,7 +70,7 @@ def fewest(holds: Holds, low: int, high: int, ahead: Ahead = alone) -> int:
 def fewest_around(
     holds: Holds, start: int, low: int, high: int, ahead: Ahead = alone
 ) -> int | None:
-    """As ``fewest``, by steps that double away from ``start``; None where ``high`` fails too."""
+    """As ``fewest``, by steps from ``start`` that double; None where ``high`` does not hold."""
     ahead(start, max(start - 1, low))
     if not holds(start):
         return fewest_from(holds, start, high, ahead)
@@ -85,7 +85,7 @@ def fewest_around(
 
 
 def fewest_from(holds: Holds, start: int, high: int, ahead: Ahead = alone) -> int | None:
-    """The same upwards: it holds there, and one less does not, or is below ``start``."""
+    """As ``fewest`` from ``start`` upwards; None where no number up to ``high`` holds."""
     step, more, failed = 1, start, start - 1
     while not holds(more):
         if more == high:
@@ -97,7 +97,7 @@ def fewest_from(holds: Holds, start: int, high: int, ahead: Ahead = alone) -> in
 
 @dataclass
 class Search:
-    """Bisection over orderings of the nodes that there are."""
+    """The search for the fewest nodes over several orders of nodes."""
 
     tried: Trials
     policy: Entrant
@@ -109,21 +109,21 @@ class Search:
         every = np.arange(load.nodes.count)
         rank = rank_of(load, fixed, self.left)
         zone = tried.zone
-        self.nodes = nodes_of(load, tried.asked(every), tried.fullest(every), rank, zone)
+        self.nodes = nodes_of(load, tried.requested(every), tried.fullest(every), rank, zone)
         self.bound = least_nodes(load, self.policy, tried.limits)
         if self.bound is not None and zone is not None and not tried.bound:
             self.bound = least_beside_a_zone(self.bound, zone)
         self.low = max(self.bound or 1, int(fixed.sum()), 1)
 
-    def over(self, orderings: Sequence[Ordering]) -> Found:
-        """The fewest nodes, or the cheapest, of all orderings; the limits hold on all nodes."""
+    def over(self, orderings: Sequence[Ordering]) -> Outcome:
+        """The best result over orderings, where the limits hold on all nodes."""
         first, *others = orderings
         place = placed(self.nodes, first)
         best = self.found(first.__name__, place, *self.joint(place, len(place)))
         return self._by_kind(self._by_pool(self._beaten(best, others)))
 
-    def on_fewer(self, broken: Margin, orderings: Sequence[Ordering]) -> Found | None:
-        """The same where a limit breaks on all nodes; None where it breaks on fewer too."""
+    def on_fewer(self, broken: Margin, orderings: Sequence[Ordering]) -> Outcome | None:
+        """The best result where a limit breaks on all nodes; None where it breaks on fewer, too."""
         place = placed(self.nodes, fullest)
         most = self._first_that_holds(place, broken)
         if most is not None:
@@ -138,8 +138,8 @@ class Search:
             found = self._kept(kept, place)
         return replace(found, breaks=broken)
 
-    def _beaten(self, best: Found, orderings: Sequence[Ordering]) -> Found:
-        """The best answer where other orderings may end with less."""
+    def _beaten(self, best: Outcome, orderings: Sequence[Ordering]) -> Outcome:
+        """The best of a result and the results of other orderings."""
         for ordering in orderings:
             place = placed(self.nodes, ordering)
             most = int((self._each[place].cumsum() < self._paid(best) * LESS).sum())
@@ -150,10 +150,9 @@ class Search:
         return best
 
     def _promising(self, place: IntArray, most: int) -> bool:
-        """Whether one of a few counts up to ``most`` holds in one order of arrival.
+        """Whether the limits hold at one of a few counts up to ``most``, in one order of arrival.
 
-        What holds is not monotone: another order of arrival may break at one count and hold at a
-        smaller one.
+        Several counts are tried, as limits may break at one count and hold at a smaller one.
         """
         if most < self.low:
             return False
@@ -164,10 +163,10 @@ class Search:
             for nodes in self._some_ahead(place, counts[::-1].tolist(), 1)
         )
 
-    def _by_pool(self, found: Found) -> Found:
-        """The answer where pools shrink one after the other, if that is less; else as found.
+    def _by_pool(self, found: Outcome) -> Outcome:
+        """The better of a result and one in which pools shrink one after the other.
 
-        In one order of all nodes the pool ends the search that is the first to be too small.
+        In an order over all nodes the first pool that is too small ends the search for all pools.
         """
         pools = pools_of(self.tried.load)[:_POOLS]
         if len(pools) < 2 or found.nodes <= self.low:
@@ -182,8 +181,8 @@ class Search:
         less = self._each[order].sum() < self._paid(found) * LESS
         return self._kept(order, found.place) if less and self.tried.hold_all(order) else found
 
-    def _by_kind(self, found: Found) -> Found:
-        """The answer where others of each kind stay, as long as that is less; else as found."""
+    def _by_kind(self, found: Outcome) -> Outcome:
+        """The better of a result and one with another number of nodes of each kind."""
         while found.nodes > self.low or self.by == COST:
             kept = self._lighter(self._paid(found) * LESS)
             if kept is None:
@@ -195,8 +194,8 @@ class Search:
         fixed = self.nodes.rank < FREE
         return lighter(self.tried, self.policy, fixed, self._each, below)
 
-    def _kept(self, kept: IntArray, place: IntArray) -> Found:
-        """The answer where exactly these nodes stay."""
+    def _kept(self, kept: IntArray, place: IntArray) -> Outcome:
+        """The result in which exactly these nodes stay."""
         stay = kept[np.argsort(self.nodes.rank[kept], kind="stable")]
         others = place[~np.isin(place, kept)]
         return self.found(
@@ -206,16 +205,16 @@ class Search:
     def _same(self, nodes: int) -> tuple[int, ...]:
         return (nodes,) * len(self.tried.orders)
 
-    def _paid(self, found: Found) -> float:
+    def _paid(self, found: Outcome) -> float:
         return float(self._each[found.place[: found.nodes]].sum())
 
     @property
     def _each(self) -> FloatArray:
-        """What each node counts, or costs."""
+        """The weight of each node, (nodes,): 1, or its cost."""
         return self.nodes.price if self.by == COST else np.ones(self.tried.load.nodes.count)
 
     def _first_that_holds(self, place: IntArray, broken: Margin) -> int | None:
-        """The largest of a few counts at which all limits hold in this order of nodes."""
+        """The largest of a few counts at which all limits hold; None where there is none."""
         every, farther, nearest = len(place), 0, broken.room
         gone = np.ceil(np.array(_WITHOUT) * (every - self.low)).astype(np.int64)
         for nodes in self._some_ahead(place, (every - np.unique(gone[gone > 0])).tolist()):
@@ -232,7 +231,7 @@ class Search:
         return None
 
     def joint(self, place: IntArray, most: int) -> tuple[tuple[int, ...], int]:
-        """The fewest in each order of arrival by itself, and in all; ``most`` are enough."""
+        """The fewest nodes in each order of arrival alone, and in all; ``most`` are enough."""
         given, grid = self.tried.orders[0], [n for n in self.grid(len(place)) if n < most]
         self.tried.replay(given, [place[:nodes] for nodes in grid])
         held = functools.partial(self._holds, place, given)
@@ -250,15 +249,15 @@ class Search:
         holds = functools.partial(self._hold_all, place)
         return by_order, fewest_from(holds, max(by_order), most, self._ahead(place)) or most
 
-    def found(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Found:
-        """The answer: counted down from ``joint`` nodes, the last count before a limit breaks."""
+    def found(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Outcome:
+        """The result: the last count from ``joint`` nodes downwards before a limit breaks."""
         while joint > self.low and self._hold_all(place, joint - 1):
             joint -= 1
         load, tried = self.tried.load, self.tried
         fewer = () if joint <= self.low else _until_broken(tried, place[: joint - 1])
         for nodes in self._some_ahead(place, self.grid(len(place)), 1):
             tried.trial(tried.orders[0], place[:nodes])
-        return Found(
+        return Outcome(
             nodes=joint,
             bound=self.bound,
             cheapest=least_cost(load, self.policy, tried.limits),
@@ -266,7 +265,7 @@ class Search:
             by_order=tuple(min(one, joint) for one in by_order),
             ordering=name,
             place=place,
-            asked=self.nodes.asked,
+            requested=self.nodes.requested,
             fullest=tried.fullest(place[:joint]),
             held=tuple(tried.each(lambda order: tried.trial(order, place[:joint]))),
             fewer=fewer,
@@ -280,7 +279,7 @@ class Search:
         return [int(one) for one in np.unique(counts)]
 
     def _ahead(self, place: IntArray, orders: int | None = None) -> Ahead:
-        """Replays in the first order, side by side, where so many orders leave a process idle."""
+        """A function that replays counts side by side where ``orders`` leave a process idle."""
 
         def ahead(*counts: int) -> None:
             if self.tried.beside > (orders or len(self.tried.orders)):
@@ -292,7 +291,7 @@ class Search:
     def _some_ahead(
         self, place: IntArray, counts: Sequence[int], orders: int | None = None
     ) -> Iterator[int]:
-        """The counts, as many replayed before their turn as may be under way."""
+        """The counts one by one, with as many replayed ahead as may be under way."""
         for at in range(0, len(counts), self.tried.beside):
             some = counts[at : at + self.tried.beside]
             self._ahead(place, orders)(*some)
@@ -306,7 +305,7 @@ class Search:
 
 
 def _until_broken(tried: Trials, kept: IntArray) -> tuple[Trial, ...]:
-    """The trials on these nodes up to the first that breaks a limit."""
+    """The trials on these nodes, order by order, up to the first that breaks a limit."""
     found = []
     for order in tried.orders:
         found.append(tried.trial(order, kept))

@@ -1,13 +1,13 @@
-"""The fewest nodes on which a workload runs under a policy within limits, by replays on fewer.
+"""The search for the fewest nodes on which a workload runs under a policy within limits.
 
-Nodes go in an order, and bisection finds how many stay: for each order of arrival by itself, then
-for all of them together on one and the same nodes. The orders of nodes are in ``orderings``; that
-one wins which ends with the fewest nodes, or the cheapest where cost is to be least. With one node
-fewer of that order a limit breaks, or the bound is reached. It is not proven that no smaller number
-holds, or no other choice of nodes.
+Nodes go in an order, and bisection finds how many stay: first for each order of arrival alone, then
+for all orders of arrival together. Several orders of nodes are tried (``orderings``). The result is
+of the order that ends with the fewest nodes, or with the cheapest ones where cost is the objective.
+With one node fewer of that order a limit breaks, or the bound is reached. A smaller number, or
+another choice of nodes, may hold all the same.
 
-Where a limit breaks on all nodes, fewer are tried, of which the fullest go first; then more, spread
-evenly over the sizes that there are.
+Where a limit breaks on all nodes, fewer nodes are tried, and the fullest go first. Then copies of
+nodes are added, spread evenly over the sizes of nodes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import numpy as np
 from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.cluster import bound_to_zones, evened, left_nodes
 from tracekit.answer.fewest.few_nodes import Ask
-from tracekit.answer.fewest.found import COST, NODES, Found, TooFewError
 from tracekit.answer.fewest.limits import CPU, Limits, Margin
 from tracekit.answer.fewest.orderings import (
     Ordering,
@@ -29,6 +28,7 @@ from tracekit.answer.fewest.orderings import (
     placed,
     smallest,
 )
+from tracekit.answer.fewest.outcome import COST, NODES, Outcome, TooFewError
 from tracekit.answer.fewest.over_orderings import Search
 from tracekit.answer.fewest.trials import Trials, worst
 from tracekit.answer.repeat import LARGEST_ONCE
@@ -42,9 +42,9 @@ from tracekit.policy.view.usage import rank_of
 from tracekit.replay.measures import COST_PER_HOUR
 from tracekit.replay.runs.waiting import most_waiting
 
-#: So many times the nodes are tried.
+#: The multiples of the nodes that are tried.
 _TIMES = (2, 4, 8, 16)
-#: A value that moves by less than this share is no nearer.
+#: A value that moves by less than this share makes no progress.
 _LITTLE = 0.01
 
 
@@ -60,36 +60,36 @@ def fewest_nodes(
     may_wait: bool = False,
     further: bool = True,
     survive: bool = False,
-) -> Found:
-    """Search for one policy.
+) -> Outcome:
+    """The fewest nodes under one policy.
 
     Parameters
     ----------
     load : Workload
-        ``stays`` marks nodes that do not go.
+        The workload, whose ``nodes.stays`` marks nodes that cannot go.
     asks : function(Workload) -> Ask
-        Who replays a workload.
+        Makes the function that replays a workload.
     may_wait : bool
-        Whether as many containers may wait on all nodes as ``runs.may_wait`` allows; then as many
-        may on fewer, order by order.
+        Whether containers may wait on all nodes, as many as ``runs.waiting`` allows. As many may
+        then wait on fewer nodes, order by order.
     further : bool
-        Whether more nodes are searched for where all there are are too few.
+        Whether nodes are added where all nodes are too few.
     survive : bool
-        Whether the limits have to hold, too, once any one zone is lost. Who may run there alone
-        may wait then.
+        Whether the limits have to hold, too, when any one zone is lost. Containers that can run
+        only in the lost zone may wait then.
 
     Raises
     ------
     TooFewError
-        Where a limit breaks on all nodes, and neither fewer nor more help.
+        Where a limit breaks on all nodes, on fewer, and on more.
     TracekitError
-        Where a limit on what fewer nodes bring down breaks on the fewest that the others allow.
+        Where a limit breaks on a measure that falls with the number of nodes.
     """
     bound = bound_to_zones(load) if survive else {}
     tried = Trials(load, str(policy), limits, asks(load), range(repeats), beside, survive, bound)
     broken, waits = _on_all_nodes(tried, may_wait=may_wait)
     orderings = _orderings(by)
-    found: Found | None = None
+    found: Outcome | None = None
     if broken is None:
         found = Search(tried, policy, by).over(orderings)
     elif not tried.limits.of_waiting(broken):
@@ -106,9 +106,10 @@ def fewest_nodes(
 def enough(
     tried: Trials, policy: Entrant, counts: Sequence[int], *, by: str, may_wait: bool
 ) -> list[bool]:
-    """Whether so many nodes are enough for a policy, for each order of arrival its count.
+    """Whether ``counts`` nodes are enough for a policy, for each order of arrival.
 
-    Each order of nodes is tried at that count alone: a few replays, where a search takes a hundred.
+    Each order of nodes is tried at that count alone. This takes a few replays, a search takes a
+    hundred.
     """
     broken, _ = _on_all_nodes(tried, may_wait=may_wait)
     if broken is not None:
@@ -122,9 +123,9 @@ def enough(
 
 
 def _on_all_nodes(tried: Trials, *, may_wait: bool) -> tuple[Margin | None, int | None]:
-    """The limit that breaks on all nodes, and how many containers wait there, if they may.
+    """The limit that breaks on all nodes, and how many containers wait there; None for none.
 
-    Where they may, the limits of ``tried`` are those that allow it from then on.
+    With ``may_wait`` the limits of ``tried`` are replaced by limits that let as many wait.
     """
     broken = worst(tried.on_all_nodes())
     if not (broken and may_wait and not broken.lost and tried.limits.of_waiting(broken)):
@@ -139,8 +140,8 @@ def _orderings(by: str) -> list[Ordering]:
     return [least_requested, smallest, *([dearest] if by == COST else [])]
 
 
-def _checked(found: Found, tried: Trials) -> Found:
-    """The answer; raises TracekitError where a limit on what fewer nodes bring down breaks."""
+def _checked(found: Outcome, tried: Trials) -> Outcome:
+    """The result; raises TracekitError where it breaks a limit that falls with the nodes."""
     price = tried.load.nodes.price_per_hour
     for one in found.held:
         row, base = one.row, tried.base(one.repeat)
@@ -160,11 +161,11 @@ def _checked(found: Found, tried: Trials) -> Found:
 
 def enough_more(
     tried: Trials, policy: Entrant, broken: Margin, asks: Callable[[Workload], Ask]
-) -> Found | None:
-    """All nodes and as few more as are enough; None where more do not help.
+) -> Outcome | None:
+    """All nodes and the fewest added ones that are enough; None where added nodes do not help.
 
-    No number of nodes like these helps a container that is too large for each. No more are tried
-    than a count is searched for.
+    Copies of nodes do not help a container that is too large for every node. The number of nodes
+    times containers stays within ``LARGEST_ONCE``.
     """
     load, before = tried.load, broken
     if broken.limit.floors or too_busy(load, broken) or load.too_large().size:
@@ -197,7 +198,7 @@ def enough_more(
 
 
 def _like(tried: Trials, count: int) -> IntArray:
-    """Which nodes further ones are like, the first to come first; zones grow alike if any count."""
+    """The positions of the nodes that added nodes copy, in order; zones grow alike."""
     load, zone = tried.load, tried.zone
     like = like_nodes(load, count)
     if zone is None:
@@ -207,8 +208,8 @@ def _like(tried: Trials, count: int) -> IntArray:
     return np.asarray(every[evened(zone[every], sizes_of(load)[every], rank)][load.nodes.count :])
 
 
-def _fewest_more(more: Trials, policy: Entrant, like: IntArray) -> Found:
-    """The answer where all nodes of ``more`` are enough, and all but those ``like`` others stay."""
+def _fewest_more(more: Trials, policy: Entrant, like: IntArray) -> Outcome:
+    """The result where all nodes of ``more`` are enough; the added nodes copy those at ``like``."""
     every = more.load.nodes.count
     stays = np.arange(every) < every - len(like)
     search = Search(
@@ -223,23 +224,23 @@ def _fewest_more(more: Trials, policy: Entrant, like: IntArray) -> Found:
     return replace(
         found,
         place=place[: found.nodes],
-        asked=found.asked[: found.nodes],
+        requested=found.requested[: found.nodes],
         fullest=found.fullest[:, : found.nodes],
         like=like[:added],
     )
 
 
 def _nearer(before: Margin, now: Margin) -> bool:
-    """Whether another limit breaks now, or the value moved."""
+    """Whether another limit breaks than before, or the value moved."""
     if before.measure != now.measure or before.value is None or now.value is None:
         return True
     return abs(now.value - before.value) > _LITTLE * abs(before.value)
 
 
 def too_busy(load: Workload, broken: Margin) -> str:
-    """The container that by itself uses more than a limit on use allows, on the largest node.
+    """The id of a container that alone breaks a limit on use, even on the largest node.
 
-    Empty where none does, or the limit is not on the use of a node.
+    Empty where no container does, or the limit is not on the use of a node.
     """
     resources = {CPU: 0, "cpu_max_fraction": 0, "memory_max_fraction": 1}
     at = resources.get(broken.measure)

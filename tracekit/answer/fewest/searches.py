@@ -1,4 +1,4 @@
-"""The searches of a study of the fewest nodes: one for each policy, side by side or one by one."""
+"""The searches of a study of the fewest nodes: one search for each policy."""
 
 import contextlib
 import dataclasses
@@ -25,9 +25,9 @@ from tracekit.answer.fewest.cluster import (
     where_special_stay,
 )
 from tracekit.answer.fewest.facts import facts_of
-from tracekit.answer.fewest.few_nodes import Ask, ByCrew, Here, Remembered, told_of
-from tracekit.answer.fewest.found import Found
+from tracekit.answer.fewest.few_nodes import Ask, ByCrew, Here, Remembered, counting
 from tracekit.answer.fewest.limits import Limits, check_limits
+from tracekit.answer.fewest.outcome import Outcome
 from tracekit.answer.fewest.search import enough, fewest_nodes
 from tracekit.answer.fewest.trials import LostZone, Trials, lost_zones
 from tracekit.answer.intervals import RANDOM
@@ -50,8 +50,8 @@ from tracekit.replay.runs.thresholds import Threshold, at_most
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked of each policy; see ``tracekit.answer.fewest.study.shrink_cluster``."""
+class Terms:
+    """The terms of every search; see ``tracekit.answer.fewest.study.shrink_cluster``."""
 
     source: WorkloadSource
     scale: float
@@ -66,8 +66,8 @@ class Asked:
 
     def of(
         self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
-    ) -> Found:
-        """The answer for one; ``asks`` says who replays a workload, this process if not given."""
+    ) -> Outcome:
+        """The result for one policy; without ``asks`` this process replays."""
         return fewest_nodes(
             _staying(self.source, self.scale, self.may_remove),
             policy,
@@ -77,7 +77,7 @@ class Asked:
             asks=asks or (lambda load: Here(load, policy, self.seed)),
             beside=beside,
             may_wait=self.may_wait,
-            # beside another's answer it is enough that all nodes are too few
+            # of a policy that is not the subject no added nodes are counted
             further=self.subject in {"", str(policy)},
             survive=self.survive,
         )
@@ -89,7 +89,7 @@ class Asked:
         asks: Callable[[Workload], Ask],
         beside: int = 1,
     ) -> list[bool]:
-        """Whether so many nodes are enough, for the first orders of arrival, one count each."""
+        """Whether ``counts`` nodes are enough, a count for each of the first orders of arrival."""
         load = _staying(self.source, self.scale, self.may_remove)
         orders, most = range(len(counts)), [min(one, load.nodes.count) for one in counts]
         bound = bound_to_zones(load) if self.survive else {}
@@ -100,37 +100,37 @@ class Asked:
 
 @dataclass(frozen=True)
 class _Search:
-    """The search of one policy; can be sent to another process."""
+    """The search of one policy, as a task for another process."""
 
-    asked: Asked
+    terms: Terms
     policy: Sent
 
-    def run(self, on_progress: OnProgress) -> Found:
+    def run(self, on_progress: OnProgress) -> Outcome:
         policy = self.policy.entrant
 
         def asks(load: Workload) -> Ask:
-            return told_of(Here(load, policy, self.asked.seed), lambda: on_progress(0, 1, 0))
+            return counting(Here(load, policy, self.terms.seed), lambda: on_progress(0, 1, 0))
 
-        return self.asked.of(policy, asks)
+        return self.terms.of(policy, asks)
 
 
 @dataclass(frozen=True)
 class Today:
-    """What comes of the cluster as it is when a zone is lost.
+    """The loss of each zone of the whole cluster, as a task for another process.
 
-    Where production's placement is recorded, it holds up to then; the policy places anew what ran
-    in the zone. Who waits with nothing lost may wait.
+    Containers stay on their recorded nodes where these are recorded, and the policy places the
+    containers of the lost zone anew. Containers that wait without a loss may wait.
     """
 
-    asked: Asked
+    terms: Terms
     policy: Sent
 
     def run(self, _: OnProgress) -> tuple[LostZone, ...]:
-        """Each zone lost by itself. Raises TracekitError without two zones."""
+        """The loss of each zone. Raises TracekitError for fewer than two zones."""
         load, policy, limits = (
-            _loaded(self.asked.source),
+            _loaded(self.terms.source),
             self.policy.entrant,
-            self.asked.limits,
+            self.terms.limits,
         )
         if load.containers.recorded:
             pinned = (
@@ -145,16 +145,16 @@ class Today:
             load,
             str(policy),
             as_usual,
-            Here(load, policy, self.asked.seed),
-            range(self.asked.repeats),
+            Here(load, policy, self.terms.seed),
+            range(self.terms.repeats),
             survive=True,
         )
         return lost_zones(tried, np.arange(load.nodes.count))
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known before any search: the cluster, and what production came to on it."""
+class Survey:
+    """The cluster, and production's measures on it, as a task for another process."""
 
     source: WorkloadSource
     scale: float
@@ -167,8 +167,8 @@ class Known:
     def run(self, _: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
         """The nodes, facts about the workload, and production's row where it is recorded.
 
-        Raises TracekitError for limits that the workload cannot be held to, and where a zone is to
-        be lost and there are not two.
+        Raises TracekitError for limits that the workload cannot be held to, and for the loss of a
+        zone where there are fewer than two.
         """
         load, given = _scaled(self.source, self.scale), _loaded(self.source)
         bound = bound_to_zones(load) if self.survive else {}
@@ -195,7 +195,7 @@ class Known:
 
 
 def forget() -> None:
-    """Forget the workloads of an earlier study in this process: the store may hold others now."""
+    """Forget the workloads of an earlier study in this process, as the store may have changed."""
     _loaded.cache_clear()
     _scaled.cache_clear()
     _staying.cache_clear()
@@ -221,15 +221,15 @@ def _staying(source: WorkloadSource, scale: float, may_remove: tuple[str, ...]) 
 
 
 def begun(
-    asked: Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
-) -> dict[str, Callable[[], Found]]:
-    """A search per policy, under way or to be done; each gives its answer, or raises."""
+    terms: Terms, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
+) -> dict[str, Callable[[], Outcome]]:
+    """Begin a search for each policy; a call gives its result, or raises its error."""
     if kept is None and (len(entrants) > 1 or crew.size == 1):
         return {
-            name: crew.submit(_Search(asked, Sent(one)), _told(counted(task, name))).result
+            name: crew.submit(_Search(terms, Sent(one)), _on_progress(counted(task, name))).result
             for name, one in entrants.items()
         }
-    search = functools.partial(_side_by_side, asked, crew=crew, kept=kept)
+    search = functools.partial(_side_by_side, terms, crew=crew, kept=kept)
     return {
         name: functools.partial(search, one, done=counted(task, name))
         for name, one in entrants.items()
@@ -237,15 +237,15 @@ def begun(
 
 
 def counted(task: Task, policy: str) -> Callable[[], None]:
-    """What to call after each replay of a search: it says how many there were."""
+    """A function to call after each replay of a search; it shows the number of replays."""
     count = itertools.count(1)
     return lambda: task.advance(0, f"replay {next(count):,} of {policy}")
 
 
 def ended(
-    searches: Mapping[str, Callable[[], Found]], task: Task
-) -> tuple[dict[str, Found], dict[str, TracekitError]]:
-    """What each search found, and the problems of those that found nothing, by policy."""
+    searches: Mapping[str, Callable[[], Outcome]], task: Task
+) -> tuple[dict[str, Outcome], dict[str, TracekitError]]:
+    """The results of searches, and the errors of those without a result, by policy."""
     found, problems = {}, {}
     for name, search in searches.items():
         try:
@@ -256,24 +256,24 @@ def ended(
     return found, problems
 
 
-def _told(done: Callable[[], None]) -> OnProgress:
-    """What a crew calls on the way."""
+def _on_progress(done: Callable[[], None]) -> OnProgress:
+    """``done`` as a crew calls it."""
     return lambda *_: done()
 
 
 def _side_by_side(
-    asked: Asked, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
-) -> Found:
-    """One search, whose replays are done by all processes of a crew."""
-    with asking(asked, policy, crew, kept, done) as asks:
-        return asked.of(policy, asks, crew.size)
+    terms: Terms, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
+) -> Outcome:
+    """The result of one search, with the replays done by all processes of a crew."""
+    with asking(terms, policy, crew, kept, done) as asks:
+        return terms.of(policy, asks, crew.size)
 
 
 @contextlib.contextmanager
 def asking(
-    asked: Asked, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
+    terms: Terms, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
 ) -> Iterator[Callable[[Workload], Ask]]:
-    """Who replays a workload: all processes of a crew, which share it; kept replays are known."""
+    """A function that makes the replaying function of a workload shared by a crew."""
     with contextlib.ExitStack() as opened:
         several = crew.size > 1
         folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
@@ -282,12 +282,12 @@ def asking(
             if several:
                 at = folder / f"workload-{load.nodes.count}"
                 source = opened.enter_context(shared(load, at))
-                replays: Ask = ByCrew(crew, source, Sent(policy), asked.seed)
+                replays: Ask = ByCrew(crew, source, Sent(policy), terms.seed)
             else:
-                replays = Here(load, policy, asked.seed)
-            ask = told_of(replays, done)
+                replays = Here(load, policy, terms.seed)
+            ask = counting(replays, done)
             if kept is not None:
-                ask = Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
+                ask = Remembered(ask, kept, load=load, policy=policy, seed=terms.seed)
             return ask
 
         yield asks
@@ -295,30 +295,33 @@ def asking(
 
 @dataclass(frozen=True)
 class Rivals:
-    """What a few replays tell of policies that a search would take a hundred replays for.
+    """Comparisons of policies by a few replays, where searches would take hundreds.
 
-    Of six orders of arrival a difference is told from chance only where all have it of one sign
-    (``replay.chance.student``). So one order in which a policy needs as many nodes ends the matter,
-    and the first order is met alone.
+    With six orders of arrival a difference is beyond chance only if it has the same sign in all
+    orders (``replay.chance.student``). So one order in which a policy does not need fewer nodes
+    decides, and the first order is replayed alone.
     """
 
-    asked: Asked
+    terms: Terms
     crew: Crew
     kept: Path | None
     task: Task
 
-    def fewer(self, rivals: Mapping[str, Entrant], usual: Found | None) -> dict[str, Entrant]:
-        """Those that may need fewer nodes than a policy; all of them where that has no answer."""
+    def fewer(self, rivals: Mapping[str, Entrant], usual: Outcome | None) -> dict[str, Entrant]:
+        """The rivals that may need fewer nodes than ``usual``; all where that has no result."""
         if usual is None:
             return dict(rivals)
         counts = [one - 1 for one in usual.by_order]
         return {name: one for name, one in rivals.items() if self._enough(one, counts, ends=False)}
 
-    def as_random(self, found: Mapping[str, Found]) -> dict[str, int]:
-        """The counts that are no less than those of placement at random, by 1 % and one node."""
+    def as_random(self, found: Mapping[str, Outcome]) -> dict[str, int]:
+        """The counts of policies that are not below the count of placement at random.
+
+        A count is below another one if it is lower by 1 % and by one node.
+        """
         drawn = parse_entrant(RANDOM)
         most = {
-            name: [one.nodes + max(ceil(MATERIAL * one.nodes), 1) - 1] * self.asked.repeats
+            name: [one.nodes + max(ceil(MATERIAL * one.nodes), 1) - 1] * self.terms.repeats
             for name, one in found.items()
         }
         return {
@@ -328,11 +331,11 @@ class Rivals:
         }
 
     def _enough(self, policy: Entrant, counts: Sequence[int], *, ends: bool) -> bool:
-        """Whether so many nodes are enough, in all orders; in any where one that holds ``ends``."""
+        """Whether ``counts`` nodes are enough in all orders; with ``ends`` in any order."""
         done = counted(self.task, str(policy))
-        with asking(self.asked, policy, self.crew, self.kept, done) as asks:
+        with asking(self.terms, policy, self.crew, self.kept, done) as asks:
             for orders in (counts[:1], counts):
-                held = self.asked.enough(policy, orders, asks, self.crew.size)
+                held = self.terms.enough(policy, orders, asks, self.crew.size)
                 if ends in held:
                     return ends
         return not ends

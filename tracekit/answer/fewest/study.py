@@ -1,7 +1,7 @@
-"""How many nodes are enough: per policy the fewest, and which, within limits on use.
+"""The study of the fewest nodes for each policy within limits on use.
 
-See ``search`` for how they are found, ``limits`` for what has to hold, ``special`` for nodes that
-stay in any case, and ``tracekit.cluster.changed.multiplied`` for more load.
+See ``search`` for the search, ``limits`` for the limits, ``cluster`` for nodes that stay in any
+case, and ``tracekit.cluster.changed.multiplied`` for more load.
 """
 
 import functools
@@ -17,10 +17,10 @@ import polars as pl
 from tracekit.answer.admissible import placed_all
 from tracekit.answer.fewest.cluster import CLASSES, ZONE, Cluster
 from tracekit.answer.fewest.facts import given_again, of_production, orders_of
-from tracekit.answer.fewest.found import COST, NODES, Goal
 from tracekit.answer.fewest.frames import frames_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
-from tracekit.answer.fewest.searches import Asked, Known, Rivals, Today, begun, ended, forget
+from tracekit.answer.fewest.outcome import COST, NODES, Goal
+from tracekit.answer.fewest.searches import Rivals, Survey, Terms, Today, begun, ended, forget
 from tracekit.answer.fewest.trials import TODAY, LostZone, frame_of
 from tracekit.base.crew import Alone, Crew
 from tracekit.base.errors import TracekitError, nearest
@@ -34,34 +34,35 @@ from tracekit.replay.measures import COST_PER_HOUR
 from tracekit.replay.runs.thresholds import Threshold
 
 NAME = "fewest_nodes"
-#: The policy whose nodes are counted where none is named: what clusters run already.
+#: The policy whose nodes are counted where none is named.
 POLICIES = (USUAL,)
 
 
-#: The end of names of frames that are of counts as in production.
+#: The end of names of frames on counts as in production.
 AS_PRODUCTION = "production"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """What the searches of a study found.
+    """The results of the searches of a study.
 
     Parameters
     ----------
     cluster : Cluster
-        The nodes, the special ones among them, and the ceiling.
+        The nodes.
     facts : mapping
-        What the workload is and rests on.
+        Entries on the workload.
     observed : mapping, optional
-        What production came to, by measure; None where it is not recorded.
+        Production's measures; None where its placement is not recorded.
     limits : Limits
-        What counts at the ceiling keep to.
+        The limits of counts at the ceiling.
     at_ceiling, as_production : Goal
-        The second is of counts with nodes above the ceiling no more often than in production; it is
-        empty unless production itself is above the ceiling, and no limit is given on use.
+        The counts at the ceiling, and the counts with nodes above the ceiling no more often than in
+        production. The second is empty unless production itself is above the ceiling, and no limit
+        on use is given.
     today : (str, tuple of LostZone), optional
-        What comes of the cluster as it is when a zone is lost, and under which policy. None where
-        that is not asked, or of other load.
+        A policy, and the loss of each zone of the whole cluster under it. None where the loss of a
+        zone need not be survived, or the load is multiplied.
     """
 
     cluster: Cluster
@@ -76,7 +77,7 @@ class Counts:
 
     @property
     def policies(self) -> set[str]:
-        """All that were searched for."""
+        """All policies with a search."""
         goals = (self.at_ceiling, self.as_production)
         return {name for goal in goals for name in (*goal.found, *goal.problems)}
 
@@ -98,7 +99,7 @@ def count_nodes(
     rivals: Mapping[str, Entrant] = MappingProxyType({}),
     progress: Progress = SILENT,
 ) -> Counts:
-    """Search the fewest nodes of each policy; parameters as of ``shrink_cluster``."""
+    """Search the fewest nodes of each policy; see ``shrink_cluster`` for the parameters."""
     _check(scale, repeats, may_remove)
     check_limits(limits, list(entrants))
     crew = crew or Alone()
@@ -106,7 +107,7 @@ def count_nodes(
     with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
         # one search reads the workload here, and goes on with it
         reader = crew if kept is None and len(entrants) > 1 else Alone()
-        known = Known(
+        known = Survey(
             source, scale, seed, tuple(may_remove), tuple(limits), tuple(entrants), survive
         )
         cluster, facts, observed = reader.submit(known).result()
@@ -114,25 +115,25 @@ def count_nodes(
         within = limits_at(cluster.ceiling, limits, observed)
         orders = orders_of(facts, repeats)
         by = what_is_least(least, within, cluster)
-        # where production placed all, it is the policy that lets some wait, not the nodes
+        # where production placed all containers, nodes are enough and the policy lets some wait
         may_wait = placed_all(observed) and scale == 1
         removable = tuple(may_remove)
-        asked = Asked(
+        terms = Terms(
             source, scale, within, seed, orders, by, may_wait, removable, subject, survive
         )
         today = None
         if survive and scale == 1:
             usual = entrants.get(subject) or next(iter(entrants.values()))
-            lost = reader.submit(Today(asked, Sent(usual))).result()
+            lost = reader.submit(Today(terms, Sent(usual))).result()
             today = str(usual), lost
         search = functools.partial(_goal, entrants, rivals, crew=crew, kept=kept, task=task)
-        again = _as_production(asked, entrants)
+        again = _as_production(terms, entrants)
         return Counts(
             cluster=cluster,
             facts=facts,
             observed=observed,
             limits=within,
-            at_ceiling=search(asked),
+            at_ceiling=search(terms),
             as_production=Goal() if again is None else search(again),
             repeats=orders,
             by=by,
@@ -143,26 +144,26 @@ def count_nodes(
 def _goal(
     entrants: Mapping[str, Entrant],
     rivals: Mapping[str, Entrant],
-    asked: Asked,
+    terms: Terms,
     *,
     crew: Crew,
     kept: Path | None,
     task: Task,
 ) -> Goal:
-    """The counts of one goal: of rivals those that may need fewer nodes than the first policy."""
-    found, problems = ended(begun(asked, entrants, crew, kept, task), task)
+    """The counts of one goal; of rivals, those that may need fewer nodes than the first policy."""
+    found, problems = ended(begun(terms, entrants, crew, kept, task), task)
     if not rivals:
         return Goal(found, problems)
     usual = found.get(next(iter(entrants)))
-    contest = Rivals(asked, crew, kept, task)
-    more, none = ended(begun(asked, contest.fewer(rivals, usual), crew, kept, task), task)
+    contest = Rivals(terms, crew, kept, task)
+    more, none = ended(begun(terms, contest.fewer(rivals, usual), crew, kept, task), task)
     as_random = {} if usual is None else contest.as_random(more)
     return Goal({**found, **more}, {**problems, **none}, as_random)
 
 
-def _as_production(asked: Asked, entrants: Mapping[str, Entrant]) -> Asked | None:
-    """What is asked for counts as in production, where that is above the ceiling; else None."""
-    limits = asked.limits
+def _as_production(terms: Terms, entrants: Mapping[str, Entrant]) -> Terms | None:
+    """The terms of counts as in production, where production is above the ceiling; else None."""
+    limits = terms.limits
     above = any(
         limits.observed.get(name, 0) > limits.most(policy, name)
         for name in (CPU, MEMORY)
@@ -171,9 +172,9 @@ def _as_production(asked: Asked, entrants: Mapping[str, Entrant]) -> Asked | Non
     whole = all(
         len(limits.of(policy)) == len(limits.waiting) + len(limits.ceiling) for policy in entrants
     )
-    if not (above and whole) or asked.scale != 1:
+    if not (above and whole) or terms.scale != 1:
         return None
-    return replace(asked, limits=limits.as_production())
+    return replace(terms, limits=limits.as_production())
 
 
 def _check(scale: float, repeats: int | None, may_remove: Sequence[str]) -> None:
@@ -189,8 +190,8 @@ def _check(scale: float, repeats: int | None, may_remove: Sequence[str]) -> None
             )
 
 
-def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
-    """Whether the number of nodes is to be least, or their cost.
+def what_is_least(least: str, limits: Limits, cluster: Cluster) -> str:
+    """The objective: ``nodes`` or ``cost``.
 
     Raises
     ------
@@ -200,7 +201,7 @@ def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
     price = cluster.price_per_hour
     priced = price is not None and not bool(np.isnan(price).any())
     limited = any(one.measure == COST_PER_HOUR for one in limits.given)
-    by = asked or (COST if limited or priced else NODES)
+    by = least or (COST if limited or priced else NODES)
     if by not in {NODES, COST}:
         raise TracekitError(
             f"--least '{by}' is not known",
@@ -264,7 +265,7 @@ def shrink_cluster(
         What the store is called in commands, if not by its path.
     subject : str, optional
         The policy that the answer is about, others beside it; that with the fewest if not given.
-        Of others it is not asked how many more nodes are enough where all are too few.
+        No added nodes are counted for other policies.
     survive : bool
         Whether all limits have to hold, too, once any one zone is lost. A zone is lost as the
         judged time begins; what ran there is placed anew on the nodes that stay, and use that no
@@ -360,7 +361,7 @@ def shrink_cluster(
 
 
 def _as_random(counts: Counts) -> dict[str, Any]:
-    """The rivals that need no fewer nodes than placement at random, with their counts."""
+    """The counts of rivals that need as many nodes as placement at random, for both goals."""
     again = counts.as_production.as_random
     return {
         "as_random": dict(counts.at_ceiling.as_random),

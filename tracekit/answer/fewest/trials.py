@@ -1,4 +1,4 @@
-"""Replays of one policy on some of the nodes of a workload, each done once, held to limits."""
+"""Replays of one policy on some nodes of a workload, compared with limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from tracekit.answer.admissible import PENDING, WAITING
 from tracekit.answer.fewest.cluster import Bound, zones_among, zones_of
-from tracekit.answer.fewest.few_nodes import Ask, Came
+from tracekit.answer.fewest.few_nodes import Ask, Replayed
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, Margin
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.workload import Workload
@@ -23,18 +23,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Trial:
-    """One replay on so many nodes, in one order of arrival.
+    """One replay on some nodes in one order of arrival.
 
     Parameters
     ----------
     row : dict
-        Its measures.
+        The measures of the replay.
     broken : tuple of Margin
-        The limits that it does not keep.
+        The limits that break.
     tightest : Margin, optional
-        The limit with the least room; None where none caps anything.
+        The limit with the least room; None where no limit has a cap.
 
-    Where the loss of a zone has to be survived, limits are of the replays without one, too.
+    Where the loss of a zone has to be survived, both include the replays with a lost zone.
     """
 
     repeat: int
@@ -46,20 +46,20 @@ class Trial:
 
 @dataclass
 class Trials:
-    """Replays of one policy.
+    """Replays of one policy; each replay is done once.
 
     Parameters
     ----------
-    ask : function(order, kept) -> Came
-        Who replays.
+    ask : function(order, kept, lost) -> Replayed
+        Replays.
     orders : sequence of int
         The orders of arrival, in each of which the limits hold.
     beside : int
-        How many replays may be under way at a time; what is found does not depend on it.
+        How many replays may be under way at a time; the results do not depend on it.
     survive : bool
-        Whether all limits have to hold, too, once any one zone is lost.
+        Whether all limits have to hold, too, when any one zone is lost.
     bound : mapping of str to Bound
-        Who may wait when a zone is lost, as nobody else can take them.
+        By zone: the containers that may wait when it is lost, as no other zone can run them.
     """
 
     load: Workload
@@ -70,40 +70,40 @@ class Trials:
     beside: int = 1
     survive: bool = False
     bound: Mapping[str, Bound] = field(default_factory=dict)
-    _came: dict[tuple[int, bytes, str], Came] = field(default_factory=dict)
+    _replayed: dict[tuple[int, bytes, str], Replayed] = field(default_factory=dict)
     _seen: dict[tuple[int, bytes], None] = field(default_factory=dict)
 
     @property
     def zone(self) -> IntArray | None:
-        """The zone of each node, -1 for none, (nodes,); None where no loss has to be survived."""
+        """The zone of each node, (nodes,), -1 for none; None where no loss has to be survived."""
         return zones_of(self.load) if self.survive else None
 
     def at_risk(self, kept: IntArray) -> list[str]:
-        """The zones of these nodes, one of which is lost at a time, that with most nodes first."""
+        """The zones of these nodes, the largest first; empty where no loss has to be survived."""
         return [] if not self.survive else [name for name, _ in zones_among(self.load, kept)]
 
-    def came(self, order: int, kept: IntArray, lost: str = "") -> Came:
-        """The replay on the nodes at these positions, in any order, of which a zone is lost."""
+    def came(self, order: int, kept: IntArray, lost: str = "") -> Replayed:
+        """The replay on the nodes at these positions, without the zone ``lost``."""
         stay = np.sort(kept)
         key = order, stay.tobytes(), lost
-        if key not in self._came:
+        if key not in self._replayed:
             every = len(stay) == self.load.nodes.count
-            self._came[key] = self.ask(order, None if every else stay, lost)
-        return self._came[key]
+            self._replayed[key] = self.ask(order, None if every else stay, lost)
+        return self._replayed[key]
 
     def replay(self, order: int, sets: Sequence[IntArray]) -> None:
-        """Replay on several sets of nodes, as many at a time as may be under way."""
+        """Replay on several sets of nodes, side by side."""
         self._at_once(lambda kept: self.came(order, kept), sets)
 
     def trial(self, order: int, kept: IntArray) -> Trial:
-        """Replay on one set of nodes, held to the limits; the trial is among those ``seen``."""
+        """The trial on one set of nodes; it is among the trials of ``seen``."""
         self._seen[order, np.sort(kept).tobytes()] = None
         return self._judged(order, kept)
 
     def after(self, order: int, kept: IntArray, lost: str = "") -> Trial:
-        """The replay of which a zone is lost, held to the limits by itself."""
+        """The trial without the zone ``lost``, compared with the limits alone."""
         base, row = self.base(order), self.came(order, kept, lost).row
-        if lost in self.bound:  # nobody else can take them
+        if lost in self.bound:  # these containers may wait
             less = self.bound[lost].containers, self.bound[lost].container_steps
             row = row | {one: row[one] - many for one, many in zip(WAITING, less, strict=True)}
         broken = tuple(self.limits.broken(self.policy, base, row))
@@ -114,7 +114,7 @@ class Trials:
         return Trial(order, len(kept), row, broken, tightest)
 
     def _judged(self, order: int, kept: IntArray) -> Trial:
-        """The trial with nothing lost, and what breaks or is nearest once a zone is."""
+        """The trial without a loss, with limits that break or are nearest when a zone is lost."""
         trial = self.after(order, kept)
         for zone in self.at_risk(kept):
             if trial.broken:
@@ -137,21 +137,21 @@ class Trials:
         return True
 
     def on_all_nodes(self) -> list[Trial]:
-        """The policy on all nodes, a trial for each order."""
+        """The trials on all nodes, one for each order of arrival."""
         every = np.arange(self.load.nodes.count)
         return self.each(lambda order: self.trial(order, every))
 
-    def asked(self, kept: IntArray) -> FloatArray:
-        """What is requested of each node over time, the mean over all orders of arrival.
+    def requested(self, kept: IntArray) -> FloatArray:
+        """The requests on each node over time, the mean over the orders of arrival.
 
-        Shape (nodes,); NaN for those that are not kept.
+        Shape (nodes,); NaN for nodes that are not kept.
         """
-        return self._of_nodes(kept, lambda came: came.asked, np.mean)
+        return self._of_nodes(kept, lambda came: came.requested, np.mean)
 
     def fullest(self, kept: IntArray) -> FloatArray:
-        """The CPU at the 99th percentile over time, highest CPU and highest memory of each node.
+        """CPU at the 99th percentile over time, highest CPU and highest memory of each node.
 
-        In the worst order of arrival; shape (3, nodes); NaN for those that are not kept.
+        Shape (3, nodes), in the worst order of arrival; NaN for nodes that are not kept.
         """
         parts = (
             lambda came: came.cpu_p99,
@@ -161,11 +161,11 @@ class Trials:
         return np.stack([self._of_nodes(kept, one, np.max) for one in parts])
 
     def each(self, search: Callable[[int], T]) -> list[T]:
-        """What a search gives in each order of arrival."""
+        """The value of a function in each order of arrival."""
         return self._at_once(search, self.orders)
 
     def _at_once(self, search: Callable[[S], T], those: Sequence[S]) -> list[T]:
-        """The same of some things; several are under way at a time where others replay."""
+        """The value of a function for each item, side by side where other processes replay."""
         if self.beside == 1 or len(those) < 2:
             return [search(one) for one in those]
         with ThreadPoolExecutor(len(those)) as pool:
@@ -176,7 +176,7 @@ class Trials:
         return self.came(order, np.arange(self.load.nodes.count)).row
 
     def seen(self, place: IntArray) -> tuple[Trial, ...]:
-        """What was held to the limits on the first nodes of this order, on most nodes first."""
+        """The trials on the first nodes of this order, those on most nodes first."""
         found = []
         for order, key in tuple(self._seen):
             stay = np.frombuffer(key, np.int64)
@@ -185,7 +185,7 @@ class Trials:
         return tuple(sorted(found, key=lambda one: (-one.nodes, one.repeat)))
 
     def _of_nodes(
-        self, kept: IntArray, part: Callable[[Came], FloatArray], over: Callable[..., Any]
+        self, kept: IntArray, part: Callable[[Replayed], FloatArray], over: Callable[..., Any]
     ) -> FloatArray:
         found = np.full(self.load.nodes.count, np.nan)
         stay = np.sort(kept)
@@ -194,37 +194,37 @@ class Trials:
 
 
 def nearest(trials: Iterable[Trial]) -> Margin | None:
-    """The limit with the least room of several trials; None where none caps anything."""
+    """The limit with the least room of several trials; None where no limit has a cap."""
     every = (one.tightest for one in trials)
     return min((one for one in every if one), key=lambda one: one.room or 0.0, default=None)
 
 
 def worst(trials: Iterable[Trial]) -> Margin | None:
-    """The first limit that breaks, where it breaks farthest of these orders; None for none."""
+    """The first limit that breaks, from the trial in which it breaks farthest; None for none."""
     broken = [margin for one in trials for margin in one.broken]
     same = [one for one in broken if one.limit is broken[0].limit]
     return max(same, key=lambda one: -one.room if one.room else one.value or 0.0, default=None)
 
 
-#: The cases of the frame of zones: the cluster as it is, and the nodes that stay.
+#: The cases of the frame of zones: the whole cluster, and the nodes that stay.
 TODAY, KEPT = "today", "kept"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LostZone:
-    """One zone that is lost, a row of the frame of zones; each value is of the worst order.
+    """The loss of one zone, a row of the frame of zones; values are of the worst order.
 
     Parameters
     ----------
     nodes : int
-        So many are lost with it.
+        The number of lost nodes.
     waiting_containers : int
-        Containers that find no node then, beyond those that find none with nothing lost; also
-        those that may run in this zone alone.
+        Containers that get no node because of the loss; among them those that can run only in this
+        zone.
     cpu_p99_over_time_fraction, memory_max_fraction : float
-        Of the fullest node.
+        The use of the fullest node.
     breaks_measure, breaks_value, breaks_allowed : optional
-        The limit that does not hold then; None where all do.
+        The limit that breaks with the loss; None where all hold.
     """
 
     zone: str
@@ -238,7 +238,7 @@ class LostZone:
 
 
 def lost_zones(tried: Trials, nodes: IntArray) -> tuple[LostZone, ...]:
-    """Each zone of these nodes, lost by itself; none where no loss has to be survived."""
+    """The loss of each zone of these nodes; empty where no loss has to be survived."""
     if not tried.survive:
         return ()
     return tuple(_lost(tried, nodes, *one) for one in zones_among(tried.load, nodes))
@@ -272,7 +272,7 @@ def frame_of(case: str, policy: str, zones: Sequence[LostZone]) -> pl.DataFrame:
 def zones_on(
     frames: Mapping[str, pl.DataFrame], policy: str, *, as_production: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The zones of a study today, and on the nodes that stay under a policy; empty if not known."""
+    """The zones of a study: of the whole cluster, and of the nodes that stay under a policy."""
     every = frames.get("zones", pl.DataFrame(schema={"case": pl.String, "policy": pl.String}))
     after = frames.get("zones_as_production", every.clear()) if as_production else every
     return every.filter(case=TODAY), after.filter(case=KEPT, policy=policy)

@@ -1,4 +1,4 @@
-"""What a search for the fewest nodes finds, for one policy."""
+"""The results of a search for the fewest nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracekit.answer.fewest.trials import LostZone, Trial
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 
-#: What is to be least: how many nodes stay, or what they cost.
+#: The objective: the fewest nodes, or the lowest cost.
 NODES, COST = "nodes", "cost"
 
 
@@ -34,47 +34,46 @@ class TooFewError(TracekitError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """The answer for one policy.
+class Outcome:
+    """The result for one policy.
 
     Parameters
     ----------
     nodes : int
-        How many are enough in all orders of arrival, with those that are gone by the end.
+        The nodes that are enough in all orders of arrival, with the ``left`` nodes.
     bound : int, optional
-        No placement within the limits gets by with fewer; None where nothing is proven.
+        A lower bound on nodes for any placement within the limits; None if none is proven.
     cheapest : float, optional
-        No placement within the limits gets by with nodes that cost less per hour.
+        A lower bound on the cost per hour of any placement within the limits.
     left : int
-        So many of all these numbers are nodes that are gone by the end.
+        How many nodes are gone by the end of the record; all counts here include them.
     by_order : tuple of int
-        The fewest for each order of arrival by itself, on nodes that go in the same order.
+        The fewest nodes for each order of arrival alone; nodes go in the same order.
     ordering : str
-        In which order nodes went.
+        The order in which nodes go.
     place : int64, shape (nodes,)
-        Positions of the nodes; those that stay longest first.
-    asked : float64, shape (nodes,)
-        What was requested of each over time on all nodes, the mean over the orders.
+        Positions of the nodes, the node that stays longest first.
+    requested : float64, shape (nodes,)
+        The requests on each node over time in a replay on all nodes, the mean over the orders.
     fullest : float64, shape (3, nodes)
         CPU at the 99th percentile over time, highest CPU and highest memory of each node that
-        stays, in the worst order; NaN for others.
+        stays, in the worst order; NaN for nodes that go.
     held : tuple of Trial
         The replays on exactly these nodes, by order of arrival.
     fewer : tuple of Trial
-        With one node fewer, as far as replayed: the last of them breaks a limit. Empty where fewer
-        are not tried.
+        Replays with one node fewer; the last of them breaks a limit. Empty where none was tried.
     seen : tuple of Trial
-        Every count that was replayed in this order of nodes, and the grid of the curve.
+        All replays in this order of nodes, with those of the curve's grid.
     like : int64, shape (more,)
-        Where all nodes are too few: which node each further one is like. They come after all
-        others in every array.
+        Where all nodes are too few: the position of the node that each added node copies. Added
+        nodes come last in every array.
     breaks : Margin, optional
-        The limit that breaks on all nodes there are; it holds on these.
+        The limit that breaks on the cluster's own nodes, and holds with the added ones.
     waits_with_all : int, optional
-        How many containers never find a node with all nodes either, in the worst order; None where
-        none waits.
+        How many containers never get a node on all nodes, in the worst order; None where every
+        container does.
     zones : tuple of LostZone
-        Each zone lost by itself; empty where no loss has to be survived.
+        The loss of each zone; empty where no loss has to be survived.
     """
 
     nodes: int
@@ -84,7 +83,7 @@ class Found:
     by_order: tuple[int, ...]
     ordering: str
     place: IntArray
-    asked: FloatArray
+    requested: FloatArray
     fullest: FloatArray
     held: tuple[Trial, ...]
     fewer: tuple[Trial, ...]
@@ -96,23 +95,23 @@ class Found:
 
     @property
     def kept(self) -> IntArray:
-        """The nodes that stay and are there at the end."""
+        """Positions of the nodes that stay, without the ``left`` nodes."""
         return self.place[self.left : self.nodes]
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What the searches for one goal found, by policy.
+    """The results of the searches for one goal, by policy.
 
     Parameters
     ----------
-    found : mapping of str to Found
+    found : mapping of str to Outcome
     problems : mapping of str to TracekitError
-        Of policies without an answer; a ``TooFewError`` has the limit that breaks.
+        The error of each policy without a result; a ``TooFewError`` has the limit that breaks.
     as_random : mapping of str to int
-        The counts of rivals that placement at random needs no more nodes than.
+        The counts of rivals that need as many nodes as placement at random.
     """
 
-    found: Mapping[str, Found] = field(default_factory=dict)
+    found: Mapping[str, Outcome] = field(default_factory=dict)
     problems: Mapping[str, TracekitError] = field(default_factory=dict)
     as_random: Mapping[str, int] = field(default_factory=dict)
