@@ -22,6 +22,7 @@ from tracekit.cluster.requests.use_over_requested import request_changes, use_ov
 from tracekit.cluster.source import source_of
 from tracekit.commands.shell import run
 from tracekit.report.sentences import long, short
+from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
 from tracekit.sizing.requests.read_use import NoUseError
 from tracekit.sizing.requests.study import every_policy, recommended, requests_of
 from tracekit.store.folder import open_store
@@ -106,6 +107,9 @@ def test_without_a_change_there_is_a_fact_that_says_so() -> None:
     calmed = dataclasses.replace(study, frames={**study.frames, "services": calm})
     (fact,) = of(facts_of_requests(calmed), "requests_to_change")
     assert (fact.value, fact.because, fact.subject) == (0, "none", "")
+    followups = answer_of_requests(calmed, "mystore", "mine/sized").next
+    outs = [one.arguments.get("out") for one in followups]
+    assert outs == [None, f"mine/{SHRUNK}", f"mine/sized{REPLAYED}"]
     assert not of(facts_of_requests(calmed), "requests_moved", "freed")
 
 

@@ -284,8 +284,8 @@ class Loop:
     def _after_failure(self, fault: Fault, done: Done) -> str | None:
         if fault.allocation and done.code is not None:
             pass  # some libraries end the process, which is as good as any other end
-        elif self.scenario.side_by_side and done.calls < fault.at:
-            pass  # workers make some calls more or fewer, as their turns come
+        elif done.calls < fault.at and (self.scenario.side_by_side or fault.reading):
+            pass  # workers, and threads that read, make some calls more or fewer as turns come
         elif fault.error == 0:
             if done.code != -9:
                 return f"the call was not reached: exit code {done.code}"

@@ -16,6 +16,8 @@ from tracekit.answer.caveats import counted
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.circumstances import taken_apart, under
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.nodes import domains_of
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
@@ -40,6 +42,14 @@ def run(load: Workload, policy: str = "first_fit", placer: MakePlacer = PlainPla
 
 def happening(load: Workload, *assume: str, seed: int = 0) -> Workload:
     return under(load, taken_apart(assume)[0], np.random.default_rng(seed))
+
+
+def test_a_lost_node_is_closed_to_a_container_that_a_rule_allows_there() -> None:
+    load = workload([(100, 100)] * 3, [(0, 9000, 40, 40)], steps=6)
+    anywhere = Allowed(label="taints", of=np.array([0]), mask=np.array([[True, False, True]]))
+    load = changed(load, rules={"constraints": Constraints(parts=(anywhere,))})
+    for make in (PlainPlacer, rows_placer):
+        assert run(happening(load, "lost=n0@2s"), placer=make).node.tolist() == [2]
 
 
 def four() -> Workload:
