@@ -64,9 +64,9 @@ def explain(
         The replay goes up to the decision on this container.
     """
     if container is None:
-        from tracekit.replay.cases.scoring import score_file
+        from tracekit.replay.cases.scoring import parse_case_policy, score_file
 
-        return score_file(Path(case), policy)
+        return score_file(Path(case), parse_case_policy(policy) if policy else None)
     return _decision(case, policy, container, seed)
 
 

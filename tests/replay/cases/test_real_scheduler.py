@@ -17,7 +17,7 @@ from tracekit.commands.shell import run
 from tracekit.policy.parse import get_policy
 from tracekit.policy.view.snapshot import Snapshot, lacking
 from tracekit.replay.cases.case import Question, case_policy, situation
-from tracekit.replay.cases.scoring import Scored, score_file
+from tracekit.replay.cases.scoring import Scored, parse_case_policy, score_file
 
 #: Plugins by the names of the record, and the policies that are them. 1.20 had one form of the
 #: balance, and scored requests above capacity as 0.
@@ -130,7 +130,7 @@ def _check(case: dict[str, Any], version: str, plugin: str, text: str) -> None:
 def _scored(folder: Path, cases: list[dict[str, Any]], policy: str | None) -> list[Scored]:
     path = folder / "cases.json"
     path.write_text(json.dumps({"cases": [_asked(case, policy) for case in cases]}))
-    return score_file(path, policy)
+    return score_file(path, parse_case_policy(policy) if policy else None)
 
 
 def _asked(case: dict[str, Any], policy: str | None) -> dict[str, Any]:

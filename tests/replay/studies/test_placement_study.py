@@ -17,18 +17,19 @@ from tracekit.replay.engine.engine import Engine
 from tracekit.replay.studies.declared import PlacementStudy
 from tracekit.replay.studies.frames import counts
 from tracekit.replay.studies.placement_study import (
+    every_policy,
     imbalance_by_count,
     seen_by,
     study_placement,
-    study_policies,
 )
 
 SMALL = PlacementStudy(sets=3, containers=120, nodes=5)
+FIVE = [parse_policy(name) for name in ("lra", "bra", "cwt", "bes", "tbesk")]
 
 
 @pytest.fixture(scope="module")
 def small() -> Study:
-    return study_placement(SMALL, policies=("lra", "bra", "cwt", "bes", "tbesk"))
+    return study_placement(SMALL, policies=FIVE)
 
 
 def test_frames(small: Study) -> None:
@@ -61,18 +62,18 @@ def test_nodes_stand_from_the_least_used_to_the_most(small: Study) -> None:
 
 
 @pytest.mark.slow
-def test_who_scores_by_cpu_and_memory_alone_overfills_the_others_unless_told() -> None:
-    names = ("lra", "cwt", "tbesk_exact")
+def test_who_scores_by_cpu_and_memory_alone_overfills_the_others_unless_all_must_fit() -> None:
+    chosen = [parse_policy(name) for name in ("lra", "cwt", "tbesk_exact")]
     full = dataclasses.replace(SMALL, target_alloc_fraction=0.9)
-    scored = study_placement(full, policies=names).frames
-    told = study_placement(dataclasses.replace(full, room="all"), policies=names).frames
+    scored = study_placement(full, policies=chosen).frames
+    fitting = study_placement(dataclasses.replace(full, room="all"), policies=chosen).frames
     overfull = dict(scored["summary"].select("policy", "overfull_nodes").iter_rows())
     assert overfull["lra"] > 0
     assert overfull["cwt"] == overfull["tbesk_exact"] == 0
-    assert told["summary"]["overfull_nodes"].to_list() == [0.0, 0.0, 0.0]
+    assert fitting["summary"]["overfull_nodes"].to_list() == [0.0, 0.0, 0.0]
     over = scored["nodes"].filter(pl.col("use_fraction") > 1)
     assert set(over["resource"]) <= {"net", "disk"}
-    same = [frame["nodes"].filter(pl.col("policy") != "lra") for frame in (scored, told)]
+    same = [frame["nodes"].filter(pl.col("policy") != "lra") for frame in (scored, fitting)]
     assert same[0].equals(same[1])
 
 
@@ -96,14 +97,14 @@ def test_a_policy_sees_what_it_scores_by(policy: str, unseen: set[str]) -> None:
 
 @pytest.mark.slow
 def test_same_seed_same_frames_but_for_times(small: Study) -> None:
-    again = study_placement(SMALL, policies=("lra", "bra", "cwt", "bes", "tbesk"))
+    again = study_placement(SMALL, policies=FIVE)
     for name, frame in small.frames.items():
         assert name == "timing" or again.frames[name].equals(frame)
 
 
 @pytest.mark.slow
 def test_intervals_do_not_hang_on_who_else_takes_part(small: Study) -> None:
-    alone = study_placement(SMALL, policies=("tbesk", "bes"))
+    alone = study_placement(SMALL, policies=[parse_policy(name) for name in ("tbesk", "bes")])
     for name, column in (("imbalance", "policy"), ("summary", "policy"), ("sets", "policy")):
         of_bes = [frames[name].filter(pl.col(column) == "bes") for frames in
                   (alone.frames, small.frames)]  # fmt: skip
@@ -124,8 +125,11 @@ def test_imbalance_is_recounted_from_the_containers() -> None:
 
 
 def test_every_policy_that_needs_no_record_takes_part() -> None:
-    assert "observed" not in study_policies(())
-    assert {"tbesk", "tbesk_exact", "least_allocated"} <= set(study_policies(()))
-    assert study_policies(("tbesk[iterations=3]",)) == ["tbesk[iterations=3]"]
+    names = {one.name() for one in every_policy()}
+    assert "observed" not in names
+    assert {"tbesk", "tbesk_exact", "least_allocated"} <= names
+
+
+def test_a_policy_takes_part_once() -> None:
     with pytest.raises(TracekitError):
-        study_policies(("lra", "lra"))
+        study_placement(SMALL, policies=[FIVE[0], FIVE[0]])

@@ -1,1 +1,1 @@
-"""Recorded cases of the upstream schedulers: what was asked, and what they answered."""
+"""Recorded cases of the upstream schedulers: a situation, and the scheduler's answer."""

@@ -1,4 +1,8 @@
-"""A recorded case: what it asks, what an answer is, and how it is decoded."""
+"""A recorded case: its question, the answer, and the decoder of its cluster.
+
+A recorded case is one scheduling situation with the answer of the upstream scheduler. A kind of
+case answers it with the code that the replay runs, in the shape of the case's ``expected``.
+"""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,37 +22,35 @@ from tracekit.policy.view.pods import Pod
 from tracekit.policy.view.recorded import decode_pod, decode_recorded
 from tracekit.policy.view.snapshot import Container, Snapshot
 
-# What a recorded case asks, what an answer is, and what a kind of case is. A recorded case is one
-# scheduling situation with the answer of the upstream scheduler. A kind answers it with the same
-# code the replay runs, in the same shape as the case's ``expected``.
-
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One case as read.
+    """One recorded case, with the policy that answers it.
 
     Parameters
     ----------
     inputs : mapping
         The case's ``inputs``.
     policy : callable
-        Gives the policy class; raises TracekitError when the case names none that is known.
+        Returns the class of the placement policy. It raises TracekitError where the case names no
+        policy, or an unknown one.
     settings : mapping of str to str
-        Parameters given on the command line; they win over the case's own ``args``.
-    policy_name : str, optional
-        The name as the case or the command line gives it; it may be a rebalance policy's.
+        Parameters from the command line; they win over the case's ``args``.
+    policy_name : str
+        The name of a placement or rebalance policy; '' where neither the case nor the command line
+        names one.
     """
 
     name: str
     inputs: Mapping[str, Any]
     policy: Callable[[], type[PlacementPolicy]]
     settings: Mapping[str, str] = field(default_factory=dict)
-    policy_name: str | None = None
+    policy_name: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The answer: ``values`` in the shape of ``expected``, and a table for a person."""
+    """The answer to a case: ``values`` in the shape of ``expected``, and a table to print."""
 
     values: Mapping[str, Any]
     columns: Sequence[str] = ()
@@ -58,12 +60,13 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseKind:
-    """A kind of case, as the decorator ``kind`` makes it of a function; named as that is.
+    """A kind of case. The decorators ``kind`` and ``of_inputs`` make one of a function.
 
     Parameters
     ----------
+    answer : callable
     inputs : mapping of str to Shape
-        What the kind reads of a case's ``inputs``; checked before ``answer`` is asked.
+        The shapes of the ``inputs`` that the kind reads, checked before ``answer`` is called.
     """
 
     answer: Callable[[Question], Answer]
@@ -71,14 +74,14 @@ class CaseKind:
 
 
 def kind(inputs: Mapping[str, Shape]) -> Callable[[Callable[[Question], Answer]], CaseKind]:
-    """The kind of case that the decorated function answers, of such inputs."""
+    """Decorate the function that answers a kind of case with these inputs."""
     return lambda answer: CaseKind(answer=answer, inputs=inputs)
 
 
 def of_inputs(
     inputs: Mapping[str, Shape],
 ) -> Callable[[Callable[..., Mapping[str, Any]]], CaseKind]:
-    """The kind whose values the decorated function gives of the inputs, its parameters, alone."""
+    """Decorate a function that takes the inputs as parameters and returns the answer's values."""
 
     def made(values: Callable[..., Mapping[str, Any]]) -> CaseKind:
         def answer(question: Question) -> Answer:
@@ -96,12 +99,12 @@ _ASIDE = ("strategy", "metric_provider", "watcher_address")
 
 
 def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
-    """The policy with the case's arguments, and the names of arguments it does not have.
+    """The policy with the case's arguments, and the names of arguments that it does not have.
 
     Raises
     ------
     ParameterError
-        When an argument's value is impossible.
+        For an argument out of its range or of a wrong type.
     """
     kind = question.policy()
     known = parameters.names(kind)
@@ -117,7 +120,7 @@ def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
 
 
 def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
-    """Names of the nodes, the snapshot of what runs on them, and the pod that waits.
+    """Names of the nodes, the snapshot with their running pods, and the waiting pod.
 
     Raises
     ------
@@ -147,7 +150,15 @@ def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
 def cluster_of(
     nodes: Sequence[Document], resources: tuple[str, ...], running: Iterable[tuple[int, Container]]
 ) -> Cluster:
-    """The sums of a cluster where these containers run, each on the node of its position."""
+    """The cluster where containers run.
+
+    Parameters
+    ----------
+    nodes : sequence of mapping
+        With ``allocatable`` or ``capacity``.
+    running : iterable of (int, Container)
+        Each container with the position of its node.
+    """
     cluster = Cluster(
         resources=resources,
         capacity=rows_of(nodes, resources, "capacity"),
@@ -159,7 +170,7 @@ def cluster_of(
 
 
 def _with_volumes(node: Document) -> Document:
-    """The node with its limit of attached volumes, if it states one, as a resource."""
+    """The node with its limit of attached volumes, where it has one, as a resource."""
     if "allocatable_volumes" not in node:
         return node
     given = node.get("allocatable") or node.get("capacity") or {}
@@ -173,7 +184,10 @@ def container_of(
     extra: Mapping[str, int] | None = None,
     service: str = "",
 ) -> Container:
-    """A pod with its amounts in columns, and ``extra`` ones; no limit is below its request."""
+    """The container of a pod: requests and limits in columns of ``resources``.
+
+    ``extra`` adds amounts to the request. A limit is at least the request.
+    """
     counted = {PODS: 1, **(extra or {})}
     request = amounts(resources, {**pod.request(), **counted})
     return Container(
@@ -197,7 +211,10 @@ def _names(nodes: Sequence[Document]) -> Iterator[str]:
 
 
 def rows_of(nodes: Sequence[Document], resources: tuple[str, ...], which: str) -> Any:
-    """One row per node; of capacity and allocatable one may stand for the other."""
+    """Capacity or allocatable of each node, int64, shape (nodes, resources).
+
+    A node without ``which`` is counted with its other amounts.
+    """
     other = "allocatable" if which == "capacity" else "capacity"
     given = [node.get(which) or node.get(other) or {} for node in nodes]
     unlimited = [{PODS: UNLIMITED, **one} for one in given]

@@ -1,6 +1,6 @@
-"""What the studies take: each parameter with its type, meaning, range and default.
+"""The parameters of the studies: type, meaning, range and default of each.
 
-Nothing heavy is imported here, since verbs read it for the command line's help.
+This module imports nothing heavy, because the command line reads it for its help.
 """
 
 from dataclasses import dataclass
@@ -18,15 +18,12 @@ Room = Annotated[
     Literal["scored", "all"],
     About("Room must be found in what a policy scores by, or in all resources."),
 ]
-Batches = Annotated[
-    int, About("Batches solved to the optimum, spread over the fill of the cluster.", minimum=1)
-]
 Seed = Annotated[int, About("Seed of all of it.", minimum=0)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementStudy:
-    """What is replayed."""
+    """The data sets that the placement study draws and replays."""
 
     sets: Sets = 20
     containers: Containers = PAPER_CONTAINERS
@@ -39,27 +36,13 @@ class PlacementStudy:
         parameters.check_ranges(self)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SolverStudy:
-    """What is solved: batches of a workload that is drawn as those of the placement study."""
-
-    batches: Batches = 12
-    batch_size: Annotated[int, About("Containers of each.", minimum=1, maximum=10)] = 8
-    containers: Containers = PAPER_CONTAINERS
-    nodes: Nodes = PAPER_NODES
-    seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        parameters.check_ranges(self)
-
-
 Orders = Annotated[int, About("Orders of arrival.", minimum=1)]
 Decisions = Annotated[int, About("Decisions timed in each way.", minimum=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExtenderStudy:
-    """What is replayed: the author's three nodes and nine pods, in many orders of arrival."""
+    """The cluster that the extender study replays: by default the author's 3 nodes and 9 pods."""
 
     orders: Orders = 40
     decisions: Decisions = 200

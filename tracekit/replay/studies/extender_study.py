@@ -1,13 +1,14 @@
-"""Load of nodes by pod, under the extender and the default scheduler (figures 3-2 and 3-3).
+"""The experiments of the extender's author: load of nodes, and time of a decision.
 
-Source: the author's experiment on three nodes and nine pods. Sizes are not printed, so that they
-are drawn as those of ``paper000``; orders of arrival are drawn, to tell chance.
+Figures 3-2 and 3-3 show the load of nodes after each pod, under the extender and under the default
+scheduler. The author used three nodes and nine pods, and does not print the pods' sizes: this study
+draws sizes as ``paper000`` does. It repeats the experiment in many orders of arrival, so that
+chance can be judged.
 
-How long a decision takes with and without the extender, its metrics cached or not (table 3-1).
-
-Nothing goes over a network here: fetching metrics means adding up the use of every running
-container per node. So the order of the three ways can be compared with the author's, their size
-cannot.
+Table 3-1 shows how long a decision takes without the extender, with cached metrics, and with
+metrics that are fetched. This study uses no network: to fetch metrics means to add up the use of
+all running containers of each node. The order of the three times can be compared with the author's;
+their size cannot.
 """
 
 import time
@@ -35,14 +36,14 @@ from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.studies.declared import ExtenderStudy
 from tracekit.replay.studies.frames import use_by_count
 
-#: What the author measured in each way, means of 9 runs.
+#: The author's time of a decision in each mode, the mean of 9 runs.
 PRINTED_MS: Mapping[str, float] = {"default": 0.945, "cached": 4.439, "refetched": 1110.439}
 _POLICY = {"default": "default_scheduler", "cached": "cmdn", "refetched": "cmdn"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Situation:
-    """A cluster half filled: where containers run, and the step of the metrics."""
+    """A cluster that runs half of its containers: their nodes, and the step of the metrics."""
 
     workload: Workload
     snapshot: Snapshot
@@ -51,7 +52,7 @@ class _Situation:
     step: int
 
     def fetch(self) -> SeriesUsage:
-        """Measure every node anew from the containers that run on it."""
+        """The use of every node, added up from the containers that run on it."""
         load = self.workload
         used = [
             load.use.background[resource, self.step]
@@ -73,15 +74,16 @@ def decision_times(
     decisions: int = 200,
     clock: Clock = time.perf_counter,
 ) -> pl.DataFrame:
-    """Time of single decisions: the default scheduler, the extender cached, refetched.
+    """Time each decision in three modes: default scheduler, cached metrics, fetched metrics.
 
-    Half of the containers run, dealt out to the nodes in turn; each of the others in turn, up to
-    ``decisions`` of them, is decided on and not placed, so that all three decide the same.
+    Half of the containers run, spread over the nodes in turn. Up to ``decisions`` of the other
+    containers are decided on, one after the other, in each mode. None of them is placed, so that
+    the three modes decide on the same cluster.
 
     Returns
     -------
     DataFrame
-        mode, decision, took_ms: with metrics fetched before it, their time counts.
+        mode, decision, took_ms. The time of fetched metrics includes fetching them.
 
     Raises
     ------
@@ -143,7 +145,7 @@ def _container(workload: Workload, index: int) -> Container:
 
 NAME = "extender"
 POLICIES = ("default_scheduler", "bnp", "cmdn[balanced=true]")
-#: What the author's figures show, by the columns of the workload.
+#: The resources of the author's figures, with their columns in the workload.
 RESOURCES = {"cpu": "cpu_milli", "net": "net_kbit"}
 _LOAD = pl.col("load_fraction")
 
@@ -154,15 +156,15 @@ def study_extender(
     clock: Clock = time.perf_counter,
     progress: Progress = SILENT,
 ) -> Study:
-    """Run the experiments.
+    """Run both experiments.
 
     Returns
     -------
     Study
-        Frames ``loads`` (requests over capacity of each node once so many containers have come, by
-        policy and order), ``curves`` (its lowest and highest node, means over orders: figures 3-2
-        and 3-3), ``decisions`` (each timed decision) and ``latency`` (table 3-1: mean and median by
-        mode). Times are of the wall clock.
+        ``loads``: requests over capacity of each node after each arrival, by policy and order.
+        ``curves``: the lowest and the highest of these loads, as means over orders (figures 3-2 and
+        3-3). ``decisions``: each timed decision. ``latency``: mean and median by mode (table 3-1).
+        Times are wall-clock times.
     """
     study = study or ExtenderStudy()
     with progress.task("placements", study.orders, "orders") as task:
@@ -210,7 +212,7 @@ def _loads(study: ExtenderStudy, order: int) -> Iterator[pl.DataFrame]:
 
 
 def _by_count(load: Workload, node: np.ndarray) -> pl.DataFrame:
-    """Load of each node once 1, 2, ... containers have come."""
+    """Load of each node after the arrival of 1, 2, ... containers."""
     columns = {name: load.resources.index(column) for name, column in RESOURCES.items()}
     return pl.DataFrame(
         [

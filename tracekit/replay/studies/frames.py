@@ -9,7 +9,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.student import means
 
-#: Imbalance is noted each time so many more containers have come.
+#: The study notes the imbalance after each further 100 arrivals.
 EVERY = 100
 
 
@@ -21,7 +21,7 @@ class Placed:
     ----------
     imbalance : float64, shape (checkpoints,)
     use : float64, shape (nodes, resources)
-        Requests over capacity when all have come.
+        Requests over capacity after the last arrival.
     """
 
     imbalance: FloatArray
@@ -32,7 +32,7 @@ class Placed:
 
 
 def counts(containers: int) -> list[int]:
-    """Numbers of containers at which imbalance is noted; the last is all of them."""
+    """The numbers of arrived containers at which the study notes the imbalance, in order."""
     return [*range(EVERY, containers, EVERY), containers]
 
 
@@ -68,7 +68,7 @@ def use_by_count(load: Workload, node: IntArray, first: int) -> FloatArray:
 
 
 def sets_frame(results: Results, containers: int) -> pl.DataFrame:
-    """Imbalance by policy, set and number of containers, as it came out."""
+    """Imbalance by policy, set and number of containers: one row for each measurement."""
     at = counts(containers)
     sets = len(next(iter(results.values())))
     return pl.DataFrame(
@@ -102,14 +102,14 @@ def ends_frame(results: Results) -> pl.DataFrame:
 
 
 def use_frame(ends: pl.DataFrame) -> pl.DataFrame:
-    """The same, means over sets."""
+    """The frame of ``ends_frame`` as means over sets."""
     return ends.group_by("policy", "resource", maintain_order=True).agg(
         pl.exclude("set").cast(pl.Float64).mean()
     )
 
 
 def nodes_frame(results: Results) -> pl.DataFrame:
-    """Use of every node by policy and resource: the least used one is 1; means over sets."""
+    """Use of every node by policy and resource, as means over sets; place 1 is the least used."""
     frames = []
     for name, placed in results.items():
         ordered = np.mean([np.sort(one.use, axis=0) for one in placed], axis=0)
@@ -150,7 +150,7 @@ def summary_frame(results: Results) -> pl.DataFrame:
 
 
 def timing_frame(results: Results, containers: int) -> pl.DataFrame:
-    """Decision time; wall clock, so that it differs from run to run."""
+    """Mean wall-clock time of a decision by policy; it differs from run to run."""
     return pl.DataFrame(
         {
             "policy": list(results),

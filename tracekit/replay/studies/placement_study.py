@@ -1,8 +1,8 @@
 """The experiment of the TBESK paper on drawn data: imbalance against the number of containers.
 
-Protocol: Geng and Wang 2023, section 5.2 (31 nodes, up to 1,800 pods, four resources). Its tables
-of nodes and pods are lost; the workload ``paper000`` draws others, many times over. Imbalance is of
-requests over capacity, the mean over nodes of eqs 32 to 34.
+Protocol: Geng and Wang 2023, section 5.2 (31 nodes, up to 1,800 pods, four resources). The paper
+does not publish its tables of nodes and pods, so the workload ``paper000`` draws many data sets.
+The imbalance of requests over capacity is the mean over nodes of equations 32 to 34.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.resources import CPU, MEMORY, full_name
 from tracekit.cluster.source import drawn_workload
 from tracekit.cluster.workload import Workload
-from tracekit.policy.parse import parse_policy
+from tracekit.policy.entrant import Sent
+from tracekit.policy.parse import build_policy
 from tracekit.policy.placement import PlacementPolicy, all_policies
 from tracekit.policy.placement._parts.weights import FOUR
 from tracekit.replay.engine.engine import Engine
@@ -46,10 +47,10 @@ _RESOURCES = {column: name for name, column in FOUR.items()}
 
 @dataclass(frozen=True)
 class _Replay:
-    """One policy on one set; can be sent to another process."""
+    """The replay of one policy on one data set; it can be sent to another process."""
 
     study: PlacementStudy
-    policy: str
+    policy: Sent
     draw: int
 
     def run(self, on_progress: OnProgress) -> Placed:
@@ -61,7 +62,7 @@ class _Replay:
             target_alloc_fraction=study.target_alloc_fraction,
         )
         load = drawn_workload(drawn, stream(study.seed + self.draw, "workload"))
-        policy = parse_policy(self.policy)
+        policy = self.policy.entrant.placement
         rng = stream(study.seed + self.draw, policy.name())
         shown = load if study.room == "all" else seen_by(policy, load)
         outcome = Engine(shown, policy, rng, placer=fast_placer).run()
@@ -76,9 +77,9 @@ class _Replay:
 
 
 def seen_by(policy: PlacementPolicy, load: Workload) -> Workload:
-    """The load as a policy sees it that is told nothing of resources it does not score by.
+    """The workload without requests of resources that the policy does not score by.
 
-    The paper's LRA and BRA filter by cpu and memory alone: in its figures they fill the network and
+    The paper's LRA and BRA filter by CPU and memory alone: in its figures they fill the network and
     the disk of some nodes beyond their capacity.
     """
     named = {full_name(name) for name, _ in getattr(policy, "resources", ())}
@@ -90,47 +91,52 @@ def seen_by(policy: PlacementPolicy, load: Workload) -> Workload:
 
 
 def imbalance_by_count(load: Workload, node: IntArray) -> FloatArray:
-    """Mean imbalance once so many containers have come, shape (checkpoints,)."""
+    """Mean imbalance of nodes after each number of arrivals in ``counts``, shape (checkpoints,)."""
     used = (use_by_count(load, node, n) for n in counts(load.containers.count))
     return np.array([float(imbalance(one).mean()) for one in used])
 
 
-def study_policies(names: Sequence[str]) -> list[str]:
-    """The policies to replay: those given, or every one that needs no recorded placement."""
-    known = all_policies()
-    every = [name for name, kind in known.items() if "recorded" not in kind.reads]
-    chosen = list(names) or every
-    if len(set(chosen)) < len(chosen):
-        raise TracekitError("a policy is named twice", hint="name each once")
-    return [str(parse_policy(name)) for name in chosen]
+def every_policy() -> list[PlacementPolicy]:
+    """Every built-in policy that needs no recorded placement, with its default parameters."""
+    return [
+        build_policy(kind, {}) for kind in all_policies().values() if "recorded" not in kind.reads
+    ]
 
 
 def study_placement(
     study: PlacementStudy | None = None,
     *,
-    policies: Sequence[str] = (),
+    policies: Sequence[PlacementPolicy] = (),
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> Study:
     """Run the experiment.
 
+    Parameters
+    ----------
+    policies : sequence of PlacementPolicy
+        The policies to replay; without any, those of ``every_policy``.
+
     Returns
     -------
     Study
-        Frames ``imbalance`` (by policy and number of containers, with 95 % intervals over sets),
-        ``use`` (least and most used node by resource, mean over sets), ``nodes`` (every node, from
-        the least used on, mean over sets) and ``summary`` (by policy). ``sets`` (imbalance) and
-        ``ends`` (least and most used node) have a row for each set: claims are judged by them.
-        ``timing`` differs from run to run.
+        ``imbalance``: by policy and number of containers, with 95 % intervals over sets. ``use``:
+        the least and the most used node by resource, as means over sets. ``nodes``: every node from
+        the least used on, as means over sets. ``summary``: a row for each policy. ``sets``
+        (imbalance) and ``ends`` (least and most used node) have a row for each set; claims are
+        judged by them. ``timing`` differs from run to run.
 
     Raises
     ------
     TracekitError
-        For an unknown policy or parameter.
+        When a policy is given twice.
     """
     study = study or PlacementStudy()
-    names = study_policies(policies)
-    tasks = [_Replay(study, name, draw) for name in names for draw in range(study.sets)]
+    chosen = list(policies) or every_policy()
+    names = [str(one) for one in chosen]
+    if len(set(names)) < len(names):
+        raise TracekitError("a policy is named twice", hint="name each once")
+    tasks = [_Replay(study, Sent(one), draw) for one in chosen for draw in range(study.sets)]
     crew = crew or Alone()
     with progress.task("placements", len(tasks), "replays") as task:
         running = [crew.submit(one, lambda *_: task.advance(1)) for one in tasks]

@@ -1,4 +1,4 @@
-"""Kinds of recorded cases, each a function of a file beside this; see ``cases/case.py``."""
+"""Kinds of recorded cases: each is a function in a module of this package; see ``CaseKind``."""
 
 import functools
 import sys
@@ -9,6 +9,6 @@ from tracekit.replay.cases.case import CaseKind
 
 @functools.cache
 def all_kinds() -> dict[str, CaseKind]:
-    """Every kind of case, by name; ``sum_`` answers cases of kind ``sum``."""
+    """Every kind of case by name; the function ``sum_`` answers cases of kind ``sum``."""
     every = registry.named(sys.modules[__name__], CaseKind)
     return {name.removesuffix("_"): one for name, one in every.items()}

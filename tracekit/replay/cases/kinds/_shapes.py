@@ -7,7 +7,7 @@ COUNT = s.number(0, whole=True)
 WHOLE = s.number(whole=True)
 #: Places and values of a broken line.
 POINTS = s.list_of(s.row(WHOLE, WHOLE))
-#: Resource maps: amounts are whole and never negative; measured or derived ones are any numbers.
+#: Maps of resources: amounts are whole numbers from 0 on; measured values are any numbers.
 AMOUNTS = s.map_of(COUNT)
 NUMBERS = s.map_of(s.optional(NUMBER))
 
@@ -38,7 +38,7 @@ _AMOUNTS_OF_A_NODE = {
 }
 NODE = s.record({"name": s.text, **_AMOUNTS_OF_A_NODE, "pods": PODS})
 NODES = s.list_of(NODE)
-#: A node that must say what it has.
+#: A node whose ``allocatable`` is required.
 MEASURED_NODE = s.record({"allocatable": AMOUNTS, "name": s.optional(s.text)})
 
 METRICS = s.list_of(s.record({"type": s.text, "value": NUMBER, "operator": s.optional(s.text)}))
@@ -48,7 +48,7 @@ _WINDOW = s.record(
 _RECENT = s.map_of(s.list_of(s.record({"pod": POD, "timestamp": COUNT})))
 
 _PAIR = s.row(s.text, NUMBER)
-#: Arguments as upstream spells them; a policy asks more of its own.
+#: Arguments as upstream spells them; a policy checks its own parameters besides.
 ARGS = s.optional(
     s.record(
         {
@@ -71,8 +71,8 @@ ARGS = s.optional(
 )
 ASKED = {"args": ARGS}
 
-#: What a policy is asked about: nodes, what runs on them, and what is known of their use. Nodes and
-#: pods are asked for once it is known which policy wants them.
+#: Inputs of a placement policy: nodes, their running pods, and their metrics. Nodes and pod are
+#: optional in the shape; ``situation`` requires them, after the policy has been checked.
 CLUSTER = {
     **ASKED,
     "metrics": s.optional(_WINDOW),

@@ -1,4 +1,4 @@
-"""Cases of kind ``balance``: what one call of a descheduler plugin evicts."""
+"""Cases of kind ``balance``: the pods that one call of a descheduler plugin evicts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -42,28 +42,42 @@ _MARKS = {
     "evict_annotation": "evict",
 }
 _EXCLUDED = "evictableNamespaces"
-#: Operators of tolerations; with another one nothing is tolerated.
+#: Operators of tolerations; a toleration with any other operator tolerates no taint.
 _OPERATORS = (None, "", "Equal", "Exists")
-#: What no node meets.
+#: A requirement that no node meets.
 _NEVER = (Requirement("", "In", ()),)
 
 
 class UnknownUsageError(TracekitError):
-    """The source of usage cannot say what a node uses; the descheduler then evicts nothing."""
+    """The usage of a node is missing or out of range; the descheduler then evicts nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaseView:
-    """The view, the names behind its positions, and why a pod is protected ('' when it is not)."""
+    """The view of a case for a rebalance policy.
+
+    Parameters
+    ----------
+    view : View
+    nodes, pods : list of str
+        Names by position in the view.
+    protected : list of str
+        Why each pod may not be evicted; '' where it may.
+    """
 
     view: View
     nodes: list[str]
     pods: list[str]
-    kept: list[str]
+    protected: list[str]
 
 
 def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
-    """The view of a case with resources of ``thresholds``, cpu, memory and pods.
+    """The view of a case, with the resources of ``thresholds``, cpu, memory and pods.
+
+    Parameters
+    ----------
+    source : str
+        Where usage comes from: requests, metrics_server or prometheus.
 
     Raises
     ------
@@ -93,13 +107,17 @@ def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
             evict=turn.evict,
         ),
     )
-    kept = {at: why for (_, why), those in turn.cycle.stays.items() for at in those}
-    protected = [kept.get(at, "") if seen else _EXCLUDED for at, seen in enumerate(turn.seen)]
-    return CaseView(view=view, nodes=names, pods=[str(pod["name"]) for pod in pods], kept=protected)
+    stays = {at: why for (_, why), those in turn.cycle.stays.items() for at in those}
+    return CaseView(
+        view=view,
+        nodes=names,
+        pods=[str(pod["name"]) for pod in pods],
+        protected=[stays.get(at, "") if seen else _EXCLUDED for at, seen in enumerate(turn.seen)],
+    )
 
 
 def _turn(inputs: Document, at: IntArray, resources: Sequence[str]) -> Turn:
-    """A plugin's turn in the cluster of a case; what no node has is no resource of pods either."""
+    """A plugin's turn in the cluster of a case, with every resource of its nodes and pods."""
     nodes, pods = inputs["nodes"], inputs["pods"]
     evictor = inputs.get("evictor") or {}
     excluded = (inputs.get("args") or {}).get("evictable_namespaces_exclude") or []
@@ -141,7 +159,7 @@ def _turn(inputs: Document, at: IntArray, resources: Sequence[str]) -> Turn:
 
 
 def _text(pod: Document) -> PodText:
-    """What a case says of a pod."""
+    """The specification of a pod of a case."""
     selector = tuple(
         Requirement(key, "In", (value,)) for key, value in (pod.get("node_selector") or {}).items()
     )
@@ -172,7 +190,7 @@ def _capacity(node: Document) -> Document:
 def _used(
     inputs: Document, resources: Sequence[str], source: str, at: IntArray
 ) -> tuple[FloatArray, IntArray | None, BoolArray]:
-    """Usage of nodes, amounts of pods, and of which pods the amounts are known."""
+    """Usage of nodes, usage of pods (None for prometheus), and which pods have a usage."""
     nodes, pods = inputs["nodes"], inputs["pods"]
     every = np.ones(len(pods), dtype=np.bool_)
     if source == "prometheus":
@@ -192,7 +210,7 @@ def _used(
 
 
 def _measure(inputs: Document, resources: Sequence[str], used: FloatArray) -> None:
-    """Put what the metrics server says of cpu and memory in place of what is requested."""
+    """Replace the requested CPU and memory of nodes by the metrics server's values."""
     metrics = inputs.get("node_metrics") or {}
     for row, node in enumerate(inputs["nodes"]):
         if node["name"] not in metrics:
@@ -213,7 +231,7 @@ def _samples(inputs: Document) -> FloatArray:
     return np.trunc(100.0 * np.array(values, dtype=np.float64))[:, None]
 
 
-#: Arguments of a case that are no parameters here: the case itself is filtered by them.
+#: Arguments of a case that are no parameters of the policy: they filter the case's pods.
 _ASIDE = ("evictable_namespaces_exclude", "eviction_modes")
 
 
@@ -229,7 +247,10 @@ _ASIDE = ("evictable_namespaces_exclude", "eviction_modes")
     },
 )
 def balance(question: Question) -> Answer:
-    """``{"evicted": number, "evicted_subset_of": [container, ...]}``, containers as listed."""
+    """The pods that a plugin evicts.
+
+    ``{"evicted": number, "evicted_subset_of": [pod, ...]}``, in the order of the case's pods.
+    """
     policy = _policy(question)
     if not isinstance(policy, LowNodeUtilization | HighNodeUtilization):
         raise TracekitError(f"policy '{policy.name()}' is none of the descheduler's")
@@ -248,7 +269,7 @@ def _answer(seen: CaseView, evicted: IntArray) -> Answer:
     order = {int(index): turn + 1 for turn, index in enumerate(evicted)}
     chosen = [name for at, name in enumerate(seen.pods) if at in order]
     rows = [
-        [name, seen.nodes[seen.view.containers.node[at]], order.get(at), seen.kept[at]]
+        [name, seen.nodes[seen.view.containers.node[at]], order.get(at), seen.protected[at]]
         for at, name in enumerate(seen.pods)
     ]
     return Answer(
@@ -259,7 +280,7 @@ def _answer(seen: CaseView, evicted: IntArray) -> Answer:
 
 
 def _policy(question: Question) -> RebalancePolicy:
-    if question.policy_name is None:
+    if not question.policy_name:
         raise TracekitError(
             f"case '{question.name}' does not say which policy to score with",
             hint="give --policy NAME",
@@ -270,7 +291,7 @@ def _policy(question: Question) -> RebalancePolicy:
 
 
 def _arguments(kind: type[RebalancePolicy], inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The case's arguments as parameters; one that the policy does not have is an error."""
+    """The case's arguments as parameters; an argument that the policy does not have is an error."""
     given = inputs.get("args") or {}
     known = parameters.names(kind)
     strange = [name for name in given if name not in known and name not in _ASIDE]
@@ -292,6 +313,6 @@ def _source(policy: RebalancePolicy) -> str:
 
 
 def _requesting(inputs: Mapping[str, Any], policy: HighNodeUtilization) -> BoolArray:
-    """Which pods state a request, be it 0, of a resource with a threshold."""
+    """Which pods have a request (also of 0) for a resource with a threshold, shape (pods,)."""
     wanted = {full_name(name) for name, _ in policy.thresholds}
     return np.array([bool(wanted & set(pod.get("requests") or {})) for pod in inputs["pods"]])

@@ -1,4 +1,4 @@
-"""Cases about what was measured or is claimed: statistics, requests, limits, risks, power."""
+"""Cases about metrics and requests of nodes: statistics, limits, risks, power."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -139,7 +139,7 @@ def _totals(question: Question) -> Totals:
 def compute_risk(question: Question) -> Answer:
     """LowRiskOverCommitment's risk of one resource.
 
-    ``{"risk": float}``, in 0..1; the note tells its two parts.
+    ``{"risk": float}``, in 0..1; the note lists its two parts.
     """
     policy, _ = case_policy(question)
     if not isinstance(policy, LowRiskOvercommitment):
@@ -180,7 +180,7 @@ def power_model_lookup(question: Question) -> Answer:
     }
 )
 def recent_pod_cache_cleanup(cache: list[Document], bind_now: str | None) -> Values:
-    """Which recent pods of a node a clean-up leaves.
+    """The recent pods of a node that remain after a clean-up.
 
     ``{"cache": [pod, ...]}``, oldest first; a pod bound now joins before the clean-up.
     """
@@ -191,13 +191,13 @@ def recent_pod_cache_cleanup(cache: list[Document], bind_now: str | None) -> Val
 # Cases about Beta distributions, moments and broken lines, as the load-aware plugins use them.
 
 
-#: Amounts of cpu and memory per unit of the statistics.
+#: Millicores and bytes in one unit of the statistics.
 _UNITS = (1, 2**20)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stats:
-    """Capacity, request, mean and deviation of use, in one unit."""
+    """Capacity, request, mean and deviation of use, in millicores or MiB."""
 
     capacity: float
     req: float
@@ -205,7 +205,7 @@ class Stats:
     used_stdev: float
 
     def arrays(self) -> tuple[FloatArray, float, FloatArray, FloatArray]:
-        """Capacity, request, mean and deviation as the policies take them, of one node."""
+        """Capacity, request, mean and deviation of one node, in the arrays that policies take."""
         capacity, used, deviation = (
             np.array([one]) for one in (self.capacity, self.used_avg, self.used_stdev)
         )
@@ -221,7 +221,7 @@ def decode_stats(document: Document) -> Stats:
 def measured_stats(
     node: Document, metrics: list[Document], request: Document, resource: str
 ) -> Stats | None:
-    """Statistics of ``resource`` ('cpu' or 'memory') from a node's metrics, None without any."""
+    """Statistics of 'cpu' or 'memory' from a node's metrics; None without metrics."""
     column = BASE.index(full_name(resource))
     average, deviation = average_and_deviation(decode_metrics(metrics), TYPES[column])
     if np.isnan(average):
@@ -243,7 +243,7 @@ def _numbers(*names: str) -> Mapping[str, Shape]:
 def beta_new(alpha: float, beta: float) -> Values:
     """Whether a Beta distribution exists, and its raw moments.
 
-    ``{"valid": bool}``, with ``m1``, ``m2``, ``m3`` where it is.
+    ``{"valid": bool}``, with ``m1``, ``m2``, ``m3`` where the distribution exists.
     """
     if alpha <= 0 or beta <= 0:
         return {"valid": False}
@@ -274,7 +274,7 @@ def beta_summary(alpha: float, beta: float) -> Values:
 def beta_match_moments(m1: float, m2: float) -> Values:
     """The Beta distribution with two given raw moments.
 
-    ``{"ok": bool}``, with ``alpha`` and ``beta`` where there is one.
+    ``{"ok": bool}``, with ``alpha`` and ``beta`` where the distribution exists.
     """
     alpha, beta = fit(float(m1), float(m2))
     exists = not np.isnan(alpha)

@@ -1,4 +1,4 @@
-"""Cases about scores of nodes and what follows from them."""
+"""Cases about scores of nodes, and about the choice of a node by its score."""
 
 import dataclasses
 import math
@@ -34,9 +34,10 @@ from tracekit.replay.engine.placer import WindowStart, decide
 
 
 def answer_scores(question: Question, *, normalized: bool = False) -> Answer:
-    """``{"scores": {node: int}}``, or ``{"pre_score": "Skip"}`` where the policy is skipped.
+    """The score of each node for the waiting pod.
 
-    With ``normalized`` the scores after NormalizeScore over all nodes, beside those before.
+    ``{"scores": {node: int}}``, or ``{"pre_score": "Skip"}`` where the scheduler skips the policy.
+    With ``normalized`` these are the scores after NormalizeScore; the table has both.
     """
     policy, unread = case_policy(question)
     names, snapshot, container = situation(question.inputs)
@@ -70,7 +71,7 @@ def _decision(
 def _table(
     policy: PlacementPolicy, snapshot: Snapshot, container: Container, scores: dict[str, list[Any]]
 ) -> tuple[list[str], list[list[object]]]:
-    """Scores, their parts and the filter's verdict, one row per node."""
+    """The table of scores: for each node the score, its parts and the verdict of the filter."""
     parts = policy.explain(snapshot, container, np.arange(len(snapshot.allocatable)))
     short = lacking(snapshot, container)
     rows: list[list[object]] = []
@@ -90,13 +91,13 @@ def score(question: Question) -> Answer:
 
 @kind(_shapes.CLUSTER)
 def raw_score(question: Question) -> Answer:
-    """The score of each node before NormalizeScore, often a cost."""
+    """The score of each node before NormalizeScore; for some policies it is a cost."""
     return answer_scores(question)
 
 
 @kind(_shapes.CLUSTER)
 def normalized_score(question: Question) -> Answer:
-    """Score() of every node, brought to 0..100 over all of them.
+    """The score of every node after NormalizeScore, 0..100 over all nodes.
 
     ``{"scores": {node: int}}``, or ``{"error": true}`` where the arguments are refused.
     """
@@ -108,7 +109,7 @@ def normalized_score(question: Question) -> Answer:
 
 @kind({**_shapes.ASKED, "scores": s.map_of(_shapes.WHOLE)})
 def normalize(question: Question) -> Answer:
-    """Given scores of the nodes as NormalizeScore leaves them.
+    """The result of NormalizeScore for given scores of nodes.
 
     ``{"scores": {node: int}}``.
     """
@@ -130,9 +131,9 @@ def defaults(question: Question) -> Answer:
 
 @kind(_shapes.ASKED)
 def args_error(question: Question) -> Answer:
-    """Arguments that the plugin must refuse, and the field it names.
+    """The field of the arguments that the plugin refuses.
 
-    ``{"error": field}`` with the offending field as upstream names it, None when accepted.
+    ``{"error": field}``, with the field as upstream names it; None where it accepts them.
     """
     try:
         case_policy(question)
@@ -147,15 +148,15 @@ def args_error(question: Question) -> Answer:
 def num_feasible_nodes(
     num_all_nodes: int, percentage_of_nodes_to_score: int | None
 ) -> dict[str, int]:
-    """After how many feasible nodes the search stops: ``{"num_nodes": int}``."""
+    """The number of feasible nodes after which the search stops: ``{"num_nodes": int}``."""
     return {"num_nodes": nodes_to_find(int(num_all_nodes), int(percentage_of_nodes_to_score or 0))}
 
 
 @of_inputs({"scores": s.list_of(s.row(s.text, _shapes.NUMBER))})
 def select_host(scores: list[tuple[str, float]]) -> dict[str, Any]:
-    """The hosts that a tie-break may pick.
+    """The hosts with the highest score, of which the tie-break picks one.
 
-    ``{"possible": [host, ...]}`` with the highest score; ``{"error": true}`` of no hosts.
+    ``{"possible": [host, ...]}``; ``{"error": true}`` without hosts.
     """
     if not scores:
         return {"error": True}
@@ -167,7 +168,7 @@ Document = Mapping[str, Any]
 
 
 def _placed(inputs: Document, name: str, pod: Document) -> Document:
-    """The case with the pod on the node, and among the node's recent pods."""
+    """The inputs with the pod added to the node's pods and to its recent pods."""
     nodes = [
         {**node, "pods": [*(node.get("pods") or []), pod]} if node["name"] == name else node
         for node in inputs["nodes"]
@@ -185,11 +186,10 @@ def _placed(inputs: Document, name: str, pod: Document) -> Document:
     },
 )
 def placement_sequence(question: Question) -> Answer:
-    """Pods placed one by one, each seeing those before it.
+    """The nodes of pods that are placed one by one.
 
-    ``{"nodes": [node of the first pod, ...]}``, null for a pod that fits nowhere.
-
-    A placed pod runs on its node and counts as bound after the metrics' window ended.
+    ``{"nodes": [node of the first pod, ...]}``, null for a pod that fits nowhere. A placed pod runs
+    on its node for the decisions after it; it counts as bound after the end of the metrics' window.
     """
     policy, _ = case_policy(question)
     rng, window_start = stream(0, policy.name()), WindowStart()
@@ -205,7 +205,7 @@ def placement_sequence(question: Question) -> Answer:
     return Answer(values={"nodes": chosen}, columns=["pod", "node"], rows=rows)
 
 
-# Cases of a server that answers kube-scheduler: the state as the replay knows it, scores 0..10.
+# Cases of the extender: the state of a cluster as a replay has it, and scores of 0 to 10.
 
 _RUNNING = s.record({"name": s.text, "service": s.text, "placed_ms": _shapes.WHOLE})
 _ROW = s.row(s.optional(_shapes.NUMBER), s.optional(_shapes.NUMBER))
@@ -224,11 +224,11 @@ _USE = s.record({"times_ms": s.list_of(_shapes.WHOLE), "fractions": s.map_of(s.l
     },
 )
 def prioritize(question: Question) -> Answer:
-    """The score of each node as an extender answers it, with what is measured over time.
+    """The score of each candidate node as ``tracekit serve`` answers it.
 
     ``{"priorities": [{"Host": node, "Score": 0..10}]}``, in the order of the candidates.
     """
-    if question.policy_name is None:
+    if not question.policy_name:
         raise TracekitError("the case names no policy", hint="give --policy NAME")
     given = ",".join(f"{name}={value}" for name, value in question.settings.items())
     policy = parse_policy(question.policy_name + (f"[{given}]" if given else ""))
@@ -244,7 +244,7 @@ def prioritize(question: Question) -> Answer:
 
 
 def _snapshot(inputs: Mapping[str, Any]) -> tuple[Snapshot, Container]:
-    """The snapshot as a replay shows it, and the pod that waits."""
+    """The snapshot of the cluster, as a replay makes it, and the waiting pod."""
     nodes = inputs["nodes"]
     waiting = decode_pod(inputs["pod"])
     pairs = [(at, pod) for at, node in enumerate(nodes) for pod in node["pods"]]
@@ -278,7 +278,7 @@ def _snapshot(inputs: Mapping[str, Any]) -> tuple[Snapshot, Container]:
 
 
 def _usage(names: list[str], use: Mapping[str, Any]) -> SeriesUsage:
-    """Fractions in use; NaN for null, and for a node of which nothing is said."""
+    """Use of nodes over time; NaN for null, and for a node without samples."""
     times = use["times_ms"]
     fractions = np.full((len(times), len(names), 2), math.nan)
     for at, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Cases about usage of nodes in percent, as the descheduler sorts and classifies it."""
+"""Cases about usage of nodes in percent: how the descheduler sorts and classifies nodes."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ Values = dict[str, Any]
 
 
 def names_of(maps: Iterable[ResourceMap]) -> list[str]:
-    """Every resource that a map speaks of, in order of appearance."""
+    """Every resource in the maps, in order of appearance."""
     return list(dict.fromkeys(name for one in maps for name in one))
 
 
@@ -35,7 +35,7 @@ def rows_of(maps: Iterable[ResourceMap], names: Sequence[str]) -> FloatArray:
 
 
 def map_of(row: FloatArray, names: Sequence[str]) -> dict[str, float]:
-    """A row as a map of what is known."""
+    """A row as a map; resources with NaN are left out."""
     return {
         name: float(value) for name, value in zip(names, row, strict=True) if not np.isnan(value)
     }
@@ -43,14 +43,20 @@ def map_of(row: FloatArray, names: Sequence[str]) -> dict[str, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class NodePercent:
-    """Percent per node and resource, NaN where a node has no usage or no total of one."""
+    """Usage by node and resource, in percent of its total.
+
+    Parameters
+    ----------
+    percent : float64, shape (nodes, resources)
+        NaN where a node has no usage or no total of the resource.
+    """
 
     nodes: list[str]
     resources: list[str]
     percent: FloatArray
 
     def documents(self, chosen: BoolArray) -> dict[str, dict[str, float]]:
-        """Percent of the chosen nodes as maps."""
+        """The percentages of the chosen nodes, a map by resource for each node's name."""
         return {
             name: map_of(row, self.resources)
             for name, row, taken in zip(self.nodes, self.percent, chosen, strict=True)
@@ -59,7 +65,7 @@ class NodePercent:
 
 
 def node_percent(usage: Mapping[str, ResourceMap], totals: Mapping[str, Any]) -> NodePercent:
-    """From the resource maps of each node."""
+    """The percentages from maps of usage and of totals by resource, one of each for every node."""
     nodes = list(usage)
     resources = names_of([*usage.values(), *totals.values()])
     used = rows_of(usage.values(), resources)
@@ -68,10 +74,10 @@ def node_percent(usage: Mapping[str, ResourceMap], totals: Mapping[str, Any]) ->
 
 
 def strictly_below(value: FloatArray, limit: FloatArray) -> BoolArray:
-    """Nodes whose every resource lies a whole percent or more below its limit, shape (nodes,).
+    """Nodes whose every resource is a whole percent or more below its limit, shape (nodes,).
 
-    The difference is cut to a whole number before it is compared; values unknown on either side are
-    not compared. Swap the arguments to ask for a whole percent above.
+    The difference is truncated to a whole number before the comparison. NaN on either side is not
+    compared. With the arguments swapped: a whole percent or more above the limit.
     """
     whole = np.trunc(value - limit)
     return np.asarray(((whole < 0) | np.isnan(whole)).all(axis=-1))
@@ -81,7 +87,7 @@ def strictly_below(value: FloatArray, limit: FloatArray) -> BoolArray:
 def usage_to_percent(usage: ResourceMap, capacity: ResourceMap) -> Values:
     """Usage of a node in percent of its capacity.
 
-    ``{"percent": {resource: percent}}`` of what is known on both sides.
+    ``{"percent": {resource: percent}}`` of the resources with a usage and a capacity.
     """
     names = names_of([usage])
     percent = percent_of(rows_of([usage], names), rows_of([capacity], names))
@@ -100,7 +106,7 @@ def normalize_clamped(**inputs: Any) -> Values:
 def average_clamped(**inputs: Any) -> Values:
     """The mean usage over the nodes that report it.
 
-    ``{"average": {resource: percent}}``, each node's percent clamped to 0..100 before.
+    ``{"average": {resource: percent}}``; the percent of each node is clamped to 0..100 first.
     """
     found = node_percent(**inputs)
     return {"average": map_of(mean_percent(np.clip(found.percent, 0.0, 100.0)), found.resources)}
@@ -146,9 +152,9 @@ def sort_nodes(nodes: list[Mapping[str, Any]], ascending: bool | None) -> Values
 
 @of_inputs({**_shapes.USAGE_OF_NODES, "low": _shapes.NUMBERS, "high": _shapes.NUMBERS})
 def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Values:
-    """Nodes well below or well above the mean of all.
+    """Nodes that are below or above the mean of all nodes by more than a deviation.
 
-    ``{"under": {node: percent}, "over": {node: percent}}``, under first where both hold.
+    ``{"under": {node: percent}, "over": {node: percent}}``; a node that is both counts as under.
     """
     found = node_percent(**inputs)
     mean = mean_percent(found.percent)
@@ -168,9 +174,9 @@ def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Va
 def normalize_classify(
     classifiers: list[str], limits: Mapping[str, list[ResourceMap]], **inputs: Any
 ) -> Values:
-    """Nodes by the first of several limits they meet.
+    """Nodes in groups, by the first classifier whose limits they meet.
 
-    ``{"groups": [{node: percent}, ...]}``, one group per classifier, each node once at most.
+    ``{"groups": [{node: percent}, ...]}``: a group for each classifier, each node in at most one.
     """
     found = node_percent(**inputs)
     left = np.ones(len(found.nodes), dtype=np.bool_)
