@@ -1,1 +1,1 @@
-"""Bounds that hold for every placement: of measures, of nodes, of what can move."""
+"""Lower bounds for every placement: of measures, of nodes in use, and of the use that can move."""

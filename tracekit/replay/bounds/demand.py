@@ -1,4 +1,4 @@
-"""How many nodes the demand itself needs: what containers use, whatever they request."""
+"""Lower bounds on the nodes that carry a load: by use, whatever the containers request."""
 
 import numpy as np
 
@@ -11,20 +11,20 @@ from tracekit.policy.view.usage import rank_of
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
 from tracekit.replay.bounds.requests import least_cost, pool_costs, requested_at
 
-#: Background is spread in single precision: so much of a sum proves nothing.
+#: The part of a sum that may be a rounding error, because background has single precision.
 _ROUNDING = 1e-6
-#: So many times the steps at which a node may be too full are looked at together.
+#: Numbers of steps for ``over_time_bound``, as multiples of the steps that a node may exceed.
 _TIMES = (1, 2, 4, 8)
-#: So many numbers are looked at together, about.
+#: About how many numbers ``over_time_bound`` holds at once.
 _AT_ONCE = 20_000_000
 
 
 def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
-    """A lower bound on nodes that carry all load, also the background of nodes that are not there.
+    """A lower bound on nodes that carry all load, with the background of removed nodes.
 
-    By volume at every settled step, like ``demand_bound``: use and background within ``most``, and
-    with ``requests`` what is requested and what is kept for background within the capacity. What
-    daemons use or request goes with their node, and is not counted.
+    By volume at every settled step, as in ``demand_bound``: use and background must stay within
+    ``most`` of the capacity. With ``requests``, requests and the reserve for background must also
+    fit into the capacity. Daemons go with their node and do not count.
     """
     (used, room), (asked, capacity) = volumes(workload, most)
     needed = int(volume_bounds(used, room).max(initial=0))
@@ -34,9 +34,9 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
 
 
 def bound_after_losses(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
-    """A lower bound on nodes that stay where others are lost: what is there afterwards is on them.
+    """A lower bound on the nodes that carry all load after the last loss; 0 without losses.
 
-    As ``load_bound``, over the steps from the last loss on and the nodes that are left then.
+    As ``load_bound``, over the steps from the last loss on and the nodes that remain.
     """
     if workload.nodes.losses is None or not len(workload.nodes.losses.node):
         return 0
@@ -48,10 +48,10 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
 
 
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
-    """A lower bound on what nodes cost per hour that carry all load; None without all prices.
+    """A lower bound on the hourly price of nodes that carry all load; None without prices.
 
-    As ``load_bound``. The load takes the cheapest room first, and may take parts of nodes. With
-    ``requests`` the bound is also taken pool by pool.
+    As in ``load_bound``; the load may take parts of nodes, and takes the cheapest room first. With
+    ``requests`` a bound pool by pool is taken as well.
     """
     prices = workload.nodes.prices
     if prices is None:
@@ -68,9 +68,13 @@ def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
 def volumes(
     workload: Workload, most: tuple[float, float], *, since_ms: int = 0
 ) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
-    """What is used at each settled step and the room for it, and the same of what is requested.
+    """Use with its room, and requests with their room, at the settled steps from ``since_ms`` on.
 
-    With ``since_ms`` at those from then on alone.
+    Returns
+    -------
+    (int64, int64), (int64, int64)
+        Each pair has a sum over the cluster, shape (steps, resources), and the room for it on each
+        node, shape (nodes, resources). Use has cpu and memory only.
     """
     within = np.where(np.isfinite(most), most, 1.0)
     counted = np.isfinite(most)
@@ -78,7 +82,7 @@ def volumes(
     settled = settled_steps(workload.use.times_ms, workload.use.settled_ms)
     steps = settled[workload.use.times_ms[settled] >= since_ms]
     used = [np.where(counted, _all_use(workload, int(step)), 0) for step in steps]
-    # what is spread is rounded down on each node
+    # a removed node's reserve is spread over the others, and rounded down on each of them
     kept = (
         0
         if workload.nodes.reserved is None
@@ -92,13 +96,12 @@ def volumes(
 
 
 def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> int:
-    """A lower bound on nodes that run containers while no node's use exceeds its capacity.
+    """A lower bound on nodes that run all containers while no node's use exceeds ``most``.
 
-    ``most`` is the share of the capacity that use may reach, of cpu and of memory; infinite where
-    any use is fine. Use and background count for cpu and memory, requests for every further
-    resource. The volume bound is taken at every settled step (every step where none is settled),
-    the linear program at the one where it is largest: demand varies over time, and its peak
-    decides.
+    ``most`` is a share of the capacity, for cpu and for memory; infinite for no limit. Use and
+    background count for cpu and memory, requests for further resources. The volume bound is taken
+    at every settled step (every step where none is settled), and the linear program at the step
+    where the volume bound is largest.
     """
     steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
     needed = [volume_bound(*_demand(workload, int(step), most)) for step in steps]
@@ -109,9 +112,9 @@ def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> 
 def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
     """A lower bound on nodes whose mean use, over nodes and settled steps, is within ``most``.
 
-    Of k nodes the mean is at least U / (k c), where U is the mean over settled steps of all use,
-    also the background of nodes that are not there, and c the largest capacity: so k >= U / (c m).
-    What daemons use goes with their node, and is not counted.
+    The mean of k nodes is at least U / (k c). U is the mean over settled steps of all use, with the
+    background of removed nodes, and c is the largest capacity. So k >= U / (c m). Daemons go with
+    their node and do not count.
     """
     if not np.isfinite(most).any():
         return 0
@@ -125,13 +128,12 @@ def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
 
 
 def over_time_bound(workload: Workload, most: float) -> int:
-    """A lower bound on nodes whose CPU use is within ``most`` at 99 % of the judged steps.
+    """A lower bound on nodes whose CPU use is within ``most`` at 99 % of the settled steps.
 
-    Valid where a container stays on its node until it departs, and runs from its arrival on. Each
-    node may be above ``most`` at m steps. Of any L steps, what its containers use at all but the m
-    largest of their own is then at most (L - m) times what the node may use, and that holds for
-    their sum over nodes too. The L steps are those with the most use. What daemons use goes with
-    their node, and is not counted.
+    It holds where every container runs on one node from its arrival to its departure. Each node may
+    exceed ``most`` at m steps. Take the L steps with the most use, and leave out of each container
+    its m largest values. What remains on a node is at most (L - m) times the limit of the node, and
+    the same holds for the sums over all nodes. Daemons go with their node and do not count.
     """
     steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
     if not np.isfinite(most) or not workload.containers.count:
@@ -150,14 +152,14 @@ def over_time_bound(workload: Workload, most: float) -> int:
 
 
 def _busiest(workload: Workload, steps: IntArray, spare: int) -> IntArray:
-    """The steps with the most CPU use, as many as are looked at together, the most first."""
+    """The steps with the most CPU use that ``over_time_bound`` takes, in falling order of use."""
     total = [_cpu_at(workload, int(step)).sum(dtype=np.float64) for step in steps]
     many = min(_TIMES[-1] * (spare + 1), max(_AT_ONCE // workload.containers.count, spare + 1))
     return np.asarray(steps[np.argsort(-np.array(total), kind="stable")[:many]])
 
 
 def _cpu_at(workload: Workload, step: int) -> Float32Array:
-    """CPU use at a step of each container but daemons, and of each node's background."""
+    """CPU use at a step, of each container that is no daemon and of each node's background."""
     there = workload.present_but_daemons(step)
     return np.concatenate(
         [np.where(there, workload.use.at(step)[0], 0), workload.use.background[0, step]]
@@ -165,20 +167,20 @@ def _cpu_at(workload: Workload, step: int) -> Float32Array:
 
 
 def _all_use(workload: Workload, step: int) -> FloatArray:
-    """What containers but daemons use, and the background of all nodes: cpu, memory."""
+    """Use of all containers but daemons plus the background of all nodes: cpu, memory."""
     own = workload.use.background[:, step].sum(axis=1, dtype=np.float64)
     use = _use_of(workload, step, workload.present_but_daemons(step))
     return np.asarray((use.sum(axis=1, dtype=np.float64) + own) * (1 - _ROUNDING))
 
 
 def _use_of(workload: Workload, step: int, some: BoolArray) -> Float32Array:
-    """The use of some containers at a step, shape (2, some); all of them are not picked out."""
+    """The use of some containers at a step, shape (2, some); without a copy where they are all."""
     use = workload.use.at(step)
     return use if some.all() else use[:, some]
 
 
 def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[IntArray, IntArray]:
-    """The demand, rounded down, and the room, rounded up."""
+    """The demand of each container, rounded down, and the room of each node, rounded up."""
     present = workload.present_but_daemons(step)
     use = np.floor(_use_of(workload, step, present).T).astype(np.int64)
     own = np.floor(workload.use.background[:, step].T).astype(np.int64)

@@ -1,26 +1,29 @@
-"""Lower bounds that hold for every placement, and how far a policy stays from them.
+"""Lower bounds of the measures for every placement, and the gap between a policy and its bound.
 
-With W the use of all containers present that can be placed at all (``placeable``), B the background
-and T the capacity of the nodes, every placement of all of these satisfies, per sampling step and
-resource:
+W is the use of all present containers that can be placed at all (``placeable``), B the background
+and T the capacity of the nodes. At each sampling step and for each resource, every placement of
+these containers satisfies:
 
-- largest utilisation >= max(B/T), >= (W + sum B) / sum T (containers cut at will and poured where
-  it is lowest), and >= the lowest (B + w)/T over nodes for the largest single container w;
-- smallest utilisation <= (W + sum B) / sum T, so spread >= the first bound less this;
-- a node whose background alone exceeds what it has is overloaded, by that much at least; and one
-  is where the largest utilisation is above 1;
-- the 99th percentile over nodes >= that of B/T; below 100 nodes it is the largest utilisation;
-- sum of utilisation lies between sum(B/T) + W/max T and sum(B/T) + W/min T. The mean distance of
-  CPU and memory utilisation is at least the distance of the two intervals over the nodes (triangle
-  inequality), and Z is that over root 2;
-- nodes used, where requests are respected, is at least what ``nodes.py`` proves: by volume at
-  every step, of the whole cluster and of its pools, and by linear programming at the
-  steps where most is requested; and what containers need that must not share one;
-- what these nodes cost is at least what the volume requested costs where it is cheapest, of the
-  resource where that is most: nodes, and parts of one, in order of their price for each unit; what
-  as many nodes cost as the volume needs, the cheapest first; and either of pools, added up.
+- The largest utilisation is at least max(B/T). It is at least (W + sum B) / sum T, as if containers
+  could be cut and spread evenly. It is at least the lowest (B + w)/T over nodes, with w the largest
+  container.
+- The smallest utilisation is at most (W + sum B) / sum T. The spread is at least the bound of the
+  largest utilisation less this.
+- A node whose background exceeds its capacity is overloaded by at least the excess. Where the
+  largest utilisation is above 1, at least one node is overloaded.
+- The 99th percentile over nodes is at least that of B/T; below 100 nodes it is the largest
+  utilisation.
+- The sum of utilisation lies between sum(B/T) + W/max T and sum(B/T) + W/min T. By the triangle
+  inequality the mean distance of CPU and memory utilisation is at least the distance of their two
+  intervals, divided by the number of nodes. The imbalance Z is at least that over root 2.
+- Where requests are respected, the nodes in use are at least what ``nodes.py`` proves: by volume at
+  every step, for the whole cluster and for its pools, and by linear programming at the steps with
+  the largest requests. Containers that must not share a node give a third bound.
+- The price of these nodes is at least the price of the requested volume, filled from the cheapest
+  unit on; at least the price of the cheapest nodes of the number that the volume needs; and at
+  least the sum of either over the pools.
 
-Of a further resource W is on the nodes that have it; what counts as used of it says
+For a further resource W is on the nodes that have it; the use of such a resource is defined in
 ``tracekit.replay.measures.sampled``.
 """
 
@@ -52,24 +55,23 @@ from tracekit.replay.measures.room import measured_columns, measured_names
 from tracekit.replay.measures.sampled import USED, further_use
 from tracekit.replay.measures.use import rank_of
 
-# Bounds are floats: what proves nothing through rounding is given away.
+# Bounds are floats: each is lowered by this much, so that rounding proves nothing.
 _ROUNDING = 1e-9
 
 
-#: What a row says of its step.
-_SAID = ("time_ms", "settled")
+#: Columns of a row that identify its step.
+_STEP = ("time_ms", "settled")
 
 
 class Bounds(NamedTuple):
-    """Bounds that hold for every placement.
+    """The bounds of a workload for every placement.
 
     Parameters
     ----------
     rows : list of dict
-        One row of measures per sampling step, each a lower bound; None where none is proven.
+        A lower bound of each measure at each sampling step; None where none is proven.
     movable : dict
-        For each resource the share of what is used, at settled steps, that a policy can move: see
-        ``MovableShare``.
+        The share of the use of each resource that a policy can move: see ``MovableShare``.
     """
 
     rows: list[dict[str, Any]]
@@ -77,7 +79,7 @@ class Bounds(NamedTuple):
 
 
 def nodes_bound(workload: Workload) -> int:
-    """A lower bound on the nodes used, at the judged step where it is highest, as ``bounds_of``."""
+    """The largest lower bound on nodes in use at any settled step, as in ``bounds_of``."""
     found, others = _NodesUsed(workload).at_steps(), placeable(workload)
     if others is not workload:
         found = np.minimum(found, _NodesUsed(others).at_steps())
@@ -86,10 +88,10 @@ def nodes_bound(workload: Workload) -> int:
 
 
 def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
-    """Bounds at every step, and what can be moved at all; ``rebalanced`` where something evicts.
+    """Bounds at every step, and the share of use that can move.
 
-    Where some containers fit on no node, a bound holds for a policy that places all containers, and
-    for one that places all others.
+    Where some containers fit on no node, each bound holds for policies that place all containers
+    and for policies that place all others. With ``rebalanced`` a rebalancer moves containers too.
     """
     found = _bounds_of(workload, rebalanced=rebalanced)
     others = placeable(workload)
@@ -100,9 +102,9 @@ def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
 
 
 def _least(fewer: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """The lower of two bounds; columns that say what a bound is of are those of the first."""
+    """The lower of two bounds of each measure; other columns are those of ``fewer``."""
     return {
-        name: value if value is None or name in ("placed", *_SAID) else min(value, whole[name])
+        name: value if value is None or name in ("placed", *_STEP) else min(value, whole[name])
         for name, value in fewer.items()
     }
 
@@ -131,14 +133,17 @@ def _bounds_of(workload: Workload, *, rebalanced: bool) -> Bounds:
 def gaps(
     row: dict[str, Any], bound: dict[str, Any], *, filtered: bool = True
 ) -> dict[str, float | None]:
-    """Measure less bound, where a bound is proven; None for a policy that left containers waiting.
+    """Each measure less its bound; None where no bound is proven.
 
-    Such a policy carries less load than the bound assumes, so that no gap is defined.
+    All gaps are None for a policy that left containers waiting: it carries less load than the bound
+    assumes.
 
     Parameters
     ----------
+    row, bound : dict
+        Measures of a policy, and their bounds.
     filtered : bool
-        Whether the policy respects requests; the bound on nodes used is about those that do.
+        Whether the policy respects requests; bounds by requests hold only then.
     """
     complete = row["pending_container_steps"] == 0
     return {
@@ -160,7 +165,7 @@ def _row(workload: Workload, step: int, parts: list[_Resource], nodes: int) -> d
         "pending": 0,
         "imbalance": _down(apart / np.sqrt(2)),
         "utilization_difference_fraction": _down(apart),
-        # where some node is proven to be too full, one is
+        # a peak above 1 proves one overloaded node
         "overloaded_nodes": max(
             int((parts[0].above | parts[1].above).sum()),
             *(int(_down(part.peak) > 1) for part in parts),
@@ -177,7 +182,7 @@ def _row(workload: Workload, step: int, parts: list[_Resource], nodes: int) -> d
 
 
 class _Capacity:
-    """Capacities of all nodes by one resource, and what every step asks of them."""
+    """Capacities of all nodes in one resource, with their sum, maximum and minimum."""
 
     def __init__(self, capacity: IntArray) -> None:
         self.of_node = capacity.astype(np.float64)
@@ -187,7 +192,7 @@ class _Capacity:
 
 
 class _Resource:
-    """Bounds on the utilisation by one resource at one step."""
+    """Bounds on the utilisation of one resource at one step."""
 
     def __init__(
         self,
@@ -217,14 +222,15 @@ class _Resource:
 
 
 class _NodesUsed:
-    """Bounds on the nodes used: by volume at every step, by program where most is requested.
+    """Bounds on the nodes in use: by volume at every step, by program at the largest requests.
 
     Attributes
     ----------
     requested : int64, shape (steps, resources)
-        By containers that are no daemons.
+        The sum of requests of containers that are no daemons.
     by_volume : int64, shape (steps,)
-        Of the whole cluster, or of its pools together, or by rules on who shares a node.
+        The largest of three bounds: of the whole cluster, of its pools, and of the rules that keep
+        containers apart.
     """
 
     def __init__(self, workload: Workload) -> None:
@@ -236,7 +242,7 @@ class _NodesUsed:
         self.by_volume = np.maximum.reduce([whole, pools, apart_bounds(workload)])
 
     def cost(self) -> FloatArray | None:
-        """The least that nodes in use cost, (steps,); None where not all have prices."""
+        """A lower bound on the price of the nodes in use, (steps,); None without prices."""
         prices = self._load.nodes.prices
         if prices is None:
             return None
@@ -246,8 +252,8 @@ class _NodesUsed:
     def at_steps(self) -> IntArray:
         """The higher of both bounds at each step, shape (steps,).
 
-        Steps before the cluster has settled have no program where later ones exist: they are in no
-        summary.
+        Unsettled steps have no program, because no summary contains them; where no step is settled,
+        all count as settled.
         """
         load, found = self._load, self.by_volume.copy()
         steps = settled_steps(load.use.times_ms, load.use.settled_ms)
@@ -271,19 +277,16 @@ def bound_frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFr
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
-# The movable share: of each resource, over the settled steps, what containers use that a policy
-# places, over all that nodes use. The rest stays whatever the policy: use that no container
-# explains, daemons, and containers that are put back where they were observed, as long as their
-# node is there and nobody of a higher priority may evict them.
-
-
 class MovableShare:
-    """Adds up over the steps.
+    """The share of the use of each resource, over the settled steps, that a policy can move.
+
+    Three parts stay under every policy: background use, daemons, and pinned containers while their
+    node exists and no container of higher priority may evict them.
 
     Parameters
     ----------
     rebalanced : bool
-        Whether something evicts, which moves what was observed too.
+        Whether a rebalancer evicts; it moves pinned containers too.
     """
 
     def __init__(self, load: Workload, *, rebalanced: bool = False) -> None:
@@ -297,12 +300,15 @@ class MovableShare:
     def add(
         self, step: int, present: BoolArray, use: Sequence[FloatArray], own: Sequence[float]
     ) -> None:
-        """A step: who is there, what each of them uses of cpu and memory, and what else is used.
+        """Add the use of a step.
 
         Parameters
         ----------
         present : bool, shape (containers,)
         use : two of float64, shape (present,)
+            CPU and memory of each present container.
+        own : two of float
+            The background's CPU and memory.
         """
         if step not in self._counted:
             return
@@ -318,7 +324,7 @@ class MovableShare:
             self._sums[at] += float(movable.sum()), float(amounts.sum()) + rest
 
     def _stays(self, step: int) -> BoolArray:
-        """Who stays at a step whatever the policy: who has lost the node by then does not."""
+        """The containers that no policy moves at a step, shape (containers,)."""
         if self._fixed is None:
             raise LookupError(step)
         return np.asarray(self._fixed & (self._load.use.times_ms[step] < self._lost_ms))
@@ -333,7 +339,7 @@ class MovableShare:
 
 
 def _fixed(load: Workload, *, rebalanced: bool) -> BoolArray | None:
-    """Containers that no policy moves; None where there are none."""
+    """The containers that no policy moves while their node exists; None for none."""
     fixed = np.zeros(load.containers.count, dtype=np.bool_)
     if load.rules.daemon is not None:
         fixed |= load.rules.daemon
@@ -343,16 +349,16 @@ def _fixed(load: Workload, *, rebalanced: bool) -> BoolArray | None:
 
 
 def _may_be_evicted(load: Workload) -> BoolArray:
-    """Whom one of higher priority may evict, shape (containers,)."""
+    """The containers that a container of higher priority may evict, shape (containers,)."""
     if not load.rules.preemption or load.rules.priority is None or not load.containers.count:
         return np.zeros(load.containers.count, dtype=np.bool_)
     return np.asarray(load.rules.priority < load.rules.priority.max())
 
 
 def _lost_ms(load: Workload) -> IntArray:
-    """When each container loses the node where it was observed, shape (containers,).
+    """The time at which each container loses its pinned node, shape (containers,).
 
-    A daemon goes with its node, and is never placed on another one.
+    Containers that lose none, and daemons, have the largest integer.
     """
     never = np.iinfo(np.int64).max
     lost = np.full(load.containers.count, never)

@@ -1,17 +1,19 @@
-"""How many nodes a set of containers needs at least: by volume, and by linear programming.
+"""The least number of nodes for a set of containers: by volume, and by linear programming.
 
-The program groups containers by request (shape q, d_q of them) and nodes by capacity (type t, n_t
-of them). With y_t nodes opened and x_tq containers placed, both of any size between the integers:
+The program groups containers by request (d_q containers of shape q) and nodes by capacity (n_t
+nodes of type t). y_t is the number of nodes of type t in use, and x_tq the number of containers of
+shape q on them; both may be fractions:
 
     least sum y_t, where  sum_t x_tq = d_q,  sum_q request_qr x_tq <= capacity_tr y_t,
                           x_tq <= fit_tq y_t,  y_t <= n_t
 
-fit_tq is how many of a shape an empty node takes. Every placement that respects requests is one of
-its solutions, so its least sum, rounded up, is a lower bound, and at least the volume bound.
+fit_tq is the number of containers of a shape that an empty node takes. Every placement that
+respects requests is a solution of the program. So its optimum, rounded up, is a lower bound, and at
+least as high as the volume bound.
 
-x_tq <= fit_tq y_t is a row for each pair of a shape and a type, and most of the cost. A program of
-many pairs is solved without these rows: it has more solutions, so its least sum is a lower bound
-too, a weaker one.
+The rows x_tq <= fit_tq y_t, one for each pair of a shape and a type, are most of the cost. A
+program of many pairs is solved without them. It then has more solutions, so its optimum is still a
+lower bound, but a weaker one.
 """
 
 import numpy as np
@@ -19,20 +21,20 @@ import numpy as np
 from tracekit.base.arrays import IntArray
 from tracekit.cluster.resources import UNLIMITED
 
-#: Pairs of a shape and a type up to which the program has all its rows: 0.1 to 0.8 s at the limit,
-#: and about four times as long for twice as many.
+#: Up to so many pairs of a shape and a type the program has all its rows. It takes 0.1 to 0.8 s at
+#: this limit, and about four times as long for twice as many pairs.
 LARGEST_WHOLE = 5_000
 
-#: Pairs up to which it is solved without a row for each: 0.3 to 0.9 s at the limit, as long as a
-#: replay of a workload with so few pairs takes. The volume bound stands beyond.
+#: Up to so many pairs the program is solved without a row for each pair: 0.3 to 0.9 s at this
+#: limit, about the time of one replay. Larger workloads have the volume bound alone.
 LARGEST_PROGRAM = 25_000
 
-# What the solver may be off by; a bound must not be rounded up past the truth.
+# The error of the solver, subtracted before the optimum is rounded up.
 _TOLERANCE = 1e-6
 
 
 def volume_bound(request: IntArray, capacity: IntArray) -> int:
-    """The number of the largest nodes whose capacity adds up to the requests, per resource.
+    """The fewest nodes, the largest ones, whose capacity covers all requests in each resource.
 
     Parameters
     ----------
@@ -42,13 +44,13 @@ def volume_bound(request: IntArray, capacity: IntArray) -> int:
     Returns
     -------
     int
-        At most the number of nodes, also where the requests exceed them all.
+        At most the number of nodes, even where the requests exceed their whole capacity.
     """
     return int(volume_bounds(request.sum(axis=0)[None], capacity)[0])
 
 
 def volume_bounds(requested: IntArray, capacity: IntArray) -> IntArray:
-    """The volume bound for each row of sums of requests, shape (rows, resources)."""
+    """The volume bound, shape (rows,), for each row of summed requests, shape (rows, resources)."""
     needed = np.zeros(len(requested), dtype=np.int64)
     for column in range(capacity.shape[1]):
         room = np.cumsum(np.sort(capacity[:, column])[::-1].astype(np.float64))
@@ -58,9 +60,9 @@ def volume_bounds(requested: IntArray, capacity: IntArray) -> IntArray:
 
 
 def linear_bound(request: IntArray, capacity: IntArray) -> int | None:
-    """The bound of the linear program above; None where the program would be too large.
+    """The bound of the linear program; None where the program would be too large.
 
-    Where no placement has room for all, the number of nodes: more there are not.
+    Where no placement has room for all containers, the bound is the number of nodes.
     """
     shapes, demand = _grouped(request)
     types, there = _grouped(capacity)
@@ -80,9 +82,9 @@ def _grouped(rows: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def fit_counts(shapes: IntArray, types: IntArray) -> IntArray:
-    """How many containers of each shape an empty node of each type takes, (types, shapes).
+    """The number of containers of each shape that an empty node of each type takes.
 
-    A shape that asks for nothing fits ``UNLIMITED`` times.
+    int64, shape (types, shapes); ``UNLIMITED`` for a shape without any request.
     """
     most = np.full((len(types), len(shapes)), UNLIMITED, dtype=np.int64)
     for column in range(shapes.shape[1]):
@@ -93,7 +95,7 @@ def fit_counts(shapes: IntArray, types: IntArray) -> IntArray:
 
 
 def _solved(shapes: IntArray, demand: IntArray, types: IntArray, there: IntArray) -> float | None:
-    """Least sum of opened nodes; None when no solution exists."""
+    """The least sum of nodes in use; None where no solution exists."""
     from scipy import sparse  # noqa: PLC0415 - slow to import, and most replays need no program
     from scipy.optimize import linprog  # noqa: PLC0415
 
@@ -125,12 +127,12 @@ def _solved(shapes: IntArray, demand: IntArray, types: IntArray, there: IntArray
 
 
 def _without_solution(result: object) -> float | None:
-    """None where the program is proven to have none; 0, which bounds nothing, where it is not."""
+    """None where the program has proven that no solution exists; else 0, which bounds nothing."""
     return None if getattr(result, "status", None) == 2 else 0.0
 
 
 def _one_by_one(fit: IntArray, width: int) -> object:
-    """Per pair: no more containers of a shape than fit into the opened nodes, each by itself."""
+    """The rows x_tq <= fit_tq y_t, one for each pair of a type and a shape."""
     from scipy import sparse  # noqa: PLC0415
 
     kind, shape = np.nonzero(fit)
@@ -143,7 +145,7 @@ def _one_by_one(fit: IntArray, width: int) -> object:
 def _room(
     shapes: IntArray, types: IntArray, kind: IntArray, shape: IntArray, width: int
 ) -> list[object]:
-    """Per limited resource: requests of a type's containers within its opened nodes."""
+    """The rows that keep requests within the capacity of the nodes in use, for each resource."""
     from scipy import sparse  # noqa: PLC0415
 
     rows: list[object] = []

@@ -1,7 +1,4 @@
-"""Lower bounds on use of further resources, and by what is requested on what nodes cost.
-
-They hold for placements of all containers that respect requests.
-"""
+"""Lower bounds for placements that respect requests: use of further resources, and prices."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -20,7 +17,7 @@ from tracekit.replay.measures.use import rank_of
 
 
 def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
-    """Requests of all containers present, added up at every step, shape (steps, resources)."""
+    """The sum of requests of all present containers at every step, shape (steps, resources)."""
     counted = np.ones(workload.containers.count, dtype=np.bool_)
     if but_daemons and workload.rules.daemon is not None:
         counted = ~workload.rules.daemon
@@ -28,7 +25,7 @@ def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
 
 
 def summed_at(workload: Workload, some: IntArray) -> IntArray:
-    """Requests of some containers, added up at every step, shape (steps, resources)."""
+    """The sum of requests of some containers at every step, shape (steps, resources)."""
     times, request = workload.use.times_ms, workload.containers.request[some]
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
     np.add.at(changes, np.searchsorted(times, workload.containers.arrival_ms[some]), request)
@@ -37,10 +34,10 @@ def summed_at(workload: Workload, some: IntArray) -> IntArray:
 
 
 def further_bounds(workload: Workload) -> dict[str, FloatArray]:
-    """Bounds on the share of further resources that is used, by column, shape (steps,) each.
+    """Bounds on the measures of use of further resources, by column, shape (steps,) each.
 
-    The mean over the nodes that have the resource, of what counts as used (``view.further``); a
-    resource that some node has without limit bounds nothing.
+    The bound is the mean use over the nodes that have the resource. A resource that some node has
+    without limit has no bound.
     """
     found: dict[str, FloatArray] = {}
     requested = None
@@ -64,9 +61,9 @@ def further_bounds(workload: Workload) -> dict[str, FloatArray]:
 
 
 def _used_at(workload: Workload, column: int) -> FloatArray:
-    """Recorded use of a further resource that is on nodes which have it, shape (steps,).
+    """Recorded use of a further resource on the nodes that have it, shape (steps,).
 
-    Who asks for none of it may be on a node that has none.
+    A container without a request for the resource counts only where every node has the resource.
     """
     certain = workload.containers.request[:, column] > 0
     if (workload.nodes.capacity[:, column] > 0).all():
@@ -79,14 +76,15 @@ def _used_at(workload: Workload, column: int) -> FloatArray:
 
 
 def least_cost(asked: IntArray, rooms: IntArray, price: FloatArray) -> FloatArray:
-    """The least cost of nodes with room for the requests, shape (steps,).
+    """A lower bound on the price of nodes with room for the requests, shape (steps,).
 
-    By parts of nodes, in order of their price for each unit of a resource; and by the cheapest of
-    as many nodes as the volume needs.
+    The larger of two bounds: parts of nodes, in order of their price for each unit of a resource;
+    and the cheapest nodes of the number that the volume bound needs.
 
     Parameters
     ----------
     asked : int64, shape (steps, resources)
+        Summed requests.
     rooms : int64, shape (nodes, resources)
     price : float64, shape (nodes,)
     """
@@ -105,16 +103,13 @@ def least_cost(asked: IntArray, rooms: IntArray, price: FloatArray) -> FloatArra
 
 
 # Containers that no policy can place within requests: no bound may count them.
-#
-# A container that is larger than every node; and a gang of which fewer than must start at once
-# are ever there together, or fit on empty nodes together
-# (``replay.engine.queueing.Gangs.needed``). The latter is proven by requests alone: of every
-# member as much is counted as of the least of each resource. Of a gang that states no minimum all
-# that are left must start at once.
 
 
 def placeable(load: Workload) -> Workload:
-    """The workload without those who can never be placed; the same where there are none, or all."""
+    """The workload without the containers that can never be placed.
+
+    The same object where there are none, or where no container can be placed.
+    """
     never = never_placed(load)
     if not never.any() or never.all():
         return load
@@ -122,7 +117,13 @@ def placeable(load: Workload) -> Workload:
 
 
 def never_placed(load: Workload) -> BoolArray:
-    """Containers that no policy can place which respects requests, shape (containers,)."""
+    """Containers that no policy can place within requests, shape (containers,).
+
+    These are containers that are larger than every node, and gangs that can never start: too few
+    members are ever present together, or too few fit on empty nodes together. The fit is judged by
+    the least request of any member in each resource. A gang without a minimum must start with all
+    members that are left (``replay.engine.queueing.Gangs.needed``).
+    """
     never = np.zeros(load.containers.count, dtype=np.bool_)
     never[load.too_large()] = True
     if load.rules.pinned is not None:
@@ -137,7 +138,7 @@ def never_placed(load: Workload) -> BoolArray:
 
 
 def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
-    """Whether a gang needs more than are there at one time, or than empty nodes have room for."""
+    """Whether a gang needs more members than are ever present together or fit on empty nodes."""
     able = members & ~never
     if not able.any():
         return True
@@ -146,18 +147,18 @@ def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
     together = most_together(load.containers.arrival_ms[able], load.containers.departure_ms[able])
     enough = enough_of(load, np.flatnonzero(members))
     if load.rules.gang_minimum is None or not load.rules.gang_minimum[members][0]:
-        # it states no minimum: those that are left are enough
+        # without a minimum the members that are left are enough
         departure = load.containers.departure_ms[members]
         return min(enough, int((departure == departure.max()).sum())) > min(room, float(able.sum()))
     return enough > min(room, together)
 
 
 def apart_bounds(load: Workload) -> IntArray:
-    """The nodes that rules alone ask for, shape (steps,): the largest of what each group needs.
+    """The nodes that rules on containers that must stay apart need, shape (steps,).
 
-    Of containers of which no node takes more than ``most``, ``n`` need ``n / most`` nodes. Daemons
-    are on their node whatever a rule says; where others stay where production ran them, rules may
-    be broken there, and nothing is proven.
+    If no node may take more than ``most`` containers of a group, n of them need n / most nodes; the
+    group that needs most counts. Daemons run on their node whatever the rules say. Where other
+    containers are pinned, their placement may break the rules, and the bound is 0.
     """
     found = np.zeros(len(load.use.times_ms), dtype=np.int64)
     counted = (
@@ -177,7 +178,7 @@ def apart_bounds(load: Workload) -> IntArray:
 
 
 def _there(load: Workload, some: IntArray) -> IntArray:
-    """How many of some containers are there at each step."""
+    """The number of some containers that are present at each step, shape (steps,)."""
     come = np.searchsorted(
         np.sort(load.containers.arrival_ms[some]), load.use.times_ms, side="right"
     )
@@ -186,24 +187,24 @@ def _there(load: Workload, some: IntArray) -> IntArray:
     )
 
 
-# How many nodes are in use at least, and what these cost, pool by pool.
+# Lower bounds on nodes in use, and on their price, pool by pool.
 #
-# A pool is a set of nodes that some containers may not leave: selectors and taints close all
-# others to them, or no other node has what they ask for. Of pools without a common node each
-# needs its own nodes, so that the sum of what each needs at least is a bound. Containers that may
-# be in several pools are left out of it.
+# A pool is a set of nodes that some containers cannot leave: selectors and taints close all other
+# nodes, or only these nodes have what the containers request. Pools without a common node need
+# their own nodes, so the sum of their bounds is a bound. Containers that may run in several pools
+# do not count.
 
-#: Kinds of containers times nodes; what is larger is bounded by volume alone.
+#: Kinds of containers times nodes; larger clusters have no bound by pools.
 _MOST_OPEN = 20_000_000
 
 
 def pool_bounds(load: Workload, room: IntArray) -> IntArray:
-    """A lower bound on nodes in use at every step, shape (steps,); 0 where no pool is found.
+    """A lower bound on nodes in use at every step, shape (steps,); 0 without pools.
 
     Parameters
     ----------
     room : int64, shape (nodes, resources)
-        What requests may take of each node.
+        The part of each node that requests may take.
     """
     found = _added(load, room, lambda asked, pool: volume_bounds(asked, room[pool]))
     return found.astype(np.int64)
@@ -219,15 +220,15 @@ def pool_costs(load: Workload, room: IntArray, price: FloatArray) -> FloatArray:
     return _added(load, room, lambda asked, pool: least_cost(asked, room[pool], price[pool]))
 
 
-#: What the nodes of a pool need at every step, by sums of requests and the pool.
+#: Gives the bound of a pool at every step, from the sums of its requests and its nodes.
 _Least = Callable[[IntArray, BoolArray], IntArray | FloatArray]
 
 
 def _added(load: Workload, room: IntArray, least: _Least) -> FloatArray:
-    """The sum over pools, of the choice of pools where it is largest."""
+    """The sum of the bounds of all pools, for the choice of pools with the largest sum."""
     nothing = np.zeros(len(load.use.times_ms))
     counted = np.ones(load.containers.count, dtype=np.bool_)
-    # who is put on its node is there whatever is closed
+    # daemons and pinned containers run on their node even where it is closed to them
     for put in (load.rules.daemon, None if load.rules.pinned is None else load.rules.pinned >= 0):
         counted &= True if put is None else ~put
     at = np.flatnonzero(counted)
@@ -237,14 +238,14 @@ def _added(load: Workload, room: IntArray, least: _Least) -> FloatArray:
     if found is None:
         return nothing
     opened, kind = found
-    # who ran where the rules of now bar it may be left there: it is in no pool
+    # a container whose recorded node is closed to it may stay there, so it is in no pool
     ran = load.containers.recorded_node[at]
-    kept = (ran < 0) | opened[kind, ran]
-    at, kind = at[kept], kind[kept]
+    pooled = (ran < 0) | opened[kind, ran]
+    at, kind = at[pooled], kind[pooled]
     choices = {tuple(map(bytes, pools)): pools for pools in (_joined(opened), _smallest(opened))}
     bounds = [nothing]
     for pools in choices.values():
-        # containers side by side that are of one pool, those of none first
+        # containers in the order of their pools, those without a pool first
         of = _pool_of(opened, pools)[kind]
         order = np.argsort(of, kind="stable")
         ends = np.searchsorted(of[order], np.arange(len(pools) + 1))
@@ -259,9 +260,10 @@ def _added(load: Workload, room: IntArray, least: _Least) -> FloatArray:
 def _open_to(
     load: Workload, constraints: Constraints, room: IntArray, at: IntArray
 ) -> tuple[BoolArray, IntArray] | None:
-    """The nodes open to each kind of container, (kinds, nodes), and the kind of each at ``at``.
+    """The nodes open to each kind of container, (kinds, nodes), and the kind of each container.
 
-    None where all nodes are open to all, or there are too many kinds.
+    ``at`` has the positions of the containers. None where all nodes are open to all containers, or
+    there are too many kinds.
     """
     parts = tuple(part for part in constraints.parts if part.fixed)
     fixed = Constraints(parts=parts).fixed if parts else np.zeros(load.containers.count, np.int64)
@@ -280,17 +282,17 @@ def _open_to(
 
 
 def _joined(opened: BoolArray) -> list[BoolArray]:
-    """Sets of nodes, those with a common one joined, until none have any."""
+    """Disjoint sets of nodes: sets that have a common node are joined."""
     pools: list[BoolArray] = []
     for mask in np.unique(opened, axis=0):
-        near = [pool for pool in pools if (pool & mask).any()]
+        overlapping = [pool for pool in pools if (pool & mask).any()]
         pools = [pool for pool in pools if not (pool & mask).any()]
-        pools.append(np.any([mask, *near], axis=0))
+        pools.append(np.any([mask, *overlapping], axis=0))
     return pools
 
 
 def _smallest(opened: BoolArray) -> list[BoolArray]:
-    """The smallest sets of nodes of which none has a common one with another."""
+    """Disjoint sets of nodes, chosen in order of size from the smallest on."""
     pools: list[BoolArray] = []
     masks = np.unique(opened, axis=0)
     for mask in masks[np.argsort(masks.sum(axis=1), kind="stable")]:
@@ -300,9 +302,9 @@ def _smallest(opened: BoolArray) -> list[BoolArray]:
 
 
 def _pool_of(opened: BoolArray, pools: Sequence[BoolArray]) -> IntArray:
-    """The pool that holds all nodes open to each kind of container, (kinds,); -1 where none does.
+    """The pool with all nodes that are open to each kind of container, (kinds,); -1 for none.
 
-    ``pools`` have no common node.
+    ``pools`` are disjoint.
     """
     pool = np.full(opened.shape[1], -1, dtype=np.int64)
     for number, mask in enumerate(pools):

@@ -1,1 +1,1 @@
-"""How much is chance: intervals of means, comparisons of many at once, and what counts at all."""
+"""Chance: intervals of means, tests of many differences at once, and the least that counts."""

@@ -1,7 +1,7 @@
-"""Student's intervals of means, and of many paired differences at once, corrected after Holm.
+"""Student's intervals of means, and tests of many differences at once with Holm's correction.
 
-Beyond a few orders of arrival a resampled percentile is no more than the largest or smallest
-value, so that it cannot be corrected for many comparisons; Student's interval can.
+A bootstrap is no alternative: with few orders of arrival, an extreme percentile of the resamples is
+the largest or the smallest value, and cannot be corrected for many comparisons.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from tracekit.analysis.metrics import LEVEL
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.replay.measures import Measure
 
-#: Fewer repeats than this tell nothing: all of one sign happens by chance in 2 / 2^n of cases.
+#: The fewest repeats that may prove a difference: n repeats have one sign by chance in 2 / 2^n of
+#: cases.
 FEWEST = 6
 
-#: Numbers nearer to one another than this part of the larger are the same: use is kept in 32 bits.
+#: Numbers that differ by less than this part of the larger one are equal: use has 32 bits.
 DUST = 1e-6
 
-#: Means are rounded to these, so that equal numbers do not differ by the order of their sum.
+#: Means are rounded to so many decimals, because sums of equal numbers differ by their order.
 DECIMALS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Means:
-    """Means with the limits of their intervals, shape (columns,) each; NaN where unknown."""
+    """Means with the limits of their 95 % intervals, shape (columns,) each; NaN where unknown."""
 
     mean: FloatArray
     low: FloatArray
@@ -36,16 +37,17 @@ class Means:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared(Means):
-    """Mean differences, each with its interval at the level it was tested at.
+    """Mean differences, each with an interval at the level of its test; shape (columns,) each.
 
     Parameters
     ----------
     p : float64
-        Of each difference alone: Student's t, two-sided; NaN where nothing differs.
+        The p of Student's two-sided t-test of each difference alone; NaN where nothing differs.
     p_corrected : float64
-        After Holm: below 1 - level where the family lets it be told.
+        The p after Holm's correction.
     separated : bool
-        Where it is told: beyond chance after Holm, and of one sign in nearly all repeats.
+        Whether the difference is beyond chance: significant after Holm's correction, and of one
+        sign in nearly all repeats.
     """
 
     p: FloatArray
@@ -53,10 +55,10 @@ class Compared(Means):
     separated: BoolArray
 
     def part(self, at: slice, *, turned: bool = False) -> Compared:
-        """Some of the columns; ``turned`` the differences the other way round."""
+        """The comparison of some columns; with ``turned`` every difference changes its sign."""
         mean, low, high = self.mean[at], self.low[at], self.high[at]
         if turned:
-            # 0 less it, for a minus would give -0.0
+            # a unary minus would turn 0.0 into -0.0
             mean, low, high = 0.0 - mean, 0.0 - high, 0.0 - low
         return Compared(
             mean=mean,
@@ -69,51 +71,52 @@ class Compared(Means):
 
 
 def means(samples: FloatArray, *, comparisons: int = 1) -> Means:
-    """Student's interval of each column's mean.
+    """Student's 95 % interval of each column's mean.
 
-    Of few repeats that are lognormal it covers 0.82 to 0.87 where 0.95 is stated, of bounded ones
-    0.89 to 0.95, of others 0.94 to 0.96; no other way tried covers 0.93 of all (see
-    docs/benchmarks/chance.txt, by bench/chance.py).
+    For few repeats the interval covers the true mean in 0.82 to 0.87 of lognormal samples, in 0.89
+    to 0.95 of bounded ones and in 0.94 to 0.96 of others. No other method tried covers 0.93 of all
+    three (docs/benchmarks/chance.txt, made by bench/chance.py).
 
     Parameters
     ----------
     samples : float64, shape (repeats, columns)
     comparisons : int
-        How many intervals are to hold together (Bonferroni).
+        The number of intervals that must hold together (Bonferroni).
 
     Returns
     -------
     Means
-        Limits are NaN with one repeat.
+        The limits are NaN for a single repeat.
     """
     count = len(samples)
     middle = samples.mean(axis=0)
     error = _error(samples, counted=False)
     reach = error * errors_of(count, comparisons)
-    # no measure is below 0 whose values are not, whatever few of them say
+    # the mean of values that are never negative is not below 0
     low = np.maximum(middle - reach, np.minimum(samples.min(axis=0), 0.0))
     return Means(mean=_round(middle), low=_round(low), high=_round(middle + reach))
 
 
 def errors_of(count: int, comparisons: int) -> float:
-    """How many standard errors the interval of a mean of so many repeats reaches to each side."""
+    """The half width of the interval of a mean of ``count`` repeats, in standard errors."""
     return float(quantile(count - 1, (1 - LEVEL) / max(comparisons, 1)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """Differences that are to be judged, shape (columns,) each.
+    """Statistics of differences for a test, shape (columns,) each.
 
     Parameters
     ----------
     mean, error : float64
-        Of the differences, and the standard error of that; NaN where it is not known.
+        The mean difference and its standard error; NaN where unknown.
     freedom : float64
         Degrees of freedom of the error.
     differs : bool
-        Whether anything differs at all, in any repeat.
+        Whether any repeat has a difference.
     steady : bool
-        Whether a difference may be told: repeats are enough, and nearly all of one sign.
+        Whether the test may find the difference: the repeats are enough, and nearly all have the
+        same sign.
     """
 
     mean: FloatArray
@@ -124,21 +127,23 @@ class Sample:
 
 
 def apart(one: FloatArray, other: FloatArray) -> FloatArray:
-    """One's values less the other's, 0 where they differ by no more than how they are kept."""
+    """``one`` less ``other``; 0 where the two are equal but for rounding (``DUST``)."""
     found = one - other
     size = np.maximum(np.abs(one), np.abs(other))
     return np.where(np.abs(found) <= DUST * size, 0.0, found)
 
 
 def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
-    """Differences repeat by repeat, shape (repeats, columns); at least one repeat.
+    """The sample of differences that were taken repeat by repeat.
 
     Parameters
     ----------
+    differences : float64, shape (repeats, columns)
+        At least one repeat.
     once : bool, shape (columns,), optional
-        Where the other side is one draw that every repeat is held against, as production is. It
-        varies as the repeats do, so that a policy that is production's own is told from it no more
-        often than stated: the error is s * sqrt(1 + 1 / n), as of a prediction, not s / sqrt(n).
+        Columns whose base is a single draw, as production is: every repeat is compared with this
+        draw. The draw varies as the repeats do, so the standard error is that of a prediction,
+        s * sqrt(1 + 1 / n), and not s / sqrt(n).
     """
     count, columns = differences.shape
     error = _error(differences, counted=True)
@@ -152,7 +157,13 @@ def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
 
 
 def unpaired(base: FloatArray, new: FloatArray) -> Sample:
-    """The new means less those of the base, of repeats that are not the same (Welch 1947)."""
+    """The sample of the new means less the base's, for repeats without pairs (Welch 1947).
+
+    Parameters
+    ----------
+    base, new : float64, shape (repeats, columns)
+        The numbers of repeats may differ.
+    """
     parts = [_error(one, counted=True) ** 2 for one in (base, new)]
     both = parts[0] + parts[1]
     below = sum(
@@ -178,9 +189,10 @@ def compare(
     looks: int = 1,
     left_out: tuple[int, int] = (0, 0),
 ) -> Compared:
-    """Whether paired differences, shape (repeats, columns), are beyond chance.
+    """Test which paired differences, shape (repeats, columns), are beyond chance.
 
-    See ``judge`` for ``first`` and ``looks``, ``paired`` for ``once``, ``holm`` for ``left_out``.
+    ``paired`` explains ``once``, ``judge`` explains ``first`` and ``looks``, ``holm`` explains
+    ``left_out``.
     """
     if not len(differences):
         differences = np.zeros((1, differences.shape[1]))
@@ -193,19 +205,22 @@ def judge(
     looks: int = 1,
     left_out: tuple[int, int] = (0, 0),
 ) -> Compared:
-    """Whether differences are beyond chance, all columns of all samples being one family.
+    """Test which differences are beyond chance; the columns of all samples form one family.
 
-    With ``first`` it is two: four fifths of what may go wrong are left to the columns that answer
-    the question, so that many details beside them do not hide the answer.
+    A difference is beyond chance if Student's t-test finds it after Holm's correction (Scandinavian
+    Journal of Statistics 1979, 6(2)). A paired difference must also pass a sign test, so that a few
+    outlying repeats do not make a difference. A column without any difference is no comparison.
 
-    A difference is told where Student's t says so after Holm's correction (Scandinavian Journal of
-    Statistics 1979, 6(2)), and, if it is paired, where it is of one sign in so many repeats that a
-    sign test alone would say so: a few repeats that stand out do not make a difference. Columns in
-    which nothing ever differs are no comparisons.
-
-    Where it is looked several times, as repeats are added while nothing is told, each of ``looks``
-    has an equal part of what may go wrong (Bonferroni): all of them together are wrong no more
-    often than one would be.
+    Parameters
+    ----------
+    first : bool, shape (columns,), optional
+        Columns that answer the question. They form a family of their own with four fifths of the
+        error probability, so that many details do not hide the answer.
+    looks : int
+        The number of times that the test is made while repeats are added. Each look has an equal
+        part of the error probability (Bonferroni).
+    left_out : (int, int)
+        See ``holm``.
     """
     mean, error, freedom = (
         np.concatenate([getattr(one, name) for one in samples])
@@ -219,11 +234,11 @@ def judge(
     p[tested] = _tail(mean[tested], error[tested], freedom[tested])
     corrected, share = holm(p, tested, first, (1 - LEVEL) / looks, left_out)
     corrected = np.minimum(corrected * looks, 1.0)
-    # of what never differs there is no doubt; of what is not tested there is no interval
+    # a column without differences has an interval of width 0; one without a test has none
     reach = np.where(~differs & np.isfinite(mean), 0.0, error * quantile(freedom, share))
-    told = np.asarray(tested & (corrected <= 1 - LEVEL) & steady)
-    # the interval is of both conditions: it leaves 0 out just where the difference is told
-    open_ = differs & ~told
+    separated = np.asarray(tested & (corrected <= 1 - LEVEL) & steady)
+    # the interval excludes 0 exactly where the difference is beyond chance
+    open_ = differs & ~separated
     low, high = mean - reach, mean + reach
     return Compared(
         mean=_round(mean),
@@ -231,12 +246,12 @@ def judge(
         high=_round(np.where(open_, np.maximum(high, 0.0), high)),
         p=p,
         p_corrected=corrected,
-        separated=told,
+        separated=separated,
     )
 
 
 def quantile(freedom: FloatArray | float, outside: FloatArray | float) -> FloatArray:
-    """How many standard errors an interval reaches that leaves ``outside`` on both sides."""
+    """The half width in standard errors of an interval that misses with probability ``outside``."""
     from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
     known = np.asarray(freedom, dtype=np.float64)
@@ -244,10 +259,10 @@ def quantile(freedom: FloatArray | float, outside: FloatArray | float) -> FloatA
 
 
 def _error(samples: FloatArray, *, counted: bool) -> FloatArray:
-    """The standard error of each mean; NaN with one repeat.
+    """The standard error of each mean; NaN for a single repeat.
 
-    A count is exact to half a unit, so the difference of two counts has a variance of at least that
-    of two roundings, 1/6. Without it, six equal counts would have no error at all.
+    With ``counted`` the variance of whole numbers is at least 1/6: a count is exact to half a unit,
+    and 1/6 is the variance of two roundings. Otherwise six equal counts would have no error.
     """
     count = len(samples)
     if count < 2:
@@ -264,7 +279,7 @@ def _whole(samples: FloatArray) -> BoolArray:
 
 
 def _tail(mean: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Two-sided p of Student's t; 0 where every repeat has the same difference."""
+    """The two-sided p of Student's t-test; 0 where all repeats have the same difference."""
     from scipy.special import stdtr  # noqa: PLC0415 - slow to import
 
     t = np.divide(np.abs(mean), error, out=np.full(len(mean), np.inf), where=error > 0)
@@ -272,7 +287,7 @@ def _tail(mean: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArra
 
 
 def _of_one_sign(differences: FloatArray) -> BoolArray:
-    """True where the sign test alone is below 0.05; equal repeats do not count."""
+    """Whether the p of the sign test is at most 0.05; a repeat without a difference has no sign."""
     from scipy.special import bdtr  # noqa: PLC0415 - slow to import
 
     count = len(differences)
@@ -286,7 +301,7 @@ def _round(values: FloatArray) -> FloatArray:
 
 # Holm's correction of many comparisons, in one family or two.
 
-#: Of the chance to be wrong anywhere, what is left to measures that answer the question.
+#: The part of the error probability for the measures that answer the question.
 _TO_ANSWERS = 0.8
 
 
@@ -297,20 +312,27 @@ def holm(
     alpha: float,
     left_out: tuple[int, int] = (0, 0),
 ) -> tuple[FloatArray, FloatArray]:
-    """P after Holm, of one family or two, and the share outside that each interval may have.
-
-    Corrected p may be held to alpha in both families.
+    """Correct p after Holm, in one family or two.
 
     Parameters
     ----------
-    tested : bool
-        The columns that are comparisons at all.
-    first : bool, optional
-        Those that answer the question: a family of their own.
+    tested : bool, shape (columns,)
+        The columns that are comparisons.
+    first : bool, shape (columns,), optional
+        The columns that answer the question: a family of their own.
+    alpha : float
+        The error probability of both families together.
     left_out : (int, int)
-        So many more belong to the family of ``first``, and to the other, but were given up for what
-        they showed. They count as comparisons that nothing is told of: who is left is not told
-        apart more easily because others went.
+        Further comparisons of the family of ``first``, and of the other family, that were dropped
+        after earlier repeats. They count as comparisons without a finding, so that dropping some
+        does not make the others significant.
+
+    Returns
+    -------
+    float64, shape (columns,)
+        The corrected p, to be compared with alpha in either family.
+    float64, shape (columns,)
+        The probability with which the interval of each column may miss.
     """
     if first is None:
         return _holm(p, tested, alpha, sum(left_out))
@@ -326,11 +348,11 @@ def holm(
 def _holm(
     p: FloatArray, tested: BoolArray, alpha: float, more: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Corrected p, and the share outside that each interval may have.
+    """Corrected p of one family, and the probability with which each interval may miss.
 
-    The k-th smallest of m is tested at alpha / (m - k + 1), as long as all before it were told;
-    what comes after the first that is not is left at the level of that one, so that an interval
-    excludes 0 just where its difference is told.
+    The k-th smallest p of m is tested at alpha / (m - k + 1), up to the first that fails. All after
+    it have the level of that one, so that an interval excludes 0 exactly where its test succeeds.
+    ``more`` comparisons count in m.
     """
     corrected, share = np.full(len(p), np.nan), np.full(len(p), alpha)
     at = np.flatnonzero(tested)
@@ -344,17 +366,17 @@ def _holm(
     return corrected, share
 
 
-# From where on a difference counts at all, however sure it is.
+# The least difference that counts, however certain it is.
 
-#: A measure by which policies lie closer than this, relative to the larger, decides nothing.
+#: Policies whose values differ by less than this part of the largest are equal by that measure.
 MATERIAL = 0.01
-#: Shares that lie closer than this are the same to whoever runs a cluster: a tenth of a point; of
-#: a resource of the nodes half a point.
+#: Shares that differ by less are equal: a tenth of a percentage point; for measures of a resource
+#: half a point.
 _LEAST_SHARE, _LEAST_OF_RESOURCE = 0.001, 0.005
 
 
 def too_near(measure: Measure, middles: Sequence[float]) -> str:
-    """A sentence if policies differ by too little to count; empty otherwise."""
+    """Why the policies' values differ by too little to count; '' where they differ enough."""
     apart, least = max(middles) - min(middles), least_apart(measure)
     if apart < MATERIAL * max(map(abs, middles)):
         return f"policies differ by less than {MATERIAL:.0%}"
@@ -364,7 +386,7 @@ def too_near(measure: Measure, middles: Sequence[float]) -> str:
 
 
 def least_apart(measure: Measure) -> float:
-    """Shares by which policies differ less decide nothing; 0 of what is no share."""
+    """The least difference of a share that counts; 0 for a measure that is no share."""
     if not measure.share:
         return 0.0
     return _LEAST_OF_RESOURCE if measure.per_resource else _LEAST_SHARE
