@@ -1,1 +1,1 @@
-"""The engine: containers arrive, a policy decides, the state changes, use is sampled."""
+"""The engine: containers arrive, a policy decides, the state changes, and use is sampled."""

@@ -1,11 +1,11 @@
-"""The engine: walks time forward, lets containers come and go, and measures.
+"""The engine: replays arrivals, departures and losses in the order of time, and takes samples.
 
-Events at one time happen in this order: departures, losses of nodes, nodes that come, gangs that
-give up, retries of what waits, arrivals, then the sample of that time, then rebalancing. Among
-containers of several priorities those that wait and those that arrive at that time are one queue,
-by priority first.
-A placer decides. The plain placer recomputes everything at every decision; every other placer must
-decide the same.
+Events at one time happen in this order: departures, losses of nodes, nodes that join, gangs that
+give up, retries of waiting containers, arrivals, the sample, rebalancing. Where containers have
+different priorities, waiting and arriving containers form one queue, ordered by priority first.
+
+A placer decides. The plain placer computes everything anew for every decision; every other placer
+must make the same decisions.
 """
 
 import time
@@ -33,8 +33,8 @@ class Engine:
     ----------
     placer : function(state, rng, clock) -> Placer
     rebalance : RebalancePolicy, optional
-        Once per its interval it evicts; what it evicts waits for the next sampling step, and then
-        goes through the placement policy again.
+        Evicts containers once in its interval. The placement policy places them again at the next
+        sampling step.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Engine:
         self._placer = placer(self.state, rng, clock)
         self._workload = workload
         self._calendar = Calendar(workload)
-        # production started whom it started: its placement obeys no gang, as no other filter
+        # the recorded placement obeys no filter, and so no gang
         held = workload.rules.gang is not None and policy.filtered
         self._gangs = Gangs(workload) if held else None
         self._pinned = None if workload.rules.pinned is None else workload.rules.pinned.copy()
@@ -70,7 +70,7 @@ class Engine:
             self._events_until(now)
             moves, again = self._place_evicted(now)
             self.state.pass_step(step, self._waiting(now), moves, again)
-            if now < self._workload.use.times_ms[-1]:  # whom it evicts is placed by the next step
+            if now < self._workload.use.times_ms[-1]:  # evictions are placed at the next step
                 self._rebalance(now)
             each_step()
         steps = self.state.finish()
@@ -78,7 +78,7 @@ class Engine:
         self._pending.extend(self._let_go(sorted(self._patience.holding)))
         self.state.check_conservation()
         self._displaced.waited_in_vain(self._pending)
-        # who was taken off a node and found no other has none, as who never got one
+        # a container that lost its node and got no other one counts as unplaced
         unplaced = self._displaced.not_again()
         self.state.node[unplaced] = self.state.placed_ms[unplaced] = -1
         return Outcome(
@@ -95,13 +95,13 @@ class Engine:
         )
 
     def _events_until(self, last_ms: int) -> None:
-        """Let all happen up to this time; arrivals between two events are placed together."""
+        """Process all events up to this time; arrivals between two events are placed together."""
         arrivals = self._workload.containers.arrival_ms
         while True:
             event = self._next_event(last_ms)
             until = min(event - 1, last_ms)
             if self._patience.clocks and self._arrived < len(arrivals):
-                until = min(until, int(arrivals[self._arrived]))  # who arrives may set a clock
+                until = min(until, int(arrivals[self._arrived]))  # an arrival may set a clock
             end = int(np.searchsorted(arrivals, until, side="right"))
             if end > self._arrived:
                 self._arrive(np.arange(self._arrived, end))
@@ -113,12 +113,12 @@ class Engine:
             self._happens(event)
 
     def _next_event(self, last_ms: int) -> int:
-        """When something but an arrival happens next; later than ``last_ms`` for nothing."""
+        """The time of the next event that is no arrival; ``last_ms`` + 1 where there is none."""
         times = (self._calendar.next_ms(), self._patience.next_ms())
         return min([last_ms + 1, *(time for time in times if time is not None)])
 
     def _happens(self, now: int) -> None:
-        """Departures, losses, joins and clocks of this time, then whoever waits is tried again."""
+        """Process departures, losses, joins and clocks of this time, then retry what waits."""
         freed = self._depart(now)
         if self._gangs is not None:
             holding, running = self._patience.holding, self.state.running
@@ -134,14 +134,14 @@ class Engine:
         if self._pending and (freed or again):
             self._retry(now)
             self._let_in(now)
-        if let_go:  # the others come first, as those that were rejected stand back for a moment
+        if let_go:  # other waiting containers come before those of rejected gangs
             self._pending.extend(let_go)
             self._retry(now)
 
     def _let_in(self, now: int) -> None:
-        """Try again the containers that waited for others to come, until no more of them fit.
+        """Retry containers that waited for the arrival of others, until no more of them fit.
 
-        Containers that still wait then evict lower priorities, if the workload has preemption.
+        With preemption, containers that still wait then evict containers of lower priority.
         """
         awaits = self.state.awaits
         waiting = -1
@@ -151,7 +151,7 @@ class Engine:
         self._preempt(now)
 
     def _preempt(self, now: int) -> None:
-        """Let waiting containers evict lower priorities; the evicted may evict in turn."""
+        """Let waiting containers evict others of lower priority; these may evict in turn."""
         if self._preemption is None or self._turn is None:
             return
         evicted = True
@@ -181,7 +181,7 @@ class Engine:
                 self._retry(now)
 
     def _join_queue(self, now: int) -> None:
-        """Put the containers that arrive now into the queue of those that wait."""
+        """Put the containers that arrive now into the queue of waiting containers."""
         end = int(np.searchsorted(self._workload.containers.arrival_ms, now, side="right"))
         self._pending.extend(range(self._arrived, end))
         self._arrived = max(end, self._arrived)
@@ -201,7 +201,7 @@ class Engine:
             self._gang_arrives(self._gangs, indices[start:end], times[start:end])
 
     def _gang_arrives(self, gangs: Gangs, new: IntArray, times: IntArray) -> None:
-        """Try the new members of a gang together with those that came before and wait."""
+        """Try the new members of a gang together with its waiting members."""
         running = self.state.running
         waiting = gangs.waiting(self._pending, int(new[0]))
         some = np.concatenate([waiting, new])
@@ -211,7 +211,7 @@ class Engine:
         self._pending.extend(new[~running[new]].tolist())
 
     def _place_gang(self, gangs: Gangs, indices: IntArray, times: IntArray) -> None:
-        """Place as many of a gang as it needs or none; none is tried before so many exist."""
+        """Place the members that a gang needs, or none; without enough members none is tried."""
         gang, now = gangs.of(int(indices[0])), int(times[-1])
         patience, state = self._patience, self.state
         pinned = (
@@ -235,18 +235,18 @@ class Engine:
             self._pending.extend(self._let_go([gang]))
 
     def _begin(self, gang: int, now: int) -> None:
-        """Members of a gang that held nodes for the rest begin to run."""
+        """Let the members of a gang that hold nodes begin to run."""
         held = self._patience.ended(gang)
         self.state.begin(held[self.state.running[held]], now)
 
     def _take_back(self, members: IntArray) -> None:
-        """Take members of a gang off their nodes as if they had never been placed."""
+        """Undo the placement of members of a gang."""
         running = self.state.running
         back = [self.state.undo(index) for index in members[running[members]].tolist()]
         self._placer.changed(np.array(back, dtype=np.int64))
 
     def _let_go(self, gangs: Sequence[int]) -> list[int]:
-        """Free the nodes that members of gangs held for the rest; the members."""
+        """Free the nodes that members of gangs hold, and return these members."""
         found: list[int] = []
         for gang in gangs:
             held = self._patience.ended(gang)
@@ -256,7 +256,10 @@ class Engine:
         return found
 
     def _waiting(self, now: int) -> int:
-        """How many wait for a node or hold one, and not for members of their gang to come."""
+        """The number of containers that wait for a node or hold one.
+
+        Containers that wait for the arrival of members of their gang do not count.
+        """
         held = 0 if self.state.holding is None else int(self.state.holding.sum())
         few = 0
         if self._gangs is not None:
@@ -265,7 +268,7 @@ class Engine:
         return len(self._pending) + held - few
 
     def _place(self, indices: IntArray, times: IntArray) -> None:
-        """Put a pinned container on its node the first time; let the policy decide for others."""
+        """Place containers: a pinned one goes to its node the first time, others by the policy."""
         if self._pinned is None:
             self._placer.place(indices, times)
             return
@@ -280,7 +283,7 @@ class Engine:
             self._pinned[indices[start:end]] = -1
 
     def _depart(self, now: int) -> bool:
-        """Stop the containers that depart now; whether others may begin for that."""
+        """Stop the containers that depart now; returns whether others may start for that."""
         leaving = self._calendar.departing(now)
         running = self.state.running[leaving]
         self._stop(leaving[running])
@@ -294,7 +297,7 @@ class Engine:
         return fewer or bool(running.any())
 
     def _lose(self, now: int) -> bool:
-        """Empty and close the nodes that are lost now; whether that evicted any container."""
+        """Empty and close the nodes that are lost now; returns whether any container ran there."""
         nodes = self._calendar.lost(now)
         evicted = self.state.lose(nodes) if len(nodes) else nodes
         self._stop(evicted)
@@ -303,7 +306,7 @@ class Engine:
         return len(evicted) > 0
 
     def _join(self, now: int) -> bool:
-        """Open the nodes that come now; whether there are any."""
+        """Open the nodes that join now; returns whether there are any."""
         nodes = self._calendar.joined(now)
         if len(nodes):
             self.state.join(nodes)
@@ -315,10 +318,10 @@ class Engine:
         self._placer.changed(np.array(nodes, dtype=np.int64))
 
     def _retry(self, now: int, some: BoolArray | None = None) -> None:
-        """Try waiting containers by priority, then by how long they have waited.
+        """Try waiting containers in the order of priority, then of waiting time.
 
-        A shape that found no node is not tried again in this call. Without gangs only ``some`` are
-        tried, shape (containers,); None means all.
+        A shape that got no node is not tried again in this call. Without gangs, ``some``, bool,
+        shape (containers,), limits the containers that are tried.
         """
         waiting = self._pending if self._turn is None else sorted(self._pending, key=self._turn)
         if self._gangs is not None:
@@ -338,7 +341,7 @@ class Engine:
                 self._pending.append(index)
 
     def _retry_gangs(self, gangs: Gangs, waiting: list[int], now: int) -> None:
-        """As ``_retry``, gang by gang; of a gang that partly runs, the others are tried."""
+        """As ``_retry``, gang by gang; a gang that runs in part is tried with its other members."""
         self._pending = []
         for some in gangs.together(np.array(waiting, dtype=np.int64)):
             self._place_gang(gangs, some, np.full(len(some), now))
@@ -359,7 +362,10 @@ class Engine:
         self._pending.extend(evicted.tolist())
 
     def _place_evicted(self, now: int) -> tuple[int, int]:
-        """Try all that wait on what eviction freed; returns how many it evicted, how many again."""
+        """Retry all waiting containers after evictions.
+
+        Returns the number of evictions, and how many of them are of containers evicted before.
+        """
         evicted, again = self._evicted, self._again
         self._evicted, self._again = 0, 0
         if evicted:

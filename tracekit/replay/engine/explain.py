@@ -1,4 +1,4 @@
-"""One decision of a replay, explained: each node's score and its parts, or what removed it."""
+"""One decision of a replay, explained: the score of each node with its parts, or its filter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ OWN_FILTER = "the policy's own filter"
 
 @dataclass(frozen=True, kw_only=True)
 class NodeVerdict:
-    """The verdict on a node: its score and the parts of it, or why it was removed."""
+    """The verdict on a node: its score with its parts, or the filters that removed it."""
 
     node: str
     score: float | None
@@ -39,7 +39,7 @@ class NodeVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """A decision: where the container went (None: it waits), and every node, the best first."""
+    """A decision: the chosen node (None where the container waits), and every node, best first."""
 
     policy: str
     container: str
@@ -56,13 +56,17 @@ class _Explained(Exception):  # noqa: N818 - not an error: it ends the replay
 
 
 def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) -> Decision:
-    """Replay up to a container's first decision and take that apart.
+    """Replay up to the first decision on a container, and explain that decision.
+
+    Parameters
+    ----------
+    container : str
+        Its id, or the beginning of its id.
 
     Raises
     ------
     TracekitError
-        For a container that the workload has not, that never arrives while it lasts, or that no
-        policy is asked about.
+        For a container that the workload does not have, that never arrives, or that is pinned.
     """
     if container not in load.containers.ids:
         known = [one for one in load.containers.ids if one.startswith(container)]
@@ -108,7 +112,7 @@ def _no_such(load: Workload, container: str, known: list[str]) -> TracekitError:
 
 
 class _Explainer(PlainPlacer):
-    """Decides as the plain placer does, until it is the turn of the container asked for."""
+    """A plain placer that ends the replay with the decision on one container."""
 
     def __init__(
         self, state: ReplayState, rng: np.random.Generator, clock: Clock, target: int, entrant: str
@@ -124,7 +128,7 @@ class _Explainer(PlainPlacer):
         snapshot, container = state.snapshot(now), state.container(index)
         closed, window_start = state.closed_nodes(index), WindowStart(self._window_start.start)
         verdicts = _verdicts(state, snapshot, container, closed, window_start)
-        # a snapshot shows the cluster as it is: it would have the container on its node already
+        # the verdicts come first: the placement changes the cluster that the snapshot shows
         super()._place(index, now, proposed)
         chosen = int(state.node[index])
         names = state.workload.nodes.ids

@@ -1,7 +1,7 @@
-"""Placers: who decides for containers, one after another, and commits each decision.
+"""Placers decide for containers, one after another, and commit each decision to the state.
 
-The plain placer recomputes everything at every decision; it is the reading of the rules that the
-fast ones of ``tracekit.replay.fast`` are checked against.
+The plain placer computes everything anew for every decision. The tests compare the fast placers of
+``tracekit.replay.fast`` with it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,39 +20,43 @@ Clock = Callable[[], float]
 
 
 class Placer(Protocol):
-    """Decides and commits.
+    """Decides for containers and commits each decision.
 
     Attributes
     ----------
     way : str
-        How it decides, for those who compare latencies.
+        The name of the method, for comparing latencies.
     latencies_s : list of float
-        Wall-clock time of each decision; of decisions made in one go the mean, once for each.
+        Wall-clock time of each decision; decisions made in one call have their mean.
     """
 
     way: str
     latencies_s: list[float]
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
-        """Decide for containers in this order, at these times, and start what finds a node.
+        """Decide for containers in this order, and start each on its node.
 
         Parameters
         ----------
         indices, times_ms : int64, shape (containers,)
-            No departure falls between the first of the times and the last.
+            Positions of the containers, and the time of each decision. No container departs between
+            the first time and the last.
         """
 
     def changed(self, nodes: IntArray) -> None:
-        """Learn that containers have left these nodes, or came to them undecided."""
+        """Note that containers left these nodes, or were placed on them by another object."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A node that a batched policy proposes, -1 for none, and this container's share of the time.
+    """The node that a batched policy proposes for a container.
 
     Parameters
     ----------
+    node : int
+        -1 for no node.
     spent_s : float
+        The container's share of the time of the batch.
     """
 
     node: int
@@ -75,10 +79,10 @@ class PlainPlacer:
         self._batched = policy if isinstance(policy, BatchPolicy) else None
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
-        """Decide for each container on a snapshot of its own, or for a batch on one.
+        """Decide for each container on its own snapshot, or for each batch on one snapshot.
 
-        The containers of a batch wait for its last; no batch outlasts a sampling step, for what
-        arrives after it comes with another call.
+        The containers of a batch are decided at the time of its last one. No batch spans a sampling
+        step, because each call ends before one.
         """
         size = self._batched.batch_size if self._batched else 1
         for start in range(0, len(indices), size):
@@ -88,7 +92,7 @@ class PlainPlacer:
                 self._place(index, now, proposed)
 
     def changed(self, nodes: IntArray) -> None:
-        """Nothing is kept that could be out of date."""
+        """Do nothing: the plain placer caches nothing."""
 
     def _proposed(self, indices: IntArray, now: int) -> Sequence[Proposal | None]:
         """A batched policy's proposal for each container of a batch; None for other policies."""
@@ -151,17 +155,17 @@ def decide(
     open_nodes: BoolArray | None = None,
     window_start: WindowStart | None = None,
 ) -> int | None:
-    """The node the policy puts the container on, None when there is none with room.
+    """The node that the policy chooses for the container; None where no node has room.
 
     Parameters
     ----------
     open_nodes : bool, shape (nodes,), optional
-        Nodes that constraints leave open to the container; None: all.
+        Nodes that constraints leave open to the container; None for all.
     window_start : WindowStart, optional
-        Kept from decision to decision of one replay.
+        The same object for all decisions of a replay.
     """
     if "recorded" in policy.reads and container.recorded_node == -1:
-        return None  # production never placed it either
+        return None  # production never placed the container
     every = np.arange(len(snapshot.allocatable))
     nodes = every[fits(snapshot, container)] if policy.filtered else every
     if open_nodes is not None and policy.filtered:
@@ -183,7 +187,7 @@ def decide(
 def scored_nodes(
     policy: PlacementPolicy, feasible: IntArray, nodes: int, window_start: WindowStart
 ) -> IntArray:
-    """The feasible nodes that the policy scores; moves the start of the window on."""
+    """The feasible nodes that the policy scores; updates the start of the window."""
     chosen, window_start.start = policy.candidates(feasible, window_start.start, nodes)
     return chosen
 
@@ -195,7 +199,7 @@ def stands(
     open_nodes: BoolArray | None,
     node: int,
 ) -> bool:
-    """Whether a container can go where a batch decision wants it, after those before it."""
+    """Whether a proposed node can still take the container after the placements before it."""
     if node < 0 or (open_nodes is not None and not open_nodes[node]):
         return False
     at = np.array([node])

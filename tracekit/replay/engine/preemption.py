@@ -1,13 +1,21 @@
-"""Preemption: a container that fits nowhere takes the place of others of lower priority.
+"""Preemption: a container that fits on no node evicts containers of lower priority.
 
-Source: kubernetes v1.34 pkg/scheduler/framework/preemption and plugins/defaultpreemption. On a node
-all containers of lower priority would go; those that leave room for it stay: first those whose
-eviction is against a budget of disruption, the highest priority first, then the others, the same
-way. Of the nodes where that makes room the one is taken with fewest evictions against a budget,
-then whose highest evicted priority is lowest, then whose evicted priorities are lowest together,
-then with fewest of them, then where the highest of them has run for the shortest time, then the
-first. A container with preemptionPolicy Never waits and evicts no other. Daemons and members of
-gangs are not evicted, and members of gangs evict nobody.
+Source: kubernetes v1.34 pkg/scheduler/framework/preemption and plugins/defaultpreemption.
+
+On each node all containers of lower priority are first removed, and then put back one by one as
+long as the new container fits: first those that a disruption budget protects, then the others, each
+group in falling order of priority. The rest are the victims of the node. Of the nodes where the
+container fits, the one is chosen with
+
+1. the fewest victims that a budget protects,
+2. the lowest of the highest priorities of victims,
+3. the lowest sum of priorities,
+4. the fewest victims,
+5. the latest start of the victims of the highest priority,
+6. the lowest position.
+
+A container with preemptionPolicy Never evicts no other. Daemons and members of gangs are never
+evicted, and members of gangs never evict.
 """
 
 from __future__ import annotations
@@ -17,14 +25,14 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.replay.engine.state import ReplayState
 
-#: As the real scheduler looks for candidates: a tenth of the nodes, and at least so many.
+#: The search stops after candidates on a tenth of the nodes, but on at least 100, as upstream's.
 _LEAST, _SHARE = 100, 0.1
-#: What makes a priority positive in the sum of those that are evicted.
+#: Added to each priority in a sum, so that every summand is positive.
 _SHIFT = 2**31
 
 
 def preemption_of(state: ReplayState) -> Preemption | None:
-    """The preemption of a replay; None where nobody may evict anybody."""
+    """The preemption of a replay; None where no container may evict another."""
     load, policy = state.workload, state.policy
     if load.rules.priority is None or not (
         load.rules.preemption and policy.preempts and policy.filtered
@@ -34,7 +42,7 @@ def preemption_of(state: ReplayState) -> Preemption | None:
 
 
 class Preemption:
-    """The containers to evict for another one, and their node."""
+    """Finds the containers to evict for another one, and their node."""
 
     def __init__(self, state: ReplayState, priority: IntArray) -> None:
         load = state.workload
@@ -47,11 +55,9 @@ class Preemption:
         self._kept = kept
 
     def victims(self, index: int, now: int) -> tuple[int, IntArray, int] | None:
-        """The node for a container, whom to evict there, and how many of these against a budget.
+        """The node for a container, its victims, and how many of them a budget protects.
 
-        None where nothing helps.
-
-        Of equal nodes it is the first. Victims are in the order of the workload.
+        None where no eviction makes room. Victims are in the order of the workload.
         """
         load, state = self._load, self._state
         if load.rules.gang is not None and load.rules.gang[index] >= 0:
@@ -69,7 +75,7 @@ class Preemption:
             those, against = self._on(node, index, at[state.node[at] == node], allowed)
             if those:
                 found.append(((against, *self._cost(those, node)), node, those))
-            # the search goes on until it has one that is against no budget
+            # the search continues until it has a candidate that violates no budget
             if len(found) >= wanted and any(not cost[0] for cost, *_ in found):
                 break
         if not found:
@@ -78,7 +84,7 @@ class Preemption:
         return node, np.array(sorted(chosen), dtype=np.int64), cost[0]
 
     def _hopeful(self, index: int, at: IntArray, now: int) -> IntArray:
-        """Nodes where there is room once all of lower priority have gone, and that may take it."""
+        """Nodes that would have room for the container without all those of lower priority."""
         load, state = self._load, self._state
         request = load.containers.request[index]
         free = load.nodes.capacity - state.cluster.requested
@@ -95,9 +101,9 @@ class Preemption:
     def _on(
         self, node: int, index: int, lower: IntArray, allowed: IntArray
     ) -> tuple[list[int], int]:
-        """The containers to evict from a node, and how many of them against a budget.
+        """The victims of a node, and how many of them a budget protects.
 
-        Empty where that does not help, or no eviction is needed.
+        Empty where no eviction makes room, or none is needed.
         """
         load, state, request = self._load, self._state, self._load.containers.request[index]
         free = (load.nodes.capacity - state.cluster.requested)[node] + load.containers.request[
@@ -108,8 +114,8 @@ class Preemption:
         gone = sorted(lower.tolist(), key=lambda one: (-self._priority[one], state.placed_ms[one]))
         against: set[int] = set()
         if load.rules.budgets is not None:
-            told = load.rules.budgets.against(gone, allowed)
-            against = {one for one, broken in zip(gone, told, strict=True) if broken}
+            violated = load.rules.budgets.against(gone, allowed)
+            against = {one for one, broken in zip(gone, violated, strict=True) if broken}
             gone.sort(key=lambda one: one not in against)
         victims = []
         if self._fits(index, node, free, request):
@@ -133,7 +139,7 @@ class Preemption:
         return room and (open_nodes is None or bool(open_nodes[node]))
 
     def _cost(self, victims: list[int], node: int) -> tuple[int, ...]:
-        """The key of comparison; the least is best."""
+        """The key by which nodes are compared after their budgets; the smallest is best."""
         priorities = [int(self._priority[one]) for one in victims]
         highest = max(priorities)
         since = min(

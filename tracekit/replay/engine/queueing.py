@@ -1,4 +1,4 @@
-"""The queue and its order: priorities, gangs and their patience, and times known beforehand."""
+"""The queue: its order by priority, gangs, their waiting times, the calendar, stale schedulers."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from tracekit.replay.engine.state import ReplayState
 
 
 class Gangs:
-    """The gangs of a workload, and what each needs to be admitted."""
+    """The gangs of a workload, and the number of members that each needs to start."""
 
     def __init__(self, load: Workload) -> None:
         assert load.rules.gang is not None  # noqa: S101 - as the caller saw
@@ -40,7 +40,10 @@ class Gangs:
         return int(self._gang[index])
 
     def pieces(self, indices: IntArray) -> list[tuple[int, int]]:
-        """Stretches of arrivals of one gang, at one time where not all of it arrives at one."""
+        """Start and end of stretches of arrivals of one gang.
+
+        A gang whose members arrive at several times has a stretch for each time.
+        """
         gang = self._gang[indices]
         later = np.where(self._spread[indices], self._arrival[indices], 0)
         cuts = 1 + np.flatnonzero((np.diff(gang) != 0) | (np.diff(later) != 0))
@@ -48,33 +51,32 @@ class Gangs:
         return list(itertools.pairwise(edges))
 
     def together(self, indices: IntArray) -> list[IntArray]:
-        """Each gang in one piece, where its first member stands, and what stands between."""
+        """The containers in pieces: each gang is one piece, at the place of its first member."""
         gang = self._gang[indices]
         _, first, number = np.unique(gang, return_index=True, return_inverse=True)
         order = np.argsort(np.where(gang < 0, np.arange(len(gang)), first[number]), kind="stable")
         return [indices[order[start:end]] for start, end in runs(gang[order])]
 
     def waiting(self, pending: Sequence[int], new: int) -> IntArray:
-        """Members of the new container's gang that came at another time and wait."""
+        """Waiting members of the new container's gang that arrived at another time."""
         found = (
             [at for at in pending if self._gang[at] == self._gang[new]] if self._spread[new] else []
         )
         return np.array(found, dtype=np.int64)
 
     def needed(self, some: IntArray, node: IntArray, now: int) -> int:
-        """How many of these members of one gang must find a node, so that none is sent back.
+        """The number of these members of a gang that must get a node for the gang to start.
 
-        A gang that states a minimum needs as many as it lacks of that, even where fewer members are
-        left: then it can never begin. A member that ran before counts, so that a gang that has
-        begun lacks none. A gang that states no minimum needs all members that are left, and no more
-        than are ever present together.
+        A gang with a minimum needs the minimum less its members that ever ran; where fewer members
+        are left, it can never start. A gang without a minimum needs all members that are left, but
+        no more than are ever present together. Containers without a gang need 0.
 
         Parameters
         ----------
         some : int64, shape (members,)
-            None of them ran before they were tried.
+            Members that never ran.
         node : int64, shape (containers,)
-            Where each was placed last, -1 for never.
+            The last node of each container, -1 for none.
         """
         gang = int(self._gang[some[0]])
         if gang < 0:
@@ -87,7 +89,7 @@ class Gangs:
         return min(short, len(some) + to_come)
 
     def fewer_are_enough(self, gone: IntArray) -> bool:
-        """Whether some of these waiting containers are of a gang that states no minimum."""
+        """Whether any of these waiting containers is a member of a gang without a minimum."""
         of_gang = gone[self._gang[gone] >= 0]
         stated = np.zeros_like(of_gang) if self._minimum is None else self._minimum[of_gang]
         return bool((stated == 0).any())
@@ -95,14 +97,14 @@ class Gangs:
     def hold_enough(
         self, holding: Mapping[int, Sequence[int]], running: BoolArray, node: IntArray, now: int
     ) -> list[int]:
-        """The gangs of which those that hold nodes are enough, as others that waited have left.
+        """The gangs whose members that hold nodes have become enough, because others departed.
 
         Parameters
         ----------
         holding : mapping
-            As ``Patience`` has it.
+            ``Patience.holding``.
         running, node : shape (containers,)
-            Who is on a node, and where each was placed last, -1 for never.
+            Whether each container is on a node, and its last node, -1 for none.
         """
         found = []
         for gang, members in holding.items():
@@ -115,9 +117,14 @@ class Gangs:
     def awaiting_others(
         self, pending: Sequence[int], arrived: int, node: IntArray, now: int
     ) -> int:
-        """How many of these wait for members of their gang to come, so that nobody can place them.
+        """The number of pending containers whose gang has too few members so far.
 
-        Of containers, in order of arrival, ``arrived`` have come. ``node`` is as in ``needed``.
+        Parameters
+        ----------
+        arrived : int
+            The number of containers that have arrived; containers are in order of arrival.
+        node : int64, shape (containers,)
+            As in ``needed``.
         """
         if not pending or arrived == len(self._gang):
             return 0
@@ -132,23 +139,23 @@ class Gangs:
         return found
 
     def small_gap(self, some: IntArray, running: BoolArray, node: IntArray, needed: int) -> bool:
-        """Whether at most a tenth of the needed members was missing when the first found no node.
+        """Whether at most a tenth of the needed members was missing at the first failure.
 
-        As PostFilter asks it before it rejects those that hold nodes.
+        The plugin's PostFilter asks this before it rejects the members that hold nodes.
         """
         before = int(np.argmin(running[some]))
         return 10 * (needed - before) <= self._began(some, node) + needed
 
     def _began(self, some: IntArray, node: IntArray) -> int:
-        """How many of the other members of their gang have a node, or had one."""
+        """The number of other members of their gang that have or had a node."""
         others = np.setdiff1d(self._members[int(self._gang[some[0]])], some, assume_unique=True)
         return int((node[others] >= 0).sum())
 
 
 def turns(load: Workload) -> Callable[[int], int] | None:
-    """The sort key of waiting containers, lowest first; None where all have one priority.
+    """The sort key of waiting containers, lowest first; None where all priorities are equal.
 
-    The priority of a gang is the highest of its members.
+    The priority of a gang is the highest priority of its members.
     """
     if load.rules.priority is None or not np.ptp(load.rules.priority):
         return None
@@ -163,20 +170,20 @@ def turns(load: Workload) -> Callable[[int], int] | None:
 
 
 class Patience:
-    """Until when gangs hold nodes, and until when they are not tried.
+    """The clocks of gangs: how long they hold nodes, and how long they back off.
 
     Source: scheduler-plugins, pkg/coscheduling/coscheduling.go and core/core.go. PreFilter tries no
-    gang of which fewer members exist than it needs. Where one finds no node, PostFilter rejects all
-    that hold nodes and starts the back-off, unless at most a tenth is missing: then they wait in
-    Permit for the rest. The first whose time is over takes all others along (Unreserve), without
-    a back-off.
+    gang with fewer members than it needs. Where a member gets no node, PostFilter rejects the
+    members that hold nodes and starts the back-off. If at most a tenth of the members is missing,
+    they wait in Permit instead. When the wait of the first member ends, Unreserve rejects all
+    members, without a back-off.
 
     Attributes
     ----------
     clocks : bool
-        Whether any clock may ever run.
+        Whether gangs wait or back off at all.
     holding : dict of int to list of int
-        The members of each gang that hold nodes, and do not run yet.
+        The members of each gang that hold nodes and do not run yet.
     """
 
     def __init__(self, load: Workload, policy: PlacementPolicy) -> None:
@@ -191,32 +198,32 @@ class Patience:
         self._again: dict[int, int] = {}
 
     def hold(self, gang: int, members: list[int], now: int) -> None:
-        """Members hold nodes; the first of a gang starts its clock."""
+        """Note that members hold nodes; the first of a gang starts the clock of the gang."""
         if not members:
             return
         self.holding.setdefault(gang, []).extend(members)
         self._release.setdefault(gang, now + self.wait_ms)
 
     def ended(self, gang: int) -> IntArray:
-        """The gang holds no longer, as it begins or gives up: who held nodes, each once."""
+        """End the wait of a gang that starts or gives up; returns the members that held nodes."""
         self._release.pop(gang, None)
         return np.unique(np.array(self.holding.pop(gang, []), dtype=np.int64))
 
     def step_back(self, gang: int, now: int) -> None:
-        """The gang could not begin."""
+        """Start the back-off of a gang that could not start."""
         if self.backoff_ms:
             self._again[gang] = now + self.backoff_ms
 
     def backed_off(self, gang: int, now: int) -> bool:
-        """Whether the gang is not to be tried now."""
+        """Whether the gang is in its back-off."""
         return now < self._again.get(gang, now)
 
     def next_ms(self) -> int | None:
-        """When something is due, None for never."""
+        """The time at which the next clock ends; None where no clock runs."""
         return min([*self._release.values(), *self._again.values()], default=None)
 
     def due(self, now: int) -> tuple[list[int], bool]:
-        """The gangs whose members let go of their nodes now, and whether any may be tried again."""
+        """The gangs whose wait ends now, and whether any back-off ends now."""
         over = sorted(gang for gang, when in self._release.items() if when <= now)
         free = [gang for gang, when in self._again.items() if when <= now]
         for gang in free:
@@ -225,13 +232,7 @@ class Patience:
 
 
 class Calendar:
-    """Departures of containers, and nodes lost and come, in order of time; each is returned once.
-
-    Parameters
-    ----------
-    workload : Workload
-        Its ``departure_ms`` and, where there are any, nodes that are lost, come, leave and return.
-    """
+    """Departures of containers, losses and joins of nodes, in order of time; each is given once."""
 
     def __init__(self, workload: Workload) -> None:
         self._departures = np.argsort(workload.containers.departure_ms, kind="stable")
@@ -241,29 +242,29 @@ class Calendar:
         self._joins = _Nodes(workload.nodes.joins, workload.nodes.returns)
 
     def next_ms(self) -> int | None:
-        """When the next container departs or node is lost or comes; None: nothing is to happen."""
+        """The time of the next departure, loss or join; None where there is none."""
         times = [self._losses.next_ms(), self._joins.next_ms()]
         if self._departed < len(self._leaves_ms):
             times.append(int(self._leaves_ms[self._departed]))
         return min((time for time in times if time is not None), default=None)
 
     def departing(self, now: int) -> IntArray:
-        """The containers that depart up to this time and were not returned before."""
+        """The containers that depart up to this time, without those of earlier calls."""
         end = int(np.searchsorted(self._leaves_ms, now, side="right"))
         leaving, self._departed = self._departures[self._departed : end], end
         return leaving
 
     def lost(self, now: int) -> IntArray:
-        """The nodes that are lost up to this time and were not returned before."""
+        """The nodes that are lost up to this time, without those of earlier calls."""
         return self._losses.until(now)
 
     def joined(self, now: int) -> IntArray:
-        """The nodes that come up to this time and were not returned before."""
+        """The nodes that join up to this time, without those of earlier calls."""
         return self._joins.until(now)
 
 
 class _Nodes:
-    """Nodes in the order of their times; each is returned once for each time."""
+    """Nodes with times, in order of time."""
 
     def __init__(self, *given: Losses | None) -> None:
         none = np.empty(0, dtype=np.int64)
@@ -286,11 +287,11 @@ class _Nodes:
         return nodes
 
 
-# Several schedulers, each of which decides on a view of the cluster that is out of date.
+# Several schedulers, each with its own stale view of the cluster.
 
 
 class StalePlacer:
-    """Places container by container, by the schedulers in turn; see ``tracekit.policy.entrant``.
+    """Lets several schedulers decide in turn; see ``tracekit.policy.entrant.Schedulers``.
 
     A decision counts once it is committed to the true state. It takes the plain way: no fast placer
     knows of views.
@@ -318,7 +319,7 @@ class StalePlacer:
             self._place(index, now)
 
     def changed(self, nodes: IntArray) -> None:
-        """Schedulers learn it once they take a new view."""
+        """Do nothing: schedulers see the change when they renew their view."""
 
     def _place(self, index: int, now: int) -> None:
         state, scheduler = self._state, index % self._schedulers.number
@@ -349,21 +350,21 @@ class StalePlacer:
         )
 
     def _stands(self, index: int, node: int, now: int) -> bool:
-        """Whether the node is open to the container, and has room for it, in truth."""
+        """Whether the node is open to the container and has room for it in the true state."""
         state = self._state
         seen, container = state.snapshot(now), state.container(index)
         return stands(state.policy, seen, container, state.open_nodes(index), node)
 
 
 class _View(ReplayState):
-    """The cluster as one scheduler believes it to be.
+    """The view of one scheduler: the cluster at an earlier time, with its own later decisions.
 
-    Use is measured for all schedulers together, and is as old as the policy says.
+    All schedulers share the measured use.
 
     Attributes
     ----------
     of_ms : int
-        The time of which it is, but for the scheduler's own decisions since.
+        The earlier time.
     """
 
     def __init__(self, truth: ReplayState, own: BoolArray) -> None:
@@ -373,14 +374,14 @@ class _View(ReplayState):
         self.window_start = WindowStart()
 
     def measure(self) -> None:
-        """The true state takes samples."""
+        """Take the samples of the true state."""
         self._truth.measure()
 
     def renew(self, of_ms: int, now: int) -> None:
-        """Become what the cluster was at a time not long ago.
+        """Set the view to the cluster at the time ``of_ms``.
 
-        Evictions since are seen, too: the record of the replay has the last place of a container
-        alone.
+        Evictions after that time show too, because the state records only the last node of each
+        container.
         """
         truth, departure = self._truth, self.workload.containers.departure_ms
         present = (truth.placed_ms >= 0) & (truth.placed_ms <= of_ms) & (departure > of_ms)

@@ -1,4 +1,4 @@
-"""The samples of a replay, and the rows of running containers that are kept for them."""
+"""The samples of a replay, the containers by node, and containers that lost their node."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
@@ -19,14 +19,14 @@ from tracekit.replay.engine.steps import step_schema
 
 
 class Samples:
-    """Steps are noted as they pass; their use is added up when somebody asks, or before a move.
+    """The samples of a replay. Steps are noted as they pass, and sampled before the next change.
 
     Attributes
     ----------
     history : History
-        What ``readers`` may know of the samples; complete once ``take`` was called.
+        The samples that ``readers`` may see; complete after ``take``.
     sampler : Sampler
-        How sums over the containers of each node are taken.
+        Adds up the use of the containers on each node.
     """
 
     def __init__(self, load: Workload, readers: Sequence[Reader]) -> None:
@@ -42,18 +42,20 @@ class Samples:
     def note(
         self, step: int, pending: int, moves: int, requested: IntArray, again: int = 0
     ) -> None:
-        """Note that a step has passed; what runs stays as it is until ``take`` is called.
+        """Note that a step has passed. No container may move until ``take`` is called.
 
         Parameters
         ----------
+        pending : int
+            Waiting containers.
         moves, again : int
-            Containers that were moved, and how many of them had been before.
+            Moved containers, and how many of them had been moved before.
         requested : int64, shape (nodes, resources)
         """
         if not self._noted or self._requested is None:
             # a copy serves all steps until something moves
             self._requested = requested.T.copy().T
-            # policies are shown it, and measures are taken of it
+            # policies and measures read the copy
             self._requested.flags.writeable = False
         self._noted = range(self._noted.start if self._noted else step, step + 1)
         self._pending.append(pending)
@@ -95,13 +97,13 @@ class Samples:
 
 
 class Residents:
-    """The containers of each node, by their positions in the workload.
+    """The running containers of each node, by their positions in the workload.
 
     Parameters
     ----------
     running : bool, shape (containers,)
     node : int64, shape (containers,)
-        Where each that runs was placed.
+        The node of each running container.
     """
 
     def __init__(self, running: BoolArray, node: IntArray, nodes: int) -> None:
@@ -111,16 +113,16 @@ class Residents:
             self._of[where].append(index)
 
     def add(self, index: int, node: int) -> None:
-        """A container has come to a node."""
+        """Add a container to a node."""
         insort(self._of[node], index)
 
     def remove(self, index: int, node: int) -> None:
-        """A container has left its node."""
+        """Remove a container from a node."""
         those = self._of[node]
         del those[bisect_left(those, index)]
 
     def on(self, nodes: IntArray) -> IntArray:
-        """The containers of some nodes, each node named once, in order of arrival; (some,)."""
+        """The containers of distinct nodes, in order of arrival; int64, shape (containers,)."""
         found = np.fromiter(
             chain.from_iterable(self._of[node] for node in nodes.tolist()), np.int64
         )
@@ -128,9 +130,9 @@ class Residents:
         return found
 
 
-# Rows of the containers that run, kept from one snapshot to the next. Mostly containers are added
-# behind those that run already; then only the new ones are copied. What a policy was shown is
-# never written again, and nothing is in reach of it that does not run yet.
+# Rows of the running containers, reused from one snapshot to the next. Most changes append
+# containers, and then only the new rows are copied. Rows that a policy has seen are never written
+# again, and a policy sees no rows of containers that do not run yet.
 
 
 class Rows(NamedTuple):
@@ -151,7 +153,7 @@ class Rows(NamedTuple):
 
 
 class PlacedRows:
-    """The rows of containers that run, one policy's or rebalancer's look after the other."""
+    """The rows of running containers for the snapshots of policies and rebalancers."""
 
     def __init__(self, load: Workload) -> None:
         self._load = load
@@ -160,7 +162,7 @@ class PlacedRows:
         self._shown = 0
 
     def show(self, at: IntArray) -> tuple[IntArray, IntArray, ServiceNames]:
-        """Requests, limits and services of containers in order of arrival.
+        """Requests, limits and services of containers in order of arrival; read-only.
 
         Parameters
         ----------
@@ -184,7 +186,7 @@ class PlacedRows:
         return request, limit, ServiceNames(self._rows.service[: len(at)])
 
     def pick(self, at: IntArray) -> tuple[IntArray, IntArray, ServiceNames]:
-        """The same of few containers, which is not kept."""
+        """Requests, limits and services of a few containers, without reuse."""
         load = self._load
         return load.containers.request[at], load.containers.limit[at], ServiceNames(self._names[at])
 
@@ -198,23 +200,20 @@ class PlacedRows:
         )
 
 
-# Containers that were taken off their nodes, and who of them did not run again.
-#
-# A container finds no other node where it does not run again before it departs or the replay
-# ends, whichever is first. It counts by what took it off its node last: a loss, or one of higher
-# priority. Moves of a rebalancer are counted elsewhere.
-
-#: What took a container off its node.
+#: Why a container left its node.
 Cause = Literal["loss", "priority", "move"]
 
 
 class Displaced:
-    """Who was taken off a node, by what, and who did not run again.
+    """Containers that had to leave their node, with the cause, and those that never ran again.
+
+    A container never ran again if it waits when it departs or when the replay ends. It counts under
+    the last cause that took it off a node.
 
     Attributes
     ----------
     against_budget : int
-        How many evictions by one of higher priority a budget of disruption did not allow.
+        The number of evictions for a higher priority that a disruption budget forbids.
     """
 
     def __init__(self) -> None:
@@ -225,7 +224,7 @@ class Displaced:
         self._not_again: set[int] = set()
 
     def off(self, containers: IntArray, cause: Cause) -> None:
-        """Note that these containers were taken off their nodes, and why."""
+        """Note that these containers had to leave their nodes, with the cause."""
         some = containers.tolist()
         self._last.update(dict.fromkeys(some, cause))
         if cause == "loss":
@@ -234,11 +233,11 @@ class Displaced:
             self._preempted.extend(some)
 
     def waited_in_vain(self, containers: Iterable[int]) -> None:
-        """These wait as they depart, or as the replay ends."""
+        """Note that these containers waited when they departed, or when the replay ended."""
         self._not_again.update(one for one in containers if one in self._last)
 
     def taken_off(self) -> TakenOff:
-        """What is told of them when the replay is over; containers in order."""
+        """The containers by cause, each list in the order of the workload."""
         return TakenOff(
             evicted=_in_order(self._lost),
             preempted=np.array(self._preempted, dtype=np.int64),
@@ -248,7 +247,7 @@ class Displaced:
         )
 
     def not_again(self, cause: Cause | None = None) -> IntArray:
-        """Those that did not run again, in order; of one cause, or of all."""
+        """The containers that never ran again, for one cause or for all, in ascending order."""
         return _in_order(one for one in self._not_again if cause in {None, self._last[one]})
 
 

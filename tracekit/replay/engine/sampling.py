@@ -1,7 +1,7 @@
-"""Sampling: the use of each node's containers at sampling steps, and its measures.
+"""Sampling: the use of each node at the sampling steps, and its measures.
 
-A stretch of steps in which no container moves is sampled in one go. Sums are taken in the order of
-arrival, so that every sampler gives the same bits.
+Steps without a move between them are sampled in one call. Sums are taken in the order of arrival,
+so that every sampler gives the same bits.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from tracekit.replay.measures.sampled import (
     requested_on,
 )
 
-#: Numbers of one kind that a sampler holds at once, about: they stay in the cache.
+#: About how many numbers of one kind a sampler holds at once, so that they stay in the cache.
 AT_ONCE = 2**16
 
 #: Columns of consecutive steps, by their names.
@@ -31,7 +31,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def chunks(steps: range, size: int) -> Iterator[range]:
-    """Steps in chunks that are worked at at once, ``size`` numbers each."""
+    """The steps in chunks of about ``AT_ONCE`` numbers, with ``size`` numbers for each step."""
     each = max(AT_ONCE // max(size, 1), 1)
     for start in range(steps.start, steps.stop, each):
         yield range(start, min(start + each, steps.stop))
@@ -79,12 +79,12 @@ class Counted(NamedTuple):
 
 
 class Sampler(Protocol):
-    """Adds up over the containers that run, in the order of arrival.
+    """Adds up the use of running containers by node, in the order of arrival.
 
     Attributes
     ----------
     over_time : UseOverTime
-        How full each node was at the steps that ``measures`` gave.
+        The use of each node at the measured steps.
     """
 
     over_time: UseOverTime
@@ -96,10 +96,14 @@ class Sampler(Protocol):
         steps: range,
         requested: IntArray | None = None,
     ) -> Iterator[FloatArray]:
-        """Use over capacity at the next steps, all on these nodes; shapes (some steps, nodes, 2).
+        """Use over capacity at the next steps, background included; shapes (steps, nodes, 2).
 
-        Background counts too. ``requested``, shape (nodes, resources), is what the containers that
-        run request, where somebody has kept it; else it is added up.
+        Parameters
+        ----------
+        running, node : shape (containers,)
+            Whether each container runs, and its node, the same at all steps.
+        requested : int64, shape (nodes, resources), optional
+            Requests of the running containers; without it they are added up.
         """
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
@@ -113,13 +117,13 @@ Taken = TypeVar("Taken")
 
 
 class Unmeasured(Generic[Taken]):
-    """Samples that wait for others to be measured with, as calls cost more than steps do.
+    """Samples that are collected and measured together, because a call costs more than a step.
 
     Parameters
     ----------
     sampled : function(stretches, taken) -> Sampled, dict of arrays, shape (steps,)
-        What a measure of consecutive steps looks at, of who ran where and what was sampled of each
-        stretch; and the columns that are known already.
+        Makes the view for the measures from stretches and their samples, and columns that are
+        already computed.
     """
 
     def __init__(
@@ -134,7 +138,7 @@ class Unmeasured(Generic[Taken]):
         self._measured: list[Columns] = []
 
     def add(self, stretch: Stretch, taken: Taken) -> None:
-        """The next steps: who ran where, and what was sampled of them."""
+        """Add the next steps: their containers with their nodes, and their samples."""
         self._waiting.append((stretch, taken))
         self._steps += stretch.steps
         if self._steps * self._nodes > AT_ONCE:
@@ -179,7 +183,7 @@ def unmeasured(load: Workload) -> Unmeasured[Used]:
 
 
 def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Stretches of one and the same containers on one and the same nodes become one."""
+    """The stretches, with neighbours joined where both have the same arrays of placements."""
     found: list[Stretch] = []
     for one in stretches:
         last = found[-1] if found else None
@@ -191,7 +195,7 @@ def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
 
 
 class PlainSampler:
-    """Adds up with numpy."""
+    """A sampler that adds up with numpy."""
 
     def __init__(self, load: Workload) -> None:
         self._load = load

@@ -1,4 +1,4 @@
-"""The state of one replay: who runs where, what has been measured, and what of it is shown."""
+"""The state of one replay: running containers, their nodes, samples, and snapshots for policies."""
 
 from collections.abc import Hashable
 
@@ -18,24 +18,23 @@ from tracekit.replay.engine.steps import Moves
 
 
 class ReplayState:
-    """The engine's state, and the views a policy gets of it.
+    """The state of a replay, and the snapshots of it that policies get.
 
     Attributes
     ----------
     node, placed_ms : int64, shape (containers,)
-        Where and when each container was placed, -1 for not yet.
+        The last node of each container, and the time of its placement; -1 before the first.
     running : bool, shape (containers,)
     samples : Samples
-        What was measured.
     moves : Moves
-        What the rebalancer evicted.
+        Evictions by the rebalancer.
     conflicts : int
-        Decisions whose node another scheduler had filled meanwhile.
+        Decisions for a node that another scheduler had filled before the commit.
 
     Parameters
     ----------
     samples : Samples, optional
-        Those of another state, whose measurements are seen here.
+        The samples of another state, to be shared.
     """
 
     def __init__(
@@ -86,11 +85,12 @@ class ReplayState:
         self._change(index, sign=1)
 
     def commit(self, indices: IntArray, nodes: IntArray, times_ms: IntArray) -> None:
-        """Note containers whose amounts are in the cluster's sums already; -1 is no node.
+        """Note placements whose amounts the cluster's sums contain already.
 
         Parameters
         ----------
         indices, nodes, times_ms : int64, shape (containers,)
+            Node -1 means no placement.
         """
         self._before_moves()
         placed = nodes >= 0
@@ -107,7 +107,10 @@ class ReplayState:
                 follower.add(index, node)
 
     def stop(self, index: int) -> int:
-        """Take a running container off its node; the node. Who only held it never had one."""
+        """Take a container off its node and return the node.
+
+        A container that only held its node is then as if it had never been placed.
+        """
         self._before_moves()
         node = int(self.node[index])
         self.running[index] = False
@@ -118,75 +121,77 @@ class ReplayState:
         return node
 
     def undo(self, index: int) -> int:
-        """Take a container back as if it had never been placed; the node it was on."""
+        """Undo the placement of a container and return its node."""
         node = self.stop(index)
         self.node[index], self.placed_ms[index] = -1, -1
         self.moves.taken_back(index)
         return node
 
     def hold(self, indices: IntArray) -> None:
-        """Containers that were started only hold their nodes: they ask, and use nothing yet."""
+        """Let placed containers hold their nodes: their requests count, and their use does not."""
         if self.holding is not None:
             self.holding[indices] = True
 
     def begin(self, indices: IntArray, now: int) -> None:
-        """Containers that held their nodes begin to run."""
+        """Let containers that hold their nodes begin to run."""
         if self.holding is not None and len(indices):
             self._before_moves()
             self.holding[indices] = False
             self.placed_ms[indices] = now
 
     def lose(self, nodes: IntArray) -> IntArray:
-        """Nodes take nothing from now on; the containers on them, in order of arrival."""
+        """Close nodes, and return the containers on them, in order of arrival."""
         assert self.lost is not None  # noqa: S101 - as the workload says
         self.lost[nodes] = True
         return np.flatnonzero(self.running & np.isin(self.node, nodes))
 
     def join(self, nodes: IntArray) -> None:
-        """Nodes that were not there yet take containers from now on."""
+        """Open nodes that join the cluster."""
         assert self.lost is not None  # noqa: S101 - as the workload says
         self.lost[nodes] = False
 
     def open_nodes(self, index: int) -> BoolArray | None:
-        """Which nodes are left open to a container, by constraints and losses; None: all."""
+        """The nodes that constraints and losses leave open to a container; None for all."""
         found = None if self._keeper is None else self._keeper.open(index)
         if self.lost is None or not self.lost.any():
             return found
         return ~self.lost if found is None else found & ~self.lost
 
     def imagine(self, index: int, node: int, *, gone: bool) -> None:
-        """Let constraints believe that a container has left its node, or is there again."""
+        """Remove a container from the constraints' count of a node, or add it again."""
         if self._keeper is not None:
             (self._keeper.remove if gone else self._keeper.add)(index, node)
 
     @property
     def awaits(self) -> BoolArray | None:
-        """Containers that wait and may find a node once another arrives, shape (containers,).
-
-        None: there are none.
-        """
+        """Containers that may fit after others arrive, shape (containers,); None for none."""
         return None if self._limits is None else self._limits.awaits
 
     def fixed(self, indices: IntArray) -> IntArray | None:
-        """A number that containers share if their open nodes are the same, whatever is placed.
+        """A number for each container; equal numbers mean equal open nodes, whatever is placed.
 
-        -1 where placing changes them; None where there are no constraints. Shape as ``indices``.
+        -1 where placements change the open nodes. None where there are no constraints.
         """
         if self._limits is None:
             return None if self.lost is None else np.zeros(len(indices), dtype=np.int64)
         return self._limits.fixed[indices]
 
     def closed_nodes(self, index: int) -> list[tuple[str, BoolArray]]:
-        """Each constraint by name, with the nodes that it closes to a container."""
+        """The name of each constraint, with the nodes that it closes to a container."""
         found = [] if self._keeper is None else self._keeper.closed(index)
         return found if self.lost is None else [*found, ("lost", self.lost.copy())]
 
     def kind(self, index: int) -> Hashable:
-        """The kind of a container among those of its size: equal kinds meet equal constraints."""
+        """A key of the constraints on a container: equal keys mean equal constraints."""
         return None if self._limits is None else self._limits.kind(index)
 
     def check_conservation(self) -> None:
-        """Recount what runs and is requested on every node from scratch; a difference is a bug."""
+        """Recount containers and requests on every node; a difference is a bug.
+
+        Raises
+        ------
+        AssertionError
+        """
         counted = self.samples.count(self.running, self.node)
         if not np.array_equal(counted.requested, self.cluster.requested):
             raise AssertionError(f"{self.policy}: requested differs from the sum of placed")
@@ -194,7 +199,7 @@ class ReplayState:
             raise AssertionError(f"{self.policy}: containers differ from those placed")
 
     def container(self, index: int) -> Container:
-        """The container as the policy sees it; copies, so that no later one can be reached."""
+        """The container as the policy sees it, with copies of its amounts."""
         load = self.workload
         return Container(
             id=load.containers.ids[index],
@@ -214,7 +219,7 @@ class ReplayState:
         )
 
     def _numa_cells(self, index: int) -> int:
-        """Over how many cells a container is divided, if its policy asks."""
+        """The number of NUMA cells of a container, where its policy reads cells; else 0."""
         cells = self._limits.cells if self._limits and "cells" in self.policy.reads else None
         return int(cells.numa_cells[index]) if cells else 0
 
@@ -223,12 +228,12 @@ class ReplayState:
         return self._snapshot(now, self.policy)
 
     def snapshot_of(self, now: int, nodes: IntArray) -> Snapshot:
-        """As ``snapshot``, but with only those running containers that are on some nodes.
+        """As ``snapshot``, with the running containers of some nodes only.
 
         Parameters
         ----------
         nodes : int64, shape (some,)
-            Each once.
+            Distinct nodes.
         """
         if self._residents is None:
             self._residents = Residents(self.running, self.node, self.workload.nodes.count)
@@ -243,7 +248,7 @@ class ReplayState:
         )
 
     def evict(self, now: int) -> tuple[IntArray, list[str]]:
-        """Containers that the rebalance policy takes off their nodes, in its order, and by what."""
+        """The containers that the rebalancer evicts, in its order, and the strategy of each."""
         if self.rebalance is None:
             return np.empty(0, dtype=np.int64), []
         decided = self.rebalance.decide(self._snapshot(now, self.rebalance))
@@ -260,7 +265,7 @@ class ReplayState:
         return goes, [by[one] for one in goes.tolist()]
 
     def allowed(self, now: int) -> IntArray:
-        """How many of each budget of disruption may be evicted now, shape (budgets,)."""
+        """The number of evictions that each disruption budget allows now, shape (budgets,)."""
         load = self.workload
         if load.rules.budgets is None:
             return np.empty(0, dtype=np.int64)
@@ -268,7 +273,7 @@ class ReplayState:
         return load.rules.budgets.allowed(self.running, present)
 
     def pass_step(self, step: int, pending: int, moves: int = 0, again: int = 0) -> None:
-        """Note a sampling step; what moved since the step before is counted again.
+        """Note a sampling step; after moves the sums of the cluster are checked.
 
         ``again`` of the ``moves`` are of containers that were moved before.
         """
@@ -278,17 +283,17 @@ class ReplayState:
         self.samples.note(step, pending, moves, self.cluster.requested, again)
 
     def finish(self) -> pl.DataFrame:
-        """Take the last samples: a row of measures for each step."""
+        """Take the last samples, and return a row of measures for each step."""
         self.measure()
         return self.samples.frame()
 
     def _before_moves(self) -> None:
-        """The steps that have passed are measured as things were."""
+        """Take the samples of the passed steps before a container moves."""
         self.measure()
         self._moved = True
 
     def measure(self) -> None:
-        """Take the samples of the steps that have passed, as things are."""
+        """Take the samples of the passed steps with the present placement."""
         using = self.running if self.holding is None else self.running & ~self.holding
         self.samples.take(using, self.node)
 
@@ -298,7 +303,7 @@ class ReplayState:
         reader: PlacementPolicy | RebalancePolicy,
         shown: IntArray | None = None,
     ) -> Snapshot:
-        """A reader's view of all running containers, or of some of them."""
+        """The snapshot for a reader, with all running containers, or with those ``shown``."""
         reads = reader.reads
         if "usage" in reads:
             self.measure()
@@ -358,7 +363,7 @@ class ReplayState:
         )
 
     def _created_ms(self, at: IntArray) -> IntArray:
-        """When containers were asked for: as recorded of who ran at the start and never moved."""
+        """The creation time of containers: recorded for unmoved pinned ones, else the placement."""
         load, found = self.workload, self.placed_ms[at].copy()
         if load.rules.written is not None and load.rules.pinned is not None:
             began = (load.rules.pinned[at] >= 0) & ~self.moves.moved(at)
@@ -368,7 +373,7 @@ class ReplayState:
     def _measured(
         self, at: IntArray, now: int, reader: PlacementPolicy | RebalancePolicy
     ) -> FloatArray:
-        """Use of containers at the newest sample that may be known; NaN before their first."""
+        """Use of containers at the newest visible sample; NaN for those placed after it."""
         newest = self.samples.history.samples_until(now, reader) - 1
         if newest < 0:
             return np.full((len(at), 2), np.nan)
@@ -378,6 +383,6 @@ class ReplayState:
 
 
 def _readers(policy: PlacementPolicy, rebalance: RebalancePolicy | None) -> list[Reader]:
-    """The policies that look back on measurements."""
+    """The policies that read usage."""
     readers: list[Reader] = [policy] if "usage" in policy.reads else []
     return [*readers, rebalance] if rebalance and "usage" in rebalance.reads else readers

@@ -1,4 +1,4 @@
-"""The frame of a replay's sampling steps, and what it comes to over all of them."""
+"""The frame of a replay's sampling steps, its summary, the moves, and the outcome of a replay."""
 
 import functools
 from collections import defaultdict
@@ -32,15 +32,12 @@ _COUNTED: dict[str, type[pl.DataType]] = {
 }
 
 
-#: The steps that most measures are of: those from which on the cluster is filled, or all of them.
+#: The settled steps, from which on the cluster is filled; all steps where none is settled.
 SETTLED = pl.col("settled") | ~pl.col("settled").any()
 
 
 def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
-    """Columns of steps.parquet after ``policy``; None marks what a lower bound cannot say.
-
-    Those of a workload, or those that every workload has.
-    """
+    """Columns of steps.parquet after ``policy``, for a workload, or those of every workload."""
     every = {name: one for name, one in all_measures().items() if not one.needs}
     found = every if load is None else of_workload(load)
     steps = [one.step for one in found.values() if one.step is not None]
@@ -50,13 +47,13 @@ def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
 def measure_steps(
     sampled: Sampled, known: Mapping[str, NDArray[Any]] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Columns of steps.parquet that the use of nodes gives, shape (steps,); NaN: not defined.
+    """Columns of steps.parquet from the use of nodes, shape (steps,); NaN where undefined.
 
     Parameters
     ----------
     known : mapping
-        What somebody has computed faster, by the column as the file of the measure names it;
-        of cpu and memory, shape (steps, 2).
+        Columns that the sampler has computed already, by ``Step.column``; shape (steps,), or
+        (steps, 2) for cpu and memory.
     """
     known = known or {}
     columns = {"placed": known["placed"] if "placed" in known else sampled.containers.sum(axis=-1)}
@@ -96,16 +93,13 @@ def _of_resources(
 
 
 def summed(schema: Mapping[str, Any]) -> dict[str, pl.Expr]:
-    """The measures that are taken over steps with these columns, in order, of the steps each has.
-
-    Settled are all steps where none is.
-    """
+    """The expression of each measure over the steps of a frame with these columns, in order."""
     return dict(_summed(tuple(schema)))
 
 
 @functools.lru_cache(maxsize=16)
 def _summed(columns: tuple[str, ...]) -> dict[str, pl.Expr]:
-    """As ``summed``; every replay of a workload asks for the same."""
+    """As ``summed``, cached for the replays of one workload."""
     resources = tuple(resources_in(columns))
     counted = {
         "settled": SETTLED,
@@ -120,14 +114,13 @@ def _summed(columns: tuple[str, ...]) -> dict[str, pl.Expr]:
 
 
 def summarize(steps: pl.DataFrame) -> dict[str, Any]:
-    """The measures over the steps that each of them is of; without filling all are settled."""
+    """The value of each measure over the steps that it counts."""
     row = steps.select(taken.alias(name) for name, taken in summed(steps.schema).items())
     return row.row(0, named=True)
 
 
-# What a rebalancer moved: when each container was evicted, from where, and where it ran next.
-
-#: The columns, by number; ``to_node`` is null for who found no other node.
+#: Columns of the moves; containers and nodes by position. ``to_node`` is null where a container
+#: got no other node.
 SCHEMA = {
     "time_ms": pl.Int64,
     "container": pl.Int64,
@@ -135,12 +128,12 @@ SCHEMA = {
     "to_node": pl.Int64,
     "strategy": pl.String,
 }
-#: How many containers a strategy looked at and left where they were, by reason.
+#: Columns of the numbers of containers that a strategy left on their nodes, by reason.
 STAYS = {"strategy": pl.String, "reason": pl.String, "containers": pl.Int64}
 
 
 class Moves:
-    """Evictions by a rebalancer, in their order."""
+    """Evictions by a rebalancer, in order of time."""
 
     def __init__(self, containers: int) -> None:
         self._moved = np.zeros(containers, dtype=np.bool_)
@@ -153,7 +146,7 @@ class Moves:
     def evicted(
         self, now: int, containers: IntArray, nodes: IntArray, strategies: Iterable[str]
     ) -> None:
-        """These were evicted from these nodes by these strategies."""
+        """Note evictions: containers, their nodes and the strategies."""
         self._strategies += strategies
         for container, node in zip(containers.tolist(), nodes.tolist(), strict=True):
             self._moved[container] = True
@@ -162,7 +155,7 @@ class Moves:
             self._next.append(None)
 
     def stay(self, strategy: str, reason: str, containers: IntArray) -> None:
-        """These a strategy leaves where they are."""
+        """Note containers that a strategy leaves on their nodes, with the reason."""
         self._stays[strategy, reason].update(containers.tolist())
 
     def moved(self, containers: IntArray) -> BoolArray:
@@ -170,13 +163,13 @@ class Moves:
         return np.asarray(self._moved[containers])
 
     def placed(self, container: int, node: int) -> None:
-        """A container was put on a node."""
+        """Note the placement of a container."""
         at = self._last.get(container)
         if at is not None and self._next[at] is None:
             self._next[at] = node
 
     def taken_back(self, container: int) -> None:
-        """A container is as if it had not been placed since its eviction."""
+        """Undo the placement of a container after its eviction."""
         if container in self._last:
             self._next[self._last[container]] = None
 
@@ -199,24 +192,24 @@ class Moves:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a policy did.
+    """The outcome of one policy's replay.
 
     Parameters
     ----------
     node, time_ms : int64, shape (containers,)
-        Where and when each container was placed last, -1 for never.
+        The last node of each container and the time of its placement, -1 for none.
     steps : DataFrame
-        One row of measures per sampling step, with the columns of ``step_schema``.
+        A row of measures for each sampling step, with the columns of ``step_schema``.
     moves, stays : DataFrame
-        What the rebalancer evicted, and what it left where it was: see ``engine.moves``.
+        Evictions by the rebalancer, and the containers that it left: see ``Moves``.
     latencies_s : list of float
-        Wall-clock time of each decision; the only thing here that differs from run to run.
+        Wall-clock time of each decision; it alone differs from run to run.
     way : str
-        How the placer decided.
+        The method of the placer.
     over_time : OverTime
-        How full each node was.
+        The use of each node over time.
     conflicts : int
-        Decisions whose node another scheduler had filled meanwhile.
+        Decisions for a node that another scheduler had filled before the commit.
     """
 
     node: IntArray

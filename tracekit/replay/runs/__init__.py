@@ -1,1 +1,1 @@
-"""Runs: replays of every policy, who does them, their folder and what is read out of it."""
+"""Runs: the replays of all policies, the processes that make them, the run folder, its results."""

@@ -1,4 +1,4 @@
-"""One policy on one order of arrival: done here, by another process, or on another machine."""
+"""The replay of one policy on one order of arrival, in this process or in another one."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from tracekit.replay.runs.placements import by_number
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed:
-    """The result of one policy: its rows of the run's frames.
+    """The result of one policy's replay: its rows of the run's frames.
 
     Parameters
     ----------
     row : dict
-        What the summary says of it, but for the gaps to the bound.
+        The row of the summary, without the gaps to the bound.
     steps : DataFrame
     placements : DataFrame
         As ``tracekit.replay.runs.placements.by_number`` gives it.
@@ -50,7 +50,7 @@ class Replayed:
         As ``tracekit.replay.engine.steps`` gives them.
     timing : dict
     digest : str
-        A hash of where and when each container was placed, and of how many were moved.
+        A hash of the node and the time of each placement, and of the number of moves.
     """
 
     row: dict[str, Any]
@@ -62,7 +62,7 @@ class Replayed:
     digest: str
 
     def measures(self) -> Replayed:
-        """The replay without steps, placements and moves, as orders after the first are kept."""
+        """The replay with empty frames; orders of arrival after the first need the row alone."""
         return dataclasses.replace(
             self,
             steps=self.steps.clear(),
@@ -74,9 +74,9 @@ class Replayed:
 
 @dataclass(frozen=True)
 class ReplayTask:
-    """A replay that can be sent elsewhere: where the workload is read, not the workload.
+    """A replay for another process: it has the source of the workload, not the workload.
 
-    ``replays`` is how many of its policy there are.
+    ``replays`` is the number of replays of the policy in this run.
     """
 
     source: Source
@@ -86,7 +86,7 @@ class ReplayTask:
     replays: int = 1
 
     def run(self, on_progress: OnProgress) -> Replayed:
-        """Read the workload, unless the last task here had the same, and replay."""
+        """Replay; the workload is read unless the last task of this process used the same."""
         entrant, seed, many = self.policy.entrant, self.seed, self.replays
         if self.repeat:
             ordered = _ordered(self.source, seed)
@@ -106,7 +106,7 @@ def _ordered(source: Source, seed: int) -> Workload:
 
 
 def forget() -> None:
-    """Forget the workload of the last replay here."""
+    """Free the workload that this process has cached for its next task."""
     _loaded.cache_clear()
     _ordered.cache_clear()
 
@@ -124,11 +124,18 @@ def replay_one(
     *,
     replays: int = 1,
 ) -> Replayed:
-    """Replay one policy, drawing from a stream of its own, keyed by its spelling alone.
+    """Replay one policy.
 
-    ``replays`` is how many of the policy there will be: of many it is worth to compile more.
-    Products of matrices take one thread here, as in a worker: several wait for each other by
-    spinning, which costs a third more of the processors on 2,560 nodes and wins nothing.
+    The policy draws from a random stream of its own, keyed by its spelling. Products of matrices
+    use one thread, as in a worker: several threads cost a third more of the processors on 2,560
+    nodes, because they wait by spinning, and save no time.
+
+    Parameters
+    ----------
+    each_step : callable
+        Called after every sampling step.
+    replays : int
+        The number of replays of the policy; with many, compiling more of the policy pays.
     """
     return replay_nodes(load, entrant, seed, each_step, replays=replays)[0]
 
@@ -141,14 +148,14 @@ def replay_nodes(
     *,
     replays: int = 1,
 ) -> tuple[Replayed, OverTime]:
-    """As ``replay_one``, with how full each node was."""
+    """As ``replay_one``, and the use of each node over time."""
     with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
         return _replayed(load, entrant, seed, each_step, suited_placer(load, replays))
 
 
 @functools.lru_cache(maxsize=1)
-def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001 - a new one may bring its own
-    """The libraries of this process that multiply matrices; finding them takes 2 ms."""
+def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001 - new modules may bring more
+    """The libraries of this process that multiply matrices; the search for them takes 2 ms."""
     return ThreadpoolController()
 
 
@@ -164,7 +171,7 @@ def _replayed(
     engine = Engine(
         load,
         policy,
-        # a stream for each spelling: two of one policy differ by chance alone
+        # each spelling has its own stream, so two spellings of one policy differ by chance
         stream(seed, str(policy)),
         placer=placer if several is None else functools.partial(StalePlacer, schedulers=several),
         rebalance=rebalance,
@@ -205,7 +212,7 @@ def _digest(outcome: Outcome, moves: int) -> str:
 
 
 def digest_of(parts: Iterable[bytes]) -> str:
-    """A short hash of parts in their order."""
+    """A hash of 32 hexadecimal digits of the parts, in their order."""
     whole = hashlib.blake2b(digest_size=16)
     for part in parts:
         whole.update(part)
@@ -213,7 +220,7 @@ def digest_of(parts: Iterable[bytes]) -> str:
 
 
 def _of_run(run: Finished) -> dict[str, Any]:
-    """The measures that are not of steps, as far as the workload knows what they need."""
+    """The measures of the whole run, as far as the workload has the data that they need."""
     known = of_workload(run.load, *([] if run.conflicts is None else ["schedulers"]))
     return {name: one.of_run(run) for name, one in known.items() if one.of_run}
 
@@ -235,13 +242,13 @@ def _timing(policy: str, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-# The use that no container explains, and what is reserved for it.
-
-
 def shares(load: Workload) -> dict[str, dict[str, float]]:
-    """The mean background use of each resource, and the amount reserved for it.
+    """The mean background use of each resource, and the reserve for it, as shares of the capacity.
 
-    Shares of what the nodes have; for the manifest.
+    Returns
+    -------
+    dict
+        ``background`` and ``reserved``: a share for each resource.
     """
     whole = np.maximum(load.nodes.capacity[:, : len(RESOURCES)].sum(axis=0, dtype=float), 1.0)
     used = load.use.background.mean(axis=1, dtype=float).sum(axis=1)
@@ -256,16 +263,14 @@ def shares(load: Workload) -> dict[str, dict[str, float]]:
     }
 
 
-# Sources of differences between repeats: orders of arrival and drawn sizes.
-
-#: What differs between repeats, as the manifest and tables say it.
+#: The sources of differences between repeats, in the words of the manifest and the tables.
 ORDER, SIZES, SEED = "order of arrival", "sizes drawn from their intervals", "random seed"
 
-#: Orders differ where at least this share of the containers can come in another order. Repeats in
-#: which nearly all is the same would make nearly every difference look sure.
+#: Orders of arrival count as different where at least this share of the containers may arrive in
+#: another order. Repeats that are nearly equal would make nearly every difference significant.
 LEAST_SHARE = 0.5
 
-#: Why one replay was all there is.
+#: Why a run has one order of arrival only.
 ALIKE = (
     "every order of arrival is nearly the same, as times of arrival are recorded and fewer than"
     f" {LEAST_SHARE:.0%} of the containers share theirs with another"
@@ -273,13 +278,16 @@ ALIKE = (
 
 
 def varying(load: Workload) -> list[str]:
-    """The differences between two orders of arrival of a workload; none where all is recorded."""
+    """The sources of differences between two orders of arrival; empty where all is recorded."""
     differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers.count else False
     return [*([ORDER] if differs else []), *([] if load.provenance.doubt is None else [SIZES])]
 
 
 def _free(load: Workload) -> BoolArray:
-    """Which containers can come in another order: by another time, or among those of one time."""
+    """The containers whose place in the order of arrival may change, shape (containers,).
+
+    These share their time of arrival with another container, or have an assumed time.
+    """
     _, at, each = np.unique(load.containers.arrival_ms, return_inverse=True, return_counts=True)
     free: BoolArray = each[at] > 1
     if load.containers.exchangeable is not None and int(load.containers.exchangeable.sum()) > 1:

@@ -1,4 +1,4 @@
-"""Placements and moves as frames: in few bytes between processes, with names in a run folder."""
+"""Placements and moves as frames: with positions between processes, with names in a run folder."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ PLACED, PENDING = "placed", "pending"
 
 
 def by_number(node: IntArray, time_ms: IntArray) -> pl.DataFrame:
-    """One row for each container of the workload, in its order; null for never.
+    """One row for each container, in the order of the workload; null where it was never placed.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def by_number(node: IntArray, time_ms: IntArray) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        node (its position in the workload), time_ms.
+        node (the position of the node in the workload), time_ms.
     """
     frame = pl.DataFrame({"node": node.astype(np.int32), "time_ms": time_ms})
     never = pl.all() < 0
@@ -30,12 +30,12 @@ def by_number(node: IntArray, time_ms: IntArray) -> pl.DataFrame:
 
 
 def by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    """The rows of placements.parquet; names of containers are in memory once for all policies.
+    """The rows of placements.parquet; all policies share the names of containers in memory.
 
     Parameters
     ----------
     found : iterable of (str, DataFrame)
-        Policies, with what ``by_number`` gave for each.
+        Each policy with its frame of ``by_number``.
     """
     nodes = pl.Series("node", load.nodes.ids, dtype=pl.String)
     container = pl.Series("container", load.containers.ids, dtype=pl.String)
@@ -53,12 +53,12 @@ def by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Dat
 
 
 def moves_by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    """The rows of moves.parquet: what the rebalancer of each policy evicted, in its order.
+    """The rows of moves.parquet: the evictions by the rebalancer of each policy, in order.
 
     Parameters
     ----------
     found : iterable of (str, DataFrame)
-        Policies, with what ``tracekit.replay.engine.steps`` gave for each.
+        Each policy with its frame of ``tracekit.replay.engine.steps.Moves``.
     """
     nodes = pl.Series(load.nodes.ids, dtype=pl.String)
     containers = pl.Series(load.containers.ids, dtype=pl.String)
@@ -76,13 +76,13 @@ def moves_by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> 
 
 
 def moves_by_class(moves: pl.DataFrame, stays: pl.DataFrame) -> pl.DataFrame:
-    """How many a strategy moved and to where, and how many stay for which reason.
+    """Counts of moves by strategy and outcome, and of containers that stay by reason.
 
     Returns
     -------
     DataFrame
-        policy, strategy, outcome (moved, waits, same_node, stays), reason (of who stays),
-        containers (each once) and moves.
+        policy, strategy, outcome (moved, waits, same_node, stays), reason (for stays), containers
+        (distinct ones) and moves.
     """
     to = pl.col("to_node")
     outcome = pl.when(to.is_null()).then(pl.lit("waits")).when(to == pl.col("from_node"))

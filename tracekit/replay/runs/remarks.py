@@ -1,4 +1,4 @@
-"""What a reader must know of a replayed workload before its numbers, a fact each."""
+"""Remarks on a replayed workload that a reader needs before its numbers, as facts."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -18,12 +18,12 @@ from tracekit.replay.measures import find_measure
 from tracekit.store.quantities import ABSENT, RECORDED
 
 _SPAN = "arrival_span_ms"
-#: From this share of containers on it is said that requests stand in for use.
+#: The least share of containers without recorded use that is worth a remark.
 _FEW = 0.01
 
 
 def about_workload(load: Workload) -> dict[str, Any]:
-    """The part of a run's document that says what to know of its workload."""
+    """The part of a run's document with the remarks on its workload and its lost nodes."""
     facts = (
         *load.provenance.remarks,
         *use_assumed(load.provenance.facts, load.containers.count, load.provenance.quantities),
@@ -39,14 +39,16 @@ def about_workload(load: Workload) -> dict[str, Any]:
 def use_assumed(
     facts: Mapping[str, int], containers: int, quantities: Mapping[str, str]
 ) -> Iterator[Fact]:
-    """Facts where what counts as use is what containers request, in part at least.
+    """Facts on use that is not recorded: requests count as the use of some or all containers.
 
     Parameters
     ----------
     facts : mapping
         The counts of a workload.
+    containers : int
     quantities : mapping
-        What its numbers rest on: a source whose use is assumed need not count containers.
+        Whether each quantity is recorded, inferred or assumed. Where all use is assumed, the counts
+        are not needed.
     """
     if quantities.get("use of containers") == ASSUMED:
         because = "nodes_recorded" if quantities.get("use of nodes") == RECORDED else ""
@@ -70,9 +72,10 @@ def use_assumed(
 
 
 def unjudged(load: Workload) -> Iterator[Fact]:
-    """Facts where production's peak lies in steps that no measure counts.
+    """Facts on production's peak use where it lies before the settled steps.
 
-    None where all is judged, where production is not known, and where later peaks are as high.
+    No facts where all steps are settled, where no placement is recorded, and where a later peak is
+    as high.
     """
     early = load.use.times_ms < load.use.settled_ms
     if not early.any() or early.all() or not (load.containers.recorded_node >= 0).any():
@@ -99,9 +102,9 @@ def unjudged(load: Workload) -> Iterator[Fact]:
 
 
 def peaks(load: Workload, steps: IntArray) -> FloatArray:
-    """The highest use of any node at some steps where production ran the containers, (2,).
+    """The highest use of any node in the recorded placement at some steps: cpu, memory; (2,).
 
-    A container that came at an assumed time counts from the first step on, when its use is known.
+    A container that has an assumed arrival before the settled steps counts from the first step on.
     """
     capacity = np.maximum(load.nodes.capacity[:, :2].T.astype(np.float64), 1.0)
     placed = load.containers.recorded_node >= 0
@@ -130,8 +133,8 @@ def lost_nodes(load: Workload) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``node``; ``after_ms``, since the beginning; ``drawn``: whether a number of nodes was asked
-        for, and the seed chose this one.
+        ``node``; ``after_ms``: the time of the loss after the first step; ``drawn``: whether the
+        seed chose this node.
     """
     if load.nodes.losses is None or load.nodes.losses.assumed is None:
         return []
@@ -145,16 +148,16 @@ def lost_nodes(load: Workload) -> list[dict[str, Any]]:
     ]
 
 
-# How the use of a whole cluster grew over the time that was recorded.
+# Growth of the use of a whole cluster over the recorded time.
 
-#: So many samples of a day are enough for its mean.
+#: The number of samples for the mean of a day.
 _A_DAY = 24
-#: Later than this nothing is foretold.
+#: A cluster that would be full later than this gets no date.
 _MOST_WEEKS = 520
 
 
 def growth_facts(load: Workload) -> Iterator[Fact]:
-    """By how much use grew a week, and when the cluster would be full; or why that is unknown."""
+    """Facts on the growth of use a week and the week of a full cluster, or why it is unknown."""
     if len(load.use.times_ms) < 2:
         return
     span = span_ms(load)
@@ -188,7 +191,7 @@ def growth_facts(load: Workload) -> Iterator[Fact]:
 
 
 def _unknown(load: Workload, days: int) -> str:
-    """Why growth is unknown, or may be an assumption; empty where it is neither."""
+    """Why the growth is unknown or may be an assumption; '' where it is neither."""
     if load.provenance.quantities.get("use of containers") == ASSUMED:
         return "no_use"
     if days < LEAST_DAYS:
@@ -200,8 +203,8 @@ def _unknown(load: Workload, days: int) -> str:
 
 
 def _full(means: FloatArray, slope: FloatArray) -> dict[str, float]:
-    """In how many weeks the mean of all nodes would be at capacity; none where that is far."""
-    # the last week: a single day may be a weekend
+    """The weeks until the mean of all nodes reaches the capacity; empty beyond ``_MOST_WEEKS``."""
+    # the mean of the last week, because a single day may be a weekend
     free = 1.0 - float(means[-7:].mean())
     weeks, soon, late = (free / by if by > 0 else math.inf for by in slope[[0, 2, 1]])
     if free <= 0 or weeks > _MOST_WEEKS:
@@ -210,7 +213,7 @@ def _full(means: FloatArray, slope: FloatArray) -> dict[str, float]:
 
 
 def day_means(load: Workload) -> FloatArray:
-    """Use of all nodes together over their capacity, the mean of each whole day; (2, days)."""
+    """The mean use of each whole day, over the capacity of all nodes: cpu, memory; (2, days)."""
     day = (load.use.times_ms - load.use.times_ms[0]) // MS_PER_DAY
     whole = span_ms(load) // MS_PER_DAY
     capacity = np.maximum(load.nodes.capacity[:, :2].sum(axis=0).astype(np.float64), 1.0)
@@ -224,19 +227,19 @@ def day_means(load: Workload) -> FloatArray:
 
 
 def span_ms(load: Workload) -> int:
-    """From the first step to the end of the last one; samples of use may end before."""
+    """The time from the first step to the end of the last step."""
     return covered_ms(load.use.times_ms[0], load.use.times_ms[-1], load.use.step_ms)
 
 
 def _use(load: Workload, step: int) -> FloatArray:
-    """What containers use at a step, and what runs beside them; (2,)."""
+    """The use of all containers at a step plus the background of all nodes: cpu, memory; (2,)."""
     there = np.flatnonzero(load.present(step))
     beside = load.use.background[:, step].sum(axis=-1) if load.use.background.size else np.zeros(2)
     return np.asarray(load.use.at(step)[:, there].sum(axis=-1) + beside, dtype=np.float64)
 
 
 def _filled(means: FloatArray) -> FloatArray:
-    """Days without a sample are as the line between their neighbours has them."""
+    """The means with days without samples interpolated between their neighbours."""
     known: IntArray = np.flatnonzero(~np.isnan(means[0]))
     days = np.arange(means.shape[1])
     return np.stack([np.interp(days, known, one[known]) for one in means])

@@ -1,4 +1,4 @@
-"""Does the replays of a run in this process, several, or a cluster; keeps those done already."""
+"""The replayer: replays policies in this process or by workers, and keeps finished replays."""
 
 import dataclasses
 import hashlib
@@ -30,18 +30,16 @@ from tracekit.replay.engine.steps import SCHEMA as MOVES
 from tracekit.replay.engine.steps import STAYS, step_schema, summed
 from tracekit.replay.runs.one import Replayed, ReplayTask, in_order, replay_one
 
-# Replays that are done, kept aside until the whole run is: what makes a run resumable.
-#
-# They lie in a hidden folder beside the run folder, under a key of all that shapes them: the
-# workload's arrays, seed, version, layout. Another workload or seed finds nothing there. They are
-# data, JSON and Parquet, so that reading one runs nothing; a hash of its place and its bytes tells
-# one that is damaged or was put in another's place.
+# Finished replays make a run resumable. They lie in a hidden folder beside the run folder, under a
+# key of everything that they depend on: the workload's arrays, the seed, the version, the layout.
+# The files hold JSON and Parquet, so that reading one runs no code. A hash of path and bytes
+# detects a file that is damaged or was moved.
 
 _FRAMES = ("steps", "placements", "moves", "stays")
 _DIGEST_BYTES = 16
 
 
-#: What is written as it is, alone and in a list.
+#: Types that ``repr`` writes in full, alone and in a list.
 _WRITTEN = (str, bytes, int, float, type(None))
 
 
@@ -62,12 +60,12 @@ class Kept:
         self._layout = repr(_layout()).encode()
 
     def get(self, policy: Entrant, seed: int, repeat: int) -> Replayed | None:
-        """A finished replay, None where there is none.
+        """A finished replay; None where it is not finished.
 
         Raises
         ------
         DamagedReplayError
-            When it is there and of no use.
+            When its file is damaged.
         """
         path = self._path(policy, seed, repeat)
         try:
@@ -77,14 +75,14 @@ class Kept:
         return _decoded(data, _place(path))
 
     def put(self, policy: Entrant, seed: int, repeat: int, replayed: Replayed) -> None:
-        """Keep a replay; a file is there whole or not at all."""
+        """Keep a finished replay; its file is written completely or not at all."""
         path = self._path(policy, seed, repeat)
         check_no_link((self._folder,))
         with replaced_file(path, follow=False, durable=False) as made:
             made.write_bytes(_encoded(replayed, _place(path)))
 
     def _path(self, policy: Entrant, seed: int, repeat: int) -> Path:
-        # a user's own policy is what its file says
+        # the bytes of a user's file identify the policy
         own = b"".join(read_bytes(Path(file)) for file in policy.written_in())
         shaped_by = f"{policy}\n{seed}\n{repeat}\n".encode() + own + self._layout
         return self._folder / f"{hashlib.sha256(shaped_by).hexdigest()[:24]}.replay"
@@ -101,17 +99,17 @@ def kept_folder(out: Path) -> Path:
 
 
 def forget(out: Path) -> None:
-    """What follows a run is done too: none of its replays need be kept."""
+    """Delete the finished replays of a run; they are needed until the run's results are written."""
     shutil.rmtree(kept_folder(out), ignore_errors=True)
 
 
 def _place(path: Path) -> str:
-    """The path of a kept replay, by everything that it depends on."""
+    """The path of a finished replay within the hidden folder."""
     return f"{path.parent.name}/{path.name}"
 
 
 def _encoded(replayed: Replayed, place: str) -> bytes:
-    """A hash; a line of JSON with the sizes of what follows; the frames as Parquet."""
+    """The bytes of a finished replay: a hash, a line of JSON with sizes, the frames as Parquet."""
     frames = [_parquet(getattr(replayed, name)) for name in _FRAMES]
     head = {
         "row": replayed.row,
@@ -126,7 +124,7 @@ def _encoded(replayed: Replayed, place: str) -> bytes:
 def _decoded(data: bytes, place: str) -> Replayed:
     body = data[_DIGEST_BYTES:]
     if _digest(place, body) != data[:_DIGEST_BYTES]:
-        raise DamagedReplayError("its hash is another")
+        raise DamagedReplayError("its hash differs")
     line, _, frames = body.partition(b"\n")
     head = json.loads(line)
     sizes = head.pop("bytes")
@@ -138,7 +136,7 @@ def _decoded(data: bytes, place: str) -> Replayed:
 
 
 def _layout() -> tuple[object, ...]:
-    """Columns and measures that a replay gives here; other code of this version may give others."""
+    """Columns and measures of a replay; a change of the code within a version changes them."""
     schema = step_schema()
     return schema, list(summed(schema)), MOVES, STAYS, [one.name for one in fields(Replayed)]
 
@@ -150,7 +148,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as one of Python."""
+    """A number of numpy as a number of Python, for JSON."""
     return value.item()
 
 
@@ -161,14 +159,14 @@ def _digest(place: str, body: bytes) -> bytes:
 
 
 def fingerprint(load: Workload) -> str:
-    """A hash of all of the workload that a replay can depend on, and of the version."""
+    """A hash of the workload and of the version."""
     digest = hashlib.blake2b(VERSION.encode(), digest_size=16)
     _feed(digest, load)
     return digest.hexdigest()
 
 
 def replays_alike(load: Workload) -> str:
-    """A hash that is the same where every replay is: without what a workload says of itself."""
+    """A hash of the parts of a workload that a replay depends on; its provenance is left out."""
     return fingerprint(
         dataclasses.replace(
             load,
@@ -180,10 +178,10 @@ def replays_alike(load: Workload) -> str:
 
 
 def _feed(digest: hashlib.blake2b, value: Any) -> None:
-    """Add a value; arrays by their bytes, parts one by one, all else as it is written."""
+    """Add a value to a hash: arrays by their bytes, containers by their parts, others by repr."""
     if isinstance(value, np.ndarray):
         digest.update(f"{value.dtype}{value.shape}".encode())
-        # as it is written a large array has its ends alone
+        # the repr of a large array leaves its middle out
         if value.dtype == object:
             _feed(digest, value.tolist())
         else:
@@ -205,9 +203,9 @@ def _feed(digest: hashlib.blake2b, value: Any) -> None:
 
 @dataclass(frozen=True)
 class Planned:
-    """One replay to be done: a policy under a seed, and which order of arrival it meets.
+    """A planned replay: a policy, a seed and an order of arrival.
 
-    Order 0 is the workload's own; what is replayed in another gives measures alone.
+    Repeat 0 is the workload's own order. A replay of another order gives measures and no frames.
     """
 
     policy: Entrant
@@ -216,14 +214,15 @@ class Planned:
 
 
 class Replayer:
-    """Does replays; the same ones come out whoever does them.
+    """Makes replays, with the same results in this process and by workers.
 
     Parameters
     ----------
     kept : Kept, optional
-        Finished replays are put there, and taken from there.
+        Finished replays are read from it and written to it.
     crew, source : optional
-        Who does them, and where they read the workload; this process if not given.
+        The workers, and the source from which they read the workload. Without them this process
+        replays.
     """
 
     def __init__(
@@ -240,7 +239,7 @@ class Replayer:
     def replay(
         self, load: Workload, planned: Sequence[Planned], progress: Progress = SILENT
     ) -> list[Replayed]:
-        """One replay for each plan, in their order; they are under way in any order."""
+        """One replay for each plan, in the order of the plans."""
         done = self._known(planned, progress)
         waiting = {at: planned[at] for at, known in done.items() if known is None}
         if self._crew is not None and self._source is not None:
@@ -250,7 +249,7 @@ class Replayer:
         return [one for at in done if (one := found.get(at) or done[at]) is not None]
 
     def _known(self, planned: Sequence[Planned], progress: Progress) -> dict[int, Replayed | None]:
-        """The kept replay of each plan; one that cannot be used is reported, and replayed again."""
+        """The finished replay of each plan, None for none; a damaged one is reported."""
         done: dict[int, Replayed | None] = dict.fromkeys(range(len(planned)))
         for at, plan in enumerate(planned if self._kept else ()):
             assert self._kept is not None  # noqa: S101 - as the line above saw
@@ -270,7 +269,7 @@ class Replayer:
     def _here(
         self, load: Workload, waiting: Mapping[int, Planned], progress: Progress
     ) -> Iterator[tuple[int, Replayed]]:
-        """One after the other, an order of arrival at a time."""
+        """Replay the plans in this process, one order of arrival after the other."""
         many = _replays_of_each(waiting)
         own = {at: plan for at, plan in waiting.items() if not plan.repeat}
         for at, plan in own.items():
@@ -291,7 +290,7 @@ class Replayer:
                 task.advance(1, str(policy))
 
     def _elsewhere(self, waiting: Mapping[int, Planned], progress: Progress) -> dict[int, Replayed]:
-        """Side by side, the longest first, so that none of them is left over at the end."""
+        """Replay the plans by workers, the longest first, so that all workers end together."""
         assert self._crew is not None  # noqa: S101 - as the caller saw
         assert self._source is not None  # noqa: S101 - same
         longest = sorted(waiting, key=lambda at: not waiting[at].policy.placement.batched)
@@ -315,7 +314,7 @@ def _replays_of_each(waiting: Mapping[int, Planned]) -> Mapping[Entrant, int]:
 
 
 def _result(future: Future[Replayed], plan: Planned) -> Replayed:
-    """A worker's result; if a worker dies under a user's own policy, the policy is named."""
+    """A worker's result; where the worker died, the error names the user's own policy."""
     try:
         return future.result()
     except LostWorkerError as error:

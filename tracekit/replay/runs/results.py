@@ -1,7 +1,4 @@
-"""Results of a finished run: measures by policy and order, equal placements as one.
-
-A run folder, or a run in memory, gives the same.
-"""
+"""Results of a finished run, from its folder or from memory: measures by policy and order."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -40,7 +37,7 @@ class Results:
 
     @functools.cached_property
     def measures(self) -> dict[str, Measure]:
-        """The measures that policies are compared by, of resources asked for, in order."""
+        """The measures for comparing policies, of the resources that containers request."""
         return of_demand(self.summary)
 
     @functools.cached_property
@@ -61,7 +58,7 @@ class Results:
 
     @functools.cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The policies, those together that placed alike in every order they met."""
+        """The policies in groups: those of a group placed alike in every order of arrival."""
         found: dict[object, list[str]] = {}
         for policy in self.policies:
             found.setdefault(self._alike(policy), []).append(policy)
@@ -74,12 +71,12 @@ class Results:
 
     @property
     def looks(self) -> int:
-        """Among how many looks what may go wrong is shared out; runs of before have one."""
+        """The number of looks that share the error probability; 1 for runs without the number."""
         return looks_of(self.manifest)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Policies that the first orders ruled out, so that they met no further ones."""
+        """The policies that the first orders ruled out, and that were not replayed in others."""
         return tuple(self.manifest.get("repeats_left_out") or ())
 
     def of(self, policy: str, measure: str) -> FloatArray:
@@ -88,25 +85,25 @@ class Results:
 
     @functools.cached_property
     def _at(self) -> dict[str, int]:
-        """In which column of the values a measure is."""
+        """The column of each measure in ``values``."""
         return {name: at for at, name in enumerate(self.measures)}
 
     def orders(self, policy: str) -> int:
-        """How many orders of arrival a policy met."""
+        """The number of orders of arrival in which a policy was replayed."""
         return len(self.values[policy])
 
     @functools.cached_property
     def most_orders(self) -> int:
-        """How many the policies met that met most."""
+        """The largest number of orders of any policy."""
         return max(map(self.orders, self.policies), default=0)
 
     def has_value(self, policy: str, name: str) -> bool:
-        """Whether a value is there."""
+        """Whether a policy has a value of the measure in every order."""
         there = policy in self.values and name in self.measures
         return there and bool(np.isfinite(self.of(policy, name)).all())
 
     def waited(self, policy: str) -> bool:
-        """Whether it left a container waiting at any time: it carried less load than others."""
+        """Whether the policy left a container waiting at any time; it then carried less load."""
         return policy in self._waiting
 
     @functools.cached_property
@@ -118,7 +115,7 @@ class Results:
         return frozenset(once | {name for name in again if self.of(name, "pending").any()})
 
     def _alike(self, policy: str) -> object:
-        """A key that policies share which placed alike: their placements, else their measures."""
+        """A key that is equal for policies that placed alike: the digest, else the measures."""
         values = self.values[policy]
         about = [one for one in self.manifest.get("policies", []) if one["policy"] == policy]
         digest = about[0].get("placements") if about else None
@@ -126,12 +123,12 @@ class Results:
 
 
 def looks_of(manifest: Mapping[str, Any]) -> int:
-    """How often it was to be looked at a run whether policies differ."""
+    """The number of planned looks at a run for differences of its policies."""
     return max(len(manifest.get("repeats_looks") or ()), 1)
 
 
 def results(run: Results | Run | Path | str) -> Results:
-    """The results of a run, from its folder or itself."""
+    """The results of a run, given its folder, the run or the results."""
     if isinstance(run, Results):
         return run
     if isinstance(run, Path | str):
@@ -140,7 +137,7 @@ def results(run: Results | Run | Path | str) -> Results:
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """The parts of the manifest that are read here; the whole of it would need a proven bound."""
+    """The parts of the manifest that ``Results`` reads; the whole manifest needs a slow bound."""
     return {
         "seed": run.seed,
         "repeats_cover": list(run.covers),

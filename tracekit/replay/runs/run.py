@@ -41,40 +41,40 @@ OBSERVED = "observed"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Run(Shown):
-    """What a replay found; the frames are the files of the run folder.
+    """The results of replaying several policies; the frames are the files of the run folder.
 
     Parameters
     ----------
     policies : tuple of Entrant
-        In the order of the rows; ``observed`` first where the workload knows it.
+        In the order of the rows; ``observed`` is first where the workload has recorded nodes.
     summary : DataFrame
-        A row for each policy in the first order of arrival alone: means are over ``repeats``.
+        The measures of each policy in the first order of arrival.
     moves : DataFrame
-        A row for each container that a rebalancer evicted, in order: when, from where, where it
-        ran next (null: it waited for the rest of the replay), and by which strategy.
+        A row for each eviction by a rebalancer, in order: time, container, node, next node (null
+        where the container waited for the rest of the replay), strategy.
     stays : DataFrame
-        How many containers a strategy left where they were, by policy, strategy and reason.
+        The number of containers that a strategy left on their nodes, by policy, strategy and
+        reason.
     nodes : DataFrame, optional
-        How full each node is: see ``node_use``.
+        The mean use of each node: see ``node_use``.
     movable : mapping
-        The share 0..1 of what is used of each resource that a policy can move: see
+        The share of the use of each resource that a policy can move: see
         ``tracekit.replay.bounds.measures.MovableShare``.
     repeats, differences : DataFrame, optional
-        Measures of every order of arrival, and how policies differ over them: see
+        The measures in every order of arrival, and the differences of policies over the orders: see
         ``tracekit.answer.repeat``.
     covers : tuple of str
-        What differs between repeats, so that intervals are about it.
+        The sources of differences between repeats, which the intervals cover.
     looks : tuple of int
-        After how many orders it was to be looked whether policies differ, where orders could be
-        added: each look has its part of what may go wrong. Empty where that was not asked for.
+        The numbers of orders after which differences were to be tested; empty without repeats that
+        are added on demand. The looks share the error probability.
     left_out : tuple of str
-        The policies that met no further orders for what the first ones showed: see
-        ``tracekit.answer.repeat``.
+        The policies that were replayed in the first orders only: see ``tracekit.answer.repeat``.
     alone : str
-        Why there is one replay alone where more were asked for, a clause.
+        Why the run has one order of arrival where more were requested; a clause.
     digests : mapping
-        Of each policy a hash of where and when it placed what, in every order it met: the same
-        where two policies place alike.
+        A hash of the placements of each policy in all its orders; equal for policies that place
+        alike.
     """
 
     workload: Workload
@@ -103,12 +103,12 @@ def choose_policies(
     rebalance: Sequence[RebalancePolicy] = (),
     schedulers: Schedulers | None = None,
 ) -> tuple[Entrant, ...]:
-    """The policies that can be replayed, with what is behind them.
+    """The policies to replay on a workload.
 
-    ``observed`` comes first and is always there, unless the workload has no recorded placement:
-    then it is left out of ``all``, and naming it is an error. With rebalancers each policy is
-    there alone, and once more with each of them behind it. With several schedulers each of these is
-    there once more, placed by them, as far as a policy can be theirs.
+    ``observed`` is always the first. Without a recorded placement ``all`` leaves it out, and naming
+    it is an error. With rebalancers, each policy is replayed alone and with each rebalancer. With
+    several schedulers, each of these is replayed by one scheduler and, where the policy allows it,
+    by several.
     """
     chosen: dict[str, Entrant] = {}
     if workload.containers.recorded:
@@ -125,12 +125,12 @@ def choose_policies(
         for one in _several([policy, *_with(policy, rebalance)], schedulers):
             chosen.setdefault(str(one), one)
     if schedulers is not None and all(one.schedulers is None for one in chosen.values()):
-        with_schedulers(next(reversed(chosen.values())), schedulers)  # raises, and says why
+        with_schedulers(next(reversed(chosen.values())), schedulers)  # raises the reason
     return tuple(chosen.values())
 
 
 def _several(entrants: Sequence[Entrant], schedulers: Schedulers | None) -> list[Entrant]:
-    """The entrants, then those of them by which several schedulers may place, placed by these."""
+    """The entrants, then the same by several schedulers, where the policy allows several."""
     if schedulers is None:
         return list(entrants)
     those = [one for one in entrants if one.schedulers is None and not why_one_scheduler(one)]
@@ -153,8 +153,8 @@ def replay(
 ) -> Run:
     """Replay the workload under each policy; the same seed gives the same run.
 
-    Each policy draws from its own stream, keyed by its spelling alone. ``replayer`` does the
-    replays elsewhere, or has some of them done already.
+    Each policy draws from its own stream, keyed by its spelling. ``replayer`` may use workers and
+    finished replays.
     """
     planned = [Planned(policy, seed) for policy in policies]
     done = (replayer or Replayer()).replay(workload, planned, progress)
@@ -164,13 +164,13 @@ def replay(
 def assembled(
     workload: Workload, policies: Sequence[Entrant], done: Sequence[Replayed], *, seed: int
 ) -> Run:
-    """The run that replays of its policies, in their order, make beside the lower bound."""
+    """The run made of one replay for each policy, in their order, with the lower bound."""
     proven = bounds_of(workload, rebalanced=any(one.rebalance for one in policies))
     bound = bound_frame(proven.rows, step_schema(workload))
     bound_row = {**summarize(bound), **_unproven(bound), "pending_container_steps": 0}
     respected = requests_respected(workload)
     if not respected:
-        # what stays where it ran asks for more than its node has: no bound is of such a placement
+        # pinned containers request more than their node has: bounds by requests do not hold
         of_requests = {
             n: None for n, one in measures_in(bound_row).items() if one.bound == "requests"
         }
@@ -204,7 +204,7 @@ def assembled(
 
 
 def _unproven(bound: pl.DataFrame) -> dict[str, None]:
-    """The measures of use for which no step has a bound; the sum of nothing would be 0."""
+    """None for each measure of use that has no bound at any step, because its sum would be 0."""
     return {
         name: None
         for name, one in all_measures(tuple(resources_in(bound.columns))).items()
@@ -223,18 +223,13 @@ def _bound_summary(
     return {name: row.get(name) for name in (rows[0] if rows else row)}
 
 
-# How full each node is: on average, under every policy of a run, and at most.
-#
-# Of cpu and memory, and of every further resource that is measured: GPU, network.
-
-
 def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    """Mean use of each node over the settled steps, with each container where it was placed last.
+    """Mean use of each node over the settled steps, with each container on its last node.
 
     Parameters
     ----------
     found : iterable of (str, DataFrame)
-        Policies, with what ``placements.by_number`` gave for each.
+        Each policy with its frame of ``placements.by_number``.
 
     Returns
     -------
@@ -261,13 +256,12 @@ def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
 class _MeanUse(NamedTuple):
     """Mean use of a resource over the settled steps.
 
-    A container counts 0 where it is not there, so that the means of those on a node add up.
-
     Parameters
     ----------
     used : float64, shape (containers,)
+        A container counts 0 at steps where it is absent, so that means add up on a node.
     own : float64, shape (nodes,)
-        What no container explains.
+        Background use.
     capacity : float64, shape (nodes,)
         NaN where a node has none of a further resource, or has it without limit.
     """
@@ -278,7 +272,7 @@ class _MeanUse(NamedTuple):
     capacity: FloatArray
 
     def fractions(self, placed: pl.DataFrame) -> pl.Series:
-        """Mean use over what each node has; null where it has none."""
+        """Mean use over the capacity of each node; null where it has none."""
         node = placed["node"].fill_null(-1).to_numpy()
         at = np.flatnonzero(node >= 0)
         total = self.own + np.bincount(node[at], self.used[at], minlength=len(self.own))
@@ -306,7 +300,7 @@ def _mean_uses(load: Workload) -> list[_MeanUse]:
 
 
 def _capacity(load: Workload, column: int) -> FloatArray:
-    """What nodes have: all of it where use is recorded; of requests what they may take."""
+    """The capacity of nodes where use is recorded, else the part that requests may take."""
     if column in USED:
         return load.nodes.capacity[:, column].astype(np.float64)
     recorded = column in load.use.further_resources

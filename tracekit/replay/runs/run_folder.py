@@ -40,9 +40,9 @@ from tracekit.store.folder import open_store
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
-#: The key that says of a policy that it places where there is no room, too; not there else.
+#: A key of a policy, False where it places containers on nodes without room; absent otherwise.
 FILTERED = "filtered"
-#: The key that says of a policy that a rebalancer moves containers behind it; not there else.
+#: A key of a policy, True where a rebalancer moves its containers; absent otherwise.
 REBALANCES = "rebalances"
 MOVES = "moves"
 FRAMES = (
@@ -54,7 +54,7 @@ FRAMES = (
 def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
     """The manifest of a run: seed, workload with its assumptions, policies with every parameter.
 
-    Files of one's own policies are noted as seen from ``folder``, or from the working folder.
+    Paths of users' own policies are relative to ``folder``, else to the working folder.
     """
     load = run.workload
     return {
@@ -97,13 +97,19 @@ def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
 
 
 def run_within(folder: Path) -> Path | None:
-    """The run folder inside a folder that is none itself, as ``tracekit run`` leaves it."""
+    """The run folder inside the output folder of ``tracekit run``; None where it has none."""
     inner = (folder / one for one in ("replay", "run"))
     return next((one for one in inner if RUN_FOLDER.holds(one)), None)
 
 
 def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
-    """The workload that a run replayed, to be read again; ``folder`` is the run's."""
+    """The source of the workload that a run replayed; ``folder`` is the run folder.
+
+    Raises
+    ------
+    TracekitError
+        When the manifest names no store and no workload.
+    """
     load = manifest["workload"]
     loader = load.get("loader")
     if loader is None and load.get("store") is None:
@@ -118,16 +124,19 @@ def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
 
 
 def entrant_of_run(manifest: Mapping[str, Any], folder: Path, text: str) -> Entrant:
-    """The entrant that a run names so, its own files found from the run's folder.
+    """The entrant with this spelling; paths that the run names are relative to the run folder.
 
-    Any other spelling is read as a command reads it.
+    Any other spelling is parsed as on the command line.
     """
     files = [file for row in manifest["policies"] for file in row.get(FILES, ())]
     return parse_entrant(as_given(text, by_name(files, lambda path: str(folder / path))))
 
 
 def assumed_of(load: Mapping[str, Any]) -> list[str]:
-    """What a run's workload assumes other than by default, and says with nothing else already."""
+    """The assumptions of a run's workload, as ``name=value``, that differ from the defaults.
+
+    Assumptions that the workload's own spelling has are left out.
+    """
     given = Given.of(load.get("loader") or "")
     sized = "full_cpu_cores" in load.get("assumptions", {})
     kinds: list[type[Any]] = [SizedAssumptions if sized else Assumptions]
@@ -164,26 +173,26 @@ def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:
 
 
 def noted(load: Workload, policy: Entrant) -> list[str]:
-    """What readers must know of one policy on this workload."""
+    """Notes on one policy on this workload, for readers of its results."""
     return [*policy.notes, *_never_moves(load, policy)]
 
 
 def _never_moves(load: Workload, policy: Entrant) -> list[str]:
-    """A note if the time from one rebalancing to the next is longer than all there is."""
+    """A note where the interval of the rebalancer is longer than the workload."""
     rebalance = policy.rebalance
     if rebalance is None:
         return []
-    # the last step is no time to evict, as nothing is placed after it
+    # nothing is evicted at the last step, because nothing is placed after it
     span_ms = int(load.use.times_ms[:-1].max(initial=load.use.times_ms[0]) - load.use.times_ms[0])
     if rebalance.interval_ms <= span_ms:
         return []
     first, whole = duration(rebalance.interval_ms), duration(span_ms)
-    told = f"{rebalance.name()} never moved a container: it first runs after {first}"
-    return [f"{told}, and the workload has {whole} for it; a smaller interval_ms lets it run"]
+    never = f"{rebalance.name()} never moved a container: it first runs after {first}"
+    return [f"{never}, and the workload has {whole} for it; a smaller interval_ms lets it run"]
 
 
 def _of_places(load: Workload) -> dict[str, int]:
-    """How many containers constraints are about, are pinned, and found their node full."""
+    """Counts of constrained containers, pinned ones, and pinned ones beyond their node's room."""
     found = {} if load.rules.constraints is None else load.rules.constraints.facts()
     if load.rules.pinned is not None:
         found["containers_pinned"] = int((load.rules.pinned >= 0).sum())
@@ -192,9 +201,9 @@ def _of_places(load: Workload) -> dict[str, int]:
 
 
 def decisions_without_use(run: Run, policy: Entrant) -> int:
-    """Decisions of a policy that reads use, made before any sample could be seen.
+    """The number of decisions that a policy made before its first sample; 0 if it reads no use.
 
-    No policy is asked where daemons go, or what is left where it ran.
+    Daemons and pinned containers are no decisions.
     """
     if "usage" not in policy.reads:
         return 0
@@ -209,7 +218,7 @@ def decisions_without_use(run: Run, policy: Entrant) -> int:
 
 
 def _repeats(run: Run, policy: str) -> int:
-    """How many orders of arrival a policy met."""
+    """The number of orders of arrival in which a policy was replayed."""
     return 1 if run.repeats is None else max(run.repeats.filter(policy=policy).height, 1)
 
 
@@ -222,13 +231,20 @@ def write_run(
     gangs: bool = False,
     beside: Callable[[dict[str, Any], Path], None] | None = None,
 ) -> None:
-    """Write the run folder; an existing one is replaced but for what others put there.
+    """Write the run folder. An existing run folder is replaced; files of others in it stay.
 
-    ``store`` is the store the trace came from, ``loader`` another workload as ``--workload`` spells
-    it. The manifest names it relative to the run, so that a report finds it and both can be moved
-    together. ``gangs`` says that the containers of a service were admitted together because
-    somebody asked for it. ``beside`` is called with the manifest and the folder, before that takes
-    its place: what it writes there is a part of the run.
+    Parameters
+    ----------
+    store : Path, optional
+        The store of the trace. The manifest has its path relative to the run folder, so that both
+        can be moved together.
+    loader : str, optional
+        The workload as ``--workload`` spells it, in place of a store.
+    gangs : bool
+        Whether the containers of a service were admitted together on request.
+    beside : callable, optional
+        Called with the manifest and the new folder before that replaces the old one. Files that it
+        writes into the folder become a part of the run.
 
     Raises
     ------

@@ -1,15 +1,19 @@
-"""Conditions on the measures of a run beside a base: ``imbalance_mean > 1.05 * base``.
+"""Thresholds: conditions on the measures of a run and a base, as ``imbalance_mean > 1.05 * base``.
 
-``compare --fail-if`` fails where one holds, ``nodes --limit`` takes nodes away while all hold.
+``compare --fail-if`` fails where a threshold holds. ``nodes --limit`` removes nodes while all hold.
 
-An expression of Python's arithmetic and comparisons, ``max(...)`` and ``min(...)``, nothing else:
-numbers, names of measures (of the new run), ``base`` for the same measure in the base run,
-``base.MEASURE`` for another one. In ``--fail-if`` a measure is its mean over the orders of arrival,
-and ``worst(MEASURE)`` what it came to in the worst of them; beside it ``base`` alone is the base's
-worst, too, ``base.MEASURE`` a mean and ``worst(base.MEASURE)`` a worst. In ``--limit``, which holds
-in each order, base is the same policy on all nodes, and ``observed`` what production did. In
-``--fail-if`` the unit at the end of a name may be left out: ``cpu_p99 <= 0.8``.
-``POLICY: EXPRESSION`` speaks of one policy, an expression alone of each.
+A threshold is one comparison with numbers, ``+ - * /``, ``max(...)``, ``min(...)`` and names:
+
+- ``MEASURE``: a measure of the new run; ``base``: the same measure of the base run;
+  ``base.MEASURE``: another measure of the base run.
+- In ``--fail-if`` a measure is the mean over the orders of arrival; ``worst(MEASURE)`` and
+  ``worst(base.MEASURE)`` are the values of the worst order. Beside a ``worst`` of the new run,
+  ``base`` alone is the worst order of the base. The unit at the end of a name may be left out:
+  ``cpu_p99 <= 0.8``.
+- In ``--limit`` the threshold holds in each order. ``base`` is the same policy on all nodes, and
+  ``observed`` is production.
+
+``POLICY: EXPRESSION`` concerns one policy, an expression alone every policy.
 """
 
 import ast
@@ -30,7 +34,7 @@ _ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
 }
 _FUNCTIONS: Mapping[str, Callable[[list[float]], float]] = {"max": max, "min": min}
-#: Of one measure, what it came to in the worst order of arrival.
+#: The function that gives the value of a measure in the worst order of arrival.
 WORST = "worst"
 #: The name of the run that a new one is compared with.
 BASE = "base"
@@ -42,14 +46,14 @@ _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-#: Far more than any threshold takes, and far less than what reading one could choke on.
+#: The longest and the deepest expression that is parsed, and the length of its quote in an error.
 _LONGEST, _DEEPEST, _SHOWN = 2000, 100, 120
-#: A share that is so large was meant in percent: no node is used ten times over.
+#: A share of at least this much was meant in percent.
 _SURELY_PERCENT = 10.0
 _FAIL_IF, LIMIT = "--fail-if", "--limit"
-#: The other runs that an expression may speak of.
+#: The other runs that an expression may name.
 _OTHERS = {_FAIL_IF: (BASE,), LIMIT: (BASE, OBSERVED)}
-#: What the options that take such an expression look like.
+#: An example of each option.
 _EXAMPLES = {
     _FAIL_IF: "for example --fail-if 'imbalance_mean > 1.05 * base'",
     LIMIT: "for example --limit 'cpu_max_fraction <= 0.8'",
@@ -60,14 +64,20 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Threshold:
-    """A condition under which a comparison fails.
+    """A condition on the measures of two runs.
 
     Parameters
     ----------
     text : str
-        As given.
+        The spelling on the command line.
     policy : str, optional
-        The policy it speaks of; None for each.
+        The policy that the condition concerns; None for every policy.
+    condition : ast.Compare
+        The parsed comparison.
+    measure : str
+        The first measure of the condition; ``base`` alone stands for its value in the base run.
+    option : str
+        ``--fail-if`` or ``--limit``.
     """
 
     text: str
@@ -77,9 +87,9 @@ class Threshold:
     option: str = _FAIL_IF
 
     def met(self, base: Row, new: Row, observed: Row | None = None) -> bool:
-        """Whether the condition holds between two rows of a summary; not where a value lacks.
+        """Whether the condition holds for two rows of a summary; False where a value is missing.
 
-        ``observed`` is the row of production, for expressions that may speak of it.
+        ``observed`` is the row of production.
 
         Raises
         ------
@@ -95,34 +105,34 @@ class Threshold:
         )
 
     def sides(self, base: Row, new: Row, observed: Row | None = None) -> list[float | None]:
-        """The compared values, from left to right; None where a value lacks. Raises as ``met``."""
+        """The compared values from left to right; None where one is missing. Raises as ``met``."""
         values = _Values(self, {"": new, BASE: base, OBSERVED: observed or {}})
         return [values.of(side) for side in (self.condition.left, *self.condition.comparators)]
 
     @property
     def measures(self) -> list[str]:
-        """The measures it names, each once, but for those of other runs."""
+        """The measures of the new run in the condition, each once."""
         return [name for name in self._words if name not in _OTHERS[self.option]]
 
     def speaks_of(self, run: str) -> bool:
-        """Whether it names another run: ``base`` or ``observed``."""
+        """Whether the condition names another run: ``base`` or ``observed``."""
         return run in _OTHERS[self.option] and run in self._words
 
     @property
     def of_worst(self) -> bool:
-        """Whether it speaks of the worst order of arrival, and not of the mean alone."""
+        """Whether the condition has a value of the worst order of arrival."""
         return any(_is_worst(node) for node in ast.walk(self.condition))
 
     @property
     def new_of_worst(self) -> bool:
-        """Whether the measure that it is held against is of the new run's worst order."""
+        """Whether ``measure`` is taken in the worst order of the new run."""
         return any(
             _is_worst(node) and self.measure in _named(node) for node in ast.walk(self.condition)
         )
 
     @property
     def base_of_worst(self) -> bool:
-        """Whether it is held against the base's worst order; with ``base.MEASURE`` it is not."""
+        """Whether the value of the base is that of its worst order."""
         if any(_is_worst(node) and BASE in _named(node) for node in ast.walk(self.condition)):
             return True
         means = any(isinstance(node, ast.Attribute) for node in ast.walk(self.condition))
@@ -130,9 +140,9 @@ class Threshold:
 
     @property
     def measure_of_base(self) -> str | None:
-        """The measure whose value in the base it speaks of; None where of several others.
+        """The measure that is taken from the base run; None where there are several.
 
-        That is the ``measure`` that it is held against where ``base`` stands alone, or nowhere.
+        ``base`` alone, and a condition without ``base``, mean ``measure``.
         """
         walked = list(ast.walk(self.condition))
         every = [one for one in walked if isinstance(one, ast.Name) and one.id == BASE]
@@ -154,7 +164,7 @@ class Threshold:
 
     @property
     def names(self) -> list[str]:
-        """The measures it names, of the new run and of others, each once."""
+        """The measures of the new run and of the base in the condition, each once."""
         of_base = [
             node.attr for node in ast.walk(self.condition) if isinstance(node, ast.Attribute)
         ]
@@ -167,17 +177,17 @@ class Threshold:
 
     @property
     def caps(self) -> bool:
-        """Whether it is two-sided and allows no more than its right side."""
+        """Whether it is two-sided and allows at most the right side."""
         return self.two_sided and isinstance(self.condition.ops[0], ast.Lt | ast.LtE | ast.Eq)
 
     @property
     def floors(self) -> bool:
-        """Whether it is two-sided and allows no less than its right side."""
+        """Whether it is two-sided and allows at least the right side."""
         return self.two_sided and isinstance(self.condition.ops[0], ast.Gt | ast.GtE)
 
 
 def worst_key(name: str) -> str:
-    """Where a row has what a measure came to in the worst order of arrival."""
+    """The key of a row for the value of a measure in the worst order of arrival."""
     return f"{WORST}({name})"
 
 
@@ -187,7 +197,7 @@ class _Values:
     Parameters
     ----------
     rows : mapping
-        The row of the new run under '', those of other runs under their names.
+        The row of the new run under '', and the rows of other runs under their names.
     """
 
     def __init__(self, threshold: Threshold, rows: Mapping[str, Row]) -> None:
@@ -204,7 +214,7 @@ class _Values:
             return self._measure(node.args[0], of_worst=True)
         if isinstance(node, ast.BinOp | ast.Call):
             return self._combined(node)
-        # beside the new run's worst order the base's mean would fail a run beside itself
+        # a worst order is compared with the base's worst order: otherwise a run would fail itself
         alone = isinstance(node, ast.Name) and node.id in self._rows
         return self._measure(node, of_worst=alone and self._of.new_of_worst)
 
@@ -221,7 +231,7 @@ class _Values:
         return found
 
     def _measure(self, node: ast.expr, *, of_worst: bool) -> float | None:
-        """A measure; of the worst order where the row has that: of one order it has none."""
+        """The value of a measure. A row of one order has no worst order: its value is the mean."""
         run, _, name = ast.unparse(node).rpartition(".")
         if not run and name in self._rows:
             run, name = name, self._of.measure
@@ -237,16 +247,30 @@ class _Values:
 
 
 def at_most(measure: str, most: float | str) -> Threshold:
-    """The limit that a measure is at most a number, or that of another run: base, observed."""
+    """The limit that a measure is at most a number, or at most the value in ``base``/``observed``.
+
+    Parameters
+    ----------
+    most : float or str
+        The number, or the name of the other run.
+    """
     right = ast.Name(most) if isinstance(most, str) else ast.Constant(most)
     condition = ast.Compare(ast.Name(measure), [ast.LtE()], [right])
     return Threshold(ast.unparse(condition), None, condition, measure, LIMIT)
 
 
 def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
-    """A threshold from its text; raises TracekitError that says what is wrong with it.
+    """Parse a threshold.
 
-    ``option`` is the one that it was given as.
+    Parameters
+    ----------
+    option : str
+        The option that has the text: ``--fail-if`` or ``--limit``.
+
+    Raises
+    ------
+    TracekitError
+        For a text that is no threshold of this option.
     """
     if len(text) > _LONGEST:
         raise _wrong(option, text, f"has {len(text):,} characters, at most {_LONGEST:,} are read")
@@ -285,7 +309,7 @@ def _one_comparison(tree: ast.expr, option: str, text: str) -> ast.Compare:
 
 
 def _named(tree: ast.AST) -> list[str]:
-    """The names of an expression but for those of functions."""
+    """The names in an expression, without functions."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     every = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
     return [node.id for node in every if id(node) not in called]
@@ -296,7 +320,7 @@ def _is_worst(node: ast.AST) -> bool:
 
 
 def _check_worst(tree: ast.AST, option: str, text: str) -> None:
-    """Refuse the worst order of what has none."""
+    """Refuse ``worst`` in a limit, of several measures, and of a measure without a better end."""
     calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and _is_worst(one)]
     if calls and option != _FAIL_IF:
         plain = ast.unparse(calls[0].args[0])
@@ -321,7 +345,7 @@ def _divides_by_0(node: ast.BinOp) -> bool:
 
 
 def _check_shares(tree: ast.Compare, option: str, text: str) -> None:
-    """Refuse a share that is compared with what can only be meant as percent."""
+    """Refuse a share that is compared with a number in percent."""
     for one in ast.walk(tree):
         measure = find_measure(one.id) if isinstance(one, ast.Name) else None
         if measure is None or not measure.share:
@@ -337,7 +361,7 @@ def _check_shares(tree: ast.Compare, option: str, text: str) -> None:
 
 
 def _spell_out(tree: ast.AST) -> None:
-    """Give measures whose unit was left out their whole names."""
+    """Replace the names of measures without their unit by their full names."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = _in_full(node.id)
@@ -346,7 +370,7 @@ def _spell_out(tree: ast.AST) -> None:
 
 
 def _in_full(name: str) -> str:
-    """The name of a measure whose unit was left out; any other as it is."""
+    """The full name of a measure whose unit was left out; any other name unchanged."""
     if find_measure(name) is not None:
         return name
     return next((f"{name}{end}" for end in SHARES if find_measure(f"{name}{end}")), name)
@@ -363,7 +387,7 @@ def _policy_and_expression(text: str) -> tuple[str | None, str]:
 
 
 def _is_number(value: object) -> bool:
-    """Whether this is a number with an end: nothing is held to another."""
+    """Whether this is a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return value <= sys.float_info.max
@@ -386,7 +410,7 @@ def _allowed(node: ast.AST, others: tuple[str, ...]) -> bool:
 
 
 def _depth(tree: ast.AST) -> int:
-    """How deep an expression is nested; a long sum is as deep as it has terms."""
+    """The depth of an expression; a sum is as deep as its number of terms."""
     level: list[ast.AST] = [tree]
     depth = 0
     while level:

@@ -1,8 +1,8 @@
-"""Containers that never found a node under a policy, and what was in the way.
+"""Containers that no policy's node took until the end of the replay, and the reasons.
 
-What is in the way is that of the end of the replay, as kube-scheduler says it of a pod that waits
-("0/300 nodes are available: 297 Insufficient cpu, 3 untolerated taint"): each node counts once, by
-the first filter in its order that the node fails. First stands how many may take the pod at all.
+The reasons are those of the last moment of the replay, in the way of kube-scheduler ("0/300 nodes
+are available: 297 Insufficient cpu, 3 untolerated taint"). Each node counts once, for the first
+filter that it fails.
 """
 
 from collections.abc import Mapping
@@ -20,32 +20,32 @@ from tracekit.cluster.resources import short_names
 from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.student import MATERIAL
 
-#: So many kinds of containers are noted of a policy, those with most first.
+#: The number of kinds of waiting containers that a run notes for a policy.
 _KINDS = 24
-#: What closes nodes, in the order of kube-scheduler's filters; volumes and all else come after.
+#: The first constraints in the order of kube-scheduler's filters; all others come after them.
 _FILTERS = ("taints", "selector")
-#: What nodes lack together, in the keys of a document.
+#: Joins the resources that a node lacks, in the keys of a document.
 _AND = " and "
 
 
 def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, Any]:
-    """Containers that never found a node under a policy, by service and request.
+    """Containers that never got a node under a policy, by service and request.
 
     Parameters
     ----------
     placements : DataFrame
-        As a run has them: policy, node, outcome, a row a container in the order of the workload.
+        Of a run: policy, node, outcome; a row for each container in the order of the workload.
 
     Returns
     -------
     dict
-        ``containers``: how many; ``gone``: how many of them left before the end, of which nothing
-        more is told; ``kept``: how many stay where production ran them with ``--start observed``;
-        ``kinds``: the most frequent first of those that are not gone: service, containers, the
-        first of them, its request by resource; ``nodes``: how many there are; ``may_take``: how
-        many of them may take it at all; ``closed``: why the others may not; ``in_the_way``: what is
-        in the way on those that may; ``most_free``: the most of each resource that one of these has
-        free. Each node counts once.
+        Empty where all containers got a node. ``containers``: their number. ``gone``: the number
+        that departed before the end; the kinds leave them out. ``kept``: the number that would stay
+        on their node with ``--start observed``. ``kinds``: the most frequent kinds first, each with
+        ``service``, ``containers``, ``container`` (the first one), ``request`` by resource,
+        ``nodes`` (the number in the cluster), ``may_take`` (nodes that may take the container),
+        ``closed`` (nodes that may not, by reason), ``in_the_way`` (nodes that may, by what they
+        lack) and ``most_free`` (the largest free amount of each resource on a node that may).
     """
     node = _numbers(load, placements.filter(policy=policy))
     never = np.flatnonzero(node < 0)
@@ -66,7 +66,7 @@ def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, 
 
 
 def _kept(load: Workload, some: IntArray) -> int:
-    """How many of them ran at the beginning, so that they stay there if nothing is placed anew."""
+    """The number of containers that ran at the start and would stay with ``--start observed``."""
     if load.provenance.assumptions.get("start") != "empty" or load.containers.exchangeable is None:
         return 0
     return int(
@@ -82,7 +82,7 @@ def _numbers(load: Workload, placements: pl.DataFrame) -> IntArray:
 
 
 def _by_kind(load: Workload, node: IntArray, some: IntArray) -> list[IntArray]:
-    """Containers of one service and request, in a gang or not, the most frequent first."""
+    """Groups of containers with equal service, request and state of their gang, largest first."""
     found: dict[tuple[str, bytes, bool, bool], list[int]] = {}
     for index in some.tolist():
         in_vain = can_never_begin(load, index, node)
@@ -109,7 +109,7 @@ def _kind(load: Workload, node: IntArray, free: IntArray, some: IntArray) -> dic
     }
     in_the_way = {name: (short == row).all(axis=1) for name, row in lacks.items()}
     found, room = _first_of(in_the_way, may)
-    # what most nodes lack goes first
+    # the reason of the most nodes comes first
     counts = dict(sorted(found.items(), key=lambda one: -one[1]))
     if room.any():
         counts[room_left(load, first, node)] = int(room.sum())
@@ -128,7 +128,7 @@ def _kind(load: Workload, node: IntArray, free: IntArray, some: IntArray) -> dic
 
 
 def _first_of(why: Mapping[str, BoolArray], nodes: BoolArray) -> tuple[dict[str, int], BoolArray]:
-    """How many nodes each reason is the first to close, and the nodes that none does."""
+    """The number of nodes that each reason is the first to close, and the nodes left open."""
     found, left = {}, nodes
     for reason, mask in why.items():
         if (left & mask).any():
@@ -138,9 +138,9 @@ def _first_of(why: Mapping[str, BoolArray], nodes: BoolArray) -> tuple[dict[str,
 
 
 def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
-    """The nodes that may never take a container, by reason, in the order of the filters.
+    """The nodes that can never take a container, by reason, in the order of the filters.
 
-    Those that are gone, that taints and selectors close, and that are too small though empty.
+    The reasons: the node is lost; a taint or a selector closes it; it is too small even if empty.
     """
     found: dict[str, BoolArray] = {}
     if load.nodes.losses is not None:
@@ -166,39 +166,38 @@ def _resource(name: str) -> str:
     return words_of(short_names([name])[0])
 
 
-# Why a container waits where nodes have room for it.
+# Reasons why a container waits although nodes have room for it.
 
-#: Other containers there, or on nodes alike, close them.
+#: Rules on other containers (affinity, spreading) close the nodes.
 RULES = "rules on other containers"
-#: The room is not in one NUMA cell, or not in as many as the container is divided over.
+#: The room is not in the number of NUMA cells that the container needs.
 CELLS = "NUMA cells"
-#: The one or the other.
 EITHER = f"{RULES} or {CELLS}"
-#: There is room for the container itself, but not for enough of its gang.
+#: The room is enough for the container, but not for its gang.
 GANG = "gang"
-#: So many of its gang have left that it can never begin.
+#: Too many members of its gang have departed: the gang can never begin.
 FEW_LEFT = "gang_left"
-#: A gang held that room until the end.
+#: A gang held the room until the end.
 HELD = "held"
 
 
 def in_gang(load: Workload, index: int) -> bool:
-    """Whether a container is one of a gang."""
+    """Whether a container is a member of a gang."""
     return load.rules.gang is not None and bool(load.rules.gang[index] >= 0)
 
 
 def can_never_begin(load: Workload, index: int, node: IntArray) -> bool:
-    """Whether so many of a container's gang left that the others wait in vain.
+    """Whether so many members of a container's gang departed that it can never begin.
 
     Parameters
     ----------
     node : int64, shape (containers,)
-        Where each was placed last, -1 for never: a gang that has begun once is not short.
+        The last node of each container, -1 for never. Members that ran count as present.
     """
     if load.rules.gang is None or load.rules.gang[index] < 0:
         return False
     if load.rules.gang_minimum is None or not load.rules.gang_minimum[index]:
-        # it begins with those that are left
+        # a gang without a minimum begins with the members that are left
         return False
     members = np.flatnonzero(load.rules.gang == load.rules.gang[index])
     left = load.containers.departure_ms[members] > load.use.times_ms[-1]
@@ -206,7 +205,7 @@ def can_never_begin(load: Workload, index: int, node: IntArray) -> bool:
 
 
 def room_left(load: Workload, index: int, node: IntArray) -> str:
-    """Why a container waits where there is room for it at the end, one of the words above.
+    """Why a container waits although a node has room for it at the end: one of the constants above.
 
     ``node`` is as in ``can_never_begin``.
     """
@@ -222,22 +221,20 @@ def room_left(load: Workload, index: int, node: IntArray) -> str:
     return CELLS if len(celled) == len(about) else EITHER
 
 
-# How many containers of a workload may wait: so few, and so small, that nobody gains by it.
-
-#: The share of containers, and of what they request of each resource, that may wait: half of the
-#: difference that counts at all, so that to carry less makes no policy better by itself.
+#: The share of containers, and of the requests for each resource, that may wait. It is half of the
+#: least difference that counts, so that no policy gains by leaving containers waiting.
 WAITING_SHARE = MATERIAL / 2
-#: The name of that number in a manifest.
+#: The key of ``most_waiting`` in a manifest.
 MAY_WAIT = "containers_that_may_wait"
-#: What a sum of decimals may be off by.
+#: The relative rounding error of a sum.
 _ROUNDING = 1e-9
 
 
 def most_waiting(load: Workload) -> int:
-    """How many containers may wait, whichever they are.
+    """The number of containers that may wait, whichever they are.
 
-    They are at most ``WAITING_SHARE`` of the containers, and even the largest of them request at
-    most that share of each resource: one database may be more than a hundred small containers.
+    They are at most ``WAITING_SHARE`` of the containers. As many of the largest containers request
+    at most that share of each resource.
     """
     few = int(WAITING_SHARE * load.containers.count)
     largest = -np.sort(-load.containers.request, axis=0)[:few]
