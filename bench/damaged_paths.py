@@ -1,11 +1,6 @@
-"""Damage to the rpc ids of records and to what both ends of a call say, each kind stated.
-
-Nothing here is shared with ``tracekit.callgraph``: an rpc id is a list of numbers.
-"""
+"""Damage to both records of a call, to whole calls, and to times: each kind with its share."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Collection
 
 import numpy as np
 from callgraph_support import Record
@@ -19,69 +14,6 @@ from damaged_calls import (
     wrong_callee,
     wrong_caller,
 )
-
-#: Another rpc id for a record, given those of its trace; the same where there is none.
-Shift = Callable[[np.random.Generator, list[int], Collection[str]], list[int]]
-#: Numbers that the damage draws from: calls beside each other are numbered up to some ten.
-NUMBERS = range(1, 10)
-
-
-def text(numbers: list[int]) -> str:
-    return ".".join(map(str, numbers))
-
-
-def shifted(share: float, *shifts: Shift) -> Damage:
-    """Some of the records have another rpc id, by one of the shifts."""
-
-    def damage(rng: np.random.Generator, records: list[Record]) -> list[Record]:
-        taken = {r.rpc_id for r in records}
-        found = []
-        for r in records:
-            if rng.random() < share:
-                shift = shifts[int(rng.integers(len(shifts)))]
-                numbers = shift(rng, [int(number) for number in r.rpc_id.split(".")], taken)
-                r = r._replace(rpc_id=text(numbers))  # noqa: PLW2901
-            found.append(r)
-        return found
-
-    return damage
-
-
-def to_sibling(rng: np.random.Generator, numbers: list[int], taken: Collection[str]) -> list[int]:
-    """The rpc id of another call beside it."""
-    others = [[*numbers[:-1], last] for last in NUMBERS if last != numbers[-1]]
-    return _one_of(rng, numbers, [other for other in others if text(other) in taken])
-
-
-def to_free(rng: np.random.Generator, numbers: list[int], taken: Collection[str]) -> list[int]:
-    """One number is another, so that the rpc id is nobody's."""
-    return _one_of(rng, numbers, [o for o in _one_other(numbers) if text(o) not in taken])
-
-
-def to_taken(rng: np.random.Generator, numbers: list[int], taken: Collection[str]) -> list[int]:
-    """One number is another, so that the rpc id is that of another call."""
-    return _one_of(rng, numbers, [o for o in _one_other(numbers) if text(o) in taken])
-
-
-def level_dropped(_: np.random.Generator, numbers: list[int], __: Collection[str]) -> list[int]:
-    return numbers[:-1] or numbers
-
-
-def level_added(rng: np.random.Generator, numbers: list[int], _: Collection[str]) -> list[int]:
-    return [*numbers, int(rng.choice(NUMBERS))]
-
-
-def _one_other(numbers: list[int]) -> list[list[int]]:
-    return [
-        [*numbers[:at], number, *numbers[at + 1 :]]
-        for at in range(1, len(numbers))
-        for number in NUMBERS
-        if number != numbers[at]
-    ]
-
-
-def _one_of(rng: np.random.Generator, numbers: list[int], others: list[list[int]]) -> list[int]:
-    return others[int(rng.integers(len(others)))] if others else numbers
 
 
 def agreed_wrong_callee(share: float) -> Damage:
@@ -198,17 +130,8 @@ def proxied(share: float) -> Damage:
     ]
 
 
-ANY_SHIFT = (to_sibling, level_dropped, level_added, to_free, to_taken)
 #: Further rows of the table: damage that is not to single names.
 FURTHER: dict[str, Damage] = {
-    "rpc id of a sibling, 5 %": shifted(0.05, to_sibling),
-    "rpc id a level short, 5 %": shifted(0.05, level_dropped),
-    "rpc id a level long, 5 %": shifted(0.05, level_added),
-    "rpc id that is free, 5 %": shifted(0.05, to_free),
-    "rpc id that is taken, 5 %": shifted(0.05, to_taken),
-    "any of these, 5 %": shifted(0.05, *ANY_SHIFT),
-    "the same, clocks 10 ms off": all_of(clocks_apart(10), shifted(0.05, *ANY_SHIFT)),
-    "the same, dropped, nameless": all_of(dropped(0.05), nameless(0.05), shifted(0.05, *ANY_SHIFT)),
     "one wrong callee, 3.3 %": agreed_wrong_callee(0.1 / 3),
     "one wrong callee, 10 %": agreed_wrong_callee(0.1),
     "one wrong caller, 3.3 %": agreed_wrong_caller(0.1 / 3),
@@ -232,6 +155,5 @@ FURTHER: dict[str, Damage] = {
         retried(0.02),
         other_types(0.02),
         signs_turned(0.02),
-        shifted(0.02, *ANY_SHIFT),
     ),
 }

@@ -59,7 +59,7 @@ def rebuild_plainly(records: Sequence[Record], mode: str) -> Rebuilt:
 
 class _Plain(Mending):
     def __init__(self, records: Sequence[Record], mode: str) -> None:
-        super().__init__(records, put_back=mode == "repair")
+        super().__init__(records)
         self.mode = mode
         self.result = Rebuilt()
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from callgraph_support import Record
-from plain_returning import Returning
 
 REMOTE, TWICE, STORES = {"rpc", "http", "mq"}, {"rpc", "http"}, {"mc", "db"}
 PATH = re.compile(r"[0-9]+(\.[0-9]+){0,99}")
@@ -85,16 +84,13 @@ def order(record: Record) -> tuple[Any, ...]:
 class Mending:
     """Records by their path, the entries and gaps between them, and a ledger of what was done."""
 
-    def __init__(self, records: Sequence[Record], *, put_back: bool) -> None:
+    def __init__(self, records: Sequence[Record]) -> None:
         self.ledger: Counter[tuple[str, str]] = Counter()
         paths = [record for record in records if PATH.fullmatch(record.rpc_id)]
         good = list(dict.fromkeys(paths))
         self.ledger["rpc_id_not_a_path", "left out"] = len(records) - len(paths)
         self.ledger["duplicate_record", "merged"] = len(paths) - len(good)
-        if put_back:
-            returning = Returning(good)
-            good = returning.records
-            self.ledger.update(returning.ledger)
+
         self.at: dict[str, list[Record]] = defaultdict(list)
         for record in sorted(good, key=order):
             self.at[record.rpc_id].append(record)

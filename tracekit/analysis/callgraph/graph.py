@@ -12,7 +12,6 @@ from tracekit.analysis.callgraph.ledger import Defect, Ledger
 from tracekit.analysis.callgraph.parts import SEVERAL, UNKNOWN, agreed, at_or, distinct, find
 from tracekit.analysis.callgraph.places import Places, locate
 from tracekit.analysis.callgraph.records import Records, arrange, as_recorded
-from tracekit.analysis.callgraph.shifted import put_back
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 
 # The trees: which call every call was made by.
@@ -284,8 +283,7 @@ def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE) -> Graph:
     records = arrange(rows)
     places = locate(records)
     ledger = Ledger(len(records.traces))
-    if mode == "repair":
-        records, places = put_back(records, places, ledger)
+
     _note_records(records, places, ledger, mode)
     if mode == "naive":
         return _naive(records, places, ledger)

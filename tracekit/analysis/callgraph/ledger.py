@@ -10,7 +10,6 @@ from tracekit.base.arrays import IntArray
 Defect = Literal[
     "duplicate_record",
     "rpc_id_not_a_path",
-    "shifted_rpc_id",
     "missing_upstream",
     "missing_downstream",
     "several_upstreams",
@@ -33,7 +32,6 @@ Action = Literal[
     "merged",
     "kept apart",
     "inserted",
-    "put in a gap",
     "moved up",
     "moved beside",
     "first taken",

@@ -1,6 +1,6 @@
 """The records of whole traces as arrays, ready to be compared by position."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -97,17 +97,6 @@ def _class(name: str) -> int:
 
 
 _IDS = ("upstream_key", "downstream_key", "interface_key")
-#: What ``Records`` has of each record, besides its path.
-_COLUMNS = (
-    "trace",
-    "kind",
-    "upstream",
-    "downstream",
-    "interface",
-    "time_ms",
-    "side",
-    "duration_ms",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,26 +191,6 @@ def arrange(rows: pl.DataFrame) -> Records:
         repeated=_per_trace(usable.filter(repeat), traces),
         not_a_path=_per_trace(broken, traces),
     )
-
-
-def moved(records: Records, which: IntArray, rpc_ids: pl.Series) -> Records:
-    """The records, of which some have other rpc ids, in order again."""
-    paths, codes = encode(pl.concat([records.paths.text, rpc_ids]))
-    path = codes[records.path]
-    path[which] = codes[len(records.paths.text) :]
-    there = np.zeros(len(records.traces), dtype=np.bool_)
-    there[records.trace[which]] = True
-    near = np.flatnonzero(there[records.trace])
-    waiting = -np.nan_to_num(records.side * records.duration_ms)
-    keys = (
-        np.isnan(records.duration_ms),
-        *(records.interface, records.downstream, records.upstream),
-        *(records.time_ms, waiting, records.kind, path, records.trace),
-    )
-    order = np.arange(len(path))
-    order[near] = near[np.lexsort([key[near] for key in keys])]
-    columns = {name: getattr(records, name)[order] for name in _COLUMNS}
-    return replace(records, paths=paths, path=path[order], **columns)
 
 
 def _sorted(
