@@ -1,12 +1,12 @@
-"""The fast engine: the decisions of the plain one, at a small part of its cost.
+"""The fast engine: the decisions of the plain placer at a small part of its cost.
 
-There are three ways to a decision, each exact. A policy gets the quickest that it allows:
+Three exact methods exist. A policy gets the fastest one that it allows:
 
-- search: for a policy with a compiled kernel that can bound its score over a box of node states. A
-  k-d tree holds the nodes; leaves that cannot hold the best node are not scored.
+- search: for a policy whose compiled kernel can bound the score over a box of node states. A k-d
+  tree holds the nodes; leaves that cannot contain the best node are not scored.
 - scan: for a policy whose kernel has no bound. Compiled code scores every node with room.
-- rows: for every other policy. Its own numpy scores are kept for each shape of container and
-  computed again only for nodes that changed.
+- rows: for every other policy. Its numpy scores are cached for each shape of container and computed
+  again only for nodes that changed.
 """
 
 from typing import NamedTuple
@@ -16,21 +16,18 @@ import numpy as np
 from tracekit.base.arrays import IntArray
 from tracekit.cluster.workload import Workload
 
-# Shapes: containers that request the same amounts of every resource share one.
-
 
 class ShapeTable(NamedTuple):
-    """The shapes of a workload.
+    """The shapes of a workload: containers with equal requests and limits share a shape.
 
     Parameters
     ----------
     of : int64, shape (containers,)
         The shape of each container, numbered in the order of their first containers.
     first : int64, shape (shapes,)
-        The first container of each.
+        The first container of each shape.
     asks : int64, shape (shapes, 4, resources)
-        Limits as stated; then what the cluster adds up: requests, requests with defaults, and
-        limits of at least the request.
+        Stated limits, requests, requests with defaults, and limits raised to the request.
     """
 
     of: IntArray

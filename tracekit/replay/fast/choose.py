@@ -1,4 +1,4 @@
-"""The choice of the fast engine: the quickest exact way that a policy and a replay allow."""
+"""The choice of a placer for a policy and a workload, and the placer with cached rows of scores."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -25,13 +25,13 @@ from tracekit.replay.engine.placer import (
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast import shapes_of
 
-#: Rows are kept up to about this much memory.
+#: About how much memory the cached rows may take.
 ROWS_BYTES = 256 * 2**20
 
 
 @dataclass
 class Row:
-    """Room and scores of every node for one shape, up to a position of the change log."""
+    """Room and scores of every node for one shape, valid up to a position of the change log."""
 
     room: BoolArray
     scores: NDArray[Any] | None
@@ -39,7 +39,7 @@ class Row:
 
 
 class _Joined(NamedTuple):
-    """Joint scores that depend on measurements alone, and the shape and nodes they are of."""
+    """Cached joint scores that depend on measurements alone, with their shape and nodes."""
 
     shape: int
     usage: NodeUsage
@@ -57,14 +57,14 @@ class ChangeLog:
         self.length = 0
 
     def add(self, nodes: IntArray) -> None:
-        """Note changes."""
+        """Append nodes that changed."""
         while self.length + len(nodes) > len(self._log):
             self._log = np.concatenate([self._log, np.empty_like(self._log)])
         self._log[self.length : self.length + len(nodes)] = nodes
         self.length += len(nodes)
 
     def since(self, position: int) -> IntArray:
-        """Nodes that changed since a position, ascending, each once."""
+        """The nodes that changed since a position: distinct, ascending."""
         if self.length - position >= self._nodes:
             return np.arange(self._nodes)
         self._marked[self._log[position : self.length]] = True
@@ -74,7 +74,7 @@ class ChangeLog:
 
 
 class RowsPlacer:
-    """Keeps a row of scores for each shape; for every policy that takes only nodes with room."""
+    """Caches a row of scores for each shape; for policies that place only on nodes with room."""
 
     def __init__(self, state: ReplayState, rng: np.random.Generator, clock: Clock) -> None:
         self.latencies_s: list[float] = []
@@ -92,7 +92,7 @@ class RowsPlacer:
         self._epoch: tuple[int, int | None] | None = None
         self._window_start = WindowStart()
         self._kept: _Joined | None = None
-        # These read the containers of scored nodes only; a user's own policy may read all.
+        # built-in policies read the containers of scored nodes only; a user's policy may read all
         self._local = (
             "placed" in policy.reads
             and policy.file is None
@@ -118,7 +118,7 @@ class RowsPlacer:
         self._log.add(nodes)
 
     def _forget_old(self, now: int) -> None:
-        """Drop all rows when the policy sees other measurements than before."""
+        """Drop all rows when the policy sees new measurements."""
         if "usage" in self._state.policy.reads:
             epoch = self._state.usage_epoch(now)
             if epoch != self._epoch:
@@ -126,7 +126,7 @@ class RowsPlacer:
                 self._rows.clear()
 
     def _shown(self, now: int, changed: IntArray) -> Snapshot:
-        """The snapshot for the policy; where possible with the containers of changed nodes only."""
+        """The snapshot for the policy; with the containers of changed nodes only, where it may."""
         few = 2 * len(changed) <= self._state.workload.nodes.count
         if self._local and few:
             return self._state.snapshot_of(now, changed)
@@ -135,7 +135,7 @@ class RowsPlacer:
     def _decide(
         self, index: int, snapshot: Snapshot, container: Container, row: Row, changed: IntArray
     ) -> int | None:
-        """The same decision as ``tracekit.replay.engine.placer.decide``, from the kept row."""
+        """The decision of ``tracekit.replay.engine.placer.decide``, from the cached row."""
         state, policy = self._state, self._state.policy
         self._update(row, changed, snapshot, container)
         open_nodes = state.open_nodes(index)
@@ -157,7 +157,7 @@ class RowsPlacer:
     def _joined(
         self, index: int, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> Scores:
-        """Joint scores of the candidates; the last ones while what they rest on is the same."""
+        """Joint scores of the candidates; cached while shape, measurements and nodes are equal."""
         split, shape = self._split, int(self._shape[index])
         assert split is not None  # noqa: S101 - as the caller saw
         if not split.measured_alone(snapshot):
@@ -174,7 +174,7 @@ class RowsPlacer:
         return kept.scores
 
     def _row(self, index: int, container: Container) -> tuple[Row, IntArray]:
-        """The row of the container's shape, and the nodes whose entries are out of date."""
+        """The row of the container's shape, and the nodes whose entries are stale."""
         key: Hashable = int(self._shape[index])
         if self._by_service:
             key = (key, container.service, container.recorded_node)
@@ -195,14 +195,13 @@ class RowsPlacer:
     def _update(
         self, row: Row, changed: IntArray, snapshot: Snapshot, container: Container
     ) -> None:
-        """Score changed nodes that have room; a joint or windowed policy scores when it decides."""
+        """Score changed nodes with room; joint and windowed policies score when they decide."""
         policy = self._state.policy
         row.known_to = self._log.length
         if not len(changed):
             return
         if 2 * len(changed) > len(row.room):
-            # Checking all nodes is quicker than picking out most of them. Entries of unchanged
-            # nodes stay as they are, closed ones too.
+            # checking all nodes is faster than selecting most of them
             row.room[changed] = fits(snapshot, container)[changed]
         else:
             row.room[changed] = fits(snapshot, container, changed)
@@ -222,26 +221,26 @@ class RowsPlacer:
         row.scores[rescored] = scores
 
 
-#: Compiled code saves about so much of a processor at each decision, in seconds: 0.0001 of best_fit
-#: on 130 nodes, 0.00035 of load_variation_risk_balancing on 500.
+#: CPU seconds that compiled code saves in one decision, about: 0.0001 for best_fit on 130 nodes,
+#: 0.00035 for load_variation_risk_balancing on 500 nodes.
 _SAVED_S = 0.0002
 
-#: Compiling a policy's scores takes 1.5 to 5 s of a processor, and 12 more the loop that all
-#: policies share, once on a machine: it is done where the replays of a policy save this much.
+#: The least saving, in CPU seconds, for which a policy is compiled. Compiling its scores takes 1.5
+#: to 5 s; compiling the loop that all policies share takes 12 s, once on a machine.
 _WORTH_COMPILING_S = 5.0
 
-#: Containers times nodes from which on an index saves a second of a replay. Compiling takes 20 s
-#: more with it, once.
+#: Containers times nodes from which on an index saves a second of a replay. Compiling the index
+#: takes another 20 s, once on a machine.
 _WORTH_AN_INDEX = 200_000_000
 
 
 def suited_placer(load: Workload, replays: int = 1) -> MakePlacer:
-    """The placer for a workload: compiled where that pays; all placers decide the same.
+    """The placer for a workload, compiled where that pays; all placers make the same decisions.
 
     Parameters
     ----------
     replays : int
-        How often the policy is replayed on such a workload, about.
+        About how often the policy is replayed on such a workload.
     """
     if replays * load.containers.count * _SAVED_S < _WORTH_COMPILING_S:
         return rows_placer
@@ -253,9 +252,9 @@ def suited_placer(load: Workload, replays: int = 1) -> MakePlacer:
 def fast_placer(
     state: ReplayState, rng: np.random.Generator, clock: Clock, *, search: bool = True
 ) -> Placer:
-    """Compiled where the policy has a kernel, with search where the kernel has a bound; else rows.
+    """The compiled placer where the policy has a kernel; else the placer with rows.
 
-    Without ``search`` every node is scored at every decision, see ``CompiledPlacer``.
+    Without ``search`` the compiled placer scores every node for every decision.
     """
     from tracekit.replay.fast.compiled_placer import (  # noqa: PLC0415 - numba is slow
         CompiledPlacer,
@@ -274,14 +273,15 @@ def fast_placer(
 
 
 def scanning_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
-    """As ``fast_placer``, every node scored: soon compiled, and as quick on a small cluster."""
+    """As ``fast_placer`` without search: it compiles sooner, and is as fast on small clusters."""
     return fast_placer(state, rng, clock, search=False)
 
 
 def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
-    """Rows of scores without compiled code.
+    """The placer with rows of scores, without compiled code.
 
-    A policy that takes nodes without room, or decides batch by batch, goes the plain way.
+    Policies that place on nodes without room, and policies that decide batch by batch, get the
+    plain placer.
     """
     plain = not state.policy.filtered or state.policy.batched
     return (PlainPlacer if plain else RowsPlacer)(state, rng, clock)

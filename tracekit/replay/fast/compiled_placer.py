@@ -1,4 +1,4 @@
-"""Placing by a compiled kernel: which kernel serves a policy, and many containers in one call."""
+"""The compiled placer: places many containers in one call of a policy's compiled kernel."""
 
 import importlib
 import itertools
@@ -34,13 +34,14 @@ from tracekit.replay.fast.search import STALE, UPDATES, Scorer, empty_index, wor
 
 
 class CompiledPlacer:
-    """Hands containers to compiled code, and the nodes it chose to the replay's state.
+    """Passes containers to compiled code, and commits the chosen nodes to the replay's state.
 
     Parameters
     ----------
     search : bool
-        Whether an index may be searched where the kernel has bounds, and runs of one shape placed
-        by a tree of scores; else every node is scored, by code that is compiled sooner.
+        Whether compiled code may search an index (where the kernel has bounds), and may place runs
+        of one shape by a tree of scores. Without it every node is scored, by code that compiles
+        sooner.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class CompiledPlacer:
         self._scorer = self._scorer_by(terms)
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
-        """Decide for these containers, together where the policy sees the same measurements."""
+        """Decide for containers, in one call while the policy sees the same measurements."""
         fixed = self._state.fixed(indices)
         if fixed is not None:
             for start, end in _stretches_of_equal(fixed):
@@ -94,7 +95,7 @@ class CompiledPlacer:
             self._place(indices[start:end], times_ms[start:end])
 
     def changed(self, nodes: IntArray) -> None:
-        """Sums went down on these nodes, or were raised by somebody else."""
+        """Update nodes that containers left, or that others placed containers on."""
         self._shapes.refused[:] = False
         if self._kernel.recounts:
             update_terms(self._scorer, self._nodes, self._table.asks[0], nodes)
@@ -124,10 +125,10 @@ class CompiledPlacer:
         self._state.commit(indices, found, times_ms)
 
     def _place_among_open(self, indices: IntArray, times_ms: IntArray) -> None:
-        """Place containers to which constraints close the same nodes."""
+        """Place containers that have the same open nodes."""
         open_nodes = self._state.open_nodes(int(indices[0]))
         if open_nodes is None:
-            # all are there now that were away before
+            # no node is closed any more
             self._nodes.blocked[:] = False
         else:
             np.logical_not(open_nodes, out=self._nodes.blocked)
@@ -136,7 +137,7 @@ class CompiledPlacer:
             self._place(indices[start:end], times_ms[start:end])
 
     def _stretches(self, times_ms: IntArray) -> Iterator[tuple[int, int]]:
-        """Stretches of containers for which the policy sees the same measurements."""
+        """Start and end of stretches of containers that see the same measurements."""
         if self._kernel.terms is None:
             yield 0, len(times_ms)
             return
@@ -148,10 +149,9 @@ class CompiledPlacer:
                 start = at
 
     def _refresh(self, now: int, containers: int) -> None:
-        """Compute the terms again when other measurements are known.
+        """Compute the terms again when there are new measurements, and invalidate the index.
 
-        The index of the old terms is not valid. The index of the new ones is built at once where
-        enough containers will search it.
+        The new index is built at once where enough containers will search it.
         """
         if self._kernel.terms is not None and self._epoch != self._state.usage_epoch(now):
             self._epoch = self._state.usage_epoch(now)
@@ -159,7 +159,7 @@ class CompiledPlacer:
             self._index.counts[UPDATES] = self._updates_of_unbuilt(containers)
 
     def _updates_of_unbuilt(self, containers: int) -> int:
-        """The count of updates of an index that is not built yet, before so many containers."""
+        """The initial count of updates of an index that is not built, see ``STALE``."""
         return STALE if containers > -STALE else -1
 
     def _terms(self, now: int) -> FloatArray:
@@ -181,14 +181,14 @@ class CompiledPlacer:
         )
 
     def _skipped(self) -> BoolArray:
-        """Shapes that the policy skips; a container's amounts alone decide that."""
+        """The shapes that the policy skips, bool, shape (shapes,); amounts alone decide that."""
         state, now = self._state, int(self._state.workload.use.times_ms[0])
         seen = state.snapshot(now)
         skipped = [state.policy.skips(seen, state.container(at)) for at in self._table.first]
         return np.array(skipped, dtype=np.bool_)
 
     def _parameters(self) -> FloatArray:
-        """The kernel's parameters of each shape, its own first; no rows without a window."""
+        """The kernel's parameters for each shape, (shapes, numbers); empty without a window."""
         each, common = self._kernel.each, self._kernel.parameters
         if not self._kernel.window:
             return np.zeros((0, 0))
@@ -203,7 +203,7 @@ class CompiledPlacer:
 
 
 def _has_bound(kernel: Kernel, load: Workload) -> bool:
-    """Whether the kernel has a bound, and the bound holds for this workload."""
+    """Whether the kernel has a bound that holds for this workload."""
     if kernel.bound is None or load.nodes.reserved is None:
         return kernel.bound is not None
     return not load.nodes.reserved[:, list(kernel.whole)].any()
@@ -215,7 +215,7 @@ def _stretches_of_equal(fixed: IntArray) -> list[tuple[int, int]]:
     return list(itertools.pairwise([0, *cuts.tolist(), len(fixed)]))
 
 
-#: Policies that state no formula, and whose kernels are made of formulas.
+#: Policies without a formula whose kernels are composed of formulas.
 _OF_FORMULAS: Mapping[type[PlacementPolicy], Callable[..., Kernel | None]] = {
     Bra: bra_kernel,
     BalancedAllocation: balance_kernel,
@@ -226,16 +226,17 @@ _OF_FORMULAS: Mapping[type[PlacementPolicy], Callable[..., Kernel | None]] = {
 def find_kernel(
     policy: PlacementPolicy, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of a policy on nodes of these sizes, None when there is none.
+    """The kernel of a policy on nodes of these sizes; None where the policy has none.
 
-    One that states a formula has one made of that, a weighted profile of those of its parts. Of the
-    others only that policy's file is imported, because importing a kernel compiles it.
+    The kernel of a policy with a formula is made of the formula, that of a weighted profile of the
+    kernels of its parts. Other kernels have a module of the policy's name, which is imported only
+    here, because importing a kernel compiles it.
     """
     if isinstance(policy, Profile):
         return weighted_kernel(policy, lambda part: find_kernel(part, resources, allocatable))
     formula = policy.score_formula()
     if formula is not None:
-        # without a resource its score is an error that the plain way tells
+        # the plain placer raises the error for a missing resource
         if policy.lacks_resources(formula) or not policy.scores_by_formula():
             return None
         return formula_kernel(policy, formula, resources, allocatable)

@@ -1,11 +1,8 @@
-"""The compiled loop that searches an index: what a large cluster needs.
+"""The compiled loop for large clusters: it searches an index of nodes.
 
-Each container sees those that were placed before it.
-
-Containers of one shape in a row: score every node once, then only the node that changed.
-
-The scores are the leaves of a segment tree of maxima. The first of the best nodes is found from
-the root, and a changed score updates one path.
+For a run of containers of one shape, every node is scored once, and then only the node that
+changed. The scores are the leaves of a segment tree of maxima: the first of the best nodes is found
+from the root, and a changed score updates one path.
 """
 
 import numpy as np
@@ -34,7 +31,7 @@ from tracekit.replay.fast.search import (
     widest_key,
 )
 
-#: From this many containers of one shape in a row on, building the tree pays.
+#: The least length of a run of one shape for which a tree is built.
 WORTHWHILE = 16
 
 
@@ -42,7 +39,7 @@ WORTHWHILE = 16
 def build_tree(
     scorer: Scorer, state: IntArray, ask: IntArray, blocked: BoolArray, work: Workspace
 ) -> FloatArray:
-    """The tree over all nodes; the score of a node without room is minus infinity.
+    """The tree of scores of all nodes; a node without room has minus infinity.
 
     Returns
     -------
@@ -64,7 +61,7 @@ def build_tree(
 
 @compiled
 def first_maximum(tree: FloatArray) -> int:
-    """The first of the best nodes, -1 when none has room."""
+    """The first of the best nodes; -1 where no node has room."""
     width = len(tree) // 2
     if tree[1] == -np.inf:
         return -1
@@ -95,9 +92,9 @@ def place_run(
     ask: IntArray,
     found: IntArray,
 ) -> None:
-    """Place containers of one shape until all are placed or none has room.
+    """Place containers of one shape; ``found`` gets their nodes, -1 for no room.
 
-    The body is one piece, as that of ``search``. ``found`` gets their nodes, -1 for no room.
+    The body is not divided, for the reason given in ``search``.
     """
     score, parameters, terms = scorer.score, scorer.parameters, scorer.terms
     block, term = np.zeros((4, ask.shape[1], 1), np.int64), np.zeros((len(terms), 1))
@@ -174,7 +171,7 @@ def place_all(
 
 @compiled
 def update_terms(scorer: Scorer, nodes: Nodes, ask: IntArray, which: IntArray) -> None:
-    """Bring the terms of these nodes up to date after containers left them."""
+    """Update the terms of nodes that containers left."""
     for node in which:
         scorer.placed(scorer.terms, nodes.state, node, ask, scorer.parameters)
 
@@ -183,7 +180,7 @@ def update_terms(scorer: Scorer, nodes: Nodes, ask: IntArray, which: IntArray) -
 def update_nodes(
     index: NodeIndex, choice: Choice, nodes: Nodes, terms: FloatArray, which: IntArray
 ) -> None:
-    """Bring the index up to date for nodes whose state or terms changed."""
+    """Update the index for nodes whose state or terms changed."""
     if choice.indexed and index.counts[UPDATES] >= 0:
         for node in which:
             if node >= 0 and index.counts[UPDATES] >= 0:
@@ -192,7 +189,7 @@ def update_nodes(
 
 @compiled
 def _is_usable(index: NodeIndex, choice: Choice, nodes: Nodes, terms: FloatArray) -> bool:
-    """Whether the index may be searched; builds it when it has been wanted often enough."""
+    """Whether the index may be searched; builds it after enough requests, see ``STALE``."""
     if index.counts[UPDATES] < 0:
         index.counts[UPDATES] -= 1
         if index.counts[UPDATES] > STALE:
@@ -203,7 +200,7 @@ def _is_usable(index: NodeIndex, choice: Choice, nodes: Nodes, terms: FloatArray
 
 @compiled
 def _run_length(order: IntArray, at: int) -> int:
-    """How many containers in a row have the shape of the one at ``at``."""
+    """The length of the run of equal shapes that starts at ``at``."""
     end = at + 1
     while end < len(order) and order[end] == order[at]:
         end += 1
@@ -227,9 +224,9 @@ def _place_by_tree(
         update_nodes(index, choice, nodes, scorer.terms, found)
 
 
-# The index of node states: built over all nodes at once, then kept up to date node by node.
+# The index of node states: built for all nodes at once, then updated node by node.
 
-#: About how many nodes tell where to cut.
+#: About how many nodes are sampled for a median.
 _SAMPLE = 64
 
 
@@ -237,8 +234,8 @@ _SAMPLE = 64
 def build_index(index: NodeIndex, state: IntArray, terms: FloatArray, sums: int) -> None:
     """Build the index of all nodes, by views and row ``sums`` of the state.
 
-    All nodes are cut in two, then each part, until a part fills at most three quarters of a leaf.
-    A sample of the nodes gives the median, which is quicker than all and nearly as even.
+    The nodes are divided in two at a median, and then each part, until a part fills at most three
+    quarters of a leaf. The median is that of a sample, which is faster and nearly as even.
 
     Parameters
     ----------
@@ -285,7 +282,7 @@ def _fill_leaf(
 def _choose_cut(keys: FloatArray, nodes: IntArray, short: bool) -> tuple[int, float]:
     """The key and the threshold of a cut that leaves nodes on both sides.
 
-    Where leaves run short the cut is by position, in halves.
+    Where few leaves are free (``short``), the cut is at the middle position.
     """
     position = keys.shape[1] - 1
     some = nodes[:: max(len(nodes) // _SAMPLE, 1)]
@@ -302,7 +299,7 @@ def _choose_cut(keys: FloatArray, nodes: IntArray, short: bool) -> tuple[int, fl
 
 @compiled
 def _partition(keys: FloatArray, nodes: IntArray, key: int, threshold: float) -> int:
-    """Bring the nodes below the threshold to the front; how many they are."""
+    """Move the nodes below the threshold to the front, and return their number."""
     low, high = 0, len(nodes) - 1
     while low <= high:
         if keys[nodes[low], key] < threshold:
@@ -315,11 +312,10 @@ def _partition(keys: FloatArray, nodes: IntArray, key: int, threshold: float) ->
 
 @compiled
 def update_node(index: NodeIndex, node: int, state: IntArray, terms: FloatArray, sums: int) -> None:
-    """Bring the index up to date after the state or the terms of a node changed.
+    """Update the index after the state or the terms of a node changed.
 
-    Cuts fit the states for which they were made, and less so the more nodes change. So the index
-    goes stale after a number of updates that is a share of the nodes, and is then built again; the
-    cost of building, spread over those updates, stays small.
+    The cuts suit the states for which they were made. So the index is built again after a number of
+    updates that is a share of the nodes; spread over these updates, the cost of building is small.
     """
     updates = index.counts[UPDATES] + 1
     if updates > 64 + state.shape[2] // 2 or index.counts[LEAVES] == len(index.size):
@@ -343,7 +339,7 @@ def update_node(index: NodeIndex, node: int, state: IntArray, terms: FloatArray,
 
 @compiled
 def _insert(index: NodeIndex, node: int, state: IntArray, terms: FloatArray, sums: int) -> None:
-    """Put a node into the leaf of its keys, and split the leaf when that fills it."""
+    """Put a node into the leaf of its keys, and split the leaf if it is then full."""
     leaf = find_leaf(index, node)
     slot = index.size[leaf]
     put_node(index, leaf, slot, node, state, terms, node)
@@ -366,7 +362,7 @@ def _insert(index: NodeIndex, node: int, state: IntArray, terms: FloatArray, sum
 
 @compiled
 def _split(index: NodeIndex, leaf: int, sums: int) -> None:
-    """Cut a full leaf in two; both parts get nodes, since positions always differ."""
+    """Divide a full leaf in two; both parts get nodes, because positions always differ."""
     members, states, terms = index.members[leaf], index.states[leaf], index.terms[leaf]
     key = widest_key(index.keys, members)
     values = np.empty(len(members))

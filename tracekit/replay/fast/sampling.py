@@ -1,6 +1,6 @@
-"""Samples of a cluster, compiled: at each step one pass over containers and one over nodes.
+"""The compiled sampler: at each step one pass over the containers and one over the nodes.
 
-Means over the nodes are left to numpy, because it adds pairwise. So every bit equals that of
+numpy takes the means over nodes, because it adds pairwise. So every bit equals that of
 ``tracekit.replay.engine.sampling.PlainSampler``.
 """
 
@@ -28,22 +28,20 @@ from tracekit.replay.measures.room import Room
 from tracekit.replay.measures.sampled import Held, Sampled, Stretch
 from tracekit.replay.measures.use import rank_of, served_share
 
-#: Values are counted in so many parts of their range; only one part is sorted.
+#: The number of parts of the range in which values are counted; only one part is sorted.
 PARTS = 512
 
 
 @compiled
 def order_statistic(values: FloatArray, rank: int, low: float, high: float) -> float:
-    """The same as ``np.sort(values)[rank]``.
-
-    Parts follow the order of the values, so the part into which the rank falls holds the value.
+    """The value ``np.sort(values)[rank]``, by sorting one part of the range only.
 
     Parameters
     ----------
     values : float64, shape (some,)
-        Nodes without capacity give values that are not finite; they are sorted as ``np.sort`` does.
+        Values that are not finite, as of nodes without capacity, are sorted as ``np.sort`` does.
     low, high : float
-        The smallest and largest of them.
+        The smallest and the largest value.
     """
     if not high > low:
         return float(np.sort(values)[rank])
@@ -51,7 +49,7 @@ def order_statistic(values: FloatArray, rank: int, low: float, high: float) -> f
     counts = np.zeros(PARTS, dtype=np.int64)
     for value in values:
         place = (value - low) * scale
-        # a comparison with what is no number does not hold, so nothing else is ever an index
+        # NaN fails the comparison, so it is never used as an index
         if not 0.0 <= place < PARTS:
             return float(np.sort(values)[rank])
         counts[int(place)] += 1
@@ -68,7 +66,7 @@ def order_statistic(values: FloatArray, rank: int, low: float, high: float) -> f
     return float(np.sort(some)[rank - before])
 
 
-#: Series of any memory layout, read-only or not: one compiled form serves all.
+#: The type of series of any memory layout, read-only or not, so that the code compiles once.
 _SERIES = types.Array(types.float32, 3, "A", readonly=True)
 _SHORTS = types.Array(types.int32, 1, "C")
 
@@ -128,10 +126,10 @@ class CompiledSampler:
 
 
 class _Looked:
-    """What measures look at of waiting steps.
+    """Makes the view for the measures from the samples of several steps.
 
-    It knows no sampler, so that no circle of objects holds the matrices of a workload: Python frees
-    circles late, and a search for the fewest nodes makes a workload for each count.
+    It has no reference to the sampler: a cycle of objects would keep the matrices of a workload in
+    memory for long, and a search for the fewest nodes makes a workload for each count.
     """
 
     def __init__(self, load: Workload, total: FloatArray) -> None:
@@ -163,19 +161,19 @@ class _Looked:
         return sampled, columns
 
     def _columns(self, made: _Made, placed: IntArray, busy: IntArray) -> Columns:
-        """Columns that the compiled pass gives; the files of the measures compute all others.
+        """The columns that the compiled pass has computed; the measures compute all others.
 
         Parameters
         ----------
         placed, busy : int64, shape (steps,)
-            Containers that run, and nodes that run any.
+            Running containers, and nodes that run any.
         """
         imbalance, difference = made.of_node.mean(axis=-1)
         overloaded, served = made.full[:2]
-        # A daemon does not count as using its node; with daemons the measure's own file counts.
+        # daemons do not count as using their node: with daemons the measure itself counts
         plain = self._load.rules.daemon is None
         used = {"nodes_used": busy}
-        # use of further resources overloads nodes too, and is not added up here
+        # this pass does not see overload by further resources
         full = {"overloaded_nodes": overloaded, "qos_share": served_share(served, placed)}
         return {
             **(used if plain else {}),
@@ -198,15 +196,15 @@ class _Made(NamedTuple):
     ----------
     fractions : float64, shape (steps, nodes, 2)
     of_node : float64, shape (2, steps, nodes)
-        Imbalance, and distance of CPU and memory.
+        Imbalance, and the distance of CPU and memory.
     ends : float64, shape (3, steps, 2)
         Largest and smallest fraction, and use beyond capacity.
     full : int64, shape (4, steps)
-        Overloaded nodes, and containers on the others; nodes that lack CPU, and memory.
+        Overloaded nodes, containers on other nodes, nodes short of CPU, nodes short of memory.
     beside : float64, shape (2, steps, nodes)
         The fractions by resource.
     percentile : float64, shape (steps, 2)
-        What 99 of 100 nodes do not exceed.
+        The fraction that 99 of 100 nodes do not exceed.
     """
 
     fractions: FloatArray
@@ -217,17 +215,17 @@ class _Made(NamedTuple):
     percentile: FloatArray
 
 
-#: Of each array of ``_Made``.
+#: The axis of the steps in each array of ``_Made``.
 _AXIS_OF_STEPS = (0, 1, 1, 1, 1, 0)
 
 
 class _Taken(NamedTuple):
-    """What was sampled of steps without a move between them.
+    """The samples of steps without a move between them.
 
     Parameters
     ----------
     containers : int64, shape (nodes,)
-        Those that run.
+        The number of running containers.
     requested : int64, shape (nodes, resources)
     """
 
@@ -237,7 +235,7 @@ class _Taken(NamedTuple):
 
 
 def _together(each: Sequence[_Made]) -> _Made:
-    """The arrays of consecutive steps as those of one call."""
+    """The arrays of several calls joined along the steps."""
     if len(each) == 1:
         return each[0]
     parts = zip(zip(*each, strict=True), _AXIS_OF_STEPS, strict=True)
@@ -285,7 +283,7 @@ def _sample(
     beside: FloatArray,
     percentile: FloatArray,
 ) -> None:
-    """Containers in order of arrival, with the node and the column of usage of each."""
+    """Fill the arrays of ``_Made``; ``where`` and ``column`` are in order of arrival."""
     steps, nodes = fractions.shape[0], fractions.shape[1]
     for step in range(steps):
         used = fractions[step]

@@ -1,7 +1,4 @@
-"""The compiled loop that scores every node with room: what a small cluster needs, soon compiled.
-
-Each container sees those that were placed before it.
-"""
+"""The compiled loop for small clusters: it scores every node with room, and compiles soon."""
 
 from typing import NamedTuple
 
@@ -13,14 +10,15 @@ from tracekit.replay.fast.search import Scorer, Workspace, as_compared, evaluate
 
 
 class Nodes(NamedTuple):
-    """The cluster in compiled code.
+    """The cluster as compiled code has it.
 
     Parameters
     ----------
     state : int64, shape (4, resources, nodes)
+        Rows as in ``kernels``: allocatable, requests, requests with defaults, limits.
     containers : int64, shape (nodes,)
     blocked : bool, shape (nodes,)
-        Nodes that constraints other than room close to the containers of this call.
+        Nodes that constraints close to the containers of this call.
     """
 
     state: IntArray
@@ -29,18 +27,20 @@ class Nodes(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """How a node is chosen.
+    """The rules for choosing a node.
 
     Parameters
     ----------
     indexed : bool
-        Whether the index is searched; it holds row ``sums`` of the state.
+        Whether the index is searched.
+    sums : int
+        The row of the state that the index holds.
     prune : bool
-        Whether those sums are of real requests.
+        Whether that row has the real requests, so that the index shows which nodes have room.
     reservoir : bool
-        Ties by reservoir sampling instead of by position.
+        Whether ties are broken by reservoir sampling; else by position.
     window : int
-        How many nodes with room are scored, 0 for all.
+        The number of nodes with room that are scored; 0 for all.
     """
 
     indexed: bool
@@ -51,16 +51,16 @@ class Choice(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """Containers that differ in no amount share a shape.
+    """The shapes of containers, see ``ShapeTable``.
 
     Parameters
     ----------
     asks : int64, shape (shapes, 4, resources)
     parameters : float64, shape (shapes, numbers)
-        The kernel's parameters for each shape, where there is a window.
+        The kernel's parameters for each shape; empty without a window.
     skipped, refused : bool, shape (shapes,)
-        Shapes that the policy does not score; shapes for which no node had room. A refused shape
-        stays refused within a call, because placing more makes no room.
+        Shapes that the policy does not score, and shapes for which no node had room. A refused
+        shape stays refused within a call, because placements make no room.
     """
 
     asks: IntArray
@@ -75,7 +75,7 @@ class Window(NamedTuple):
     Parameters
     ----------
     wanted : int
-        How many nodes with room are scored; the search stops at the one after them.
+        The number of nodes with room to score; the search stops at the next one.
     block : int64, shape (4, resources, most)
     positions : int64, shape (most,)
     scores : float64, shape (most,)
@@ -138,7 +138,7 @@ def choose(
     shape: int,
     rng: np.random.Generator,
 ) -> int:
-    """The node for a container of a shape, every one with room scored; -1 where none has."""
+    """The best node for a container of a shape, by scoring every node; -1 for no room."""
     ask, skipped = shapes.asks[shape], shapes.skipped[shape]
     if choice.window:
         return search_window(
@@ -159,7 +159,7 @@ def choose(
 
 @compiled
 def add_container(scorer: Scorer, nodes: Nodes, node: int, ask: IntArray) -> None:
-    """Add a container of these amounts to a node's sums and its terms."""
+    """Add a container with the amounts ``ask`` to a node's sums and terms."""
     for kind in range(1, 4):
         for resource in range(ask.shape[1]):
             nodes.state[kind, resource, node] += ask[kind, resource]
@@ -178,7 +178,7 @@ def _choose_tied(
     work: Workspace,
     rng: np.random.Generator,
 ) -> int:
-    """The choice where no node is scored, or where one of equal nodes is drawn."""
+    """The chosen node where the policy is skipped, or where one of equal nodes is drawn."""
     room, scores = work.room, work.scores
     if skipped:
         find_room(nodes.state, ask, nodes.blocked, room)
@@ -214,7 +214,7 @@ def search_window(
     window: Window,
     rng: np.random.Generator,
 ) -> int:
-    """The best node of the window, -1 when none has room; ties go to the one found first."""
+    """The best node of the window; -1 where none has room. Ties go to the first in the window."""
     positions, scores = window.positions, window.scores
     count = _find_nodes(state, ask, blocked, window)
     if count <= 1 or skipped:
@@ -253,7 +253,7 @@ def first_of_highest(scores: FloatArray, count: int, floats: bool) -> int:
 def _draw_tied(
     scores: FloatArray, count: int, best: int, floats: bool, rng: np.random.Generator
 ) -> int:
-    """One of those equal to the best, by reservoir sampling."""
+    """One of the nodes with the best score, drawn by reservoir sampling."""
     top, equals = as_compared(scores[best], floats), 0
     for at in range(count):
         if as_compared(scores[at], floats) == top:
@@ -265,7 +265,10 @@ def _draw_tied(
 
 @compiled
 def _find_nodes(state: IntArray, ask: IntArray, blocked: BoolArray, window: Window) -> int:
-    """Collect nodes with room from ``next_start`` on; how many. Moves ``next_start`` on."""
+    """Collect nodes with room from ``next_start`` on, and return their number.
+
+    ``next_start`` is then the node after the last one examined.
+    """
     nodes, resources = state.shape[2], state.shape[1]
     size, taken, positions = state[0], state[1], window.positions
     start, count, examined = window.next_start[0], 0, 0

@@ -1,14 +1,13 @@
-"""The index of nodes, and the best node for a container: by searching it, or by scoring all.
+"""The index of nodes, and the search for the best node in it or among all nodes.
 
-A k-d tree of node states: nodes of similar state share a leaf.
+The index is a k-d tree: nodes with similar states share a leaf. The number of slots of a leaf grows
+with the square root of the cluster's size. Each leaf has the bounding box of its nodes' states and
+their lowest position. A tree of cuts leads from the keys of a node to its leaf; a cut compares one
+key with a threshold. A full leaf is divided at the median of the key that varies most, or by
+position where all other keys are equal.
 
-A leaf has slots for some nodes; their number grows with the square root of the cluster's size. Each
-leaf knows the bounding box of its nodes' states and their lowest position. A tree of cuts leads
-from a node's keys to its leaf. A cut compares one key with a threshold. A full leaf is split at the
-median of the key that varies most, or by position where all other keys are equal.
-
-The keys of a node are its sums in fractions of capacity, then the kernel's views of it (or, without
-views, its sizes in fractions of the largest), then its position.
+The keys of a node are its sums as fractions of the capacity, then the kernel's views of it (without
+views its sizes as fractions of the largest), then its position.
 """
 
 from typing import Any, NamedTuple
@@ -24,9 +23,9 @@ _SCALE = 10.0**DECIMALS
 #: Positions in ``NodeIndex.counts``.
 LEAVES, CUTS, ROOT, UPDATES = 0, 1, 2, 3
 
-#: A count of updates below 0 says that the index is not valid. A search that would have used it
-#: counts one down, a container placed in a run of its shape one up, and the search that finds it
-#: this low builds it. An index that becomes stale starts here, so that the next search builds it.
+#: A negative count of updates means that the index is not valid. Each search that would have used
+#: it decreases the count, each container placed in a run of its shape increases it, and a search
+#: that finds this value builds the index. A stale index has this value, so the next search builds.
 STALE = -64
 
 
@@ -37,7 +36,7 @@ class NodeIndex(NamedTuple):
     ----------
     states : int64, shape (leaves, 4, resources, slots)
     terms : float64, shape (leaves, terms, slots)
-        State and terms of the node in each slot, side by side.
+        State and terms of the node in each slot.
     members : int64, shape (leaves, slots)
         The node in each slot.
     size, first : int64, shape (leaves,)
@@ -55,7 +54,7 @@ class NodeIndex(NamedTuple):
     thresholds : float64, shape (cuts,)
     keys : float64, shape (nodes, resources + (views or resources) + 1)
     counts : int64, shape (4,)
-        How many leaves, how many cuts, the root (a child), how many updates since it was built.
+        The numbers of leaves and of cuts, the root (a child), the updates since the last build.
     """
 
     states: IntArray
@@ -79,7 +78,7 @@ def empty_index(allocatable: IntArray, terms: int = 0, views: int = 0) -> NodeIn
     Parameters
     ----------
     terms, views : int
-        How many terms the kernel's score reads, and how many of them are views.
+        The number of terms that the kernel's score reads, and of views among them.
     """
     resources, nodes = allocatable.shape
     slots = max(32, int(0.6 * nodes**0.5))
@@ -167,7 +166,7 @@ def measure_leaf(index: NodeIndex, leaf: int, sums: int) -> None:
 
 @compiled
 def add_cut(index: NodeIndex, leaf: int, key: int, threshold: float) -> int:
-    """Put a cut above a leaf, which keeps the nodes below it; gives the leaf for the others."""
+    """Put a cut above a leaf, and return the new leaf for the nodes at or above the threshold."""
     cut, new = index.counts[CUTS], index.counts[LEAVES]
     index.thresholds[cut] = threshold
     index.cuts[cut, 0], index.cuts[cut, 1], index.cuts[cut, 2] = key, -leaf - 1, -new - 1
@@ -200,7 +199,7 @@ def widest_key(keys: FloatArray, members: IntArray) -> int:
 
 @compiled
 def split_value(ordered: FloatArray) -> float:
-    """The median, or the least value above the lowest where half of them are the lowest."""
+    """The median; where half of the values equal the lowest, the next larger value."""
     at = len(ordered) // 2
     while ordered[at] == ordered[0]:
         at += 1
@@ -257,7 +256,7 @@ def as_compared(score: float, floats: bool) -> float:
 
 @compiled
 def find_room(state: IntArray, ask: IntArray, blocked: BoolArray, room: BoolArray) -> None:
-    """Whether each node has what the container requests left, and is not blocked."""
+    """Write into ``room`` whether each node has room for the container and is not blocked."""
     for node in range(len(room)):
         room[node] = not blocked[node]
     for resource in range(state.shape[1]):
@@ -272,7 +271,7 @@ def find_room(state: IntArray, ask: IntArray, blocked: BoolArray, room: BoolArra
 def evaluate(
     scorer: Scorer, state: IntArray, ask: IntArray, blocked: BoolArray, work: Workspace
 ) -> None:
-    """Score every node into ``work.scores``, and find those with room."""
+    """Write the score of every node into ``work.scores``, and its room into ``work.room``."""
     nodes, scores = state.shape[2], work.scores
     find_room(state, ask, blocked, work.room)
     scorer.score(state, work.every, nodes, scorer.terms, ask, scorer.parameters, scores)
@@ -284,7 +283,7 @@ def evaluate(
 def scan(
     scorer: Scorer, state: IntArray, ask: IntArray, blocked: BoolArray, work: Workspace
 ) -> int:
-    """The first of the best nodes, -1 when none has room. Scores every node."""
+    """The first of the best nodes, by scoring every node; -1 where no node has room."""
     evaluate(scorer, state, ask, blocked, work)
     room, scores = work.room, work.scores
     best, highest = -1, -np.inf
@@ -304,10 +303,10 @@ def search(
     blocked: BoolArray,
     work: Workspace,
 ) -> int:
-    """The first of the best nodes, -1 when none has room. Scores only leaves that could hold it.
+    """The first of the best nodes, by scoring leaves that may contain it; -1 for no room.
 
-    ``prune`` says that the boxes are of real requests, so that a leaf without room may be left out.
-    The body is one piece, because a call with this many arrays costs as much as scoring a leaf.
+    ``prune`` means that the boxes have real requests, so that leaves without room are left out. The
+    body is not divided: a call with so many arrays costs as much as scoring a leaf.
     """
     score, terms, parameters = scorer.score, index.terms, scorer.parameters
     states, size, first, members = index.states, index.size, index.first, index.members
@@ -351,7 +350,7 @@ def _exclude_leaves(
     ask: IntArray,
     more: float,
 ) -> None:
-    """Exclude leaves without nodes or room; raise the other bounds by what rounding may add."""
+    """Exclude leaves without nodes or room, and raise the other bounds by the rounding ``more``."""
     for leaf in range(count):
         bounds[leaf] = bounds[leaf] + more if size[leaf] > 0 else -np.inf
     if prune:

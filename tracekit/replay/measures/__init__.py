@@ -1,11 +1,11 @@
-"""Measures of a replay: an object each, whose name is the measure's name in the summary.
+"""Measures of a replay: each is an object whose name is the measure's column in the summary.
 
-A measure says how it is taken at a sampling step and over all of them, its unit, its words, which
-end is better and why. The replay, its intervals, comparisons, thresholds, the report and the
-reference read it here. A measure of each resource is one object too: ``max_fraction`` gives
-``cpu_max_fraction``, ``memory_max_fraction`` and one of every further resource of the workload.
-So a workload (``of_workload``) or the columns of a frame (``measures_in``) say which measures
-apply; ``all_measures`` has those that every workload may have.
+A measure defines how it is computed at a sampling step and over all steps, its unit, its texts, and
+which end is better. The replay, intervals, comparisons, thresholds, the report and the reference
+read it here. A measure of each resource is one object: ``max_fraction`` gives ``cpu_max_fraction``,
+``memory_max_fraction`` and one column for every further resource of the workload.
+``of_workload`` and ``measures_in`` give the measures of a workload and of a frame; ``all_measures``
+gives those that every workload may have.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from tracekit.policy.view.usage import OverTime
 from tracekit.replay.measures.room import measured_columns, measured_names
 from tracekit.replay.measures.sampled import Held, Sampled
 
-#: What the heads of narrow columns call those with long names.
+#: Short names of resources for the heads of narrow columns.
 _HEADS = {"memory": "mem", "network": "net"}
-#: Measures that answers ask for by their name.
+#: Measures that answers read by their names.
 OVERLOAD, COST_PER_HOUR = "overloaded_node_steps", "cost_per_hour"
 CONFLICTS = "conflicts"
 NODES, NODES_MOST, NODES_AT_END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
-#: How full the fullest node gets, and how often one needed more than it has.
+#: The use of the fullest node, and how often a node was overloaded.
 FULLEST = ("cpu_max_fraction", "memory_max_fraction", OVERLOAD)
-#: What a measure over all resources needs: one beyond CPU and memory.
+#: The need (``Measure.needs``) of a measure over all resources: one beyond CPU and memory.
 FURTHER = "further"
-#: What the words of measures say of a further resource beyond CPU and memory.
+#: Appended to the meaning of measures of resources beyond CPU and memory.
 DEMAND = "; demand is the use where it is recorded, else what is requested"
-#: The few that every answer begins with, as far as they are known, the most asked for first.
+#: The measures that every answer begins with, as far as the run has them.
 FIRST = (
     OVERLOAD,
     "pending",
@@ -51,9 +51,9 @@ FIRST = (
     "memory_max_fraction",
     "moves",
 )
-#: What sentences call the end that is better.
+#: The better end in a sentence.
 ENDS = {"low": "lower", "high": "higher", None: "neither end"}
-#: The measure of each resource that every frame with a resource has.
+#: The measure that a frame has for each of its resources.
 _ALWAYS = "max_fraction"
 #: Endings of names that hold a share 0..1, shown in percent.
 SHARES = ("_fraction", "_share")
@@ -61,20 +61,20 @@ SHARES = ("_fraction", "_share")
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """A replay that is over.
+    """A finished replay.
 
     Parameters
     ----------
     node : int64, shape (containers,)
-        Where each container was placed last, -1 for never.
+        The last node of each container, -1 for none.
     measured : mapping
         Measures over the steps, by name.
     move_downtime_ms : int
-        What one move costs.
+        The downtime of one move.
     over_time : OverTime
-        How full each node was.
+        The use of each node over time.
     conflicts : int, optional
-        Decisions of several schedulers that were made again; None for one.
+        Repeated decisions of several schedulers; None for one scheduler.
     """
 
     load: Workload
@@ -93,17 +93,17 @@ class Step:
     Parameters
     ----------
     column : str
-        Of a measure of each resource without the resource: ``max_fraction``.
+        The name of the column; without the resource for a measure of each resource.
     at : function(Sampled) -> array, shape (steps,) or (steps, resources), optional
-        Its values, of each resource of the view in the second case; NaN for what is not defined.
-        A measure of each resource is asked again for each view of ``Sampled.further``.
+        Computes the values from use; NaN where undefined. For a measure of each resource it is
+        called with the view of cpu and memory, and with each view of ``Sampled.further``.
     held : function(Held) -> array, shape (stretches,) or (stretches, measured), optional
-        The same of what changes only where a container moves, as requests do; of all measured
-        resources at once. Neither ``at`` nor ``held`` for what the engine counts itself.
+        Computes the values from placements and requests, for all measured resources at once. A
+        measure that the engine counts has neither ``at`` nor ``held``.
     whole : bool
-        Whether it counts.
+        Whether the values are whole numbers.
     drawn : str
-        What its axis says, with the unit, where it may be drawn over time.
+        The label of its axis with the unit, for a measure that is drawn over time; else ''.
     """
 
     column: str
@@ -114,7 +114,7 @@ class Step:
 
     @property
     def sampled(self) -> bool:
-        """Whether a sampler takes it; else the engine counts it."""
+        """Whether a sampler computes it; otherwise the engine counts it."""
         return self.at is not None or self.held is not None
 
 
@@ -125,44 +125,43 @@ class Measure:
     Parameters
     ----------
     title, meaning : str
-        What tables, figures and sentences call it, and what it means.
+        Its name in tables, figures and sentences, and its explanation.
     formula : str
-        How it is worked out, in a line of plain text.
+        Its formula, as a line of plain text.
     group : {'answer', 'resource', 'detail'}
-        Whether it may answer what was asked, tells of one resource after another, or is for those
-        who look closer.
+        Whether it may answer the question, describes each resource, or is a detail.
     unit : str
-        ``0..1``, or what it counts.
+        ``0..1``, or the thing that it counts.
     better : {'low', 'high', None}
-        Which end is better; None where neither is. ``because`` is the reason.
+        The better end; None where neither is better. ``because`` is the reason.
     order : int
-        Measures stand in this order.
+        Its place among the measures.
     per_resource : bool
-        Whether it is one of each resource, whose name then stands before the file's.
+        Whether it is a measure of each resource; the resource then precedes its name.
     step : Step, optional
-        How it is taken at a step, and ``over_steps`` what is made of the steps: ``mean``, ``max``,
-        ``min``, ``sum`` or ``last``.
+        Its value at a step. ``over_steps`` combines the steps: ``mean``, ``max``, ``min``, ``sum``
+        or ``last``.
     during : {'settled', 'filling', 'whole'}
-        Which steps count: those from which on the cluster is filled (all of them where none is
-        so), those before, or the whole run.
+        The steps that count: those of the filled cluster (all steps where none is settled), those
+        before, or all.
     of_run : function(Finished) -> number or None, optional
-        How it is taken where it is no measure of steps.
+        Computes a measure that is none of steps.
     needs : str
-        What the workload must know, or there is no such column: ``rules.calls``,
-        ``nodes.prices``, ``further`` (see ``knows``); or the replay, ``schedulers``.
+        The data without which there is no column: of the workload ``rules.calls``,
+        ``nodes.prices``, ``further`` (see ``knows``); of the replay ``schedulers``.
     bound : {'any', 'requests', None}
-        For which placements ``tracekit.replay.bounds.measures`` proves a bound to which the gap is
-        told: of all containers anyhow, or where requests are respected. None: no gap is told.
+        The placements for which ``tracekit.replay.bounds.measures`` proves a bound: all, or those
+        that respect requests. None for a measure without a gap to a bound.
     compared : bool
-        Whether policies and runs are compared by it, on the page and with intervals.
+        Whether policies and runs are compared by it.
     falls : bool
-        Whether fewer nodes bring it down.
+        Whether fewer nodes reduce it.
     spoken : bool
-        Whether a sentence says which policy is at its end.
+        Whether a sentence names the policy with its best value.
     short : str
-        Its head in the table a replay prints; empty leaves it out there.
+        Its head in the printed table of a replay; '' leaves it out of the table.
     name : str
-        Left to the registry.
+        Set by the registry.
     """
 
     title: str
@@ -188,18 +187,18 @@ class Measure:
 
     @property
     def share(self) -> bool:
-        """Whether its values are shares, shown in percent."""
+        """Whether its values are shares, which are shown in percent."""
         return is_share(self.name)
 
     @property
     def first(self) -> Literal["low", "high"]:
-        """The end that comes first where policies are ranked: the low one if neither is better."""
+        """The end that comes first in a ranking of policies; low where neither end is better."""
         return self.better or "low"
 
 
 @functools.cache
 def declared_measures() -> tuple[tuple[str, Measure], ...]:
-    """Every measure with its name in the code, in order; those of installed packages, too."""
+    """Every measure with its name, in order, also those of installed packages."""
     own = registry.named(sys.modules[__name__], Measure)
     found = registry.with_brought(own, "tracekit.measures", _is_measure, "measure")
     return tuple(sorted(found.items(), key=lambda one: one[1].order))
@@ -211,7 +210,7 @@ def _is_measure(name: str, brought: object) -> bool:
 
 @functools.cache
 def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Measure]:
-    """Every measure by its name, of each of the resources one, in order."""
+    """Every measure by its name, in order; measures of each resource for these resources."""
     return {
         one.name: one
         for name, found in declared_measures()
@@ -220,9 +219,9 @@ def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Mea
 
 
 def of_workload(load: Workload, *beside: str) -> dict[str, Measure]:
-    """The measures that a workload has: of its resources, and as far as it knows what they need.
+    """The measures that a workload has the data for.
 
-    ``beside`` names what else is known of the replay.
+    ``beside`` are needs (``Measure.needs``) that the replay fulfils.
     """
     every = all_measures(measured_names(load))
     return {
@@ -233,7 +232,7 @@ def of_workload(load: Workload, *beside: str) -> dict[str, Measure]:
 
 
 def knows(load: Workload, needs: str) -> bool:
-    """Whether a workload knows what a measure needs; of ``further`` it measures a resource."""
+    """Whether a workload has the data that a measure needs."""
     if needs == FURTHER:
         return len(measured_columns(load)) > len(RESOURCES)
     part, _, field = needs.partition(".")
@@ -241,20 +240,20 @@ def knows(load: Workload, needs: str) -> bool:
 
 
 def measures_in(columns: Iterable[str]) -> dict[str, Measure]:
-    """The measures that a frame has, as ``summary.parquet``; in order."""
+    """The measures among the columns of a frame such as ``summary.parquet``, in order."""
     there = set(columns)
     every = all_measures(tuple(dict.fromkeys([*RESOURCES, *resources_in(columns)])))
     return {name: one for name, one in every.items() if name in there}
 
 
 def resources_in(columns: Iterable[str]) -> list[str]:
-    """The resources of which a frame has measures, in its order: cpu, memory, network."""
+    """The resources whose measures a frame has, in the order of its columns."""
     end = f"_{_ALWAYS}"
     return [name.removesuffix(end) for name in columns if name.endswith(end)]
 
 
 def find_measure(name: str) -> Measure | None:
-    """The measure of a name, of whatever resource; None where no workload can have it."""
+    """The measure with a name, for any resource; None where no workload can have it."""
     known = all_measures().get(name)
     if known is not None:
         return known
@@ -266,29 +265,28 @@ def find_measure(name: str) -> Measure | None:
 
 
 def title_of(name: str) -> str:
-    """What sentences call a measure; its name where it is none."""
+    """The title of a measure within a sentence; the name itself where it is no measure."""
     measure = find_measure(name)
     return name if measure is None else small(measure.title)
 
 
 def compared(columns: Iterable[str] | None = None) -> dict[str, Measure]:
-    """The measures that policies and runs are compared by; those of a frame if it is given."""
+    """The measures by which policies and runs are compared, of all or of a frame's columns."""
     every = all_measures() if columns is None else measures_in(columns)
     return {name: one for name, one in every.items() if one.compared}
 
 
 def of_demand(summary: pl.DataFrame) -> dict[str, Measure]:
-    """The measures that policies of a summary are compared by, of resources that are asked for."""
+    """The compared measures of a summary, without those of resources that nothing uses."""
     ends = [end for end, one in declared_measures() if one.per_resource]
     idle = {f"{resource}_{end}" for resource in not_asked_for(summary) for end in ends}
     return {name: one for name, one in compared(summary.columns).items() if name not in idle}
 
 
 def not_asked_for(summary: pl.DataFrame) -> list[str]:
-    """The resources of a summary that no container uses or requests.
+    """The resources of a summary that no container uses or requests: all their values are 0.
 
-    Every value of theirs is 0, which reads like a measured one. The bound is of all containers, so
-    that it is above 0 where those that ask for a resource wait.
+    The row of the bound counts waiting containers too, so a requested resource has a value there.
     """
     return [
         resource
@@ -298,22 +296,19 @@ def not_asked_for(summary: pl.DataFrame) -> list[str]:
 
 
 def _each(name: str, measure: Measure, resources: Iterable[str]) -> list[Measure]:
-    """A file's measure with its name; one of each resource where it is such."""
+    """The measure with its name; for a measure of each resource one for every resource."""
     if not measure.per_resource:
         return [dataclasses.replace(measure, name=name)]
     return [_of_resource(name, measure, resource) for resource in resources]
 
 
 def of_use(measure: Measure) -> bool:
-    """Whether it is of how much of a resource is in use, not of how requests lie.
-
-    Use changes from sample to sample; what changes only where a container moves is of requests.
-    """
+    """Whether a measure is about the use of a resource, and not about requests."""
     return measure.per_resource and measure.step is not None and measure.step.at is not None
 
 
 def _demanded(text: str) -> str:
-    """A text about the use of a resource of which requests stand in where no use is recorded."""
+    """A text on use, with "demand" in place of "use": requests stand in for missing use."""
     asked = text.replace("{resource} use", "{resource} demand")
     return asked.replace("use of {resource}", "{resource} demand")
 
@@ -321,36 +316,38 @@ def _demanded(text: str) -> str:
 def _of_resource(name: str, measure: Measure, resource: str) -> Measure:
     words = words_of(resource)
 
-    def told(text: str) -> str:
+    def filled(text: str) -> str:
         return (text if resource in RESOURCES else _demanded(text)).format(resource=words)
 
-    def said(text: str) -> str:
-        text = told(text)
+    def heading(text: str) -> str:
+        text = filled(text)
         return text[:1].upper() + text[1:]
 
     step, further = measure.step, of_use(measure) and resource not in RESOURCES
-    # whoever does not respect requests may put a further resource where there is none of it
+    # a policy that ignores requests may use nodes without the further resource
     bound = measure.bound if resource in RESOURCES else measure.bound and "requests"
     return dataclasses.replace(
         measure,
         name=f"{resource}_{name}",
         bound=bound,
-        title=said(measure.title),
-        meaning=told(measure.meaning) + (DEMAND if further else ""),
-        formula=told(measure.formula),
+        title=heading(measure.title),
+        meaning=filled(measure.meaning) + (DEMAND if further else ""),
+        formula=filled(measure.formula),
         short=measure.short.format(resource=_HEADS.get(resource, resource)),
         step=step
-        and dataclasses.replace(step, column=f"{resource}_{step.column}", drawn=said(step.drawn)),
+        and dataclasses.replace(
+            step, column=f"{resource}_{step.column}", drawn=heading(step.drawn)
+        ),
     )
 
 
 def is_share(column: str) -> bool:
-    """Whether a column holds shares, by its name."""
+    """Whether the name of a column is that of a share."""
     return column.endswith(SHARES)
 
 
 def part_column(name: str, part: str) -> str:
-    """The column of a part of a measure, its unit last: ``cpu_max_low_fraction``."""
+    """The column of a part of a measure, with the unit at the end: ``cpu_max_low_fraction``."""
     for unit in SHARES:
         if name.endswith(unit):
             return f"{name.removesuffix(unit)}_{part}{unit}"
@@ -358,6 +355,6 @@ def part_column(name: str, part: str) -> str:
 
 
 def small(title: str) -> str:
-    """A title inside a sentence: CPU stays CPU."""
+    """A title within a sentence: with a small first letter, except for abbreviations."""
     plain = title.split(maxsplit=1)[0][1:].islower()
     return f"{title[:1].lower()}{title[1:]}" if plain else title

@@ -1,4 +1,4 @@
-"""How many nodes are in use, and what they cost."""
+"""Measures of nodes in use, their price, moves, evictions, and containers without a node."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from tracekit.base.arrays import FloatArray
 from tracekit.replay.measures import Finished, Measure, Step
 from tracekit.replay.measures.sampled import Held
 
-#: Who found no other node, of those that lost theirs: see ``engine.samples``.
+#: Describes containers that lost their node for good: see ``engine.samples.Displaced``.
 NOT_AGAIN = "did not run again before they departed or the replay ended"
 
 
-def of_moves(*, column: str, **said: Any) -> Measure:
-    """A count of moves over the whole run, the filling included, unless ``said`` otherwise."""
-    about = {"during": "whole", "group": "answer", **said}
+def of_moves(*, column: str, **fields: Any) -> Measure:
+    """A count of moves, by default over the whole run; ``fields`` are those of the measure."""
+    about = {"during": "whole", "group": "answer", **fields}
     return Measure(
         unit="moves",
         better="low",
@@ -24,8 +24,8 @@ def of_moves(*, column: str, **said: Any) -> Measure:
     )
 
 
-def of_nodes_used(**said: Any) -> Measure:
-    """A measure of the nodes that hold a container at a step."""
+def of_nodes_used(**fields: Any) -> Measure:
+    """A measure of the nodes that hold a container at a step, with these further fields."""
     return Measure(
         unit="nodes",
         better=None,
@@ -38,7 +38,7 @@ def of_nodes_used(**said: Any) -> Measure:
         falls=True,
         because="no policy is better for merely using fewer nodes: they save only where nodes can"
         " be switched off, and the load they hold is denser",
-        **said,
+        **fields,
     )
 
 
@@ -135,7 +135,7 @@ moved_again = of_moves(
     order=44,
 )
 
-# It is the moves times a parameter of the rebalancer: 'moves' is compared for both.
+# not compared, because it is 'moves' times a parameter of the rebalancer
 move_downtime_ms = Measure(
     title="Downtime of moves",
     meaning="time of service lost to moves: their number times what the rebalancer says one costs",
@@ -223,7 +223,7 @@ pending = Measure(
     of_run=lambda run: int((run.node < 0).sum()),
 )
 
-# Who left containers waiting carries less load and is not compared: 'pending' says who.
+# not compared, because 'pending' names the policies that left containers waiting
 pending_container_steps = Measure(
     title="Waiting container-steps",
     meaning="containers that waited for room, added up over the steps",

@@ -1,4 +1,4 @@
-"""How full nodes are, and how evenly."""
+"""Measures of the use of nodes: how full they are, how evenly, overload, and stranded room."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.replay.measures import DEMAND, FURTHER, Measure, Step
 from tracekit.replay.measures.sampled import Held, Sampled
 
-#: Ends the formula of every measure over all nodes.
+#: The end of the formula of every measure over all nodes.
 EMPTY = "; a node that is lost, or not yet there, counts as an empty one"
 #: Why load that lies evenly is better.
 EVEN = "load that is spread leaves every node the same room for a peak"
@@ -53,12 +53,12 @@ max_fraction = Measure(
     short="{resource} max",
 )
 
-#: Of 100 nodes so many count.
+#: The percentile over nodes.
 PERCENT = 99
 
 
 def rank_of(nodes: int) -> int:
-    """The position of the percentile among so many nodes in order of use."""
+    """The position of the 99th percentile (nearest rank) among nodes in order of use."""
     return -(-PERCENT * nodes // 100) - 1
 
 
@@ -275,10 +275,10 @@ above_ceiling_node_steps = Measure(
 
 
 def served_share(served: IntArray, placed: IntArray) -> FloatArray:
-    """Containers served over those that run, NaN where none runs; shape (steps,) each.
+    """Served over running containers, NaN where none runs; shape (steps,) each.
 
-    What the sources call QoS is met by a container that gets what it needs (002, section 3); on a
-    node that needs more than it has, this project counts none of its containers as served.
+    The sources count QoS as met for a container that gets what it needs (002, section 3). Here no
+    container of an overloaded node counts as served.
     """
     nobody = np.full(len(placed), np.nan)
     return np.asarray(np.divide(served, placed, out=nobody, where=placed > 0))
@@ -350,7 +350,7 @@ stranded_share = Measure(
 
 
 def _debris_full_fraction(held: Held) -> FloatArray:
-    """NaN where no node is full."""
+    """The mean debris rate of full nodes at each stretch; NaN where no node is full."""
     found = np.full(len(held.full), np.nan)
     for at in np.flatnonzero(held.full.any(axis=-1)):
         full = np.flatnonzero(held.full[at])

@@ -1,11 +1,10 @@
 """Kernels: scores of policies as compiled code.
 
-A policy that states a formula has its kernel made of that. The files here are the kernels of
-policies that state none, one policy per file, named as the policy: ``make(policy, resources,
-allocatable)`` gives None for parameters or sizes it does not cover; the engine then goes another
-way.
+The kernel of a policy with a formula is made of the formula. Each module here is the kernel of a
+policy without a formula, and has the policy's name. Its function ``make(policy, resources,
+allocatable)`` returns None for parameters or sizes that it does not cover.
 
-A kernel gives the same bits as the policy's own ``score`` on every node with room, or it is wrong.
+A kernel must give the same bits as the policy's own ``score`` on every node with room.
 """
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.jit import BOUND, PLACED, SCORE, Pointer
 from tracekit.policy.view.snapshot import Container, Snapshot
 
-#: Rows of ``state`` and of ``ask``: what of a resource is meant.
+#: The rows of ``state`` and of ``ask``.
 ALLOCATABLE, REQUESTED, NONZERO, LIMIT = 0, 1, 2, 3
 
 
@@ -26,41 +25,40 @@ class Kernel:
     Parameters
     ----------
     score : function(state, positions, count, terms, ask, parameters, scores)
-        Write the scores of the first ``count`` nodes of a block. ``state`` is int64, shape (4,
-        resources, block): allocatable, and the sums of requests, of requests with defaults, and of
-        limits. ``positions`` says which nodes they are, ``ask`` is int64, shape (4, resources): the
-        container's, row 0 its limits as stated. Nodes without room are scored too; their scores are
-        never read.
+        Writes the scores of the first ``count`` nodes of a block. ``state``, int64, shape (4,
+        resources, block), has allocatable, and the sums of requests, of requests with defaults, and
+        of limits. ``positions`` are the positions of the nodes. ``ask``, int64, shape (4,
+        resources), has the amounts of the container; row 0 is its stated limits. Nodes without room
+        are scored too, and their scores are never read.
     bound : function(boxes, ranges, count, first, ask, parameters, bounds), optional
-        Write for each box a number that no score of a node inside exceeds. ``boxes`` is int64,
-        shape (4, resources, boxes): least and most scored sum, least and most allocatable;
-        ``ranges`` is float64, shape (2, views, boxes): least and most of each view; ``first`` the
-        lowest position in each box.
+        Writes an upper bound of the scores of all nodes in each box. ``boxes``, int64, shape (4,
+        resources, boxes), has the least and the largest scored sum, and the least and the largest
+        allocatable. ``ranges``, float64, shape (2, views, boxes), has the least and the largest
+        value of each view. ``first`` has the lowest position in each box.
     scored : int
-        Which sums the score reads where there is a bound: REQUESTED or NONZERO.
+        The sums that the score reads, where there is a bound: REQUESTED or NONZERO.
     terms : function(snapshot) -> float64, shape (terms, nodes), optional
-        What the score needs of measured usage; asked again when new measurements are known.
+        Computes the terms of the score from measured usage, for each new measurement.
     views : int
-        How many of the terms, from the first, are views: numbers about 0..1 and never NaN, by which
-        nodes are told apart where there is a bound. Without any it is by sums and sizes.
+        The number of views. The first terms are views: numbers around 0..1, never NaN, by which the
+        index groups nodes. Without views it groups them by sums and sizes.
     placed : function(terms, state, node, ask, parameters), optional
-        Bring the terms of a node up to date after a container was added to its state.
+        Updates the terms of a node after a container was added to its state.
     recounts : bool
-        Whether ``placed`` reads nothing of the container, so that it serves for one that left too.
+        Whether ``placed`` ignores the container, so that it also serves after a container left.
     window : int
-        0, or how many nodes with room are scored: in a block of their own, in the order
-        in which the search finds them, so that the policy may be joint.
+        The number of nodes with room that are scored; 0 for all. They form a block of their own in
+        the order of the search, so that the policy may be joint.
     each : function(snapshot, container) -> float64, shape (numbers,), optional
-        Further parameters, which go before the others, of each shape of container; only where
-        there is a window.
+        Parameters of a shape of container, which precede the others; only with a window.
     floats : bool
-        Whether scores are floats, compared after rounding.
+        Whether scores are floats, which are compared after rounding.
     whole : tuple of int
-        Resources whose whole capacity the score is over: the bound holds where nodes reserve
+        Resources whose whole capacity the score uses: the bound holds only where nodes reserve
         nothing of them.
     silent : tuple of int
-        Resources such that the policy has nothing to say (``skips``) about a container that
-        requests none of them; empty where it always has.
+        Resources of which a container must request at least one; the policy skips all others.
+        Empty where the policy skips none.
     """
 
     score: Pointer

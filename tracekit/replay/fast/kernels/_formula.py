@@ -1,4 +1,4 @@
-"""The kernel of any policy that states a formula: its own functions, compiled into one loop."""
+"""The kernel of any policy with a formula: the functions of the formula compiled into one loop."""
 
 # ruff: noqa: ARG001 - kernels share one signature
 
@@ -21,7 +21,7 @@ from tracekit.policy.placement.bra import ALIKE, Bra
 from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
 from tracekit.replay.fast.kernels._parts import inside, weight_table
 
-#: What the kernels below call: a formula's functions take the place of these.
+#: Placeholders in the kernels below for the functions of a formula.
 _part: Any = None
 _total: Any = None
 
@@ -47,7 +47,7 @@ def _bound(
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
-    """The score at the best corner: see ``Formula.corner``."""
+    """The score at the best corner of each box."""
     fuller = int(parameters[1])
     _weighted(boxes[3 - fuller], boxes[fuller], True, count, ask, parameters, bounds)
 
@@ -61,7 +61,7 @@ def _weighted(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """The score by sizes and by what is taken; with ``cut`` nothing is fuller than full."""
+    """The score by sizes and sums; with ``cut`` a sum counts up to the size only."""
     sums, rows = int(parameters[0]), 3 + int(parameters[2])
     constants, weights = parameters[3:rows], 0.0
     scores[:count] = 0.0
@@ -89,7 +89,7 @@ def _score_alike(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """As ``_score`` of two resources with the weights 1 and -1, in one pass over the nodes."""
+    """As ``_score`` for two resources with the weights 1 and -1, in one pass over the nodes."""
     sums, rows = int(parameters[0]), 3 + int(parameters[2])
     constants = parameters[3:rows]
     one, other = int(parameters[rows]), int(parameters[rows + 3])
@@ -108,7 +108,7 @@ def _bound_alike(
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
-    """The score of the least distance, where the parts of two resources are to be alike."""
+    """The score at the least distance between the parts of two resources in each box."""
     sums, rows = int(parameters[0]), 3 + int(parameters[2])
     constants = parameters[3:rows]
     one, other = int(parameters[rows]), int(parameters[rows + 3])
@@ -123,7 +123,13 @@ def _bound_alike(
 def formula_kernel(
     policy: PlacementPolicy, formula: Formula, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of a policy's formula; None where doubles could not tell its integers apart."""
+    """The kernel of a policy's formula; None where its integers are not exact in doubles.
+
+    Raises
+    ------
+    TracekitError
+        When the formula cannot be compiled.
+    """
     table = weight_table(formula.resources, resources, allocatable)
     if table is None or not _exact(table, formula.constants, allocatable):
         return None
@@ -132,7 +138,7 @@ def formula_kernel(
     one = np.ones((len(formula.resources), 1), np.int64)
     score, bound = _score, _bound if formula.better else None
     if formula.better == "alike":
-        # two resources are compared where both are there, and always count
+        # the kernel of two resources needs both, counted for every container
         both = len(table) == 6 and not table[2::3].any()
         score, bound = (_score_alike, _bound_alike) if both else (_score, None)
     made = functools.partial(_made, formula.part, formula.total, bool(formula.constants))
@@ -153,7 +159,7 @@ def formula_kernel(
 
 
 def _exact(table: FloatArray, constants: tuple[float, ...], allocatable: IntArray) -> bool:
-    """Whether weighted amounts, and their sum, are exact in doubles."""
+    """Whether weighted amounts and their sum are exact in doubles."""
     columns, weights = table[::3].astype(np.int64), table[1::3]
     largest = allocatable[:, columns].max(axis=0)
     return bool((largest * np.maximum(weights, max(constants, default=1))).sum() < EXACT_TO)
@@ -161,7 +167,7 @@ def _exact(table: FloatArray, constants: tuple[float, ...], allocatable: IntArra
 
 @functools.cache
 def _made(part: Any, total: Any, constants: bool, kernel: Any, signature: Any) -> Pointer:
-    """One of the kernels with a formula's functions inside."""
+    """A kernel with the functions of a formula in place of the placeholders."""
     given = part if constants else inside(_without_constants, _part=part)
     functions = {"_part": given, "_total": total}
     weighted = inlined(inside(_weighted, **functions))
@@ -172,11 +178,8 @@ def _without_constants(size: int, wanted: int, constants: FloatArray) -> Any:
     return _part(size, wanted)
 
 
-# Policies that score by a formula only in one of their forms.
-
-
 def bra_kernel(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
-    """The kernel of BRA as the paper has it; the forms in integers have none."""
+    """The kernel of BRA in the paper's form; None for its integer forms."""
     if policy.variant != "paper":
         return None
     return formula_kernel(policy, ALIKE, resources, allocatable)
@@ -185,12 +188,12 @@ def bra_kernel(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> 
 def balance_kernel(
     policy: BalancedAllocation, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of the balance of 1.22 to 1.35, where two resources count for every container."""
+    """The kernel of the form of 1.22 to 1.35 with two resources that always count; else None."""
     table = weight_table(policy.resources, resources, allocatable)
     if policy.form != "v1_22" or table is None or len(table) != 6 or table[2::3].any():
         return None
     columns = tuple(table[::3].astype(np.int64).tolist())
     formula = of_pair(*(resources[at] for at in columns))
     made = formula_kernel(policy, formula, resources, allocatable)
-    # the scores are whole numbers, and nothing asked of either is nothing to say
+    # scores are whole numbers, and containers without requests for both resources are skipped
     return made and dataclasses.replace(made, floats=False, silent=columns)

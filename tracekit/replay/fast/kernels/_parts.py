@@ -1,4 +1,4 @@
-"""Parts that several kernels share: formulas, rounding, columns that count, and room for bounds."""
+"""Parts of several kernels: tables of weights, rounding, slack for bounds, and placeholders."""
 
 from collections.abc import Sequence
 from types import FunctionType
@@ -15,17 +15,17 @@ from tracekit.policy.placement._parts.requested import rounded
 from tracekit.policy.placement._parts.shares import Weights
 from tracekit.replay.fast.kernels import bound_pointer, placed_pointer
 
-#: Largest capacity for which ``amount * 100 / capacity`` in doubles cuts to the exact quotient:
-#: the product is exact, and a fraction that is not whole lies further from it than doubles round.
+#: The largest capacity for which ``amount * 100 / capacity`` in doubles truncates to the exact
+#: integer quotient: the product is exact, and rounding never reaches the next whole number.
 LARGEST_EXACT = 2**46
 
 
 def weight_table(
     weights: Weights, resources: Sequence[str], allocatable: IntArray
 ) -> FloatArray | None:
-    """Rows of (column, weight, whether it counts only when asked for), flattened.
+    """Rows of (column, weight, whether it counts only where it is requested), flattened.
 
-    None where doubles could not tell exact quotients, or some node has nothing of a column.
+    None where quotients are not exact in doubles, or some node has none of a resource.
     """
     rows = [
         (resources.index(full_name(short)), weight, is_scalar(full_name(short)))
@@ -39,32 +39,29 @@ def weight_table(
 
 
 def exact_in_doubles(allocatable: IntArray) -> bool:
-    """Whether every node has something, and integer percentages may be computed in doubles."""
+    """Whether all amounts are positive, and integer percentages of them are exact in doubles."""
     return bool(((allocatable > 0) & (allocatable < LARGEST_EXACT)).all())
 
 
-# What bounds by views share: room for rounding, and values that no view can reach. A view and a
-# bound by it are computed otherwise than the score, so that they differ from it in the last
-# digits. Bounds are worked out from views a little better than they are.
-
-#: By how much a view may be wrong: far more than doubles round, far less than scores tell apart.
+#: Bounds by views assume views that are better by this much, because views and scores differ in
+#: their last digits. It is far more than rounding, and far less than differences of scores.
 SLACK = 1e-9
 
-#: The view of a node that scores 0 whatever the container, and from where on a view is that.
+#: The view of a node that scores 0 for every container, and the least value with that meaning.
 ZERO_VIEW, ZERO_FROM = 3.0, 2.5
 
 
 def half_away(value: float) -> Any:
-    """The nearest whole number, halves away from zero; 0 of what is not a number."""
+    """The nearest whole number, halves away from zero; 0 for NaN."""
     return 0.0 if np.isnan(value) else rounded(value)
 
 
 def _quotient(top: float, bottom: float) -> Any:
-    """As ``quotient``, exact in doubles for whole numbers below 2**53."""
+    """The integer quotient; exact for whole numbers below 2**53."""
     return np.floor(top / max(bottom, 1))
 
 
-#: Functions of numbers by the functions of arrays that they stand for in compiled code.
+#: The functions of arrays, with the functions of numbers that replace them in compiled code.
 INSTEAD: Any = {
     **NUMBERS,
     quotient: _quotient,
@@ -73,17 +70,14 @@ INSTEAD: Any = {
 
 
 def inside(function: Any, **named: Any) -> FunctionType:
-    """A kernel, to be compiled with the plain functions that it calls, and those they call.
+    """A copy of a kernel that compiles together with all plain functions that it calls.
 
     Parameters
     ----------
     named : functions
-        By the name in the kernel's module that each takes the place of.
+        Replacements of names in the kernel's module.
     """
     return with_functions(function, named, INSTEAD)
-
-
-# Placeholders for the parts that a kernel does not have; never called.
 
 
 def _bound(
@@ -108,4 +102,5 @@ def _placed(
     return
 
 
+#: Placeholders for functions that a kernel does not have; they are never called.
 NO_BOUND, NO_PLACED = bound_pointer(_bound), placed_pointer(_placed)

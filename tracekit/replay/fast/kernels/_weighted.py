@@ -1,7 +1,6 @@
-"""The kernel of a weighted profile: kernels of its parts, each times its weight, one after another.
+"""The kernel of a weighted profile: the sum of the kernels of its parts, each times its weight.
 
-Formulas stand in the parts, and how scores are weighed in ``policy/profile.py``; here the kernel of
-the parts before and that of the next one become the kernel of both.
+The kernel of the first parts and the kernel of the next part are combined into one, part by part.
 """
 
 # ruff: noqa: ARG001 - kernels share one signature
@@ -26,12 +25,12 @@ from tracekit.replay.fast.kernels._parts import NO_PLACED, inside
 Terms = Callable[[Snapshot], FloatArray]
 Find = Callable[[PlacementPolicy], Kernel | None]
 
-#: What goes before the parameters of both: the weight; what brings scores to 0..100; how many
-#: parameters the parts before have; whether there are terms; how many columns count for the next
-#: part, which has nothing to say about a container that requests nothing of them; these columns.
+#: Positions of the head of a combined kernel's parameters: the weight; the factor that brings
+#: scores to 0..100; the number of parameters of the first parts; whether there are terms; the
+#: number of ``Kernel.silent`` columns of the next part, which follow the head.
 _WEIGHT, _FACTOR, _BEFORE, _TERMS, _COLUMNS, _HEAD = range(6)
 
-#: What the kernels below call: the functions of two kernels take the place of these.
+#: Placeholders in the kernels below for the functions of the two kernels.
 _before: Any = None
 _next: Any = None
 
@@ -45,7 +44,7 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """The first row of the terms says how many rows the parts before have."""
+    """The score of both kernels; the first row of the terms is the number of rows of the first."""
     first = _HEAD + int(parameters[_COLUMNS])
     own = first + int(parameters[_BEFORE])
     cut = 1 + int(terms[0, 0]) if parameters[_TERMS] == 1.0 else 0
@@ -85,12 +84,12 @@ _NOTHING = Kernel(score=score_pointer(_no_score), parameters=np.zeros(0))
 
 
 def weighted_kernel(profile: Profile, find: Find) -> Kernel | None:
-    """The kernel of a profile; None where a part has none, or its 0..100 hang on other nodes.
+    """The kernel of a profile; None where a part has none, or scores relative to other nodes.
 
     Parameters
     ----------
     find : function(policy)
-        The kernel of a part.
+        Returns the kernel of a part.
     """
     if profile.filters() or type(profile).candidates is not PlacementPolicy.candidates:
         return None
@@ -104,7 +103,7 @@ def weighted_kernel(profile: Profile, find: Find) -> Kernel | None:
 
 
 def weighted_sum(parts: Sequence[tuple[Part, Kernel]]) -> Kernel:
-    """The kernel of parts, by the kernel of each."""
+    """The kernel of the weighted sum of parts."""
     made = _NOTHING
     for part, kernel in parts:
         made = _added(made, part, kernel)
@@ -116,7 +115,7 @@ def _says_when_silent(policy: PlacementPolicy, kernel: Kernel) -> bool:
 
 
 def _added(before: Kernel, part: Part, kernel: Kernel) -> Kernel:
-    """The kernel of the parts before and of the next one."""
+    """The combination of the kernel of the first parts with that of the next part."""
     best = part.policy.best_score or FULL
     terms = _terms(before.terms, kernel.terms)
     follows = [one.recounts for one in (before, kernel) if one.placed is not None]
@@ -141,13 +140,13 @@ def _added(before: Kernel, part: Part, kernel: Kernel) -> Kernel:
 
 @functools.cache
 def _made(kernel: Any, signature: Any, before: Pointer, following: Pointer) -> Pointer:
-    """One of the two kernels with those of the parts inside."""
+    """A kernel with the functions of the two kernels in place of the placeholders."""
     given = {"_before": before.function, "_next": following.function}
     return Pointer(inside(kernel, **given), signature)
 
 
 def _terms(before: Terms | None, following: Terms | None) -> Terms | None:
-    """The terms of both, below a row that says how many the first has; None of neither."""
+    """The terms of both kernels, below a row with the number of the first's; None without any."""
     if before is None and following is None:
         return None
 
@@ -165,7 +164,7 @@ def _terms(before: Terms | None, following: Terms | None) -> Terms | None:
 def default_kernel(
     policy: DefaultScheduler, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of the default scheduler over a window of nodes; None where a plugin has none."""
+    """The kernel of the default scheduler with its window; None where a plugin has no kernel."""
     least, balanced = plugins(policy.balanced_allocation_form)
     one = formula_kernel(least, least.score_formula(), resources, allocatable)
     other = balance_kernel(balanced, resources, allocatable)

@@ -1,10 +1,9 @@
-"""Combined-weight TOPSIS, compiled: all nodes with room together, by the best and worst found.
+"""Combined-weight TOPSIS, compiled: all nodes with room are scored together.
 
-Sums over all nodes are taken in another order than numpy takes them, and logarithms by a series of
-our own: both change the sixteenth digit, and scores are compared after rounding to the twelfth.
-Formulas are those of ``weights`` and ``topsis`` in ``placement/_parts``. Sums, highest and lowest
-values, which these take of whole columns, are taken here block by block: one pass over the
-nodes in place of several.
+The formulas are those of ``placement/_parts/weights``, which take sums and extremes of columns.
+This kernel takes them block by block, in one pass over the nodes. Its sums have another order than
+numpy's, and its logarithms another series. Both change the sixteenth digit; scores are compared
+after rounding to the twelfth.
 """
 
 from collections.abc import Sequence
@@ -33,22 +32,22 @@ from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import Kernel, score_pointer
 from tracekit.replay.fast.kernels._parts import inside
 
-#: Bits of a double: where the exponent begins, what of it is taken off.
+#: The bits of a double: the length of the fraction, its mask, and the exponent of 0.5.
 _FRACTION_BITS = 52
 _FRACTION = (1 << _FRACTION_BITS) - 1
 _HALF = np.int64(1022) << _FRACTION_BITS
 _ROOT = 0.7071067811865476
 
-#: ln 2 in two parts, the first short enough that a whole multiple of it is exact.
+#: ln 2 in two parts; whole multiples of the first are exact.
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 
 @compiled
 def logarithms(values: FloatArray) -> FloatArray:
-    """``ln`` of each value, to about one unit in the last place; 0 of what is not above 0.
+    """``ln`` of each value, to about one unit in the last place; 0 for values up to 1e-300.
 
     A value is ``2**e * m`` with m in 0.707..1.414, and ``ln m = 2 atanh((m - 1)/(m + 1))``, whose
-    series has a ratio below 0.03. Values below 1e-300 are taken for 0.
+    series has a ratio below 0.03.
     """
     bits = values.view(np.int64)
     found = np.empty(len(values))
@@ -82,7 +81,7 @@ def logarithms(values: FloatArray) -> FloatArray:
 # ruff: noqa: ARG001 - kernels share one signature
 
 
-#: Nodes whose intermediate numbers stay in the nearest cache.
+#: The number of nodes in a block, so that its intermediate numbers stay in the cache.
 _BLOCK = 512
 
 _nearness = compiled_in_any_order(inside(nearness))
@@ -97,9 +96,9 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Parameters are the judged weights, 1 for linear, and the columns of the criteria.
+    """The scores. Parameters: the judged weights, 1 for linear, and the columns of the criteria.
 
-    Terms are what each criterion's resource is used, then what nodes have of it, reserved or not.
+    Terms: the use of the resource of each criterion, then the capacity of nodes for each.
     """
     criteria = len(terms) // 2
     free, weights = np.empty((criteria, count)), np.zeros(criteria)
@@ -130,7 +129,7 @@ def _score(
 def _free(
     size: FloatArray, requested: IntArray, used: FloatArray, asked: int, free: FloatArray
 ) -> None:
-    """The fraction left after placing; what is requested stands for use that was not measured."""
+    """The fraction left after the placement; requests stand in for use without a measurement."""
     for at in range(len(free)):
         free[at] = left_of(
             ratio(measured_or_requested(used[at], requested[at]) + asked, size[at], 1.0)
@@ -148,9 +147,9 @@ def _x_ln_x(values: FloatArray) -> float:
 
 @compiled_in_any_order
 def _widen(values: FloatArray, ends: FloatArray) -> None:
-    """Take values into the sum of squares, the highest and the lowest so far.
+    """Add values to the sum of squares, the highest and the lowest value so far.
 
-    Numbers from 0 on are in the order of their bits, and whole numbers are compared many at once.
+    Numbers from 0 on have the order of their bits, and integers are compared many at once.
     """
     squares, bits = 0.0, values.view(np.int64)
     for at in range(len(values)):
@@ -169,7 +168,7 @@ def _widen(values: FloatArray, ends: FloatArray) -> None:
 def _closeness(
     values: FloatArray, weights: FloatArray, ends: FloatArray, scores: FloatArray
 ) -> None:
-    """Distance to the worst over the distances to worst and best."""
+    """The distance to the worst over the sum of the distances to the worst and to the best."""
     for start in range(0, values.shape[1], _BLOCK):
         part = slice(start, min(start + _BLOCK, values.shape[1]))
         _close_block(values[:, part], weights, ends, scores[part])
@@ -203,7 +202,7 @@ def _terms(snapshot: Snapshot) -> FloatArray:
 
 
 def make(policy: Cwt, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
-    """The kernel of the observed ideal."""
+    """The kernel for the observed ideal; None for other ideals."""
     if policy.ideal != "observed":
         return None
     columns = [column_of(resources, name) for name in CRITERIA.values()]

@@ -40,5 +40,5 @@ _SCORE, _BOUND = pointers(_score, _bound)
 
 
 def make(policy: FirstFit, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
-    """The kernel, for clusters of any kind."""
+    """The kernel, which covers every cluster."""
     return Kernel(score=_SCORE, bound=_BOUND, parameters=np.zeros(1), scored=REQUESTED)

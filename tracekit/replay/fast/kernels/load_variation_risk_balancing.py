@@ -18,10 +18,10 @@ from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, pointers
 from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
 
-#: How many terms are views: mean and deviation of cpu together, and of memory.
+#: The number of views: the sum of mean and deviation, of cpu and of memory.
 _VIEWS = 2
 
-#: The view of a resource that was not measured, while the other was.
+#: The view of a resource without a measurement where the other resource has one.
 _NO_MATTER = -1.0
 
 
@@ -34,7 +34,7 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Terms after the views are amount used and risk by deviation, of cpu and then of memory."""
+    """The scores. Terms after the views: use and risk by deviation, of cpu, then of memory."""
     prose = parameters[0] == 1.0
     for at in range(count):
         lowest = np.nan
@@ -54,9 +54,9 @@ def _bound(
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
-    """The score of the node that is least loaded in both resources, of the largest size.
+    """The score of a node with the least load in both resources and the largest size.
 
-    The mean is cut at the capacity: both together are then the capacity at least.
+    The load is limited to the capacity.
     """
     prose = parameters[0] == 1.0
     bounds[:count] = 100.0
@@ -89,7 +89,7 @@ def _terms(policy: LoadVariationRiskBalancing, snapshot: Snapshot) -> FloatArray
 
 
 def _views(rows: Sequence[FloatArray], allocatable: IntArray) -> FloatArray:
-    """Mean and deviation of each resource together, as fractions of capacity."""
+    """The sum of mean and deviation of each resource, as a fraction of the capacity."""
     views = np.stack([rows[2 * at] / allocatable[:, at] + rows[2 * at + 1] for at in range(2)])
     unknown = np.isnan(views)
     views[unknown] = _NO_MATTER
@@ -100,7 +100,7 @@ def _views(rows: Sequence[FloatArray], allocatable: IntArray) -> FloatArray:
 def make(
     policy: LoadVariationRiskBalancing, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of nodes that all have both resources."""
+    """The kernel; None where some node lacks cpu or memory."""
     if (allocatable[:, :2] <= 0).any():
         return None
     return Kernel(

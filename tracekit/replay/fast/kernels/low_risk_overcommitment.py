@@ -1,4 +1,4 @@
-"""Low risk overcommitment, compiled; the risk by load is kept per node, no pod enters it."""
+"""Low risk overcommitment, compiled; the risk by load is cached by node: no pod changes it."""
 
 import functools
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _SIGNATURE = "double (double, double, double, int"
 
 
 def betainc_address() -> int | None:
-    """The function's address in memory; None where this scipy does not offer it."""
+    """The address of scipy's function; None where this scipy does not export it."""
     for name, capsule in cython_special.__pyx_capi__.items():
         if name.endswith("betainc") and _SIGNATURE in repr(capsule):
             return int(get_cython_function_address("scipy.special.cython_special", name))
@@ -49,7 +49,7 @@ def call_betainc(
     beta: Any,
     at: Any,
 ) -> Any:
-    """``betainc(alpha, beta, at)`` by the address of the function."""
+    """Compile a call of ``betainc(alpha, beta, at)`` at its address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         double, flag = ir.DoubleType(), ir.IntType(32)
@@ -63,7 +63,7 @@ def call_betainc(
 # ruff: noqa: ARG001 - kernels share one signature
 
 
-#: How many terms are views: risk by load, limits and requests over capacity, of cpu, then memory.
+#: The number of views: risk by load, limits and requests over capacity, of cpu, then of memory.
 _VIEWS = 6
 
 
@@ -76,7 +76,11 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Terms after the views are risk by load, mean and deviation, of both; then 1 if known."""
+    """The scores of nodes.
+
+    Terms after the views: risk by load, mean and deviation of both resources; then 1 for a node
+    with metrics.
+    """
     if not (ask[1, :2].any() or ask[3, :2].any()):
         scores[:count] = 0.0
         return
@@ -103,9 +107,9 @@ def _bound(
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
-    """The score of the node with the least of every view, of the largest size.
+    """The score of a node with the least value of every view and the largest size.
 
-    The risk by limits rises with limits and with requests, and falls with the size.
+    The risk by limits rises with limits and requests, and falls with the size.
     """
     if not (ask[1, :2].any() or ask[3, :2].any()):
         bounds[:count] = 0.0
@@ -129,7 +133,7 @@ def _bound(
 def _placed(
     terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
 ) -> None:
-    """Recompute terms and views of a node from what is requested and promised there now."""
+    """Compute the terms and views of a node anew from its present requests and limits."""
     known = terms[_VIEWS + 6, node] == 1.0
     for column in range(2):
         row, view = _VIEWS + 3 * column, 3 * column
@@ -147,7 +151,7 @@ def _placed(
 def _load_risk(
     mu: float, sigma: float, taken: float, limit: float, size: float, parameters: FloatArray
 ) -> Any:
-    """The risk by load of one node; a sum of the distribution is scipy's own, by its address."""
+    """The risk by load of one node."""
     address = int(parameters[3])
     threshold, share = portion(taken, size), portion(limit, size)
     spread = believed(mu, sigma, parameters[2])
@@ -190,7 +194,7 @@ def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
 def make(
     policy: LowRiskOvercommitment, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of nodes that all have both resources, where scipy offers its function."""
+    """The kernel; None where a node lacks cpu or memory, or scipy does not export its function."""
     address = betainc_address()
     if address is None or (allocatable[:, :2] <= 0).any():
         return None

@@ -19,12 +19,12 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
 from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
 
-#: How many terms are views: the fraction of capacity in use before the container.
+#: The number of views: the fraction of the capacity in use before the container.
 _VIEWS = 1
 
 
 def _expected(ask: IntArray, parameters: FloatArray) -> Any:
-    """CPU a container is expected to use."""
+    """The expected CPU of a container, in millicores."""
     return expected_milli(ask[1, 0], ask[0, 0], parameters[1], parameters[2])
 
 
@@ -37,7 +37,10 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Terms after the view are millicores used, millicores placed too lately to show, capacity."""
+    """The scores of nodes.
+
+    Terms after the view: millicores in use, millicores placed since the measurement, capacity.
+    """
     target, pod = parameters[0], _expected(ask, parameters)
     used, missing, capacity = terms[_VIEWS], terms[_VIEWS + 1], terms[_VIEWS + 2]
     for at in range(count):
@@ -54,9 +57,9 @@ def _bound(
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
-    """The score at that end of the range which is nearer to the target, or at the target itself.
+    """The score at the end of the range that is nearer to the target, or at the target.
 
-    Left of the target, and right of it, the score is a straight line.
+    The score is a straight line on either side of the target.
     """
     target, pod = parameters[0], _expected(ask, parameters)
     most = 100 * SLACK
@@ -93,7 +96,7 @@ def _terms(policy: TargetLoadPacking, snapshot: Snapshot) -> FloatArray:
 def make(
     policy: TargetLoadPacking, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of nodes that all have CPU."""
+    """The kernel; None where some node has no CPU."""
     if (allocatable[:, 0] <= 0).any():
         return None
     numbers = (
