@@ -39,7 +39,7 @@ NOT_HERE = frozenset(
 )  # fmt: skip
 
 _NULL = {"type": "null"}
-_BENCH = ["--sets", "2", "--containers", "40"]
+_BENCH = ["--sets", "2", "--containers", "40", "--batches", "1"]
 #: Calls whose documents are taken, in an order in which each finds what it needs.
 CALLS: tuple[tuple[str, ...], ...] = (
     ("synth", "traces", "--preset", "tiny"),

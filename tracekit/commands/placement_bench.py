@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +19,14 @@ from tracekit.commands.shell.output import (
     right,
 )
 from tracekit.commands.shell.signature import Call, JsonOption
-from tracekit.replay.studies.declared import Containers, PlacementStudy, Room, Sets
+from tracekit.replay.studies.declared import (
+    Batches,
+    Containers,
+    PlacementStudy,
+    Room,
+    Sets,
+    SolverStudy,
+)
 
 if TYPE_CHECKING:
     from tracekit.base.crew import Crew
@@ -38,6 +46,7 @@ def placement_bench(
     target_alloc_fraction: Annotated[
         TargetAllocFraction, Option(names="--target")
     ] = PlacementStudy.target_alloc_fraction,
+    batches: Batches = SolverStudy.batches,
     jobs: SideBySide = 1,
     room: Room = PlacementStudy.room,
     seed: Seed = 0,
@@ -48,13 +57,13 @@ def placement_bench(
     Returns
     -------
     Study
-        The frames of ``study_placement``.
+        The frames of ``study_placement`` and, as ``quality``, that of ``study_solvers``.
     """
     from tracekit.commands._study import made
     from tracekit.policy.parse import parse_policy
     from tracekit.replay.studies.placement_study import study_placement
+    from tracekit.replay.studies.solver_study import study_solvers
 
-    chosen = [parse_policy(text) for text in policies]
     study = PlacementStudy(
         sets=sets,
         containers=containers,
@@ -62,11 +71,19 @@ def placement_bench(
         room=room,
         seed=seed,
     )
+    chosen = [parse_policy(text) for text in policies]
+    solvers = SolverStudy(batches=batches, seed=seed)
 
-    def placed(crew: Crew) -> Study:
-        return study_placement(study, policies=chosen, crew=crew, progress=progress)
+    def both(crew: Crew) -> Study:
+        placed = study_placement(study, policies=chosen, crew=crew, progress=progress)
+        solved = study_solvers(solvers, progress=progress)
+        return replace(
+            placed,
+            about={**placed.about, "solvers": dict(solved.about)},
+            frames={**placed.frames, **solved.frames},
+        )
 
-    return made(placed, out, jobs=jobs)
+    return made(both, out, jobs=jobs)
 
 
 PANEL = Panel.rare
@@ -76,11 +93,14 @@ _LIMITS = ("imbalance_low", "imbalance_high")
 def command(call: Call, out: Path | None, json: JsonOption = False) -> None:
     """Place 1,800 containers on 31 nodes by every policy, many times over.
 
+    Beside it: how close searches, greedy and local search come to the best
+    placement of a batch that an integer program finds, and in which time.
+
     Example: tracekit placement-bench --out placements
     """
     from tracekit.commands._study import print_bench
 
-    names = ("summary", "use", "facts")
+    names = ("summary", "use", "quality", "facts")
     print_bench(call(), "placement", "placement-bench", names, out, json=json, show=_show)
 
 
@@ -107,6 +127,15 @@ def _show(found: Study, facts: Sequence[Fact]) -> None:
     )
     print()
     print_claims(facts)
-
+    quality = frames["quality"]
+    last = quality.group_by("method", maintain_order=True).last()
+    print_table(
+        f"One batch of {about['solvers']['batch_size']} placed by several methods",
+        ["method", *right("iterations", "gap to the best", "best found", "ms")],
+        [
+            [method, iterations or "-", f"{gap:.5f}", f"{share:.0%}", f"{spent:.1f}"]
+            for method, iterations, gap, _, share, spent in last.iter_rows()
+        ],
+    )
     if "cwt" in frames["summary"]["policy"]:
         print_paragraph("cwt is our reading of a paper whose formulas are not published.")

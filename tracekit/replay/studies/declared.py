@@ -18,6 +18,9 @@ Room = Annotated[
     Literal["scored", "all"],
     About("Room must be found in what a policy scores by, or in all resources."),
 ]
+Batches = Annotated[
+    int, About("Batches solved to the optimum, spread over the fill of the cluster.", minimum=1)
+]
 Seed = Annotated[int, About("Seed of all of it.", minimum=0)]
 
 
@@ -30,6 +33,20 @@ class PlacementStudy:
     nodes: Nodes = PAPER_NODES
     target_alloc_fraction: TargetAllocFraction = PAPER_ALLOC_FRACTION
     room: Room = "scored"
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverStudy:
+    """The batches that the solver study places; the workload is drawn as in ``PlacementStudy``."""
+
+    batches: Batches = 12
+    batch_size: Annotated[int, About("Containers of each.", minimum=1, maximum=10)] = 8
+    containers: Containers = PAPER_CONTAINERS
+    nodes: Nodes = PAPER_NODES
     seed: Seed = 0
 
     def __post_init__(self) -> None:

@@ -7,8 +7,9 @@ them.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from tracekit.policy.placement._parts.fitness import PENALTY, FitnessPolicy, Gro
 from tracekit.policy.search.problem import CompiledCost, Problem
 from tracekit.policy.search.running import Search
 from tracekit.policy.view.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from tracekit.policy.placement._parts.batch_fitness import Case
 
 #: The weight of the mean imbalance of nodes in an objective.
 IMBALANCE_WEIGHT = 100.0
@@ -104,6 +108,30 @@ class BatchFitness:
         # compiled code needs contiguous arrays, and a user's own policy may give others
         laid: Any = (np.require(one, requirements=["C", "W"]) for one in case)
         self._case = batch_fitness.Case(*laid)
+
+    def first(self, count: int) -> BatchFitness:
+        """The fitness of the first containers of the batch."""
+        case = self._case
+        return self._of(
+            case._replace(
+                request=case.request[:count],
+                kinds=case.kinds[:count],
+                open_nodes=case.open_nodes[:count],
+                alone=case.alone[:count],
+            )
+        )
+
+    def without(self, left_out: BoolArray) -> BatchFitness:
+        """The fitness with all nodes closed to the containers ``left_out``, shape (batch,)."""
+        shut = self._case.open_nodes
+        every = np.ones((len(left_out), len(self._case.free)), np.bool_) if not len(shut) else shut
+        left, unknown = every & ~left_out[:, None], np.full_like(self._case.alone, np.inf)
+        return self._of(self._case._replace(open_nodes=left, alone=unknown))
+
+    def _of(self, case: Case) -> BatchFitness:
+        other = copy.copy(self)
+        vars(other)["_case"] = case
+        return other
 
     def fitness(self, nodes: IntArray) -> tuple[FloatArray, BoolArray]:
         """Fitness of each proposal, and the containers that have room in it.

@@ -76,7 +76,7 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """The scores of nodes.
+    """The score of each node from its larger risk.
 
     Terms after the views: risk by load, mean and deviation of both resources; then 1 for a node
     with metrics.
