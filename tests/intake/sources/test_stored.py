@@ -27,6 +27,9 @@ from tracekit.store.query import Database
 from tracekit.store.tables import all_tables
 from tracekit.store.views import read
 
+#: Together the hundred cases take a minute of a processor.
+pytestmark = pytest.mark.slow
+
 CASES = sorted(case.parent for case in Path(__file__).parent.glob("stored/*/expected.txt"))
 _REJECTS = 'SELECT "table", source_file, line, "column" FROM reject ORDER BY ALL'
 
