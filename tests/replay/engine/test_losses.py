@@ -52,6 +52,14 @@ def test_a_lost_node_is_closed_to_a_container_that_a_rule_allows_there() -> None
         assert run(happening(load, "lost=n0@2s"), placer=make).node.tolist() == [2]
 
 
+def test_after_a_loss_a_higher_priority_still_evicts_from_the_nodes_that_are_left() -> None:
+    load = workload([(100, 100)] * 2, [(0, 9000, 80, 80), (3000, 9000, 80, 80)], steps=6)
+    load = changed(load, rules={"priority": np.array([0, 1]), "preemption": True})
+    outcome = run(happening(load, "lost=n1@2s"))
+    assert outcome.node[1] == 0
+    assert outcome.taken_off.preempted.tolist() == [0]
+
+
 def four() -> Workload:
     """Three nodes of room for two; four containers, two on each of the first two."""
     load = workload([(20, 20)] * 3, [(0, 9000, 10, 10, 0) for _ in range(4)], steps=6)
