@@ -1,4 +1,4 @@
-"""Facts of what analyses show of a trace: its nodes, growth, zones, calls and sizes."""
+"""Facts from the analyses of a trace: on nodes, growth, zones, calls and sizes."""
 
 from collections.abc import Iterator
 
@@ -13,20 +13,21 @@ from tracekit.base.facts import Fact, remark
 from tracekit.base.units import MS_PER_DAY
 from tracekit.base.words import RESOURCES, short_id
 
-#: A node is hot that reaches this share of its CPU or memory once; idle are those below that one.
+#: A node is hot if its use reaches the first share once, and idle if it stays below the second.
 HOT, IDLE = 0.9, 0.1
-#: So many nodes whose memory rises are facts of their own.
+#: The number of nodes with rising memory that get a fact each.
 _RISING = 3
 #: A chance to be in the wrong zone up to this is small.
 _UNLIKELY = 0.05
-#: From this share of nodes on a trend is a fact.
+#: The share of nodes from which on a trend is a fact.
 _SOME = 0.005
 
 
 def facts_of_analysis(analysis: Analysis) -> Iterator[Fact]:
-    """What a reader of the results wants first; of inferred sizes where no request is recorded.
+    """The main facts of an analysis.
 
-    A store that records no requests, such as the trace of 2021, has the facts of the study alone.
+    A store that records requests has facts on requests, and none on inferred sizes. A store that
+    records none, such as the trace of 2021, has facts on inferred sizes.
     """
     requested = requests_recorded(analysis)
     for name, facts, with_requests in (
@@ -52,7 +53,7 @@ def facts_of_analysis(analysis: Analysis) -> Iterator[Fact]:
 
 
 def _nodes(profile: pl.DataFrame) -> Iterator[Fact]:
-    """How much the median node uses, and which nodes are hot or idle."""
+    """The use of the median node, and the hot and idle nodes."""
     for one, words in RESOURCES.items():
         mean, highest = profile[f"{one}_mean"], profile[f"{one}_max"]
         yield remark(
@@ -74,7 +75,7 @@ def _nodes(profile: pl.DataFrame) -> Iterator[Fact]:
 
 
 def _requests(services: pl.DataFrame) -> Iterator[Fact]:
-    """Mean use over what is requested, of all services."""
+    """Mean use over requests of all services."""
     over = {}
     for one, unit in (("cpu", "cores"), ("memory", "gib")):
         requested, used = (
@@ -104,7 +105,7 @@ def _rising(nodes: pl.DataFrame) -> Iterator[Fact]:
 
 
 def _growth(blocks: pl.DataFrame) -> Iterator[Fact]:
-    """By how much the use of all nodes grows, where it does beyond chance: a week, or a day."""
+    """The growth of use over all nodes per week or day, where it is beyond chance."""
     starts = blocks["block_start_ms"].unique().sort().to_numpy()
     step_ms = int(np.diff(starts).min()) if len(starts) > 1 else MS_PER_DAY
     means = blocks.group_by("block_start_ms").agg(pl.col("cpu_mean", "memory_mean").mean())
@@ -150,7 +151,7 @@ def _zones(frame: pl.DataFrame) -> Iterator[Fact]:
 
 
 def _tail(frame: pl.DataFrame) -> Iterator[Fact]:
-    """How far out the nodes lie whose CPU and memory differ most."""
+    """The utilization difference of the most extreme nodes."""
     row = frame.filter(zone="all").row(0, named=True)
     if row["hill_index"] is not None:
         yield remark(
@@ -166,14 +167,14 @@ def _tail(frame: pl.DataFrame) -> Iterator[Fact]:
 
 
 def _trends(frame: pl.DataFrame) -> Iterator[Fact]:
-    """On how many nodes of zone A CPU falls over time."""
+    """The share of nodes in zone A whose CPU use falls over time."""
     for zone, share in frame.select("zone", "falling_share").rows():
         if zone == "A" and (share or 0.0) >= _SOME:
             yield remark("zone_falls", share, "fraction", kind="finding", zone=zone)
 
 
 def _demand(frame: pl.DataFrame) -> Iterator[Fact]:
-    """How much of a service's CPU its calls explain."""
+    """The share of a service's CPU use that its calls explain."""
     fits = frame["r_squared"].drop_nulls()
     falling = int((frame["cpu_per_call"].drop_nulls() < 0).sum())
     if fits.len():
@@ -188,7 +189,7 @@ def _demand(frame: pl.DataFrame) -> Iterator[Fact]:
 
 
 def _sizes(frame: pl.DataFrame) -> Iterator[Fact]:
-    """The size of a container that use gives away, of each resource."""
+    """The size of a container that is inferred from use, for each resource."""
     for row in frame.iter_rows(named=True):
         yield Fact(
             kind="finding",

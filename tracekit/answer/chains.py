@@ -1,4 +1,4 @@
-"""What follows from a comparison of sizing policies on call chains."""
+"""The answer of a comparison of sizing policies on call chains."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from tracekit.sizing.study import Study
 
 
 def answer_of_chains(study: Study) -> Answer:
-    """Whether the agent beats what practice uses, and whether what its study claims holds."""
+    """Facts: whether the agent beats policies of practice, and whether the claims on it hold."""
     found = duels(study.summary, study.differences)
     return answer_of(
         [
@@ -25,7 +25,7 @@ def answer_of_chains(study: Study) -> Answer:
 
 
 def _frames(study: Study) -> Frame:
-    """The frames that claims are read from."""
+    """A function that gives the frames of a study by name, for claims."""
     absent = pl.DataFrame()
     known = {"size/table": study.table, "size/training": study.training}
     return lambda name: absent if (found := known.get(name)) is None else found
@@ -66,7 +66,7 @@ def _measures(found: list[Duel]) -> Iterator[Fact]:
 
 
 def _network(study: Study) -> Iterator[Fact]:
-    """Where the network of the agent is from, where it was not trained in this study."""
+    """The source of the agent's network; nothing where the study trained it."""
     if study.network:
         yield Fact(
             kind="agent_network",

@@ -1,4 +1,4 @@
-"""One workload in several orders of arrival: how much is chance, and which policies go on."""
+"""Replays of one workload in several orders of arrival, and the policies that meet them."""
 
 import dataclasses
 import itertools
@@ -27,16 +27,15 @@ from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run, assembled
 
-# Whether further orders of arrival could decide which policy is best. Of eight policies
-# over six orders the best has to be ahead by some ten standard deviations of one order to be told
-# from all others in 94 of 100 runs; by four it is told in none. With a second look after twelve
-# orders, each look at half of what may go wrong, it is told in 96 of 100 at four (see
-# docs/benchmarks/chance.txt). All that met the first orders meet the others too, so that every
-# comparison is over the same orders and none is picked by what it showed.
+# Whether further orders of arrival could decide which policy is best. With eight policies and six
+# orders, a best policy that is ahead by ten standard deviations of one order is found in 94 of 100
+# runs, and one ahead by four in none. With a second look after twelve orders, and half of the
+# permitted error for each look, the latter is found in 96 of 100 runs (docs/benchmarks/chance.txt).
+# All policies of the first orders meet the further ones, so all comparisons have the same orders.
 
 
 def undecided(run: Results | Run) -> bool:
-    """Whether chance leaves it open which admissible policy is best by the measure that decides."""
+    """Whether chance leaves open which admissible policy is best by the deciding measure."""
     replays = results(run)
     choice = choose(replays, named=replays.policies)
     if len(choice.may) < 2 or not choice.measure:
@@ -47,7 +46,7 @@ def undecided(run: Results | Run) -> bool:
 
 
 def added(met: int, up_to: int) -> str:
-    """A line on what is done about it."""
+    """A line of progress: orders are added."""
     return (
         f"{met} orders of arrival leave open which policy is best: {up_to - met} more, so that it"
         " is looked twice, each time at half of what may go wrong"
@@ -69,24 +68,24 @@ def repeat_replay(
     replayer: Replayer | None = None,
     progress: Progress = SILENT,
 ) -> Run:
-    """Replay the workload ``repeats`` times; each time in another order, under another seed.
+    """Replay the workload in ``repeats`` orders of arrival, each under its own seed.
 
-    Repeat 0 is the workload as given, under ``seed``. Each further one has its arrivals rearranged
-    and a seed of its own, see ``seeds.order_seed``. Every policy meets the same orders, so that
-    differences between policies are paired.
+    Repeat 0 is the workload as given, under ``seed``. Each further repeat has other arrivals and
+    another seed; see ``seeds.order_seed``. Every policy meets the same orders, so differences
+    between policies are paired.
 
     Parameters
     ----------
     repeated : sequence of Entrant, optional
-        Those of ``policies`` that meet the other orders too; all of them if not given. The others
-        are replayed once and have no intervals.
+        The ``policies`` that meet all orders; all of them if not given. Other policies are replayed
+        once and have no intervals.
     follow : sequence of str
-        The policies that one of those others has to beat; where there are any, the others meet
-        further orders as long as they may: see ``followed``.
+        The policies that a recommended policy has to beat. If there are any, policies that are not
+        ``repeated`` meet further orders as long as they may be recommended: see ``followed``.
     up_to : int, optional
-        Where ``repeats`` orders leave open which policy is best, all that met all meet more, up
-        to so many: see ``undecided``. Differences are then held to half of what may go wrong,
-        whether or not orders are added.
+        The number of orders after addition. Orders are added where ``repeats`` orders leave open
+        which policy is best: see ``undecided``. Each of the two looks has half of the permitted
+        error, whether or not orders are added.
 
     Returns
     -------
@@ -100,8 +99,7 @@ def repeat_replay(
     TracekitError
         For fewer than one repeat.
 
-    Where orders do not differ (``runs.varying``), nothing but the seed does; parts of one replay
-    are no repeats of it, as they hold the same placements.
+    Where orders do not differ (``runs.varying``), only the seed does.
     """
     if repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
@@ -137,7 +135,7 @@ def repeat_replay(
 
 @dataclasses.dataclass
 class _Met:
-    """The results of the first order, and of the others for the policies that met them."""
+    """The results of the first order, and of further orders for the policies that met them."""
 
     first: Run
     again: list[Entrant]
@@ -149,7 +147,7 @@ class _Met:
         self.pairs += zip(plans, done, strict=True)
 
     def run(self) -> Run:
-        """All of it as a run, without what is worked out from its measures."""
+        """The results as a run, without intervals and differences."""
         told = {str(one) for one in self.again}
         rows = [row_of(plan, one) for plan, one in self.pairs if str(plan.policy) in told]
         return dataclasses.replace(
@@ -168,7 +166,7 @@ def _follow(
     replayer: Replayer,
     progress: Progress,
 ) -> list[Entrant]:
-    """Let those that may still be recommended meet further orders; gives those that met all."""
+    """Replay further orders of the policies that may be recommended; return those that met all."""
     others = [one for one in policies if one not in met.again]
     looks, going = [one for one in LOOKS if one < repeats], others
     for since, until in itertools.pairwise([*looks, repeats]):
@@ -182,7 +180,7 @@ def _follow(
 
 
 def _orders(policies: Sequence[Entrant], seed: int, repeats: int, since: int = 1) -> list[Planned]:
-    """All orders but the first, or those ``since`` one of them."""
+    """The orders from ``since`` on, for each policy."""
     seeds = {number: order_seed(seed, number) for number in range(since, repeats)}
     return [Planned(one, its, number) for number, its in seeds.items() for one in policies]
 
@@ -194,7 +192,7 @@ def _told(going: Sequence[Entrant], others: int, orders: int) -> str:
 
 
 def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
-    """One hash per policy over all orders that it met."""
+    """One hash per policy over all its orders."""
     parts: dict[str, list[bytes]] = {}
     for plan, one in done:
         parts.setdefault(str(plan.policy), []).append(one.digest.encode())
@@ -202,19 +200,19 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
 
 
 def row_of(plan: Planned, one: Replayed) -> dict[str, Any]:
-    """The row of a replay among the repeats."""
+    """The row of a replay in the frame of repeats."""
     return {**one.row, "repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
 
 
 def _measures(rows: Sequence[dict[str, Any]], known: Sequence[str]) -> pl.DataFrame:
-    """One row per repeat and policy: the measures that are compared, and conflicts."""
+    """One row per repeat and policy: the compared measures, and conflicts."""
     frame = pl.DataFrame(rows, infer_schema_length=None)
     columns = [name for name in (*compared(known), CONFLICTS) if name in frame.columns]
     whole = [pl.col(name).cast(pl.Int64) for name in ("repeat", "seed")]
     return frame.sort("repeat", maintain_order=True).select(*whole, "policy", *columns)
 
 
-# Which policies differ over several orders of arrival, as frames of a run.
+# Frames of a run on the differences between policies.
 
 _SCHEMA = {
     "policy_a": pl.String,
@@ -238,12 +236,11 @@ def differences(results: Results) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        policy_a, policy_b, measure, repeats, difference_mean; low, high: its interval at the level
-        that the family of all comparisons leaves it; p of it alone and p_corrected after Holm;
-        ``separated`` where it is beyond chance; family: whether it is one of the comparisons that
-        a decision asks for, to which most of what may go wrong is left, or one of the ``others``,
-        so that p_corrected of the one and of the other do not rank alike; ``all_placed`` where
-        neither policy ever left a container waiting, so that both carried the same load.
+        policy_a, policy_b, measure, repeats, difference_mean; low and high, its interval corrected
+        for all comparisons; p, and p_corrected after Holm; ``separated``, whether the difference is
+        beyond chance; family, the comparisons of a decision or ``others`` (p_corrected is
+        comparable only within a family); ``all_placed``, whether no container waited under either
+        policy, so that both carried the same load.
     """
     most = results.most_orders
     names = [name for name in results.policies if results.orders(name) == most]
@@ -274,7 +271,7 @@ def differences(results: Results) -> pl.DataFrame:
 
 
 def _families(results: Results, one: str, other: str) -> list[str | None]:
-    """The family of a pair by measure; none where the two place alike."""
+    """The family of a pair's comparison by measure; empty where the two place alike."""
     if one == other:
         return [None] * len(results.measures)
     pairs, _ = differences_of(results)
@@ -283,7 +280,7 @@ def _families(results: Results, one: str, other: str) -> list[str | None]:
 
 
 def _part(results: Results, one: str, other: str) -> Compared:
-    """The difference of two policies by each measure; no rows where they place alike."""
+    """The difference of two policies by each measure; empty where they place alike."""
     many = len(results.measures)
     if one == other:
         none, unknown = np.zeros(many), np.full(many, np.nan)
@@ -302,10 +299,11 @@ def _part(results: Results, one: str, other: str) -> Compared:
 
 
 def with_intervals(results: Results) -> pl.DataFrame:
-    """The summary with ``<measure>_repeats``, ``_low`` and ``_high``, each before its unit.
+    """The summary with three more columns for each measure.
 
-    They hold the mean over the repeats and the limits of its interval, which are those of
-    ``Standing``; NULL for policies that were not repeated, as the bound.
+    ``_repeats`` is the mean over the repeats, ``_low`` and ``_high`` are its interval, as in
+    ``Standing``. The ends stand before the unit in a name. All are NULL for policies that were not
+    repeated, and for the bound.
     """
     names = [name for name in results.policies if results.orders(name) > 1]
     intervals = {name: interval_of(results, name) for name in names}
@@ -320,35 +318,33 @@ def with_intervals(results: Results) -> pl.DataFrame:
     return results.summary.join(made, on="policy", how="left", maintain_order="left")
 
 
-#: After so many orders of arrival it is looked who may still be recommended.
+#: The numbers of orders of arrival after which policies are given up.
 LOOKS = (1, 3)
-#: So many that used the fewest nodes in the first order go on in any case: nodes are counted for
-#: them.
+#: The number of policies with the fewest used nodes that go on, as their nodes are counted.
 FEWEST_USED = 2
-#: Containers times nodes up to which policies go on that search, which take minutes an order.
+#: Containers times nodes up to which slow policies meet further orders; an order takes minutes.
 LARGEST = 200_000_000
-#: The same for those that score nodes: half a minute of a processor where it is the whole trace;
-#: and for counts of nodes: minutes, in one order of arrival.
+#: Containers times nodes up to which other policies meet further orders, and nodes are counted.
 LARGEST_ONCE = 2_000_000_000
 
 
 def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[Entrant]:
-    """Those that may still be recommended, and so meet more orders of arrival.
+    """The policies that may still be recommended, and so meet more orders of arrival.
 
-    The others are given up: ``may_win`` says when. That is a group sequential design that stops for
-    futility alone, without a bound that has to be kept to (Jennison and Turnbull, Group Sequential
-    Methods, 2000, section 4.6): nothing is told before the last look, so that giving up can only
-    make fewer things be told; and who is given up stays in the family of comparisons
-    (``chance.holm``), so that those who are left are held to the same level as before.
+    Other policies are given up; see ``may_win``. This is a group sequential design that stops for
+    futility alone, with a non-binding bound (Jennison and Turnbull, Group Sequential Methods, 2000,
+    section 4.6). Nothing is concluded before the last look, so giving up a policy can only reduce
+    the conclusions. A policy that is given up stays in the family of comparisons (``chance.holm``),
+    so the level of the other policies does not change.
 
     Parameters
     ----------
     run : Run
-        The replays up to now.
+        The replays so far.
     going : sequence of Entrant
-        Those that met all orders up to now.
+        The policies that met all orders so far.
     rivals : sequence of str
-        The policies that one has to beat to be recommended; they meet all orders.
+        The policies that a recommended policy has to beat; they meet all orders.
     """
     size = run.workload.containers.count * run.workload.nodes.count
     quick = [one for one in going if not _slow(one)]
@@ -368,12 +364,12 @@ def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[
 def may_win(
     values: Mapping[str, FloatArray], names: Sequence[str], rivals: Sequence[str], *, low: bool
 ) -> list[str]:
-    """Those whose mean is better than that of each rival, over the orders that both met.
+    """The policies whose mean is better than the mean of each rival, over common orders.
 
     Parameters
     ----------
     values : mapping of str to float64, shape (orders,)
-        The measure that decides, order by order.
+        The deciding measure, order by order.
     low : bool
         Whether less is better.
     """
@@ -395,6 +391,6 @@ def _fewest_used(replays: Results, names: Sequence[str]) -> list[str]:
 
 
 def _slow(one: Entrant) -> bool:
-    """Whether its decisions take far longer than to score nodes: a search, or every neighbour."""
+    """Whether a policy's decisions take far longer than scores of nodes do."""
     policy = one.placement
     return policy.batched or isinstance(policy, Interference)

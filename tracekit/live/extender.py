@@ -1,4 +1,4 @@
-"""The answers to kube-scheduler: each computed by the replay's own scoring code."""
+"""Answers to kube-scheduler, computed by the scoring code of the replay."""
 
 import time
 from collections import OrderedDict
@@ -11,16 +11,16 @@ import numpy as np
 
 from tracekit.base.arrays import Float32Array, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.live.names import Found
+from tracekit.live.names import Listed
 from tracekit.live.objects import LivePod, node_of, pod_of
 from tracekit.live.state import State
 from tracekit.policy.kubernetes.extenders import host_scores
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.view.snapshot import lacking
 
-#: So much of decisions is remembered for ``/explain``.
+#: The memory for decisions that ``/explain`` shows.
 _REMEMBERED_BYTES = 128 << 20
-#: What a policy that is served cannot read: nobody could say it of a live cluster.
+#: Data that a served policy cannot read, as a live cluster does not have it.
 _UNKNOWN = {"recorded", "calls", "cells"}
 
 
@@ -36,30 +36,31 @@ def check_served(policy: PlacementPolicy) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What kube-scheduler sent.
+class Candidates:
+    """The ExtenderArgs that kube-scheduler sent.
 
     Parameters
     ----------
-    found : Found
+    listed : Listed
         The candidates.
     nodes : dict, optional
-        The NodeList, where they came as whole nodes (nodeCacheCapable: false).
+        The NodeList, where candidates came as whole nodes (nodeCacheCapable: false).
     """
 
     pod: LivePod
-    found: Found
+    listed: Listed
     nodes: dict[str, Any] | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """A decision: each candidate's position, -1 for unknown, its scores and their parts.
+    """A decision: the position of each candidate (-1: unknown), its scores and their parts.
 
     Parameters
     ----------
     nodes : tuple of str
-        The state's, which decisions share; what it has not is in ``strangers``, by place.
+        The names of the state's nodes. Candidates that the state lacks are in ``strangers``, by
+        their place in the list.
     """
 
     time_ms: int
@@ -73,7 +74,7 @@ class Decided:
 
     @property
     def size_bytes(self) -> int:
-        """How much memory it takes, about."""
+        """About how much memory the decision takes."""
         parts = sum(one.nbytes for one in self.parts.values())
         arrays = self.positions.nbytes + self.hundred.nbytes + self.tenths.nbytes + parts
         return arrays + 4096 + 128 * len(self.strangers)
@@ -86,13 +87,13 @@ class Decided:
 _ARGS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def read_args(body: bytes, state: State) -> Asked:
-    """ExtenderArgs, its keys in any case; whole nodes are taken into the state.
+def read_args(body: bytes, state: State) -> Candidates:
+    """Read ExtenderArgs with keys in any case; whole nodes are added to the state.
 
     Raises
     ------
     TracekitError
-        For what is none.
+        For any other body.
     """
     try:
         given = _ARGS.decode(body)
@@ -121,7 +122,7 @@ def read_args(body: bytes, state: State) -> Asked:
     by_name = bytes(listed) != b"null"
     if not by_name:
         listed = msgspec.json.encode([node.name for node in whole])
-    return Asked(pod=pod, found=state.find(listed), nodes=None if by_name else nodes or {})
+    return Candidates(pod=pod, listed=state.find(listed), nodes=None if by_name else nodes or {})
 
 
 _CAMEL = {
@@ -142,7 +143,7 @@ _CAMEL = {
 
 
 def _any_case(value: Any) -> Any:
-    """The value with the usual case of the field names that are read; labels stay."""
+    """The value with field names in their usual case; labels stay as they are."""
     if isinstance(value, dict):
         return {_CAMEL.get(key.lower(), key): _any_case(one) for key, one in value.items()}
     return [_any_case(one) for one in value] if isinstance(value, list) else value
@@ -150,15 +151,16 @@ def _any_case(value: Any) -> Any:
 
 @dataclass(kw_only=True)
 class Extender:
-    """Scores candidates, and remembers the latest decisions.
+    """Scores candidates, and keeps the latest decisions.
 
     Attributes
     ----------
     decided : ordered dict of str to Decided
         By the pod's name, the oldest first.
-    coarse, lost : int, float
-        Decisions in which 0..10 makes equals of the best node and a worse one, and how many of 100
-        points these are worse on average, added up.
+    coarse : int
+        Decisions in which scores 0 to 10 make the best node and a worse one equal.
+    lost : float
+        How many of 100 points such nodes are worse on average, added up.
     """
 
     state: State
@@ -171,22 +173,22 @@ class Extender:
     lost: float = 0.0
     _remembered_bytes: int = 0
 
-    def decide(self, asked: Asked) -> Decided:
-        """The scores of the candidates; one that nobody knows gets 0."""
+    def decide(self, candidates: Candidates) -> Decided:
+        """The scores of the candidates; an unknown candidate gets 0."""
         now = int(self.clock() * 1000)
-        positions = asked.found.positions
+        positions = candidates.listed.positions
         there = positions >= 0
         hundred = np.zeros(len(positions))
         tenths = np.zeros(len(positions), dtype=np.int64)
         if there.any():
-            container, at = self.state.container(asked.pod), positions[there]
+            container, at = self.state.container(candidates.pod), positions[there]
             snapshot = self.state.snapshot(self.policy, now)
             hundred[there], tenths[there] = host_scores(self.policy, snapshot, container, at)
         return Decided(
             time_ms=now,
-            pod=asked.pod,
+            pod=candidates.pod,
             nodes=self.state.names,
-            strangers={at: asked.found.name(at) for at in np.flatnonzero(~there).tolist()},
+            strangers={at: candidates.listed.name(at) for at in np.flatnonzero(~there).tolist()},
             positions=positions,
             hundred=hundred,
             tenths=tenths,
@@ -194,7 +196,7 @@ class Extender:
         )
 
     def remember(self, decided: Decided) -> None:
-        """Keep a decision with its parts; before the next event, as the state must be the same."""
+        """Keep a decision with the parts of its scores; call it before the state changes."""
         parts: dict[str, Float32Array] = {}
         there = decided.positions >= 0
         if there.any():
@@ -217,11 +219,11 @@ class Extender:
             self.coarse += lost > 0
             self.lost += lost
 
-    def filtered(self, asked: Asked) -> dict[str, Any]:
-        """The ExtenderFilterResult: who has room and passes the policy's own filter."""
-        container = self.state.container(asked.pod)
+    def filtered(self, candidates: Candidates) -> dict[str, Any]:
+        """The ExtenderFilterResult: candidates with room that pass the policy's own filter."""
+        container = self.state.container(candidates.pod)
         snapshot = self.state.snapshot(self.policy, int(self.clock() * 1000))
-        positions = asked.found.positions
+        positions = candidates.listed.positions
         at = positions[positions >= 0]
         short = lacking(snapshot, container, at)
         admitted = self.policy.admits(snapshot, container, at)
@@ -232,10 +234,12 @@ class Extender:
                 why[position] = f"too little {', '.join(missing)}"
             elif not admits:
                 why[position] = f"the filter of policy {self.policy.name()}"
-        names = [(asked.found.name(place), one) for place, one in enumerate(positions.tolist())]
+        names = [
+            (candidates.listed.name(place), one) for place, one in enumerate(positions.tolist())
+        ]
         failed = {name: why[position] for name, position in names if position in why}
         passed = [name for name, position in names if position not in why]
-        nodes = asked.nodes
+        nodes = candidates.nodes
         if nodes is not None:
             fit = set(passed)
             items = [one for one in nodes.get("items", ()) if one["metadata"]["name"] in fit]
@@ -249,7 +253,7 @@ class Extender:
         }
 
     def explained(self, pod: str) -> dict[str, Any]:
-        """The decision on a pod, the best node first; raises TracekitError where none is known."""
+        """The decision on a pod, the best node first; raises TracekitError where none is kept."""
         found = self._of(pod)
         bound = self.state.pods.get(found.pod.uid)
         order = np.argsort(-found.hundred, kind="stable").tolist()
@@ -274,7 +278,7 @@ class Extender:
         }
 
     def case(self, pod: str) -> dict[str, Any]:
-        """A recorded case of the pod with the state as it is now, for ``tracekit score``."""
+        """A recorded case of the pod with the present state, for ``tracekit score``."""
         found = self._of(pod)
         names = [found.name(at) for at in range(len(found.positions))]
         known = [name for name in names if name in self.state.nodes]

@@ -1,4 +1,4 @@
-"""What keeps the state up to date: a user's kubectl that watches, and a Prometheus."""
+"""Feeds of the state: a kubectl that watches nodes and pods, and a Prometheus."""
 
 import asyncio
 import contextlib
@@ -21,22 +21,23 @@ from tracekit.live.state import State
 Log = Callable[..., None]
 
 _WATCHED = {"Node": "nodes", "Pod": "pods --all-namespaces"}
-#: After so long a silence, or so long a time, the objects that there were at the start have come.
+#: The initial objects count as complete after this silence, or after this time.
 _QUIET_S, _SETTLED_S = 0.5, 60.0
-#: So long it waits before it starts a program again, at first and at most.
+#: The first and the longest wait before a program is started again.
 _AGAIN_S = (1.0, 30.0)
-#: So much of what it said last is logged.
+#: How much of a program's last output is logged.
 _SAID_BYTES = 300
-#: No object is longer.
+#: The longest object.
 _LONGEST_BYTES = 8 << 20
-#: After so many objects others get their turn.
+#: The number of objects after which other tasks get their turn.
 _AT_ONCE = 50
 
 
 def apply(state: State, event: str, value: Mapping[str, Any]) -> str:
-    """One object of a list or a watch; its name, or uid, '' for one of another kind.
+    """Apply an object of a list or a watch to the state.
 
-    Raises TracekitError for one that cannot be read.
+    Returns the name of a node, the uid of a pod, or '' for an object of another kind. Raises
+    TracekitError for an object that cannot be read.
     """
     gone = event == "DELETED"
     if value.get("kind") == "Node":
@@ -57,14 +58,14 @@ def apply(state: State, event: str, value: Mapping[str, Any]) -> str:
 
 @dataclass(kw_only=True)
 class Watch:
-    """One kind of objects, as ``kubectl get --watch`` prints them.
+    """A watch of one kind of objects by ``kubectl get --watch``.
 
     Attributes
     ----------
     ready : bool
-        Whether the objects that there were at the start have come.
+        Whether the initial objects have come.
     up : bool
-        Whether the program runs.
+        Whether the program runs and prints.
     """
 
     kind: str
@@ -78,7 +79,7 @@ class Watch:
     _came: set[str] = field(default_factory=set)
 
     async def run(self) -> None:
-        """Watch for good: when the program ends it is started again."""
+        """Watch until cancelled; a program that ends is started again."""
         wait_s = _AGAIN_S[0]
         while True:
             began = time.monotonic()
@@ -92,7 +93,7 @@ class Watch:
             wait_s = min(2 * wait_s, _AGAIN_S[1])
 
     async def _once(self) -> None:
-        """One run of the program, to its end; what it says on stderr is logged then."""
+        """Run the program to its end, then log its stderr."""
         with tempfile.TemporaryFile() as said:
             try:
                 await self._printed(said)
@@ -102,7 +103,7 @@ class Watch:
                 self.log("watch_ended", kind=self.kind, said=text)
 
     async def _printed(self, said: IO[bytes]) -> None:
-        """Take what the program prints."""
+        """Apply the objects that the program prints."""
         words = f"get {_WATCHED[self.kind]} --watch --output-watch-events --output json"
         command = [*shlex.split(self.kubectl), *words.split()]
         program = await asyncio.create_subprocess_exec(
@@ -147,7 +148,7 @@ class Watch:
         self.log("object_refused", kind=self.kind, error=why)
 
     def _sweep(self) -> None:
-        """What the program has not spoken of since its start is gone."""
+        """Remove objects that the program has not printed since its start."""
         known, drop = (
             (self.state.nodes, self.state.drop_node)
             if self.kind == "Node"
@@ -155,13 +156,13 @@ class Watch:
         )
         for name in known.keys() - self._came:
             drop(name)
-        gc.freeze()  # what came with the start mostly stays: no search for garbage passes over it
+        gc.freeze()  # the initial objects mostly stay, so garbage collection skips them
         self.ready = True
         self.log("watch_ready", kind=self.kind, objects=len(known))
 
 
 async def _documents(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Each JSON document of a stream, on one line or over several; b'' where it falls silent."""
+    """Each JSON document of a stream, on one or several lines; b'' at a silence."""
     lines: list[bytes] = []
     count = size = 0
     while True:
@@ -170,12 +171,12 @@ async def _documents(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
         except TimeoutError:
             yield b""
             continue
-        except ValueError:  # a line longer than the limit, which is passed over
+        except ValueError:  # a line beyond the limit is skipped
             lines = []
             continue
         if not line:
             return
-        if line.startswith(b"{"):  # only an object begins so: what came before is none
+        if line.startswith(b"{"):  # an object begins; lines before it are no object
             lines, size = [], 0
         lines.append(line)
         size += len(line)
@@ -191,12 +192,12 @@ async def _documents(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 @dataclass(kw_only=True)
 class Poll:
-    """Samples of the use of nodes, asked for once per step.
+    """Samples of the use of nodes from Prometheus, once per step.
 
     Parameters
     ----------
     samples : int
-        How many are asked for at first.
+        The number of samples of the first query.
     """
 
     server: Server
@@ -208,7 +209,7 @@ class Poll:
     failures: int = 0
 
     async def run(self) -> None:
-        """Ask for good; what a failure left out is asked for the next time."""
+        """Query until cancelled; samples missed by a failure are in the next query."""
         while True:
             try:
                 await self.once(time.time())
@@ -218,7 +219,7 @@ class Poll:
             await asyncio.sleep(self.step_s - time.time() % self.step_s)
 
     async def once(self, now_s: float) -> None:
-        """Take the samples since the last one."""
+        """Add the samples since the newest one to the state."""
         end = int(now_s) // self.step_s * self.step_s
         newest = self.state.use.newest_ms
         start = end - (self.samples - 1) * self.step_s
@@ -244,7 +245,7 @@ class Poll:
                 self.state.use.add(at * 1000, use)
 
     def _series(self, name: str, start: int, end: int) -> dict[tuple[str, int], float]:
-        """Amounts in use by node and time."""
+        """The amount in use, by node and time in seconds."""
         query = next(one for one in QUERIES if one.name == name)
         promql = query.promql(match="", rate=f"{self.rate_s}s", span=f"{self.step_s}s")
         answer = b"".join(self.server.query_range(promql, start, end, self.step_s))

@@ -1,4 +1,4 @@
-"""Makes a server of policies, and of where nodes, pods and use come from."""
+"""Makes a server from policies and from the sources of nodes, pods and use."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from tracekit.store.folder import Store
 
 
 def load_store(state: State, store: Store, samples: int) -> float:
-    """Nodes, pods and use as they are at the end of a store; the time of that in seconds."""
+    """Load nodes, pods and use of a store's end into the state; the time of the end in seconds."""
     load = source_of(store, None).load()
     last = len(load.use.times_ms) - 1
     for at, name in enumerate(load.nodes.ids):
@@ -60,7 +60,7 @@ def load_store(state: State, store: Store, samples: int) -> float:
 
 
 def load_objects(state: State, given: Path) -> None:
-    """Nodes and pods in what kubectl printed: a file, or a folder of them."""
+    """Load nodes and pods that kubectl printed, from a file or a folder, into the state."""
     for one in objects_in(given):
         apply(state, one.event or "ADDED", {"kind": one.kind, **one.value})
     if not state.nodes:
@@ -71,7 +71,7 @@ def load_objects(state: State, given: Path) -> None:
 
 
 def objects_in(given: Path) -> Iterator[Thing]:
-    """The objects in what kubectl printed: a file, or a folder of them."""
+    """The objects that kubectl printed, in a file or in the files of a folder."""
     for file in sorted(given.glob("*.json*")) if given.is_dir() else [given]:
         plain = Opened(path=file, name=file.name, stream=functools.partial(_stream, file))
         found = things(unpacked(file) if file.suffix == ".gz" else plain)
@@ -83,7 +83,7 @@ def _stream(file: Path) -> BufferedIOBase:
 
 
 def _given(load: Workload, row: Any) -> dict[str, int]:
-    """The amounts of a row that are there, by column."""
+    """The amounts of a row that are not 0, by column."""
     return {name: one for name, one in zip(load.resources, row.tolist(), strict=True) if one}
 
 
@@ -99,7 +99,7 @@ def _sizes(request: dict[str, int], limit: dict[str, int]) -> Sizes:
 
 
 def _use(load: Workload, step: int) -> dict[str, tuple[float, float]]:
-    """Fractions of cpu and memory in use on each node at a step."""
+    """The used fractions of CPU and memory of each node at a step."""
     there = load.present(step) & (load.containers.recorded_node >= 0)
     used = load.use.background[:, step].astype(np.float64)
     for column in range(2):
@@ -113,9 +113,9 @@ def _use(load: Workload, step: int) -> dict[str, tuple[float, float]]:
 
 
 _KINDS = ("Node", "Pod")
-#: Rates are over no shorter a span.
+#: The shortest span of a rate.
 _RATE_S = 120
-#: No policy learns of a sample later than this.
+#: The longest delay after which a policy sees a sample.
 _LATEST_MS = 600_000
 
 
@@ -129,14 +129,14 @@ def made_server(
     max_age_s: int,
     shadow: Path | None,
 ) -> Server:
-    """The server, with what is known at its start.
+    """A server with its first state.
 
     Parameters
     ----------
     policies : sequence of PlacementPolicy
-        The one that answers; a shadow records the others beside it.
+        The policy that answers, and further ones that a shadow records.
     begin : Store or path, optional
-        A record, or what kubectl printed.
+        A store, or a file or folder of what kubectl printed.
 
     Raises
     ------
@@ -189,6 +189,6 @@ def made_server(
 
 
 def _samples(policy: PlacementPolicy, step_s: int) -> int:
-    """How many samples reach as far back as the policy looks from its newest one."""
+    """How many samples a policy reads, from the present backwards."""
     late_ms = max(now - policy.metric_time_ms(now) for now in range(0, _LATEST_MS, 1000))
     return policy.metric_samples() + late_ms // (1000 * step_s) + 1

@@ -1,4 +1,4 @@
-"""Names of nodes in a request: looked up and answered with no object for each."""
+"""Names of nodes in a request: looked up and answered without an object for each name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.jit import compiled
 
 _QUOTE, _BRACKETS = ord('"'), (ord("["), ord("]"))
-#: What stands between two names.
+#: The characters between two names.
 _BETWEEN = (ord(","), ord(" "), ord("\t"), ord("\n"), ord("\r"))
-#: A factor for each letter of a name, by its place; letters after these do not count.
+#: A factor for each byte of a name, by its place; later bytes do not count.
 _FACTORS = np.cumprod(np.full(256, 0x5851F42D4C957F2D, dtype=np.int64))
 _BEFORE, _AFTER = (np.frombuffer(one, dtype=np.uint8) for one in (b'{"Host":"', b'","Score":'))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """Where the names of a list stand.
+class Listed:
+    """A list of names, and their positions in a table.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Found:
     quotes : int64, shape (2 * names,)
         Where each name begins and ends in the text.
     positions : int64, shape (names,)
-        In the table; -1 for a name that is not there.
+        The position of each name in the table; -1 for a name that the table lacks.
     """
 
     text: UInt8Array
@@ -43,19 +43,19 @@ class Found:
         return self.text[begin + 1 : end].tobytes().decode(errors="replace")
 
     def answer(self, tenths: IntArray) -> bytes:
-        """The HostPriorityList of scores 0..10, one for each name in its order."""
+        """The HostPriorityList in JSON: a score of 0 to 10 for each name, in order."""
         most = len(self.text) + len(tenths) * (len(_BEFORE) + len(_AFTER) + 4)
         out = np.empty(most, dtype=np.uint8)
         return out[: _write(self.text, self.quotes, tenths, out)].tobytes()
 
 
 class Names:
-    """A table in which the names of a list are looked up.
+    """A table of names.
 
     Parameters
     ----------
     names : sequence of str
-        The place of a name here is its position.
+        The index of a name is its position.
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -65,25 +65,25 @@ class Names:
         self._slots = np.full(1 << (4 * len(names) + 16).bit_length(), -1, dtype=np.int32)
         _enter(self._letters, self._ends, self._slots)
 
-    def find(self, listed: Any) -> Found:
-        """Look up a list in JSON; raises TracekitError for a list of anything but names.
+    def find(self, listed: Any) -> Listed:
+        """Look up a list of names; raises TracekitError for a list of anything else.
 
         Parameters
         ----------
         listed : bytes-like
-            Known to be JSON.
+            The list, in valid JSON.
         """
         text = np.frombuffer(listed, dtype=np.uint8)
         quotes = np.flatnonzero(text == _QUOTE)
         if not _are_names(text, quotes) or b"\\" in bytes(listed):
             raise TracekitError("NodeNames is no list of names")
         positions = _positions(text, quotes, self._letters, self._ends, self._slots)
-        return Found(text=text, quotes=quotes, positions=positions)
+        return Listed(text=text, quotes=quotes, positions=positions)
 
 
 @compiled
 def _number(name: UInt8Array) -> int:
-    """A number that names of other letters hardly share."""
+    """The hash of a name."""
     total = len(name)
     for at in range(min(len(name), len(_FACTORS))):
         total += name[at] * _FACTORS[at]
@@ -92,7 +92,7 @@ def _number(name: UInt8Array) -> int:
 
 @compiled
 def _enter(letters: UInt8Array, ends: IntArray, slots: Int32Array) -> None:
-    """Fill the slots with positions, -1 for none; a name whose slot is taken goes to the next."""
+    """Fill the hash table: a name whose slot is taken goes to the next slot; -1 is empty."""
     for one in range(len(ends) - 1):
         slot = _number(letters[ends[one] : ends[one + 1]]) & (len(slots) - 1)
         while slots[slot] >= 0:
@@ -102,7 +102,7 @@ def _enter(letters: UInt8Array, ends: IntArray, slots: Int32Array) -> None:
 
 @compiled
 def _are_names(text: UInt8Array, quotes: IntArray) -> bool:
-    """Whether the text is a list of nothing but names."""
+    """Whether the text is a list of strings."""
     if text[0] != _BRACKETS[0] or text[-1] != _BRACKETS[1] or len(quotes) % 2:
         return False
     after = 1
@@ -120,7 +120,7 @@ def _are_names(text: UInt8Array, quotes: IntArray) -> bool:
 def _positions(
     text: UInt8Array, quotes: IntArray, letters: UInt8Array, ends: IntArray, slots: Int32Array
 ) -> IntArray:
-    """The position of each name; -1 where the table has none."""
+    """The position of each name; -1 for a name that the table lacks."""
     found = np.full(len(quotes) // 2, -1, dtype=np.int64)
     for at in range(len(found)):
         name = text[quotes[2 * at] + 1 : quotes[2 * at + 1]]
@@ -141,7 +141,7 @@ def _positions(
 
 @compiled
 def _write(text: UInt8Array, quotes: IntArray, tenths: IntArray, out: UInt8Array) -> int:
-    """Write the list of hosts and scores; its length."""
+    """Write the list of hosts and scores into ``out``; its length in bytes."""
     out[0], to = ord("["), 1
     for at in range(len(tenths)):
         name = text[quotes[2 * at] + 1 : quotes[2 * at + 1]]

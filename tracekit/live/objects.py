@@ -1,4 +1,4 @@
-"""Nodes and pods of Kubernetes as the scoring code takes them: amounts in whole numbers."""
+"""Nodes and pods of Kubernetes for the scoring code, with amounts in whole numbers."""
 
 import functools
 import json
@@ -19,15 +19,15 @@ from tracekit.policy.view.recorded import decode_pod
 Document = Mapping[str, Any]
 
 _COLUMNS = {"cpu": CPU, "memory": MEMORY}
-#: A quantity is read to so many decimals before it is rounded up.
+#: The decimals of a quantity before it is rounded up.
 _DECIMALS = 6
-#: Phases in which a pod takes nothing any more.
+#: The phases of pods that use nothing any more.
 _ENDED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
-    """A node with what it has and what pods may request of it."""
+    """A node, with its capacity and what pods may request of it."""
 
     name: str
     capacity: Amounts
@@ -36,12 +36,12 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """What pods of one template ask for.
+    """The requests and limits of pods of one template.
 
     Parameters
     ----------
     document : mapping
-        The containers as a recorded case has them.
+        The containers in the form of a recorded case.
     """
 
     document: Document
@@ -53,7 +53,7 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LivePod:
-    """A pod: who it is, where it runs (empty: nowhere yet), since when, and what it asks for."""
+    """A pod with its node (empty: none yet), the time since when it has it, and its sizes."""
 
     uid: str
     name: str
@@ -63,7 +63,7 @@ class LivePod:
     sizes: Sizes
 
     def document(self) -> dict[str, Any]:
-        """The pod as a recorded case has it."""
+        """The pod in the form of a recorded case."""
         return {
             "name": self.name,
             "service": self.service,
@@ -73,7 +73,7 @@ class LivePod:
 
 
 def node_of(value: Document) -> Node:
-    """A Node object; raises TracekitError for one without a name or with a wrong quantity."""
+    """Read a Node; raises TracekitError for a node without a name or with a wrong quantity."""
     with_status: Any = value.get("status") or {}
     try:
         allocatable = with_status.get("allocatable") or with_status.get("capacity") or {}
@@ -87,9 +87,9 @@ def node_of(value: Document) -> Node:
 
 
 def pod_of(value: Document) -> LivePod | None:
-    """A Pod object; None for one that has ended.
+    """Read a Pod; None for a pod that has ended.
 
-    Raises TracekitError for one without a name or with a wrong quantity.
+    Raises TracekitError for a pod without a name or with a wrong quantity.
     """
     try:
         name, meta, spec = _name(value), value["metadata"], value.get("spec") or {}
@@ -123,7 +123,7 @@ def _no_object(kind: str, error: Exception) -> TracekitError:
 
 
 def _parts(spec: Document) -> dict[str, Any]:
-    """What of a spec says how much the pod asks for."""
+    """The parts of a spec that state requests and limits."""
 
     def part(one: Document) -> list[Any]:
         resources = one.get("resources") or {}
@@ -139,9 +139,9 @@ def _parts(spec: Document) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=1 << 14)
 def sizes_of(parts: str) -> Sizes:
-    """What a pod asks for, by ``_parts`` of its spec as JSON: pods of a template share it.
+    """The sizes of a pod, from ``_parts`` of its spec as JSON; pods of a template share them.
 
-    What the pod states as a whole stands for what its containers state, as one container.
+    Resources at the level of the pod replace those of its containers, as one container.
     """
     given = json.loads(parts)
     document: dict[str, Any] = {
@@ -165,14 +165,14 @@ def sizes_of(parts: str) -> Sizes:
 
 
 def _container(requests: Any, limits: Any, restart: Any = None) -> dict[str, Any]:
-    """A container of a case; a limit without a request is the request, too."""
+    """A container of a recorded case; a limit without a request is the request, too."""
     limit = _amounts(limits or {})
     made: dict[str, Any] = {"requests": {**limit, **_amounts(requests or {})}, "limits": limit}
     return {**made, "restartable": True} if restart == "Always" else made
 
 
 def _amounts(stated: Mapping[str, Any]) -> dict[str, int]:
-    """Amounts by column; fractions are rounded up, as the scheduler does."""
+    """Amounts by column; fractions are rounded up, as kube-scheduler does."""
     found = {}
     for name, text in stated.items():
         value = amount(str(text)) * (MILLI_PER_CORE if name == "cpu" else 1)
@@ -183,7 +183,7 @@ def _amounts(stated: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _placed_ms(meta: Document, status: Document) -> int:
-    """When the pod was given its node; else when it was made; else 0."""
+    """When the pod got its node in ms; else its creation time; else 0."""
     for one in status.get("conditions") or ():
         if one.get("type") == "PodScheduled" and one.get("status") == "True":
             return _ms(one.get("lastTransitionTime"))

@@ -1,4 +1,4 @@
-"""The server: which address gives which answer, its counts, and its life from start to stop."""
+"""The server: its addresses, its counts, and its life from start to stop."""
 
 import asyncio
 import bisect
@@ -22,20 +22,20 @@ import msgspec
 import numpy as np
 
 from tracekit.base.errors import TracekitError
-from tracekit.live.extender import Asked, Decided, Extender, read_args
+from tracekit.live.extender import Candidates, Decided, Extender, read_args
 from tracekit.live.feeds import Poll, Watch
 from tracekit.live.names import Names
 from tracekit.live.shadow import Shadow
 from tracekit.live.web import Limits, Request, Response, Web, refusal
 
-#: Upper ends of the classes of times, in seconds.
+#: The upper ends of the histogram of times, in seconds.
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _GRACE_S = 5.0
 _HELP = {
     "decisions_total": "Decisions answered.",
-    "unknown_nodes_total": "Candidates that nobody knows.",
+    "unknown_nodes_total": "Candidates that are not in the state.",
     "coarse_decisions_total": "Decisions in which 0 to 10 makes the best and a worse node equal.",
-    "coarse_loss_total": "Points of 100 that these are worse on average, added up.",
+    "coarse_loss_total": "How many of 100 points such nodes are worse on average, added up.",
     "nodes": "Nodes in the state.",
     "pods": "Pods in the state.",
     "use_age_seconds": "Age of the newest sample of use.",
@@ -56,14 +56,14 @@ def log(event: str, **about: Any) -> None:
 
 @dataclass(kw_only=True)
 class Server:
-    """What is served.
+    """The server.
 
     Parameters
     ----------
     shadow : Shadow, optional
-        Then every candidate gets 0, and what would have been is recorded.
+        If given, every candidate gets 0, and the choices of policies are recorded.
     filters : {'', 'names', 'whole'}
-        Whether ``/v1/filter`` is answered: not, to lists of names, or to whole nodes, too.
+        Whether ``/v1/filter`` is answered: not at all, for lists of names, or for whole nodes, too.
     """
 
     extender: Extender
@@ -79,7 +79,7 @@ class Server:
     seconds_sum: float = 0.0
 
     def handle(self, request: Request) -> Response:
-        """The answer to a request; a fault of our own is one too."""
+        """The response to a request; an error is a response, too."""
         began = time.perf_counter()
         parts = urlsplit(request.target)
         path = parts.path.rstrip("/") or "/"
@@ -122,29 +122,29 @@ class Server:
             return refusal(405, f"{path} takes {'POST' if path in posts else 'GET'}")
         return refusal(404, f"nothing is here; there are {', '.join([*posts, *gets])}")
 
-    def _prioritize(self, asked: Asked) -> Response:
-        """The scores; in a shadow 0 for each node, and what nobody waits for comes afterwards."""
-        found = self.extender.decide(asked) if self.shadow is None else None
-        tenths = np.zeros_like(asked.found.positions) if found is None else found.tenths
-        then = functools.partial(self._after, asked, found)
-        return Response(status=200, body=asked.found.answer(tenths), then=then)
+    def _prioritize(self, candidates: Candidates) -> Response:
+        """The scores, in a shadow 0 for each node; the decision is recorded after the response."""
+        found = self.extender.decide(candidates) if self.shadow is None else None
+        tenths = np.zeros_like(candidates.listed.positions) if found is None else found.tenths
+        then = functools.partial(self._after, candidates, found)
+        return Response(status=200, body=candidates.listed.answer(tenths), then=then)
 
-    def _after(self, asked: Asked, found: Decided | None) -> None:
-        """What is left to do of a decision once the answer is sent."""
+    def _after(self, candidates: Candidates, found: Decided | None) -> None:
+        """Record a decision, once the response is sent."""
         try:
-            decided = found or self.extender.decide(asked)
+            decided = found or self.extender.decide(candidates)
             self.extender.remember(decided)
             if self.shadow is not None:
                 self.shadow.note(decided)
         except Exception as error:  # noqa: BLE001 - whatever it is, the next request is answered
-            log("fault", pod=asked.pod.name, error=f"{type(error).__name__}: {error}")
+            log("fault", pod=candidates.pod.name, error=f"{type(error).__name__}: {error}")
 
-    def _filter(self, asked: Asked) -> Response:
-        if asked.nodes is not None and self.filters != "whole":
+    def _filter(self, candidates: Candidates) -> Response:
+        if candidates.nodes is not None and self.filters != "whole":
             why = "whole nodes are not filtered: set nodeCacheCapable: true (kubernetes#141781)"
             found: dict[str, Any] = {"NodeNames": None, "Error": why}
         else:
-            found = self.extender.filtered(asked)
+            found = self.extender.filtered(candidates)
         return Response(status=200, body=msgspec.json.encode(found))
 
     def _of_pod(self, of: Callable[[str], dict[str, Any]], query: dict[str, list[str]]) -> Response:
@@ -157,7 +157,7 @@ class Server:
             return refusal(404, f"{error.what}; {error.hint}")
 
     def _ready(self) -> Response:
-        """200 once it knows what the policy reads, 503 before and while it is out of date."""
+        """200 if the state has what the policy reads; 503 before, and while it is out of date."""
         wants = {
             "stopping": self.stopping,
             **{f"no {one.kind}s yet": not one.ready for one in self.watches},
@@ -172,7 +172,7 @@ class Server:
         return use.newest_ms is not None and use.age_ms(self.extender.clock()) <= use.most_age_ms
 
     def metrics(self) -> str:
-        """All counts in Prometheus' text format."""
+        """All counts in the text format of Prometheus."""
         one, state, lines = self.extender, self.extender.state, []
         age_s = round(state.use.age_ms(one.clock()) / 1000, 3)
         watched = {f'{{kind="{watch.kind}"}}': watch for watch in self.watches}
@@ -206,7 +206,7 @@ class Server:
         return "\n".join([*lines, *self._times()]) + "\n"
 
     def _times(self) -> Iterator[str]:
-        """The histogram of the times of answers."""
+        """The histogram of response times."""
         name, total = "tracekit_prioritize_seconds", 0
         yield from (f"# HELP {name} Time of an answer.", f"# TYPE {name} histogram")
         for at, end in enumerate((*_SECONDS, "+Inf")):
@@ -216,7 +216,7 @@ class Server:
 
 
 def tls_context(cert: Path, key: Path, client_ca: Path | None) -> ssl.SSLContext:
-    """TLS by a certificate and its key; with ``client_ca`` clients need one, too."""
+    """The TLS settings; with ``client_ca`` clients need a certificate of this CA."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.set_alpn_protocols(["http/1.1"])
     try:
@@ -267,7 +267,7 @@ async def run(
     while left:
         for task in left:
             task.cancel()
-        # a task that has just got what it waited for may pass over the first one (Python 3.11)
+        # a task that has just been resumed may miss the first cancel (Python 3.11)
         _, left = await asyncio.wait(left, timeout=0.2)
     if server.shadow is not None:
         server.shadow.close()
@@ -275,7 +275,7 @@ async def run(
 
 
 def more_files(clients: int) -> None:
-    """As many open files as so many clients need, if the system allows it."""
+    """Raise the limit of open files to what so many clients need, as far as permitted."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = clients + 256
     if soft < wanted:

@@ -1,4 +1,4 @@
-"""A shadow: what policies would have done, beside what production did, line by line.
+"""A shadow: a record of the policies' choices, beside production's choices.
 
 A record is a folder of files, one an hour, with a line of JSON for each decision and policy.
 ``tracekit ingest`` takes it.
@@ -23,15 +23,15 @@ from tracekit.policy.kubernetes.extenders import host_scores
 from tracekit.policy.placement import PlacementPolicy, Reads
 from tracekit.policy.placement._parts.load import fraction_after
 
-#: The row of what the cluster's own scheduler did.
+#: The policy of rows with the choice of the cluster's own scheduler.
 PRODUCTION = "production"
-#: So many decisions wait for their pods to be bound; the oldest are given up.
+#: The most decisions that wait for their pod to be bound; older ones are given up.
 _WAITING = 512
 
 
 @dataclass(frozen=True)
 class _Newest:
-    """A reader that is shown the newest sample."""
+    """A reader of the newest sample."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"usage"})
 
@@ -44,7 +44,10 @@ class _Newest:
 
 @dataclass(kw_only=True)
 class _Waiting:
-    """A decision whose pod has no node yet: the policies' choices, and how full each node is."""
+    """A decision whose pod has no node yet, with the policies' choices.
+
+    ``fractions`` is the use of each candidate after the decision, (candidates, 2).
+    """
 
     decided: Decided
     choices: dict[str, int]
@@ -53,12 +56,12 @@ class _Waiting:
 
 @dataclass(kw_only=True)
 class Shadow:
-    """Records what policies would have chosen.
+    """Records the choices of policies.
 
     Attributes
     ----------
     counts : counter of (policy, 'true' or 'false')
-        Decisions as production's and others, of pods whose node is known.
+        Decisions by policy, and whether production chose the same node.
     """
 
     folder: Path
@@ -74,7 +77,7 @@ class Shadow:
         self.state.on_bound = self._bound
 
     def note(self, decided: Decided) -> None:
-        """A decision that kube-scheduler is about to take."""
+        """Note a decision that kube-scheduler is about to take."""
         pod, positions = decided.pod, decided.positions
         there = np.flatnonzero(positions >= 0)
         if not len(there):
@@ -95,7 +98,7 @@ class Shadow:
             self._write(self._waiting.popitem(last=False)[1], None)
 
     def _bound(self, pod: LivePod) -> None:
-        """A pod has a node."""
+        """Write the decision on a pod that has got its node."""
         waiting = self._waiting.pop(pod.uid, None)
         if waiting is not None:
             self._write(waiting, pod.node)
@@ -127,7 +130,7 @@ class Shadow:
                 self.counts[policy, str(decided.name(at) == node).lower()] += 1
 
     def _open(self, time_ms: int) -> IO[str]:
-        """The file of the hour."""
+        """The file of the hour, open for appending."""
         hour = datetime.fromtimestamp(time_ms / 1000, UTC)
         path = self.folder / f"shadow-{hour:%Y-%m-%dT%H}.jsonl"
         if self._file is None or self._file.name != str(path):
@@ -137,14 +140,14 @@ class Shadow:
         return self._file
 
     async def run(self) -> None:
-        """Have lines reach the disk within a second."""
+        """Flush the file every second, until cancelled."""
         while True:
             await asyncio.sleep(1.0)
             if self._file is not None:
                 self._file.flush()
 
     def close(self) -> None:
-        """Write what still waits; it has no row of production."""
+        """Write the waiting decisions, without rows of production, and close the file."""
         while self._waiting:
             self._write(self._waiting.popitem(last=False)[1], None)
         if self._file is not None:

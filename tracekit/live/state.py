@@ -1,4 +1,4 @@
-"""The cluster as it is now: nodes, and what runs on them, kept from event to event."""
+"""The present state of a cluster: nodes, and the pods on them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.resources import PODS, amounts, column_order
-from tracekit.live.names import Found, Names
+from tracekit.live.names import Listed, Names
 from tracekit.live.objects import LivePod, Node
 from tracekit.live.use import Use
 from tracekit.policy.placement import Reads
@@ -25,8 +25,8 @@ _KINDS = 3
 class PodRows:
     """One row for each pod that has a node.
 
-    Whoever leaves is only marked; the rows are closed up when somebody looks, so that a policy is
-    shown slices of the arrays and nothing is copied for it.
+    A pod that leaves is only marked. Marked rows are removed at the next read, so that a policy
+    sees slices of the arrays without a copy.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class PodRows:
     def add(
         self, pod: LivePod, node: int, request: IntArray, nonzero: IntArray, limit: IntArray
     ) -> None:
-        """A pod runs at the position of a node, -1 for one that is not known."""
+        """Add a pod on the node at a position; -1 for an unknown node."""
         if self._used == self._amounts.shape[1]:
             self._lengthen()
         at = self._used
@@ -65,7 +65,7 @@ class PodRows:
         self._used, self._next = at + 1, self._next + 1
 
     def remove(self, uid: str) -> tuple[int, IntArray, IntArray, IntArray]:
-        """A pod has left; its node, and what it counted in the sums of that."""
+        """Remove a pod; its node's position, and its amounts in the node's sums."""
         numbers = self._columns["number"][: self._used]
         at = int(np.searchsorted(numbers, self._number.pop(uid)))
         self._columns["left"][at] = True
@@ -74,13 +74,13 @@ class PodRows:
         return int(self._columns["node"][at]), request, nonzero, np.maximum(limit, request)
 
     def follow(self, pods: Mapping[str, LivePod], index: Mapping[str, int]) -> None:
-        """Nodes have other positions."""
+        """Update the positions of nodes."""
         self._close_up()
         nodes = [index.get(pods[uid].node, -1) for uid in self._number]
         self._columns["node"][: self._used] = nodes
 
     def sums(self, nodes: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """How many pods run on each node, (nodes,), and their amounts, each (nodes, resources)."""
+        """The number of pods on each node, (nodes,), and their amounts, each (nodes, resources)."""
         self._close_up()
         node, amounts = self._columns["node"][: self._used], self._amounts[:, : self._used]
         on = node >= 0
@@ -92,7 +92,7 @@ class PodRows:
         return np.bincount(node[on], minlength=nodes), found[0], found[1], found[2]
 
     def placed(self) -> Placed:
-        """The pods on nodes that are known."""
+        """The pods on known nodes."""
         at = self._shown()
         return Placed(
             node=self._columns["node"][at],
@@ -103,12 +103,12 @@ class PodRows:
         )
 
     def peers(self, nodes: int) -> Peers:
-        """Who runs where, by service."""
+        """Counts of pods by service and node."""
         at = self._shown()
         return _Counted(self._columns["node"][at], self._columns["kind"][at], self._kinds, nodes)
 
     def _shown(self) -> slice | BoolArray:
-        """The rows of pods on nodes that are known."""
+        """The rows of pods on known nodes."""
         self._close_up()
         on: BoolArray = self._columns["node"][: self._used] >= 0
         if on.all():
@@ -116,7 +116,7 @@ class PodRows:
         return np.concatenate([on, np.zeros(self._amounts.shape[1] - self._used, np.bool_)])
 
     def _close_up(self) -> None:
-        """Take the rows of those that left out of the arrays."""
+        """Remove the rows of pods that left."""
         if self._left:
             at = np.flatnonzero(~self._columns["left"][: self._used])
             for column in self._columns.values():
@@ -125,7 +125,7 @@ class PodRows:
             self._used, self._left = len(at), 0
 
     def _lengthen(self) -> None:
-        """Arrays of twice the length; services that nobody has any more lose their number."""
+        """Double the length of the arrays; services without pods lose their number."""
         self._close_up()
         used = self._used
         rows = max(_FIRST_ROWS, 2 * used)
@@ -149,7 +149,7 @@ class PodRows:
 
 
 class _Counted(Peers):
-    """Counts of running pods that are made when they are asked for."""
+    """Counts of running pods, computed at each request."""
 
     def __init__(
         self, node: IntArray, kind: IntArray, kinds: Mapping[str, int], nodes: int
@@ -163,7 +163,7 @@ class _Counted(Peers):
         return np.bincount(self._node[of_it], minlength=self._many)
 
 
-#: So many nodes that only requests spoke of are remembered.
+#: The most nodes that are kept of requests alone.
 _MOST_LENT = 20_000
 
 
@@ -172,7 +172,7 @@ class Watching(Reader, Protocol):
 
     @property
     def reads(self) -> frozenset[Reads]:
-        """The data that it is shown."""
+        """The data that the reader reads."""
 
 
 class State:
@@ -182,13 +182,13 @@ class State:
     ----------
     nodes : dict of str to Node
     pods : dict of str to LivePod
-        By uid; those without a node too.
+        By uid; also pods without a node.
     use : Use
-        What is measured.
+        The measured use of nodes.
     names : tuple of str
-        The nodes in the order of a snapshot's rows; the same object until that changes.
+        The nodes in the order of a snapshot's rows; the same object until the order changes.
     on_bound : callable
-        Called with a pod that has got its node.
+        Called with a pod that has just got its node.
     """
 
     def __init__(self, use: Use | None = None) -> None:
@@ -205,14 +205,14 @@ class State:
         self._cluster: Cluster | None = None
 
     def set_node(self, node: Node) -> None:
-        """A node is there, or has changed."""
+        """Add or change a node."""
         self._lent.discard(node.name)
         if self.nodes.get(node.name) != node:
             self.nodes[node.name] = node
             self._cluster = None
 
     def lend_node(self, node: Node) -> None:
-        """A request speaks of a node: it is remembered, as long as not too many are."""
+        """Add or change a node of a request; too many such nodes are dropped together."""
         if node.name not in self.nodes:
             if len(self._lent) >= _MOST_LENT:
                 for name in tuple(self._lent):
@@ -224,13 +224,13 @@ class State:
             self._cluster = None
 
     def drop_node(self, name: str) -> None:
-        """A node is gone."""
+        """Remove a node."""
         self._lent.discard(name)
         if self.nodes.pop(name, None) is not None:
             self._cluster = None
 
     def set_pod(self, pod: LivePod) -> None:
-        """A pod is there, or has changed."""
+        """Add or change a pod."""
         before = self.pods.get(pod.uid)
         if before == pod:
             return
@@ -246,20 +246,20 @@ class State:
                 self.on_bound(pod)
 
     def drop_pod(self, uid: str) -> None:
-        """A pod is gone, or has ended."""
+        """Remove a pod."""
         pod = self.pods.pop(uid, None)
         if pod is not None and pod.node:
             node, *amounts_of = self._rows.remove(uid)
             if node >= 0 and self._cluster is not None:
                 self._cluster.change(node, *amounts_of, sign=-1)
 
-    def find(self, listed: Any) -> Found:
-        """The nodes of a list of names in JSON; each one's position is its row in a snapshot."""
+    def find(self, listed: Any) -> Listed:
+        """Find the nodes of a list of names in JSON; a position is a row of a snapshot."""
         self._built()
         return self._table.find(listed)
 
     def snapshot(self, policy: Watching, now_ms: int) -> Snapshot:
-        """What a policy is shown; valid until the next event."""
+        """The snapshot for a policy; valid until the next event."""
         cluster, reads, nodes = self._built(), policy.reads, self.names
         return cluster.snapshot(
             now_ms,
@@ -269,7 +269,7 @@ class State:
         )
 
     def container(self, pod: LivePod) -> Container:
-        """A pod that waits, with its amounts in the columns of the snapshot."""
+        """A pod as the container of a decision, with amounts in the columns of the snapshot."""
         self._ask(pod)
         resources, sizes = self._built().resources, pod.sizes
         request, nonzero, limit = _amounts(pod, resources)
@@ -285,7 +285,7 @@ class State:
     def document(
         self, names: Sequence[str], pod: LivePod, policy: Watching, now_ms: int
     ) -> dict[str, Any]:
-        """The inputs of a recorded case with the state as it is, and the nodes to be scored."""
+        """The inputs of a recorded case: the present state, the pod, and the nodes to be scored."""
         on: dict[str, list[LivePod]] = {name: [] for name in self.nodes}
         for one in self.pods.values():
             if one.node in on:
@@ -303,7 +303,7 @@ class State:
         }
 
     def _ask(self, pod: LivePod) -> None:
-        """A resource that nobody has asked for before gets a column."""
+        """Give each new resource of a pod a column."""
         if not pod.sizes.request.keys() <= self._asked:
             self._asked.update(pod.sizes.request)
             self._cluster = None
@@ -314,7 +314,7 @@ class State:
         return self._cluster
 
     def _build(self) -> Cluster:
-        """The arrays anew; rows of pods are kept as long as the columns are the same."""
+        """Build the arrays; rows of pods are kept while the columns are the same."""
         nodes = [_document(node) for node in self.nodes.values()]
         given = (name for node in nodes for name in (*node["allocatable"], *node["capacity"]))
         resources = column_order({*given, *self._asked})
@@ -340,7 +340,7 @@ class State:
         return cluster
 
     def _put(self, pod: LivePod) -> tuple[int, tuple[Any, Any, Any]]:
-        """A row for a pod; the position of its node, and its amounts."""
+        """Add a row for a pod; the position of its node, and its amounts."""
         node, amounts_of = self._index.get(pod.node, -1), _amounts(pod, self._rows.resources)
         self._rows.add(pod, node, *amounts_of)
         return node, amounts_of
@@ -355,7 +355,7 @@ def _document(node: Node) -> dict[str, Any]:
 
 
 def _amounts(pod: LivePod, resources: tuple[str, ...]) -> tuple[Any, Any, Any]:
-    """Request, request with defaults, and limit in columns; a pod takes one place."""
+    """A pod's request, request with defaults, and limit, by column; a pod takes one place."""
     sizes, place = pod.sizes, {PODS: 1}
     return (
         amounts(resources, {**sizes.request, **place}),

@@ -1,4 +1,4 @@
-"""Use of nodes that was measured lately, and how much of it a policy may know."""
+"""Recent samples of the use of nodes, and the samples that a policy may see."""
 
 import math
 from bisect import bisect_right
@@ -17,9 +17,9 @@ class Use:
     Parameters
     ----------
     most_age_ms : int
-        Older samples count as none: then the policies do as they do without a measurement.
+        Older samples do not count; policies then decide as without a measurement.
     samples : int
-        So many of the newest are kept: as far back as any policy looks.
+        The number of newest samples that are kept.
     """
 
     def __init__(self, most_age_ms: int = 300_000, samples: int = 1) -> None:
@@ -36,11 +36,11 @@ class Use:
         return self._times[-1] if self._times else None
 
     def age_ms(self, now_s: float) -> float:
-        """The age of the newest sample; without end where there is none."""
+        """The age of the newest sample; infinite where there is none."""
         return math.inf if self.newest_ms is None else now_s * 1000 - self.newest_ms
 
     def add(self, time_ms: int, fractions: Mapping[str, tuple[float, float]]) -> None:
-        """A sample later than all before: of each node the fractions of cpu and memory in use."""
+        """Add the newest sample: the used fractions of CPU and memory of each node."""
         for name in fractions:
             self._column.setdefault(name, len(self._column))
         row = np.full((len(self._column), 2), np.nan)
@@ -54,7 +54,7 @@ class Use:
             self._forget(fractions)
 
     def seen(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> SeriesUsage:
-        """What the policy may know now of nodes, in their order; kept for one tuple of them."""
+        """The use of nodes, in their order, that a policy may see now."""
         steps = self._steps(policy, now_ms)
         if self._nodes is not nodes:
             self._nodes = nodes
@@ -65,7 +65,7 @@ class Use:
         return self._shown[steps]
 
     def document(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> dict[str, Any]:
-        """What ``seen`` gives, as a recorded case has it; null stands for what was not measured."""
+        """The use of ``seen`` in the form of a recorded case; null where not measured."""
         steps = self._steps(policy, now_ms)
         rows = self._of(steps, nodes).transpose(1, 0, 2).tolist()
         return {
@@ -93,7 +93,7 @@ class Use:
         return found
 
     def _forget(self, kept: Mapping[str, object]) -> None:
-        """Nodes that are not measured any more have no column."""
+        """Drop the columns of nodes that are not measured any more."""
         names = tuple(kept)
         self._samples = list(self._of(range(len(self._samples)), names))
         self._column = {name: at for at, name in enumerate(names)}

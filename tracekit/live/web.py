@@ -1,7 +1,7 @@
-"""HTTP/1.1 for a few small answers: one thread, and limits on all that a client may take.
+"""An HTTP/1.1 server in one thread, with limits on the time and memory of each client.
 
-A request has a Content-Length, or no body. Whoever is slow, huge or malformed is refused or cut
-off; nobody else waits for it.
+A request has a Content-Length, or no body. A slow, huge or malformed request is refused or cut off,
+and no other client waits for it.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-#: The first line and the headers are no longer than this.
+#: The longest first line and headers together.
 _HEAD_BYTES = 32 << 10
-#: So long what a refused client still sends is passed over.
+#: How long the rest of a refused request is read and dropped.
 _LINGER_S = 2.0
 _JSON = "application/json"
 
@@ -30,13 +30,13 @@ class Limits:
     body_bytes : int
         The longest body.
     together_bytes : int
-        The bodies of all clients together, while they come in.
+        The most bytes of incoming bodies of all clients together.
     request_s : float
-        From the first byte of a request to its last, and from the first of an answer to its last.
+        The longest time for a request to come in, and for a response to go out.
     idle_s : float
-        How long a connection stays open without a request.
+        The longest time of a connection without a request.
     clients : int
-        How many connections there are at a time.
+        The most connections at a time.
     """
 
     body_bytes: int = 64 << 20
@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A whole request; ``target`` is the path with its query."""
+    """A request; ``target`` is the path with its query."""
 
     method: str
     target: str
@@ -57,7 +57,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """An answer, and what is done once it is sent."""
+    """A response, and a function ``then`` that is called once it is sent."""
 
     status: int
     body: bytes
@@ -67,7 +67,7 @@ class Response:
 
 @dataclass(frozen=True, kw_only=True)
 class _Head:
-    """The first line and the headers that matter; ``expects``: the client waits to send."""
+    """The head of a request; ``expects``: the client waits for 100 Continue."""
 
     method: str
     target: str
@@ -77,12 +77,12 @@ class _Head:
 
 
 def refusal(status: int, why: str) -> Response:
-    """An answer that says what was wrong."""
+    """An error response with its reason."""
     return Response(status=status, body=json.dumps({"error": why}).encode() + b"\n")
 
 
 class _RefusedError(Exception):
-    """A request that is answered with an error, and ends the connection."""
+    """A request that gets an error response and ends its connection."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -95,7 +95,7 @@ class Web:
     Parameters
     ----------
     handle : callable
-        Answers a request, at once.
+        Gives the response to a request, without waiting.
     """
 
     def __init__(self, handle: Callable[[Request], Response], limits: Limits) -> None:
@@ -107,7 +107,7 @@ class Web:
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Listen; the port, which is a free one for 0."""
+        """Listen, and return the port; port 0 takes a free one."""
         waits: dict[str, Any] = {"ssl_handshake_timeout": self.limits.request_s} if tls else {}
         self._server = await asyncio.start_server(
             self._client, host, port, ssl=tls, backlog=2048, limit=_HEAD_BYTES, **waits
@@ -115,7 +115,7 @@ class Web:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self, grace_s: float) -> None:
-        """Take no more; whoever is in the middle of a request gets its answer, for a while."""
+        """Accept no more connections; requests in progress get ``grace_s`` to finish."""
         self.stopping = True
         if self._server is not None:
             self._server.close()
@@ -127,7 +127,7 @@ class Web:
                 one.cancel()
 
     async def _client(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """One connection: its requests one after the other."""
+        """Serve one connection, request by request."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - this runs in one
         if len(self.clients) >= self.limits.clients:
@@ -152,7 +152,7 @@ class Web:
     async def _request(
         self, task: asyncio.Task[None], reader: StreamReader, writer: StreamWriter
     ) -> bool:
-        """Take a request and answer it; whether another one may follow."""
+        """Read and answer one request; whether another one may follow."""
         self._idle.add(task)
         try:
             async with asyncio.timeout(self.limits.idle_s):
@@ -174,7 +174,7 @@ class Web:
         return keep
 
     async def _body(self, head: _Head, reader: StreamReader, writer: StreamWriter) -> bytes | None:
-        """The body; None where the client left before its end."""
+        """The body of a request; None if the client left before its end."""
         most = self.limits.body_bytes
         if head.length > most:
             raise _RefusedError(413, f"the body has {head.length} bytes, at most {most} are taken")
@@ -198,7 +198,7 @@ class Web:
     async def _refuse(
         self, reader: StreamReader, writer: StreamWriter, error: _RefusedError
     ) -> None:
-        """Say why, and pass over what the client still sends, so that the answer reaches it."""
+        """Send an error response, and drop the rest of the request so that it arrives."""
         _send(writer, refusal(error.status, str(error)), keep=False)
         with contextlib.suppress(TimeoutError, ConnectionError, NotImplementedError):
             async with asyncio.timeout(min(self.limits.request_s, _LINGER_S)):
@@ -218,7 +218,7 @@ def _send(writer: StreamWriter, answer: Response, *, keep: bool, with_body: bool
 
 
 async def _read_head(first: bytes, reader: StreamReader) -> bytes | None:
-    """The head of a request after its first byte; None where the client left before its end."""
+    """The head of a request after its first byte; None if the client left before its end."""
     head = b""
     try:
         while (line := first + await reader.readline()) != b"\r\n":
@@ -235,9 +235,9 @@ async def _read_head(first: bytes, reader: StreamReader) -> bytes | None:
 
 
 def _parsed(head: bytes) -> _Head:
-    """What a head says.
+    """Parse the head of a request.
 
-    Raises _RefusedError for what is no request, and for a body whose length is not stated.
+    Raises _RefusedError for a malformed head, and for a body without a Content-Length.
     """
     try:
         first, *lines = head.decode("latin-1").removesuffix("\r\n").split("\r\n")

@@ -1,5 +1,5 @@
-"""Claims of papers beside what comes out here: ``reports/claims.toml`` says what is claimed.
+"""Claims of papers, and the values measured here; ``reports/claims.toml`` lists the claims.
 
-One file for each experiment reads a number for each claim from its frames, with an interval and
-the number of samples; ``judge`` holds all of them to what is printed, by one rule.
+``trace`` and ``experiments`` read a number for each claim, with an interval and the number of
+samples. ``every`` compares all numbers with the printed ones by one rule.
 """

@@ -1,8 +1,8 @@
-"""Every claim with its verdict: of a store and of experiments, or as recorded.
+"""Every claim with its verdict, from a store, from experiments, or from recorded readings.
 
-One rule judges: a claim holds where the whole interval agrees with it, does not hold where none of
-it does, and cannot be told where chance decides, or where fewer samples stand behind it than it
-needs. Where the value depends on something that is not so, the claim does not hold.
+A claim holds where the whole interval agrees with it, and does not hold where no part does. It
+cannot be told where only a part agrees, or where there are fewer samples than the claim needs. A
+claim whose precondition is not met does not hold.
 """
 
 import functools
@@ -28,12 +28,12 @@ _EXPERIMENTS: Mapping[str, Callable[[Frame], Readings]] = {
     "sizing": experiments.sizing,
     "binding": experiments.binding,
 }
-#: Of each experiment: the command, the version and the commit that gave its readings, and these.
+#: The recorded readings by experiment, with the command, version and commit that gave them.
 RECORDED = "claims.json"
 
 
 def readings(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> dict[str, Reading]:
-    """What the claims of the experiments come to, by claim; those that can be read.
+    """The readings of experiments by claim; claims without a reading are left out.
 
     Parameters
     ----------
@@ -44,20 +44,20 @@ def readings(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> dict[s
 
 
 def claim_facts(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> list[Fact]:
-    """Every claim of the experiments that has a reading, judged, in the order of the table."""
+    """The verdicts on claims with a reading, in the order of the table."""
     read = readings(frame, names)
     return [judged(claim, read[name]) for name, claim in all_claims().items() if name in read]
 
 
 @functools.cache
 def recorded() -> Mapping[str, Mapping[str, Any]]:
-    """What is recorded, by experiment: ``command``, ``version``, ``commit`` and ``readings``."""
+    """The recorded entries by experiment: ``command``, ``version``, ``commit``, ``readings``."""
     made: dict[str, Any] = json.loads((asset_dir("reports") / RECORDED).read_text(encoding="utf-8"))
     return made
 
 
 def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """Every claim: the fact given, else one of the recorded reading, else that nothing was run."""
+    """A fact for every claim: the given one, else of a recorded reading, else of no reading."""
     known = {one.subject: one for one in facts}
     for name, claim in all_claims().items():
         source = recorded().get(claim.experiment, {})
@@ -71,7 +71,7 @@ def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
 
 
 def answer_of_claims(facts: Iterable[Fact]) -> Answer:
-    """Every claim, and how many hold."""
+    """The facts of every claim, and how many hold."""
     every = tuple(with_all(facts))
     many = Counter(one.verdict for one in every)
     why = Counter(one.because for one in every)
@@ -92,7 +92,7 @@ def answer_of_claims(facts: Iterable[Fact]) -> Answer:
 
 
 def by_experiment(facts: Iterable[Fact]) -> Iterator[tuple[Claim, Fact, list[Fact]]]:
-    """Claims one experiment after another: the first claim, where the numbers are from, and all."""
+    """For each experiment: its first claim, the origin of its numbers, and all its facts."""
     known = all_claims()
     for _, those in itertools.groupby(
         facts, lambda one: (known[one.subject].source, known[one.subject].experiment, _origin(one))
@@ -103,7 +103,7 @@ def by_experiment(facts: Iterable[Fact]) -> Iterator[tuple[Claim, Fact, list[Fac
 
 
 def _origin(fact: Fact) -> tuple[Any, ...]:
-    """How a claim was judged, and what to say of it: name and value."""
+    """The origin of a claim's reading, by which claims of one experiment are grouped."""
     if fact.because == "not_run":
         return ("not_run",)
     if "commit" in fact.about:
@@ -112,7 +112,7 @@ def _origin(fact: Fact) -> tuple[Any, ...]:
 
 
 def judged(claim: Claim, found: Reading | None) -> Fact:
-    """The verdict on a claim as a fact; without a reading nothing was run for it."""
+    """The verdict on a claim as a fact; without a reading nothing is judged."""
     read = found or Reading()
     verdict, because = _verdict(claim, read)
     if found is None:

@@ -1,6 +1,6 @@
-"""Readings from experiments, a function for each: placement, functions, extender, sizing, binding.
+"""Readings from experiments: placement, functions, extender, sizing, binding.
 
-Rows of a policy are paired with those of another by drawn set, order of arrival or seed.
+Rows of two policies are paired by drawn set, order of arrival or seed.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ _SCORERS = ("lra", "bra")
 def placement(frame: Frame) -> Readings:
     """Placement as in the TBESK paper.
 
-    Its changes are "on the whole" (section 5.3.1): over all numbers of containers, not at the last.
+    The paper's changes are "on the whole" (section 5.3.1): over all numbers of containers.
     """
     sets, ends = frame("search_placement/sets"), frame("search_placement/ends")
     if sets.is_empty() or ends.is_empty():
@@ -57,7 +57,7 @@ def placement(frame: Frame) -> Readings:
 
 
 def _change(own: FloatArray, other: FloatArray) -> Reading:
-    """Relative change of mean imbalance from the other to TBESK, set by set."""
+    """The relative change of mean imbalance from another policy to TBESK, set by set."""
     return mean_of(own.mean(axis=1) / other.mean(axis=1) - 1)
 
 
@@ -82,7 +82,7 @@ def _ends(ends: pl.DataFrame) -> Readings:
             yield f"{resource}_alike", mean_of(np.ptp(ranges, axis=0))
 
 
-#: How a claim reads the study of functions: its frame, and whether the optimum is the origin.
+#: By claim: the frame of the study of functions, and whether the optimum is the origin.
 _FUNCTIONS = {
     "functions_iterations": ("summary", True),
     "functions_evaluations": ("equal_evaluations", True),
@@ -91,7 +91,7 @@ _FUNCTIONS = {
 
 
 def functions(frame: Frame) -> Readings:
-    """The share of functions and rivals on which TBESK is better beyond chance, and worse."""
+    """The shares of comparisons that TBESK wins and loses beyond chance."""
     for name, (which, at_origin) in _FUNCTIONS.items():
         rows = frame(f"search_functions/{which}")
         if rows.columns:
@@ -100,7 +100,7 @@ def functions(frame: Frame) -> Readings:
             outcome = rivals.filter(original if at_origin else ~original)["tbesk_is"].drop_nulls()
             many = len(outcome)
             won, lost = (int((outcome == word).sum()) for word in ("better", "worse"))
-            # where no rival was told apart by its runs, nothing is judged
+            # without any tested comparison nothing is judged
             yield name, replace(share_of(won, many), worse=lost / many) if many else Reading()
 
 
@@ -108,7 +108,7 @@ _DEFAULT, _BNP, _CMDN = "default_scheduler", "bnp", "cmdn[balanced=true]"
 
 
 def extender(frame: Frame) -> Readings:
-    """Load of nodes and time of a decision, with and without the extender of Liang."""
+    """The load of nodes and the time of a decision, with and without Liang's extender."""
     loads = frame("extender/loads")
     if loads.columns:
         last = loads.filter(pl.col("containers") == pl.col("containers").max())
@@ -128,7 +128,7 @@ def extender(frame: Frame) -> Readings:
 
 
 def _by_order(loads: pl.DataFrame, policy: str, resource: str, measure: str) -> FloatArray:
-    """The spread over nodes, or the highest load of one, by order of arrival."""
+    """A measure of the load of nodes under a policy, by order of arrival."""
     load = pl.col("load_fraction")
     taken = load.max() - load.min() if measure == "spread" else load.max()
     rows = loads.filter(policy=policy, resource=resource).group_by("order").agg(taken).sort("order")
@@ -136,7 +136,7 @@ def _by_order(loads: pl.DataFrame, policy: str, resource: str, measure: str) -> 
 
 
 def _times_as_long(one: FloatArray, other: FloatArray) -> Reading:
-    """The geometric mean of paired ratios: a mean would be that of the slowest decision."""
+    """The geometric mean of paired ratios, in which no slow decision outweighs all others."""
     read = mean_of(np.log(one / other))
     value, low, high = (
         None if limit is None else float(np.exp(limit))
@@ -146,15 +146,15 @@ def _times_as_long(one: FloatArray, other: FloatArray) -> Reading:
 
 
 _MINIMUM, _RANDOM = "minimum_selection", "random_selection"
-#: The reward stands from where its moving mean stays within this share of its last.
+#: The reward is stable while its moving mean stays within this share of its last value.
 _STANDS = 0.05
 
 
 def sizing(frame: Frame) -> Readings:
     """Sizing on call chains, paired by seed.
 
-    A higher use of what is reserved is worth nothing where less of the need is served: those claims
-    hang on a QoS that is no more than half a point below that of minimum selection.
+    Claims on the use of reserved resources have a precondition: the QoS is at most half a point
+    below the QoS of minimum selection.
     """
     table, training = frame("size/table"), frame("size/training")
     names = [] if table.is_empty() else table["policy"].to_list()
@@ -195,7 +195,7 @@ def _beside(agent: str, of: Callable[[str, str], FloatArray]) -> Readings:
 
 
 def stands_from(curve: FloatArray) -> float:
-    """The first round from which on a curve stays near its last value; NaN for no curve."""
+    """The first round from which on a curve stays near its last value; NaN for an empty curve."""
     if not len(curve):
         return float("nan")
     off = np.abs(curve - curve[-1]) > _STANDS * abs(curve[-1])
@@ -207,7 +207,7 @@ _AGAINST = {"binding_first_free": "least_allocated", "binding_whole_cores": "who
 
 
 def binding(frame: Frame) -> Readings:
-    """The change of lost vCPUs from other ways to bind to that of the patent."""
+    """The change of lost vCPUs from other ways to bind to the patent's way."""
     repeats = frame("bind/repeats")
     if repeats.is_empty():
         return

@@ -1,4 +1,4 @@
-"""A number that a claim is judged by, with its interval and the samples behind it."""
+"""Readings: a number for a claim, with its interval and its number of samples."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ from tracekit.replay.chance.student import errors_of
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a claim comes to.
+    """A number for a claim.
 
     Parameters
     ----------
     value, low, high : float, optional
-        None where it is not known; limits are None where nothing is left to chance.
+        The value is None where it is unknown, the ends of the interval where nothing is random.
     samples : int
-        How many there are of what the claim counts as one.
+        The number of samples; the claim says what a sample is.
     met : bool
-        Whether what the value depends on is so.
+        Whether the claim's precondition is met.
     worse : float, optional
-        Of a share of comparisons won: the share that is lost.
+        For a share of won comparisons: the share of lost ones.
     """
 
     value: float | None = None
@@ -35,19 +35,19 @@ class Reading:
 
 
 def mean_of(values: ArrayLike, *, met: bool = True) -> Reading:
-    """The mean of values with its 95 % interval by Student's t; NaN is no value."""
+    """The mean of values with its 95 % interval by Student's t; NaN values are left out."""
     given = np.asarray(values, np.float64)
     known = given[np.isfinite(given)]
     return ratio_of(known, np.ones(len(known)), met=met)
 
 
 def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Reading:
-    """The sum of totals over that of weights, units drawn together, with its 95 % interval.
+    """The sum of totals over the sum of weights, with its 95 % interval over units.
 
     Parameters
     ----------
     totals, weights : float64, shape (units,)
-        Of the containers of a node, for example, their sum and how many there are.
+        For each unit, such as a node, the sum of its members' values and the number of members.
     """
     units, whole = len(weights), float(weights.sum())
     if not whole:
@@ -67,9 +67,9 @@ def share_of(hits: int, units: int, *, scale: float = 1.0) -> Reading:
     Parameters
     ----------
     hits, units : int
-        The units that count, and all of them; the reading is empty where there is none.
+        The number of hits, and of all units; the reading is empty for no units.
     scale : float
-        The number of units turns the share into a count.
+        A factor for the share and its interval; the number of units turns the share into a count.
     """
     if not units:
         return Reading()
@@ -78,7 +78,7 @@ def share_of(hits: int, units: int, *, scale: float = 1.0) -> Reading:
 
 
 def difference_of_shares(first: tuple[int, int], second: tuple[int, int]) -> Reading:
-    """A share less another with Newcombe's 95 % interval; each as (hits, units)."""
+    """The difference of two shares, each (hits, units), with Newcombe's 95 % interval."""
     fewest = min(first[1], second[1])
     if not fewest:
         return Reading(samples=fewest)
@@ -92,7 +92,7 @@ def difference_of_shares(first: tuple[int, int], second: tuple[int, int]) -> Rea
 
 
 def difference_of_means(first: FloatArray, second: FloatArray) -> Reading:
-    """A mean less another of other units, by Welch's t with the smaller group's freedom."""
+    """The difference of the means of two groups, by Welch's t with the smaller group's freedom."""
     one, other = mean_of(first), mean_of(second)
     fewest = min(one.samples, other.samples)
     if one.value is None or other.value is None:
@@ -105,7 +105,7 @@ def difference_of_means(first: FloatArray, second: FloatArray) -> Reading:
 
 
 def correlation_of(one: FloatArray, other: FloatArray, *, by_rank: bool = False) -> Reading:
-    """A correlation with its 95 % interval by Fisher's z."""
+    """The correlation of two arrays, with its 95 % interval by Fisher's z."""
     known = np.isfinite(one) & np.isfinite(other)
     one, other = one[known], other[known]
     if len(one) < 4 or not np.ptp(one) or not np.ptp(other):

@@ -1,4 +1,4 @@
-"""The table of claims, ``reports/claims.toml``: what each source claims and what judges it."""
+"""The table of claims, ``reports/claims.toml``."""
 
 import functools
 import math
@@ -11,9 +11,9 @@ from typing import Any
 from tracekit.base.assets import asset_dir
 from tracekit.base.facts import Followup, Scalar
 
-#: The experiment that a store is.
+#: The experiment whose claims are judged by a store.
 TRACE = "trace"
-#: The folder that the commands of experiments write to, and whose store they read.
+#: The folder whose store the commands of experiments read, and to which they write.
 _DEMO = "demo"
 
 
@@ -24,19 +24,21 @@ class Claim:
     Parameters
     ----------
     title : str
-        What the experiment is called.
+        The name of the experiment.
     text, number : str
-        What is claimed, and the number that judges it.
+        The claim, and the number by which it is judged.
     printed, tolerance : float, optional
-        The number that the source prints, and how far from it a number still agrees.
+        The printed number, and the largest distance from it at which a number agrees.
     above, below : float, optional
-        The edge of a claim without tolerance.
-    of, fewest : str, int
-        What a sample is, and with fewer of them nothing is judged.
+        The limits of a claim without a tolerance.
+    of : str
+        The unit of a sample.
+    fewest : int
+        The fewest samples by which the claim is judged.
     if_met : str
-        What the value depends on; empty for nothing.
+        The precondition; empty for none.
     main : bool
-        Whether it is one of the few that the README shows.
+        Whether the README shows the claim.
     followup : Followup
         The command that gives the number.
     """
@@ -59,7 +61,7 @@ class Claim:
     main: bool = False
 
     def of_store(self, store: str) -> Followup:
-        """The command that gives the number, of a store and of the folders beside it."""
+        """The command that gives the number from a store and the folders beside it."""
         if not store:
             return self.followup
         beside = Path(store).parent
@@ -70,7 +72,7 @@ class Claim:
         return replace(self.followup, arguments=arguments)
 
     def agreeing(self) -> tuple[float, float]:
-        """From where to where a number agrees."""
+        """The lowest and the highest number that agree with the claim."""
         if self.tolerance is not None and self.printed is not None:
             return self.printed - self.tolerance, self.printed + self.tolerance
         return (
@@ -80,7 +82,7 @@ class Claim:
 
 
 def _moved(value: Scalar | Sequence[str], beside: Path) -> Scalar | Sequence[str]:
-    """A path of the demo as one of another folder; any other value as it is."""
+    """A path in the demo moved to another folder; any other value as it is."""
     if isinstance(value, str) and Path(value).is_relative_to(_DEMO):
         return str(beside / Path(value).relative_to(_DEMO))
     return value
@@ -88,7 +90,7 @@ def _moved(value: Scalar | Sequence[str], beside: Path) -> Scalar | Sequence[str
 
 @functools.cache
 def all_claims() -> Mapping[str, Claim]:
-    """Every claim, by name: what its experiment says of all its claims, and its own."""
+    """Every claim by name; its entries and those of its experiment are merged."""
     path = asset_dir("reports") / "claims.toml"
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     return {

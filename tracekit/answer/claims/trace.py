@@ -1,7 +1,7 @@
 """Readings from a store: nodes, containers and correlation zones, and services at equal rates.
 
-A node or container with fewer than ten samples has no mean over time and no deviation: it is in no
-reading. Counts are what the share of nodes comes to of the 13,000 nodes of the study.
+Nodes and containers with fewer than ten samples are left out. A count of nodes is the share of
+nodes times the 13,000 nodes of the study.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,9 +30,9 @@ PROFILE, HOSTS, CONTAINERS = (
 MEMBERS, DEPLOYED = "usage/cohort_members", "usage/zone_deployments"
 BLOCKS, EQUAL_RATE = "usage/node_blocks", "services/at_equal_rate"
 QUERIES = (PROFILE, HOSTS, CONTAINERS, MEMBERS, DEPLOYED, BLOCKS, EQUAL_RATE)
-#: Fewer samples of a node or container say nothing of its mean and its deviation over time.
+#: The fewest samples of a node or container that give a mean and a deviation over time.
 FEWEST_SAMPLES = 10
-#: Nodes of the study, of which it prints counts.
+#: The number of nodes in the study.
 STUDY_NODES = 13_000
 BUSY, IDLE, APART, SKEWED = 0.7, 0.3, 0.5, 0.3
 FEW, MANY = 5, 12
@@ -40,7 +40,7 @@ _EDGE = 1e-9
 
 
 def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Reading]]:
-    """What each claim on a trace comes to in a store."""
+    """The reading of each claim on a trace, from a store's queries."""
     profile = frame(PROFILE)
     if not profile.is_empty():
         nodes = profile.filter(pl.col("samples") >= FEWEST_SAMPLES)
@@ -149,7 +149,7 @@ def _floats(values: pl.Series) -> FloatArray:
 
 
 def _largest(apart: FloatArray) -> Reading:
-    """What 95 of 100 are at most, with the order statistics that hold it 95 times of 100."""
+    """The 95th percentile, with its 95 % interval by order statistics."""
     known = np.sort(apart[np.isfinite(apart)])
     if not len(known):
         return Reading()
@@ -159,20 +159,20 @@ def _largest(apart: FloatArray) -> Reading:
     return Reading(value=value, low=low, high=high, samples=len(known))
 
 
-# Shapes of a series over time: a period, and a fall as over a cliff.
+# Shapes of a series over time: a period, and a cliff.
 
-#: A fall explains at least this share of the variance, and is at least this deep.
+#: The least share of the variance that a cliff explains, and its least depth.
 _CLIFF_SHARE, _CLIFF_DEPTH = 0.75, 0.1
-#: A period shows in so many turns at least, and has at least so many values.
+#: The fewest turns of a period, and the fewest values of a series with one.
 _TURNS, _SHORTEST = 2, 2
-#: By chance the strongest of all frequencies is above Fisher's limit once in so many series.
+#: The probability that chance lifts the strongest frequency above Fisher's limit.
 _CHANCE = 0.05
 
 
 def has_period(series: FloatArray) -> bool:
     """Whether one frequency stands out beyond chance (Fisher's test of the periodogram).
 
-    The trend is taken off first; frequencies with fewer than two turns are trends as well.
+    The trend is removed first. Frequencies with fewer than two turns count as a trend.
     """
     values = series[np.isfinite(series)]
     count = len(values)

@@ -1,1 +1,1 @@
-"""Two runs beside each other: what changed, and what is said of it."""
+"""The comparison of two runs, and of a shadow's record with production."""

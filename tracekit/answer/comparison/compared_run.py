@@ -1,4 +1,4 @@
-"""The parts of a run folder that are compared with another's."""
+"""A run folder as one side of a comparison, and the outcome of thresholds."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,37 +23,37 @@ from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.replay.runs.thresholds import WORST, Threshold, worst_key
 from tracekit.store.folder import is_store
 
-#: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
-#: that placed more: the containers that are missing may explain it.
+#: The verdict on a change that missing containers may explain: for the better in a run that placed
+#: fewer containers, or for the worse in a run that placed more.
 NOT_COMPARABLE = "not comparable"
-#: On a change that chance may explain, and on one over too few orders in either run to know that.
+#: The verdicts on a change that chance may explain, and on one over too few orders in either run.
 CHANCE, TOO_FEW = "within chance", "cannot be told"
-#: On no change, and on one too small to count, or to be seen in the digits that are shown.
+#: The verdicts on no change, and on a change too small to matter or to be visible.
 SAME, ALIKE = "same", "alike"
-#: Verdicts that say that nothing changed: the rows are shown on request alone.
+#: Verdicts without a change; their rows are shown only on request.
 UNCHANGED = (SAME, ALIKE)
-#: Verdicts on ``pending`` under which it is not known that containers are missing in either run.
+#: Verdicts on ``pending`` by which no containers are missing beyond chance.
 AS_MANY = (*UNCHANGED, CHANCE)
-#: Of a threshold that did not happen, and of one that did.
+#: The outcomes of a threshold that was not passed, and of one that was.
 HELD, EXCEEDED = "ok", "failed"
-#: Of a threshold that speaks of the base, under a policy that is new: it is not judged.
+#: The outcome of a threshold with ``base`` under a new policy, which is not judged.
 NO_BASE = "not in the base"
-#: Of one that speaks of the base and happened by a change that chance may explain.
+#: The outcome of a threshold with ``base`` passed by a change that chance may explain.
 BY_CHANCE = "maybe chance"
-#: Outcomes that are none: nothing failed, and nothing was held.
+#: Outcomes that are neither a failure nor a success.
 OPEN = (NO_BASE, BY_CHANCE)
-#: How many orders of arrival a policy met.
+#: The key of the number of orders of arrival of a policy.
 ORDERS = "orders"
-#: What settings of the workload begin with, and those that say how large it is.
+#: The beginning of settings of the workload, and the settings on its size.
 _LOAD = "workload "
 _SIZES = ("nodes", "containers", "steps", "step_ms")
-#: How a setting is shown that only the other run has.
+#: The text in place of a setting that only the other run has.
 _NONE_SUCH = "no such setting"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRun:
-    """The parts of a run folder that are compared."""
+    """A run folder as one side of a comparison."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -62,11 +62,11 @@ class ComparedRun:
 
     @property
     def containers(self) -> int:
-        """How many containers the workload has; 0 where the run does not say it."""
+        """The number of containers of the workload; 0 where it is not recorded."""
         return int(self.manifest.get("workload", {}).get("containers") or 0)
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """Rows of the summary by policy, without the bound; means over orders of arrival."""
+        """The summary's row of each policy but the bound, with means over orders of arrival."""
         rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}
         if self.repeats is not None:
             names = list(compared(self.repeats.columns))
@@ -76,7 +76,7 @@ class ComparedRun:
         return {name: row for name, row in rows.items() if name != BOUND}
 
     def judged_rows(self) -> dict[str, dict[str, Any]]:
-        """The rows of ``rows`` with ``worst(MEASURE)``, and how many ``orders`` each policy met."""
+        """``rows`` with ``worst(MEASURE)`` and the number of ``orders`` of each policy."""
         rows = self.rows()
         if self.repeats is None:
             return rows
@@ -95,7 +95,7 @@ class ComparedRun:
         return {name: {**row, **found.get(name, {})} for name, row in rows.items()}
 
     def values(self, policy: str, names: Sequence[str]) -> tuple[list[int], FloatArray]:
-        """Seeds and measures of the orders a policy met, shape (orders, measures); none of one."""
+        """The seeds and measures of a policy's orders, (orders, measures); empty for one order."""
         if self.repeats is None:
             return [], np.zeros((0, len(names)))
         absent = [pl.lit(None).alias(name) for name in names if name not in self.repeats.columns]
@@ -105,7 +105,7 @@ class ComparedRun:
 
 
 def compared_run(folder: Path) -> ComparedRun:
-    """Read a run folder; raises TracekitError for a folder that is no run."""
+    """Read a run folder; raises TracekitError for any other folder."""
     if not RUN_FOLDER.holds(folder):
         raise _no_run(folder)
     repeats = folder / "repeats.parquet"
@@ -118,7 +118,7 @@ def compared_run(folder: Path) -> ComparedRun:
 
 
 def _no_run(folder: Path) -> TracekitError:
-    """The error for a folder that is no run: what it is, and what to do."""
+    """The error for a folder that is no run."""
     make = "make a run: tracekit replay STORE --out RUN"
     if not folder.exists():
         return TracekitError(f"no such run folder: {folder}", hint=make)
@@ -144,7 +144,7 @@ def _no_run(folder: Path) -> TracekitError:
 
 
 def what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Scalar]]:
-    """Settings of the runs that are not the same: ``setting``, ``base`` and ``new``."""
+    """The settings that differ between two runs: ``setting``, ``base`` and ``new``."""
     one, other = _settings(before), _settings(after)
     return [
         {"setting": name, "base": _scalar(one, name), "new": _scalar(other, name)}
@@ -159,12 +159,12 @@ def _scalar(settings: Mapping[str, Any], name: str) -> Scalar:
 
 
 def speaks_of_load(setting: str) -> bool:
-    """Whether a setting says how large the workload is."""
+    """Whether a setting is on the size of the workload."""
     return setting.removeprefix(_LOAD) in _SIZES and setting.startswith(_LOAD)
 
 
 def compares_policies(about: Mapping[str, Any]) -> bool:
-    """Whether any policy is in both runs; production, which is in most, is none."""
+    """Whether any policy is in both runs; production does not count."""
     return bool(set(about["policies"]) - {OBSERVED})
 
 
@@ -180,9 +180,9 @@ def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# Whether a run keeps to the thresholds that it is held to beside another.
+# Thresholds on a run, with or without another run as the base.
 
-#: What makes two runs comparable.
+#: The advice for runs that cannot be compared.
 SAME_POLICIES = "replay the same policies, with the same parameters"
 THRESHOLD_SCHEMA = {
     "threshold": pl.String,
@@ -199,16 +199,16 @@ THRESHOLD_SCHEMA = {
     "base_worst": pl.Float64,
     "base_measure": pl.String,
 }
-#: What a threshold is held against: the mean of the orders of arrival, or the worst of them.
+#: The value that a threshold judges: the mean over orders of arrival, or the worst order.
 MEAN = "mean"
 
 
 def check(
     threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
 ) -> None:
-    """Raise TracekitError for a threshold of a policy of one run, or that nothing is held to.
+    """Raise TracekitError for a threshold that judges no policy of both runs.
 
-    One that does not speak of the base may be of a policy that is in the new run alone.
+    A threshold without ``base`` may judge a policy of the new run alone.
     """
     _check_policy(threshold, common if threshold.speaks_of("base") else list(after.rows()))
     _check_compared(threshold, before, after, common)
@@ -227,7 +227,7 @@ def _check_policy(threshold: Threshold, known: Sequence[str]) -> None:
 def _check_compared(
     threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
 ) -> None:
-    """A threshold that passes because nothing is compared would be a gate that is always open."""
+    """Raise TracekitError for a threshold that judges nothing: it could never fail."""
     names = _judged(threshold, common)
     if not names:
         raise TracekitError(
@@ -251,7 +251,7 @@ def _few(kept: ComparedRun, common: Sequence[str]) -> str:
 
 
 def _judged(threshold: Threshold, common: Sequence[str]) -> list[str]:
-    """The policies that a threshold judges; production, which no change moves, only by its name."""
+    """The policies that a threshold judges; production only if the threshold names it."""
     return [threshold.policy] if threshold.policy else [n for n in common if n != OBSERVED]
 
 
@@ -262,16 +262,15 @@ def outcomes(
     changes: pl.DataFrame,
     common: Sequence[str],
 ) -> pl.DataFrame:
-    """What became of each threshold under each policy that it judges, and under those that are new.
+    """The outcome of each threshold under each policy that it judges, and under new policies.
 
-    A threshold that holds a measure to a number judges new policies, too. A threshold that speaks
-    of the base does not judge a new policy, and the outcome says so. The outcome also says where
-    chance may explain the change.
+    A threshold on a number judges new policies, too. A threshold with ``base`` does not judge a new
+    policy, which has an outcome of its own, as has a change that chance may explain.
 
     Parameters
     ----------
     changes : DataFrame
-        Policies and ``placed_change``, as the comparison has them.
+        The policies and ``placed_change`` of the comparison.
     """
     one, other = before.judged_rows(), after.judged_rows()
     placed = dict(changes.select("policy", "placed_change").unique().rows())
@@ -316,10 +315,10 @@ def _outcome(
     placed_change: float,
     by_chance: Sequence[str],
 ) -> str:
-    """Whether it happened; missing containers, without which nobody can tell, count as failed.
+    """The outcome of a threshold; it fails where missing containers make runs incomparable.
 
-    A threshold beside the base fails only by a change beyond chance, where there are enough orders
-    to tell. Chance is known of means alone, so a threshold of the worst order fails by its value.
+    With enough orders, a threshold with ``base`` fails only by a change beyond chance. Chance is
+    judged for means alone, so a threshold on the worst order fails by its value.
     """
     if before is None and threshold.speaks_of("base"):
         return NO_BASE

@@ -1,4 +1,4 @@
-"""What two compared runs say: facts of what changed, what differs, and what must not happen."""
+"""The facts of a comparison: on changes, on settings that differ, and on thresholds."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,8 +22,7 @@ from tracekit.base.study import Study
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.thresholds import WORST
 
-#: What a fact says of each verdict on a change: its own verdict, and a template where that is not
-#: enough.
+#: By verdict on a change: the fact's verdict, and the key of its template.
 _SAID: Mapping[str, tuple[Verdict, str]] = {
     "better": ("better", ""),
     "worse": ("worse", ""),
@@ -34,7 +33,7 @@ _SAID: Mapping[str, tuple[Verdict, str]] = {
     NOT_COMPARABLE: ("cannot_tell", "not_comparable"),
     "changed": ("cannot_tell", "changed"),
 }
-#: The same of what became of a threshold.
+#: By outcome of a threshold: the fact's verdict, and the key of its template.
 _OUTCOMES: Mapping[str, tuple[Verdict, str]] = {
     HELD: ("holds", ""),
     NOT_COMPARABLE: ("does_not_hold", "not_comparable"),
@@ -44,7 +43,7 @@ _OUTCOMES: Mapping[str, tuple[Verdict, str]] = {
 
 
 def answer_of_comparison(study: Study) -> Answer:
-    """What two compared runs say, what matters most first."""
+    """The facts of a comparison as an answer."""
     return answer_of(facts_of_comparison(study))
 
 
@@ -65,7 +64,7 @@ def facts_of_comparison(study: Study) -> list[Fact]:
 
 
 def _headline(study: Study, changes: list[dict[str, Any]]) -> Fact:
-    """How many values changed, and which way."""
+    """How many values changed for the better and for the worse."""
     verdicts = [row["verdict"] for row in changes]
     changed = sum(one not in UNCHANGED for one in verdicts)
     cause = "runs_changed" if changed else "runs_alike"
@@ -109,7 +108,7 @@ def _alone(about: Mapping[str, Any]) -> Iterator[Fact]:
 
 
 def _missing(about: Mapping[str, Any], changes: list[dict[str, Any]]) -> Iterator[Fact]:
-    """Policies under which containers have no node that had one in the base."""
+    """Policies under which more containers wait than in the base."""
     placed = {row["policy"]: row["placed_change"] for row in changes}
     for policy, change in placed.items():
         if change < 0:
@@ -124,7 +123,7 @@ def _missing(about: Mapping[str, Any], changes: list[dict[str, Any]]) -> Iterato
 
 
 def _threshold(row: Mapping[str, Any]) -> Fact:
-    """What became of a threshold under a policy: the value held against it, mean or worst."""
+    """The outcome of a threshold under a policy, with the judged value."""
     verdict, cause = _OUTCOMES.get(row["outcome"], ("does_not_hold", ""))
     of_worst = row["judged"] == WORST and row["new_worst"] is not None
     about: dict[str, Scalar] = {"policy": row["policy"], "outcome": row["outcome"]}
@@ -150,7 +149,7 @@ def _threshold(row: Mapping[str, Any]) -> Fact:
 
 
 def _orders(changes: list[dict[str, Any]]) -> Iterator[Fact]:
-    """That chance is not known, where a change has no interval."""
+    """The caveat that a change has no interval, because there are too few orders."""
     unknown = [
         row for row in changes if row["verdict"] not in UNCHANGED and row["change_low"] is None
     ]

@@ -1,4 +1,4 @@
-"""Two runs beside each other: what changed, policy by policy and measure by measure."""
+"""The comparison of two runs, policy by policy and measure by measure."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold
 
 NAME = "comparison"
-#: Values that differ by a smaller part of themselves are alike.
+#: Values whose relative difference is smaller are alike.
 _LEAST = 0.001
 
 CHANGES_SCHEMA = {
@@ -57,7 +57,7 @@ CHANGES_SCHEMA = {
     "placed_change": pl.Float64,
     "verdict": pl.String,
 }
-#: What differs between the runs beyond their measures, as people read it.
+#: The names of entries that differ between runs.
 SETTINGS_SCHEMA = {"setting": pl.String, "base": pl.String, "new": pl.String}
 
 
@@ -67,28 +67,29 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[Threshold] = ()) ->
     Parameters
     ----------
     fail_if : sequence of Threshold
-        Conditions under which the comparison fails.
+        Thresholds at which the comparison fails.
 
     Returns
     -------
     Study
-        Frames ``changes`` (policy, measure, base, new, change with its interval where both runs
-        have several orders of arrival, at the level that the family of all changes leaves it
-        (Holm); paired where the orders are the same, of which it has so many; placed_change: how
-        many containers more the new run placed, 0 where ``pending`` is within chance; verdict) and
-        ``thresholds`` (outcome: ok, failed, not comparable, which counts as failed: the new run
-        placed fewer containers, or not in the base, which does not: the policy is new, and the
-        threshold speaks of the base; one that does not judges new policies, too; judged: against
-        the ``mean`` of the new run's orders, or the ``worst``, which is in ``new_worst``; of the
-        base ``base_judged`` and ``base_worst``; base_measure: the measure that ``base`` is of, null
-        where the threshold speaks of several others there).
-        ``about`` names what differs between the runs beyond their measures.
+        ``changes``: policy, measure, base, new; change, with an interval where both runs have
+        several orders of arrival, corrected for all changes (Holm); paired, the number of common
+        orders where the runs have the same ones; placed_change, how many more containers the new
+        run placed, 0 where ``pending`` is within chance; verdict.
+
+        ``thresholds``: outcome, one of ok, failed, not comparable (the new run placed fewer
+        containers; it counts as failed) and not in the base (a new policy under a threshold with
+        ``base``; it does not); judged, the ``mean`` of the new run's orders or the ``worst``, with
+        ``new_worst``, ``base_judged`` and ``base_worst``; base_measure, the measure of ``base``,
+        null where the threshold has several measures there.
+
+        ``about`` has the settings that differ.
 
     Raises
     ------
     TracekitError
-        For a folder that is no run, a run without rows, no policy in common, or a threshold that
-        makes no sense or would be held to nothing: production is the same in both runs.
+        For a folder that is no run, a run without rows, runs without a common policy, and a
+        threshold that judges nothing.
     """
     before, after = compared_run(base), compared_run(new)
     common = [name for name in before.rows() if name in after.rows()]
@@ -125,7 +126,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[Threshold] = ()) ->
 
 
 def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> pl.DataFrame:
-    """Every policy by every measure; those with several orders in both runs are one family."""
+    """The changes of every policy by every measure; all with intervals are one family."""
     one, other = before.rows(), after.rows()
     rows: list[dict[str, Any]] = []
     samples, met = [], []
@@ -153,10 +154,10 @@ def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> 
 def _placed(
     rows: Sequence[Mapping[str, Any]], found: Compared, met: Sequence[int], more_containers: int
 ) -> dict[str, float]:
-    """How many containers more the new run placed, by policy; 0 where chance may explain it.
+    """How many more containers the new run placed, by policy; 0 where chance may explain it.
 
-    It follows from the verdict on ``pending``, which is judged as every measure is. A container
-    that waits in one run and does not exist in the other is missing in neither.
+    The number follows from the verdict on ``pending``. A container that waits in one run and does
+    not exist in the other does not count.
     """
     placed = {}
     for at, row in enumerate(rows):
@@ -179,7 +180,7 @@ def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 def _sample(
     before: ComparedRun, after: ComparedRun, policy: str, names: Sequence[str]
 ) -> tuple[Sample, int, bool]:
-    """The changes of a policy's measures, over how many orders, and whether these are the same."""
+    """A policy's changes, (orders, measures), the number of orders, and whether they are paired."""
     (seeds, base), (others, new) = (kept.values(policy, names) for kept in (before, after))
     orders = min(len(base), len(new))
     if orders > 1 and policy != OBSERVED:
@@ -192,9 +193,9 @@ def _sample(
 
 
 def _change(row: Mapping[str, Any], found: Compared, at: int, *, orders: int) -> dict[str, Any]:
-    """The change with its interval; with fewer orders than one needs there is none.
+    """The change with its interval; with too few orders the interval is empty.
 
-    Production (``orders`` 0) is the same in every order, so its change is exact.
+    The change of production (``orders`` 0), which is the same in every order, is exact.
     """
     low, mean, high = (float(part[at]) for part in (found.low, found.mean, found.high))
     if not orders:
@@ -210,25 +211,25 @@ def _change(row: Mapping[str, Any], found: Compared, at: int, *, orders: int) ->
 
 
 def _verdict(row: Mapping[str, Any], change: float, orders: int, *, told: bool) -> str:
-    """'better', 'worse', 'same', 'alike', 'within chance', or why there is no verdict.
+    """'better', 'worse', 'same', 'alike', 'within chance', or the reason for no verdict.
 
-    Of production (``orders`` 0) by the numbers alone.
+    Production (``orders`` 0) is judged by its values alone.
     """
     one = find_measure(row["measure"])
     if change == 0:
         return SAME
-    # where chance may explain it, the change may be larger than it came out
+    # the true change may be larger than the measured one
     if orders >= FEWEST and not told:
         return CHANCE
     if one is not None and _alike(one, row["base"], row["new"]):
         return ALIKE
     found = "changed" if one is None else _way(one, change, row["placed_change"])
-    # that containers are missing is known, however few the orders
+    # missing containers are certain, however few the orders
     return TOO_FEW if 0 < orders < FEWEST and found != NOT_COMPARABLE else found
 
 
 def _way(measure: Measure, change: float, placed_change: float) -> str:
-    """'better' or 'worse', 'changed' where neither end is, or that it is not comparable."""
+    """'better', 'worse', 'changed' where neither end is better, or 'not comparable'."""
     if measure.better is None:
         return "changed"
     better = (change < 0) == (measure.better == "low")
@@ -239,5 +240,5 @@ def _way(measure: Measure, change: float, placed_change: float) -> str:
 
 
 def _alike(measure: Measure, base: float, new: float) -> bool:
-    """Whether values lie too close to count."""
+    """Whether two values are too close to differ."""
     return abs(new - base) < max(least_apart(measure), _LEAST * abs(base), _LEAST * abs(new))

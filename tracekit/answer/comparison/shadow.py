@@ -1,4 +1,4 @@
-"""A shadow's record: what policies would have chosen, beside what production chose."""
+"""The comparison of a shadow's record with production."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,27 +19,27 @@ from tracekit.store.query.run import open_database
 TABLE = "shadow_choice"
 PRODUCTION = "production"
 _HOUR_MS = 3_600_000
-#: The measure that decides; lower is better. Of the others it is only said that they changed.
+#: The deciding measure; lower is better. Changes of other measures have no verdict.
 DECIDES = "above_ceiling_share"
 _SHARE = "_share"
 _MEASURES = (DECIDES, "cpu_fraction", "memory_fraction", "other_node_share")
 
 
 def compare_shadow(store: Store) -> Study:
-    """Every policy of a record against production, decision by decision.
+    """Compare every policy of a record with production, decision by decision.
 
-    A decision counts where production's choice is known. Decisions of an hour hang together, so
-    that hours are what varies: the difference of all decisions has an interval over hours.
+    A decision counts where production's choice is known. Decisions within an hour depend on each
+    other, so intervals are over hours.
 
     Returns
     -------
     Study
-        Frames as of ``compare_runs``, with hours for orders of arrival.
+        The frames of ``compare_runs``, with hours in place of orders of arrival.
 
     Raises
     ------
     TracekitError
-        Where no decision has production's choice and another.
+        Where no decision has both production's choice and a policy's choice.
     """
     with open_database(store, None) as database:
         rows = database.frame(f"SELECT * FROM {TABLE} ORDER BY time_ms, container, policy", {})
@@ -81,7 +81,7 @@ def compare_shadow(store: Store) -> Study:
 
 
 def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
-    """A row for each decision and policy, production's choice beside it."""
+    """A row for each decision and policy, with production's choice."""
     full = Ceiling()
     above = (pl.col("cpu_fraction") > full.cpu_fraction) | (
         pl.col("memory_fraction") > full.memory_fraction
@@ -98,7 +98,7 @@ def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _changes(policy: str, pairs: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """A policy by every measure."""
+    """The changes of a policy by every measure."""
     new = pairs.select(_MEASURES).to_numpy()
     base = pairs.select([f"{name}_base" for name in _MEASURES]).to_numpy()
     hours = (pairs["time_ms"] // _HOUR_MS).to_numpy()
@@ -124,9 +124,9 @@ def _changes(policy: str, pairs: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _by_hour(differences: Any, hours: Any) -> Any:
-    """A value for each hour whose mean is that of all decisions, shape (hours, measures).
+    """A value for each hour, (hours, measures); their mean is the mean over all decisions.
 
-    An hour with many decisions weighs as much as these (a ratio's linear form).
+    Each hour weighs as much as its decisions (the linear form of a ratio).
     """
     _, at, counts = np.unique(hours, return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), differences.shape[1]))
@@ -148,7 +148,7 @@ def _verdict(measure: str, change: float, hours: int, *, told: bool) -> str:
 
 
 def shadow_verdict(study: Study) -> Fact:
-    """Whether switching pays, by the share of choices that leave a node above the ceiling."""
+    """The verdict on switching, by the share of choices that leave a node above the ceiling."""
     rows = study.frames["changes"].filter(measure=DECIDES).sort("change").to_dicts()
     best, hours = rows[0], study.about["hours"]
     pays = best["verdict"] == "better"

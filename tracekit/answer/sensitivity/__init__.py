@@ -1,1 +1,1 @@
-"""Which assumptions matter: the study of changed assumptions."""
+"""The study of changed assumptions."""

@@ -27,14 +27,14 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.waiting import MAY_WAIT, most_waiting
 
-#: How the recommended policy stands under a change.
+#: What a change does to the recommended policy.
 Stands = Literal["same", "barred", "another policy", "undecided", "nothing changes"]
-#: The policy that is recommended as assumed is not the one here.
+#: The values of ``Stands`` by which the recommended policy is another one.
 TURNED: tuple[Stands, ...] = ("barred", "another policy")
 
 
 def stands(usual: Choice, here: Choice) -> Stands:
-    """Whether the policy recommended as assumed is recommended here, too."""
+    """What a change does to the policy that is recommended without it."""
     if "few_orders" in (usual.because, here.because) or not (usual.policy and here.policy):
         return "undecided"
     if usual.policy in {one.policy for one in here.barred}:
@@ -74,7 +74,7 @@ _MOVES = {
 def ranked(
     found: Mapping[str, Results], measure: str, choices: Mapping[str, Choice]
 ) -> pl.DataFrame:
-    """Ranks within each change; none where the workload lacks the measure, as it may change too."""
+    """The ranks of policies within each change; none where the workload lacks the measure."""
     rows: list[dict[str, Any]] = []
     for change, one in found.items():
         ours = [policy for policy in one.policies if one.has_value(policy, measure)]
@@ -121,9 +121,10 @@ def _mean(found: Results, policy: str, name: str) -> float | None:
 
 
 def _rank(found: Results, stand: Standings, row: Standing) -> float:
-    """1 and one more for each policy that is better beyond chance; those that waited come last.
+    """The rank of a policy: 1, and one more for each policy that is better beyond chance.
 
-    A policy within chance of the best has rank 1, even where another policy differs from it.
+    A policy that chance does not tell from the best has rank 1. Policies with waiting containers
+    come last.
     """
     if row in stand.best:
         return 1.0
@@ -145,7 +146,7 @@ def moved_by(
     problems: Mapping[str, str],
     unchanged: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """The effect of each change on the answer and the ranks; the largest first."""
+    """The effect of each change on the answer and on the ranks, the largest first."""
     usual = choices[BASE]
     base = dict(ranks.filter(change=BASE).select("policy", "rank").drop_nulls().rows())
     rows: list[dict[str, Any]] = []
@@ -173,7 +174,7 @@ def moved_by(
 
 
 def _moved(base: Mapping[str, float], here: Mapping[str, float]) -> dict[str, Any]:
-    """How far ranks agree, and who moved most, of those that are ranked under both."""
+    """The agreement of two rankings, and the policy that moved most."""
     both = [name for name in here if name in base]
     if len(both) < 2:
         return {}
@@ -183,7 +184,7 @@ def _moved(base: Mapping[str, float], here: Mapping[str, float]) -> dict[str, An
     tau = stats.kendalltau(old, new).statistic
     moved = max(both, key=lambda name: abs(here[name] - base[name]))
     return {
-        # where one side ranks all the same it agrees with nothing and contradicts nothing
+        # the agreement is undefined where one side ranks all policies alike
         "agreement": float(old == new) if tau != tau else float(tau),  # noqa: PLR0124
         "most_moved": moved,
         "places": float(abs(here[moved] - base[moved])),
@@ -200,7 +201,7 @@ _VERDICTS: Mapping[str, Verdict] = {
 
 
 def facts_of_changes(study: Study) -> Iterator[Fact]:
-    """One fact for each change: whether the recommended policy is another one."""
+    """A fact for each change: whether the recommended policy is another one."""
     usual = study.about["policy"]
     for row in study.frames["changes"].to_dicts():
         name, _, value = row["change"].partition("=")
@@ -222,17 +223,17 @@ def facts_of_changes(study: Study) -> Iterator[Fact]:
         )
 
 
-# The replays of a study of assumptions: one policy under one change, in some orders of arrival.
+# The replays of a study of assumptions.
 
 
 @dataclass(frozen=True)
 class Met:
-    """The result of ``Orders``: a row per order, a hash of the placements, and facts about them.
+    """The result of ``Orders``: a row per order, and a hash of the placements.
 
     Parameters
     ----------
     about : dict
-        What a run's manifest says of the orders and the workload, as far as a decision asks.
+        The entries of a run's manifest that a decision reads.
     """
 
     rows: list[dict[str, Any]]
@@ -243,28 +244,28 @@ class Met:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """The result of ``Orders`` where the workload is as without the change: nothing is replayed."""
+    """The result of ``Orders`` where the change leaves the workload as it is."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """The hash of a workload, by which another is known to replay alike; can be sent elsewhere."""
+    """The hash of a workload, as a task for another process; equal workloads replay alike."""
 
     source: WorkloadSource
 
     def run(self, _: OnProgress) -> str:
-        """Load it, and work out the hash."""
+        """Load the workload and compute its hash."""
         return _loaded(self.source)[1]
 
 
 @dataclass(frozen=True)
 class Orders:
-    """One policy under one change, in so many orders of arrival; can be sent elsewhere.
+    """The replays of one policy under one change, as a task for another process.
 
     Parameters
     ----------
     usual : str
-        The hash of the workload without the change; empty where it is replayed in any case.
+        The hash of the workload without the change; empty to replay in any case.
     """
 
     source: WorkloadSource
@@ -274,7 +275,7 @@ class Orders:
     usual: str = ""
 
     def run(self, _: OnProgress) -> Met | Unchanged | None:
-        """Replay them; None for production where its placement is not recorded."""
+        """Replay; None for production where its placement is not recorded."""
         load, known = _loaded(self.source)
         if known == self.usual:
             return Unchanged()
@@ -297,7 +298,7 @@ class Orders:
 
 
 def forget() -> None:
-    """Forget the workload of an earlier study in this process: the store may hold another now."""
+    """Forget the workload of an earlier study in this process, as the store may have changed."""
     _loaded.cache_clear()
 
 
@@ -326,7 +327,7 @@ def _about(load: Workload, varies: list[str]) -> dict[str, Any]:
 
 
 def results_of(met: Mapping[str, Met]) -> Results:
-    """The replays under one change in the form of a run's results."""
+    """The replays under one change as a run's results."""
     rows = [{**row, "policy": name} for name, one in met.items() for row in one.rows]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     document = {

@@ -1,9 +1,8 @@
-"""Which assumptions matter: the same policies under changed assumptions, and the answer there.
+"""The study of changed assumptions: the same policies, and the answer under each change.
 
-A trace does not say how large nodes and requests are. If the answer is another once such a number
-changes, or the policy that it names is barred, then the answer under the default is worth little.
-Each change is judged as a run is, beside production: ``answers``. Ranks by one measure stand
-beside that, and decide nothing.
+A trace may not record the sizes of nodes and requests. If a change of an assumed size changes the
+answer, or bars the recommended policy, the answer depends on the assumption. Each change is judged
+as a run is (``answers``). Ranks by one measure are given beside it.
 """
 
 import contextlib
@@ -51,9 +50,9 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.store.folder import Store
 
 NAME = "assumptions"
-#: A report compares these to know whether the study is of its run.
+#: Entries by which a report recognises the study of its run.
 _OF_LOAD = ("name", "nodes", "steps", "assumptions")
-#: What policies are ranked by where no measure decides.
+#: The measure by which policies are ranked where none decides.
 USUAL_MEASURE = "cpu_max_fraction"
 POLICIES = ("default_scheduler", "least_allocated", "most_allocated", "balanced_allocation",
             "target_load_packing", "random")  # fmt: skip
@@ -61,7 +60,7 @@ POLICIES = ("default_scheduler", "least_allocated", "most_allocated", "balanced_
 
 @dataclass(frozen=True)
 class _Case:
-    """One change: where its workload comes from, or why there is none."""
+    """One change: the source of its workload, or the reason why there is none."""
 
     change: str
     source: WorkloadSource
@@ -84,14 +83,14 @@ def vary_assumptions(
     Parameters
     ----------
     assume : sequence of str
-        ``NAME=VALUE`` under every change, and without one; a change of the same name counts.
+        ``NAME=VALUE`` that holds under every change; a change of the same name replaces it.
     changes : sequence of str
         ``NAME=VALUE``, one assumption each; when empty ``CHANGES``, where the store records sizes
         ``RECORDED_CHANGES`` or ``SIZED_CHANGES``.
     measure : str, optional
-        What policies are ranked by; the lowest is first where neither end is better. If not given,
-        what decides the answer under the defaults; where nothing does, the first that has a better
-        end and tells the policies apart.
+        The measure by which policies are ranked, the lowest first where neither end is better. If
+        not given, the measure that decides the answer without a change; if none does, the first
+        one with a better end by which policies differ.
     repeats : int, optional
         Orders of arrival that each policy meets under each change. Without it six, the fewest that
         an interval needs; one where the workload is very large.
@@ -167,7 +166,7 @@ def vary_assumptions(
 
 
 def _with(assume: Sequence[str], change: str) -> list[str]:
-    """What is assumed under a change, or without one; the change counts for its name."""
+    """The assumptions under a change; the change replaces an assumption of its name."""
     name = change.partition("=")[0]
     kept = [one for one in assume if one.partition("=")[0] != name]
     return [*kept, change] if change else kept
@@ -182,14 +181,14 @@ def _of_policies(asked: Mapping[str, Entrant], names: Sequence[str]) -> dict[str
 
 
 def _usual(store: Store) -> tuple[str, ...]:
-    """Changes to try when none are given."""
+    """The changes that are tried when none are given."""
     if not is_sized(store):
         return CHANGES
     return RECORDED_CHANGES if used_by_others(store) else SIZED_CHANGES
 
 
 class _Tried(NamedTuple):
-    """The results by change; what could not be replayed, and why; what changes nothing."""
+    """The results by change, the problems by change, and the changes that change nothing."""
 
     found: dict[str, Results]
     problems: dict[str, str]
@@ -205,13 +204,13 @@ def _replayed(
     crew: Crew,
     progress: Progress,
 ) -> _Tried:
-    """Replay policies, by their names, where a change makes another workload."""
+    """Replay the policies under each change that makes another workload."""
     met: dict[str, dict[str, Met]] = {}
     problems: dict[str, str] = {}
     unchanged: dict[str, None] = {}
     with progress.task("assumptions", len(cases) * len(policies), "policies") as task:
         usual = ""
-        # that a workload cannot be loaded its replays tell
+        # the replays raise the error of a workload that cannot be loaded
         with contextlib.suppress(TracekitError):
             usual = crew.submit(Known(cases[0].source)).result()
         running = [
@@ -251,7 +250,7 @@ def _check(measure: str | None, settings: Sequence[str]) -> None:
 
 
 def answer_of_sensitivity(study: Study) -> Answer:
-    """Whether the recommended policy hangs on an assumption, and what to do next."""
+    """Facts on whether the recommended policy depends on an assumption, and what to do next."""
     changes = study.frames["changes"]
     turned = changes.filter(pl.col("stands").is_in(TURNED)).height
     tried = changes.filter(pl.col("problem").is_null()).height
@@ -271,8 +270,6 @@ def answer_of_sensitivity(study: Study) -> Answer:
     return answer_of([first, *facts_of_changes(study)], steps)
 
 
-# The changes of assumptions that are tried when none are given, by what a workload states.
-
 #: Changes that are tried when none are given: half and double sizes, and the other readings.
 CHANGES = (
     *(
@@ -290,7 +287,7 @@ CHANGES = (
     "arrivals=recorded",
     "network_and_disk=modelled",
 )
-#: The same for a store with sizes: there is less to assume.
+#: The changes for a store with sizes.
 SIZED_CHANGES = (
     "used_share=0.5",
     "order=listed",
@@ -302,7 +299,7 @@ SIZED_CHANGES = (
     "cells=none",
     "resources=cpu+memory",
 )
-#: The same for a trace beside which sizes are recorded.
+#: The changes for a trace with sizes recorded beside it.
 RECORDED_CHANGES = (
     "requests=uniform",
     "node_sizes=assumed",

@@ -1,4 +1,4 @@
-"""Out of a run: the files here hold the formats that it may leave in."""
+"""The formats in which a run can be exported, one or more in each file."""
 
 import functools
 import sys
@@ -20,7 +20,7 @@ def all_formats() -> dict[str, Format]:
 
 
 def export(left: Left, to: str, out: Path) -> Answer:
-    """Write what a run left in a format; what is written, and what the format cannot carry.
+    """Write a run in a format; the facts of what is written, and of what is lost.
 
     Parameters
     ----------

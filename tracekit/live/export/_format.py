@@ -1,4 +1,4 @@
-"""What a run left, and a format that it may leave in."""
+"""A run as the source of an export, and the class of a format."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,19 +29,19 @@ FEWEST, REQUESTS = "fewest_nodes", "requests_to_change"
 
 
 class Left:
-    """The folder of ``run --out``, of a replay, or of a study, and what is asked of it.
+    """A folder of ``run --out``, of a replay or of a study, as the source of an export.
 
     Parameters
     ----------
     policy : str
-        A policy as the run names it, or as any command takes it; '' for the one that won.
+        A policy of the run, or any policy as commands take it; '' for the recommended one.
     objects : Path, optional
-        What kubectl printed: pods with their containers.
+        A file or folder of pods that kubectl printed.
 
     Raises
     ------
     TracekitError
-        For a folder that is none of these.
+        For any other folder.
     """
 
     def __init__(self, path: Path, policy: str = "", objects: Path | None = None) -> None:
@@ -79,7 +79,7 @@ class Left:
 
     @functools.cached_property
     def answer(self) -> Answer | None:
-        """What was concluded; of a study of the fewest nodes alone what that says."""
+        """The answer of the run, or of the study of the fewest nodes; None for none."""
         if self.replay is not None:
             return read_answer(self._whole) or read_answer(self.replay)
         study = self.study(FEWEST)
@@ -90,7 +90,7 @@ class Left:
         return read_frame(self._replay() / f"{name}.parquet")
 
     def study(self, name: str, case: str | None = None) -> Study | None:
-        """The study of a name; of counts with recommended requests where that is the case."""
+        """The study of a name; of several studies of the fewest nodes, the one of the case."""
         for folder in self._studies:
             apart = (folder.name == whole.FOLDERS["recommended"]) != (case == "recommended")
             if case is not None and len(self._studies) > 1 and name == FEWEST and apart:
@@ -101,7 +101,7 @@ class Left:
         return None
 
     def counted(self, study: Study) -> WorkloadSource:
-        """The workload whose nodes a study counted; that of a run by the run's own folder."""
+        """The workload whose nodes a study counted."""
         if self.replay is not None:
             own = self._source
             if case_of(study) != "recommended":
@@ -118,14 +118,14 @@ class Left:
         )
 
     def entrant(self, policy: str = "") -> Entrant:
-        """The policy of this spelling; '' for the one that is asked for, or else won."""
+        """The policy of this spelling; '' for the given policy, or else the recommended one."""
         text = policy or self.policy or self._won()
         if self.replay is None:
             return parse_entrant(text)
         return entrant_of_run(self.manifest, self.replay, text)
 
     def _won(self) -> str:
-        """The policy that won; raises TracekitError where nothing is recommended."""
+        """The recommended policy; raises TracekitError where there is none."""
         kind = "verdict" if self.replay is None else "recommended_policy"
         fact = None if self.answer is None else self.answer.first(kind)
         if fact is None or not fact.subject:
@@ -145,14 +145,14 @@ class Left:
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """The content of files, and what there is to say of it.
+    """The content of exported files, with facts on it.
 
     Parameters
     ----------
     files : mapping of str to bytes
-        By name; of a format of one file the name is ''.
+        Content by file name; a format of one file has the name ''.
     facts : tuple of Fact
-        The first says what is written.
+        The first is on what is written, others on what is lost.
     next : tuple of Followup
     """
 
@@ -168,11 +168,11 @@ class Format:
     Parameters
     ----------
     name : str
-        As ``--to`` takes it.
+        The value of ``--to``.
     title : str
-        What is written, in a line.
+        One line on what is written.
     write : callable
-        Makes the files; raises TracekitError where the run has not what they need.
+        Makes the files; raises TracekitError where the run lacks something for them.
     folder : bool
         Whether there are several files.
     """
@@ -184,7 +184,7 @@ class Format:
 
 
 def left_out(because: str, value: Scalar = None, unit: str = "", **about: Scalar) -> Fact:
-    """A fact of what a format cannot carry; ``because`` is the key of its template."""
+    """A fact on what a format cannot carry; ``because`` is the key of its template."""
     return Fact(kind="left_out", value=value, unit=unit, because=because, about=about)
 
 
@@ -194,11 +194,11 @@ def not_carried(
     args: Mapping[str, Any],
     but: Iterable[str] = (),
 ) -> Iterator[Fact]:
-    """A fact for each parameter that a plugin of these arguments has otherwise.
+    """A fact for each parameter of a policy that the plugin's arguments do not carry.
 
     Parameters
     ----------
-    but : names of parameters that stand elsewhere in the file
+    but : names of parameters that the file carries elsewhere
     """
     read: Any = {**SCORERS, **PLUGINS}[name]
     there = dict(read.built(decode(args, read.kind, name)).spelled())

@@ -1,4 +1,4 @@
-"""Names, YAML and commands in which what may be anything stays what it is."""
+"""Safe spelling of names, YAML and commands."""
 
 import re
 import shlex
@@ -9,7 +9,7 @@ import yaml
 
 from tracekit.base.errors import TracekitError
 
-#: A name of an object: a subdomain of RFC 1123.
+#: The name of an object of Kubernetes: a subdomain of RFC 1123.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST, _LONGEST_SPACE = 253, 63
 _STRANGE = re.compile(r"[^a-z0-9]+")
@@ -21,7 +21,7 @@ def is_name(text: str) -> bool:
 
 
 def checked_name(text: str, what: str) -> str:
-    """The name; raises TracekitError for one that no object may have."""
+    """The name; raises TracekitError if no object of Kubernetes may have it."""
     if not is_name(text):
         raise TracekitError(
             f"'{text}' is the name of a {what}, and no object of Kubernetes can have it",
@@ -31,12 +31,12 @@ def checked_name(text: str, what: str) -> str:
 
 
 def object_names(ids: Iterable[str]) -> list[str]:
-    """A name for each, its own where that will do; no two are alike."""
+    """A unique valid name for each id; a valid id is its own name."""
     return _unique(one if is_name(one) else _made(one) for one in ids)
 
 
 def pod_names(ids: Iterable[str]) -> list[tuple[str, str]]:
-    """Namespace and name for each, those of ``namespace/name`` where they will do."""
+    """A unique namespace and name for each id; those of ``namespace/name`` where they are valid."""
     parts = [one.partition("/") for one in ids]
     own = [
         (space, name)
@@ -64,13 +64,13 @@ def _unique(names: Iterable[str]) -> list[str]:
     return list(found)
 
 
-#: Texts that mean themselves in any version of YAML without quotes.
+#: Texts that need no quotes in any version of YAML.
 _PLAIN = re.compile(r"[A-Za-z][-A-Za-z_./]*[A-Za-z]")
 _WORDS = {"yes", "no", "on", "off", "true", "false", "null", "nan", "inf"}
 
 
 def _quoted(dumper: Any, text: str) -> Any:
-    """A text, in quotes where some reader of YAML might take it for something else."""
+    """A text, in quotes where a reader of YAML could take it for another value."""
     plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS
     style = None if plain else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
@@ -81,21 +81,21 @@ _DUMPER.add_representer(str, _quoted)
 
 
 def yaml_text(*documents: Any) -> str:
-    """Documents in YAML, in the order of their keys."""
+    """Documents in YAML; keys keep their order."""
     return str(
         yaml.dump_all(documents, Dumper=_DUMPER, sort_keys=False, width=100, allow_unicode=False)
     )
 
 
 def command(*words: str) -> str:
-    """A line of a shell script, each word quoted where it must be."""
+    """A line of a shell script, with words quoted where needed."""
     return " ".join(map(shlex.quote, words))
 
 
 def script(lines: Sequence[str]) -> bytes:
-    """A script that stops at the first command that fails; it begins with ``exit``.
+    """A script that stops at the first command that fails.
 
-    Whoever has read it takes that line away.
+    It begins with ``exit``; the user removes this line after reading the plan.
     """
     head = (
         "#!/bin/sh",

@@ -1,4 +1,4 @@
-"""What a workload has, for formats that carry part of it: times, amounts, and what is left out."""
+"""Parts of a workload for formats: times, amounts, and facts on what a format cannot carry."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from tracekit.store.quantities import ABSENT
 
 
 def ends_ms(load: Workload) -> IntArray:
-    """When each container ends: at the end of the record where it departs later; (containers,)."""
+    """When each container ends, (containers,); at the latest at the end of the record."""
     end = int(load.use.times_ms[-1]) + load.use.step_ms
     return np.maximum(np.minimum(load.containers.departure_ms, end), load.containers.arrival_ms + 1)
 
@@ -27,7 +27,7 @@ def whole_cores(milli: IntArray) -> IntArray:
 
 
 def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fact]:
-    """The fact of what is written of a workload, and that of fractions of cores."""
+    """The fact on what is written of a workload, and the fact on rounded cores."""
     yield Fact(
         kind="exported",
         value=load.containers.count,
@@ -41,9 +41,9 @@ def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fa
 
 
 def lost(load: Workload, *names: str) -> Iterator[Fact]:
-    """Facts of what the workload has and a format cannot carry; ``names`` are keys of ``_HAVING``.
+    """Facts on properties that a format cannot carry; ``names`` are keys of ``_HAVING``.
 
-    What the workload has not is not lost.
+    A property that the workload lacks has no fact.
     """
     for name in names:
         count = int(np.count_nonzero(_HAVING[name](load)))
@@ -52,7 +52,7 @@ def lost(load: Workload, *names: str) -> Iterator[Fact]:
 
 
 def use_is_recorded(load: Workload) -> BoolArray:
-    """Whether the CPU use of each container is of a record, shape (containers,)."""
+    """Whether the CPU use of each container is recorded, shape (containers,)."""
     if load.use.recorded is not None:
         return np.asarray(
             load.use.recorded[0][load.use.columns_of(np.arange(load.containers.count))]
@@ -62,11 +62,11 @@ def use_is_recorded(load: Workload) -> BoolArray:
 
 
 def _known(values: Any, holds: Callable[[Any], Any]) -> Any:
-    """Where something holds of values; nowhere where there are none."""
+    """``holds(values)``; empty where there are no values."""
     return () if values is None else holds(values)
 
 
-#: Labels of the constraints that no cluster has.
+#: Labels of constraints that Kubernetes does not have.
 _OWN_RULES = frozenset({"apart", "together", "NUMA cells", "rules on sharing"})
 
 

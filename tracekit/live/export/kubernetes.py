@@ -1,4 +1,4 @@
-"""What was replayed as objects of Kubernetes: for KWOK, and for SimKube."""
+"""Workloads as objects of Kubernetes, for KWOK and for SimKube."""
 
 import json
 from collections import Counter, defaultdict
@@ -22,7 +22,7 @@ from tracekit.store.folder import Store
 from tracekit.store.query.database import Database
 
 Document = dict[str, Any]
-#: Names that Kubernetes has for resources that are called otherwise here.
+#: The names of resources in Kubernetes.
 _NAMES = {
     CPU: "cpu",
     MEMORY: "memory",
@@ -30,38 +30,38 @@ _NAMES = {
     "gpu": "nvidia.com/gpu",
     PODS: PODS,
 }
-#: The prefix of a resource that Kubernetes has no name for.
+#: The prefix of resources without a name in Kubernetes.
 _OURS = "tracekit.io/"
-#: A value of a label is no longer.
+#: The longest value of a label.
 _LONGEST_LABEL = 63
-#: The one container of each pod.
+#: The name of each pod's only container.
 _MAIN = "main"
 _DOMAINS = {"zone": ZONES[0], "rack": "topology.kubernetes.io/rack"}
-#: Labels of one pod among its like.
+#: Labels that differ between the pods of a workload.
 _OF_ONE = (
     *("pod-template-hash", "controller-revision-hash", "pod-template-generation"),
     *("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"),
 )
-#: By this key requirements on nodes mean a node itself.
+#: The key of requirements on the name of a node.
 _NODE_NAME = "metadata.name"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _COLUMNS = ("labels", "selector", "tolerations", "rules", "host_ports")
 #: The annotations that keep the names of the workload.
 CONTAINER, SERVICE = f"{_OURS}container", f"{_OURS}service"
-#: Whatever runs: KWOK runs nothing.
+#: The image of every container; KWOK runs none.
 _IMAGE = "registry.k8s.io/pause:3.10"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Objects:
-    """A workload's objects.
+    """The objects of a workload.
 
     Parameters
     ----------
     nodes, pods : sequence of documents
-        Pods in the order of the workload, without a node.
+        Pods are in the order of the workload, and have no node.
     renamed : int
-        How many pods have another name than their container.
+        How many pods have a name other than their container's.
     """
 
     nodes: Sequence[Document]
@@ -100,7 +100,7 @@ def templates_of(load: Workload, store: Store | None) -> Iterator[Document]:
 def _stated(
     store: Store | None, entity: str, columns: Sequence[str]
 ) -> dict[str, Mapping[str, Any]]:
-    """What a store states of containers or nodes, by their names; of nodes what holds at last."""
+    """The latest row of each container or node of a store, by its name."""
     if store is None or not store.table_files(entity):
         return {}
     known = ", ".join((entity, *columns))
@@ -121,7 +121,7 @@ def _nodes(load: Workload, stated: Mapping[str, Mapping[str, Any]]) -> Iterator[
             **json.loads(row.get("labels") or "{}"),
         }
         amounts = _quantities(load, load.nodes.allocatable[at].tolist())
-        # without a number of pods Kubernetes takes none
+        # without an amount of pods a node takes none
         amounts.setdefault(PODS, str(max(load.containers.count, 1)))
         yield {
             "apiVersion": "v1",
@@ -138,7 +138,7 @@ def _nodes(load: Workload, stated: Mapping[str, Mapping[str, Any]]) -> Iterator[
 
 
 def _pod(load: Workload, at: int, place: tuple[str, str], template: Document) -> Document:
-    """A pod; of one that departs the status says when, as it is once it has ended."""
+    """A pod; a pod that departs has the status of an ended one, with the time."""
     about = {
         "namespace": place[0],
         "name": place[1],
@@ -177,7 +177,7 @@ def _spec(load: Workload, at: int, row: Mapping[str, Any]) -> Document:
 
 
 def _affinity(rules: Sequence[Mapping[str, Any]], selector: str | None) -> Document:
-    """The affinity and the constraints on spread of a pod, out of the columns of its store."""
+    """The affinity and topology spread constraints of a pod, from the columns of its store."""
     affinity: Document = {}
     if selector:
         terms = [_node_term(term) for term in json.loads(selector)]
@@ -213,7 +213,7 @@ def _node_term(asked: Sequence[Mapping[str, Any]]) -> Document:
 
 
 def _ports(text: str) -> Iterator[Document]:
-    """The ports of a host that ``80/TCP,10.0.0.1:53/UDP`` names."""
+    """The host ports of a text such as ``80/TCP,10.0.0.1:53/UDP``."""
     for port in ports_of(text):
         address = {"hostIP": port.address} if port.address else {}
         yield {
@@ -225,7 +225,7 @@ def _ports(text: str) -> Iterator[Document]:
 
 
 def _quantities(load: Workload, row: Sequence[int], but: Sequence[str] = ()) -> dict[str, str]:
-    """Amounts as Kubernetes writes them; what has no limit is as much as all request together."""
+    """Amounts as Kubernetes writes them; an unlimited one is the sum of all requests."""
     found = {}
     for at, (name, amount) in enumerate(zip(load.resources, row, strict=True)):
         if not amount or name in but:
@@ -242,7 +242,7 @@ def _quantities(load: Workload, row: Sequence[int], but: Sequence[str] = ()) -> 
 
 
 def _moment(time_ms: int) -> str:
-    """A time as Kubernetes writes it, with what is left of a second."""
+    """A time as Kubernetes writes it, with fractions of a second."""
     return datetime.fromtimestamp(time_ms / MS_PER_S, UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -269,7 +269,7 @@ def _kwok(left: Left) -> Written:
 
 
 def _places(left: Left, policy: str) -> Mapping[str, str | None]:
-    """Where a policy of the run placed containers."""
+    """The node of each container under a policy of the run."""
     rows = left.frame("placements")
     mine = rows.filter(pl.col("policy") == policy)
     if mine.is_empty():
@@ -314,7 +314,7 @@ def _simkube(left: Left) -> Written:
 
 
 def _events(load: Workload, store: Store | None) -> list[Document]:
-    """A Deployment at each second in which its number of replicas falls or rises, in this order."""
+    """Events: a Deployment at each second in which its number of replicas changes."""
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for at, one in enumerate(templates_of(load, store)):
         groups[load.containers.services[at], json.dumps(one)].append(at)

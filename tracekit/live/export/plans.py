@@ -1,4 +1,4 @@
-"""Plans of moves: pods that leave the nodes that can go, or what a rebalancer moved, in order."""
+"""Plans of moves, in order: off the nodes that can go, or by a rebalancer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,17 +26,17 @@ from tracekit.replay.runs.run import OBSERVED
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Moves in their order, and the nodes that are empty after them.
+    """Moves in their order, and the nodes that they empty.
 
     Parameters
     ----------
     moves : DataFrame
         wave, container, service, from_node, to_node (null: no node has room), cpu_milli,
-        memory_bytes. Pods of one wave may go together; the next goes once these run again.
+        memory_bytes. Pods of one wave move together; the next wave starts once they run again.
     held : mapping of str to str
-        Nodes that can go, but whose pods a budget holds; with the budgets' names.
+        Nodes that can go but not be drained, with the budgets that hold their pods.
     about : tuple of Fact
-        What holds after it, and before it may begin.
+        Facts on the state after the plan, and on its preconditions.
     """
 
     moves: pl.DataFrame
@@ -45,7 +45,7 @@ class Plan:
     about: tuple[Fact, ...] = ()
 
     def facts(self) -> Iterator[Fact]:
-        """How much moves, how often, and what does not."""
+        """Facts on the moves, and on the nodes that cannot be drained."""
         often = self.moves["container"].value_counts()["count"]
         about: dict[str, Any] = {
             "of": len(often),
@@ -63,7 +63,7 @@ class Plan:
 
 
 def moves_of(left: Left) -> Plan:
-    """What the rebalancer of a policy moved; without one what leaves the nodes that can go."""
+    """The moves of the policy's rebalancer; without one, the moves off the nodes that can go."""
     if left.replay is not None and (left.policy or not _can_go(left)):
         entrant = left.entrant()
         if entrant.rebalance is not None:
@@ -77,7 +77,7 @@ def _can_go(left: Left) -> bool:
 
 
 def _moved(left: Left, policy: str) -> Plan:
-    """The moves of a rebalancer, those of one time as a wave; its engine kept the budgets."""
+    """The moves of a rebalancer, with those of one time as a wave."""
     rows = left.frame("moves").filter(policy=policy)
     if rows.is_empty():
         raise TracekitError(f"{policy} moved nothing in this run")
@@ -89,9 +89,9 @@ def _moved(left: Left, policy: str) -> Plan:
 
 
 def drain_of(left: Left) -> Plan:
-    """What leaves the nodes that can go, node by node, at the end of the record.
+    """The moves off the nodes that can go, node by node, at the end of the record.
 
-    Pods stay where they are but for those of these nodes, which the policy places anew.
+    The policy places the pods of these nodes anew. All other pods stay.
     """
     study, going, policy = _going(left)
     if study.about["scale"] != 1:
@@ -122,7 +122,7 @@ def drain_of(left: Left) -> Plan:
 
 
 def _going(left: Left) -> tuple[Study, list[str], str]:
-    """The study, the nodes that can go, the first to go first, and the policy that places."""
+    """The study, the nodes that can go (the first to go first), and the policy that places."""
     fact = None if left.answer is None else left.answer.first("verdict")
     case = None if fact is None else fact.about_it("case")
     study = left.study(FEWEST, str(case or ""))
@@ -143,7 +143,7 @@ def _going(left: Left) -> tuple[Study, list[str], str]:
 
 
 def _leaving(load: Workload, nodes: IntArray) -> list[int]:
-    """The containers on these nodes at the end but daemons, node by node."""
+    """The containers on these nodes at the end, without daemons, node by node."""
     there = load.present_but_daemons(len(load.use.times_ms) - 1)
     return [
         at
@@ -155,7 +155,7 @@ def _leaving(load: Workload, nodes: IntArray) -> list[int]:
 def _placed_anew(
     load: Workload, leaving: Sequence[int], going: Sequence[int], left: Left, policy: str
 ) -> dict[int, int]:
-    """Where the policy puts each container that leaves, -1 for nowhere; all are positions."""
+    """The new node of each leaving container, -1 for none; both as positions."""
     last = len(load.use.times_ms) - 1
     now = int(load.use.times_ms[last])
     stays = np.flatnonzero(load.present(last) & (load.containers.recorded_node >= 0))
@@ -195,13 +195,13 @@ def _placed_anew(
     lost = without(standing, dict.fromkeys([*going, *ended], now), assumed=True)
     placement = left.entrant(policy).placement
     seed = 0 if left.replay is None else int(left.manifest["seed"])
-    # those that leave come first, and no daemon does
+    # leaving containers come first, and none is a daemon
     node = replay_one(lost, placement, seed).placements["node"].fill_null(-1)
     return dict(zip(leaving, node.to_list(), strict=False))
 
 
 def _after(load: Workload, to_node: Mapping[int, int], stay: Sequence[int]) -> Iterator[Fact]:
-    """The fullest nodes by the recorded use of what runs at the end, where the plan has it."""
+    """The fullest nodes after the plan, by the recorded use of containers at the end."""
     runs = np.flatnonzero(
         load.present(len(load.use.times_ms) - 1) & (load.containers.recorded_node >= 0)
     )
@@ -228,7 +228,7 @@ def _after(load: Workload, to_node: Mapping[int, int], stay: Sequence[int]) -> I
 
 
 def _waves(load: Workload, leaving: Sequence[int]) -> Iterator[list[int]]:
-    """Containers that may go together: of one node, and as many as their budgets allow."""
+    """Containers that move together: of one node, and as many as the budgets allow."""
     there = load.present(len(load.use.times_ms) - 1)
     runs = there & (load.containers.recorded_node >= 0)
     rest = list(leaving)
@@ -246,7 +246,7 @@ def _waves(load: Workload, leaving: Sequence[int]) -> Iterator[list[int]]:
 def _rows(
     load: Workload, moved: Sequence[int], to_node: Mapping[int, int] | None = None
 ) -> pl.DataFrame:
-    """A row for each container that moves; ``to_node`` by container, both as positions."""
+    """A row for each moved container; ``to_node`` maps containers to nodes, both as positions."""
     at = np.array(moved, dtype=np.int64)
     nodes = pl.Series(load.nodes.ids, dtype=pl.String)
     onto = [None if to_node is None or to_node[one] < 0 else to_node[one] for one in moved]
@@ -275,9 +275,9 @@ moves_csv = Format(
 
 
 def _drain_sh(left: Left) -> Written:
-    """All nodes are closed first, so that no pod moves to one that is drained after it.
+    """Cordon all nodes first, so that no pod moves to a node that is drained later.
 
-    ``kubectl drain`` keeps the budgets of disruption by itself: it waits.
+    ``kubectl drain`` itself waits for the budgets of disruption.
     """
     plan = drain_of(left)
     nodes = [checked_name(one, "node") for one in plan.nodes]

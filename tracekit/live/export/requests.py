@@ -1,4 +1,4 @@
-"""Recommended requests over the containers of pods: as patches, or for VerticalPodAutoscalers."""
+"""Recommended requests, split over the containers of pods: patches, or VerticalPodAutoscalers."""
 
 import functools
 import json
@@ -21,7 +21,7 @@ from tracekit.live.export._spelling import command, is_name, quantities, script,
 from tracekit.live.made import objects_in
 from tracekit.sizing.requests.rows import by_change, services
 
-#: Where each kind has the spec of its pods; other kinds cannot be changed, or make no pods again.
+#: By kind: the path to the spec of its pods. Other kinds cannot be changed.
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "Deployment": ("spec", "template", "spec"),
     "StatefulSet": ("spec", "template", "spec"),
@@ -33,14 +33,14 @@ _UNITS = {"cpu": MILLI_PER_CORE, "memory": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class Sized:
-    """A workload object with the requests of each of its pods' containers.
+    """A workload object, with the requests of each container of its pods.
 
     Parameters
     ----------
     containers : mapping of str to mapping
-        By name, cpu in millicores and memory in bytes.
+        By container: CPU in millicores and memory in bytes.
     low, high : mapping, likewise
-        The bounds of the recommendation; the recommendation itself where it has none.
+        The bounds of the recommendation; without bounds the recommendation itself.
     """
 
     kind: str
@@ -52,12 +52,12 @@ class Sized:
 
 
 def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
-    """The objects whose requests change, those that move most first, and what is left out.
+    """The objects whose requests change, the largest change first, and facts on the export.
 
     Raises
     ------
     TracekitError
-        Where nothing was recommended, or it is not known which containers pods have.
+        Where nothing was recommended, or the containers of pods are unknown.
     """
     study, rows, objects = _recommended(left)
     changed = set(by_change(study)["service"]) if not left.policy else set(rows["service"])
@@ -100,7 +100,7 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
 
 
 def _recommended(left: Left) -> tuple[Study, pl.DataFrame, Path]:
-    """The study of requests, the rows of the policy that is written, and the list of pods."""
+    """The study of requests, its rows of the written policy, and the path of the pods."""
     study = left.study(REQUESTS)
     if study is None:
         raise TracekitError(
@@ -122,7 +122,7 @@ def _recommended(left: Left) -> tuple[Study, pl.DataFrame, Path]:
 
 
 def _pods(path: Path) -> dict[str, tuple[str, str, Mapping[str, Any]]]:
-    """Kind and name of what makes the pods of each service, and the spec of the first of them."""
+    """By service: kind and name of the owner of its pods, and the spec of its first pod."""
     found: dict[str, tuple[str, str, Mapping[str, Any]]] = {}
     for thing in objects_in(path):
         if thing.kind != "Pod":
@@ -137,7 +137,7 @@ def _pods(path: Path) -> dict[str, tuple[str, str, Mapping[str, Any]]]:
 
 
 def _kind(meta: Mapping[str, Any], name: str) -> str:
-    """The kind of what a user applied: of a ReplicaSet with a Deployment's hash the Deployment."""
+    """The kind of the object that a user applied, such as the Deployment of a ReplicaSet."""
     kind, own = owner_of(meta)
     above = {"ReplicaSet": "Deployment", "Job": "CronJob"}
     return above.get(kind, kind) if own != name else kind
@@ -146,9 +146,9 @@ def _kind(meta: Mapping[str, Any], name: str) -> str:
 def _split(
     spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], column: str, *, capped: bool = True
 ) -> dict[str, dict[str, int]]:
-    """What each container is to request: parts as large as what it requests now.
+    """The new request of each container, in proportion to its present request.
 
-    What sidecars and the pod's overhead request stays, and comes off first.
+    Requests of sidecars and the pod's overhead stay, and are subtracted first.
     """
     containers = spec.get("containers") or []
     found: dict[str, dict[str, int]] = {str(one["name"]): {} for one in containers}
@@ -168,7 +168,7 @@ def _split(
 
 
 def _stated(spec: Mapping[str, Any], resource: str) -> Iterator[int]:
-    """What sidecars request, and the overhead."""
+    """The pod's overhead, and the requests of its sidecars."""
     yield round(amount(str((spec.get("overhead") or {}).get(resource, 0))) * _UNITS[resource])
     for one in spec.get("initContainers") or ():
         if is_sidecar(one):
@@ -181,7 +181,7 @@ def _amount(container: Mapping[str, Any], of: str, resource: str) -> int:
 
 
 def _shares(whole: int, parts: Sequence[int]) -> list[int]:
-    """Whole numbers in proportion to parts, whose sum is the whole."""
+    """Whole numbers in proportion to parts, with the sum ``whole``."""
     ends = [whole * one // sum(parts) for one in accumulate(parts)]
     return [end - start for start, end in pairwise([0, *ends])]
 

@@ -1,7 +1,7 @@
-"""Configurations for the policy that won: of kube-scheduler and of the descheduler.
+"""Configurations of kube-scheduler and of the descheduler for the recommended policy.
 
-A policy that is a plugin of kube-scheduler is enabled as one; any other is an extender, which
-``tracekit serve`` answers. Filters stay as they are by default.
+A policy that is a plugin of kube-scheduler is enabled as one. Any other policy is an extender that
+``tracekit serve`` answers. Filters keep their defaults.
 """
 
 import math
@@ -31,7 +31,7 @@ from tracekit.policy.rebalance._turn import Plugin
 
 _URL = "http://127.0.0.1:8080/v1"
 _DEFAULT = [PLUGIN_OF[name] for name in ("least_allocated", "balanced_allocation")]
-#: Weights are whole numbers; fractions are taken to this denominator.
+#: The largest denominator of fractions of weights, which are written as whole numbers.
 _FINEST = 1000
 
 
@@ -112,7 +112,7 @@ def _refuse_twice(names: Sequence[str]) -> None:
 
 
 def _of_ties(policy: PlacementPolicy) -> Iterator[Fact]:
-    """That kube-scheduler draws among the best, where the replay took the first."""
+    """Facts on ties, among which kube-scheduler draws, and on defaults."""
     if policy.tie != "reservoir":
         yield left_out("tie", tie=policy.tie)
     if isinstance(policy, DefaultScheduler):
@@ -122,10 +122,10 @@ def _of_ties(policy: PlacementPolicy) -> Iterator[Fact]:
 def _kube_scheduler_document(
     policy: PlacementPolicy, plugged: Sequence[dict[str, Any]], extenders: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The configuration; of the default scheduler what differs from the default."""
+    """The configuration; for the default scheduler only what differs from its defaults."""
     configured = [{"name": one["name"], "args": one["args"]} for one in plugged]
     enabled = [{"name": one["name"], "weight": one["weight"]} for one in plugged]
-    off, percentage = [{"name": "*"}], 100  # a policy of its own looks at all nodes
+    off, percentage = [{"name": "*"}], 100  # any other policy scores all nodes
     if isinstance(policy, DefaultScheduler):
         there = {one["name"] for one in plugged}
         off = [{"name": name} for name in _DEFAULT if name not in there]
@@ -154,7 +154,7 @@ kube_scheduler = Format(
 )
 
 
-#: Parameters that stand beside the plugins, or are said when the descheduler is started.
+#: Parameters beside the plugins, or of the start of the descheduler.
 _AROUND = ("interval_ms", "move_downtime_ms", "node_fit", "evictor_limit_node")
 
 

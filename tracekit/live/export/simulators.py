@@ -1,7 +1,7 @@
-"""What was replayed, for simulators that know no Kubernetes: OpenDC, and readers of job logs.
+"""Workloads for simulators without Kubernetes: OpenDC, and readers of job logs (SWF).
 
-To OpenDC a core is 1,000 MHz here, so that a MHz is a millicore. Memory is in MB of 2^20 bytes in
-both files, which is how ``tracekit ingest`` reads them again; upstream converts neither.
+In files for OpenDC a core has 1,000 MHz, so a MHz is a millicore. Memory is in MB of 2^20 bytes, as
+``tracekit ingest`` reads it.
 """
 
 import io
@@ -53,7 +53,7 @@ def _tasks(load: Workload) -> pl.DataFrame:
 
 
 def _fragments(load: Workload) -> pl.DataFrame:
-    """Pieces of equal use one after another; what is not recorded is what is requested."""
+    """Fragments of equal use; a container without recorded use uses its request."""
     who = np.arange(load.containers.count, dtype=np.int32)
     recorded, ends = use_is_recorded(load), ends_ms(load)
     pieces = []
@@ -62,7 +62,7 @@ def _fragments(load: Workload) -> pl.DataFrame:
         last = step + 1 == len(load.use.times_ms)
         until = ends if last else np.minimum(ends, now + load.use.step_ms)
         there = until > begins
-        # who comes between two samples uses what the next one says
+        # a container that arrives between two samples has the use of the next one
         late = load.use.at(step if last else step + 1)[0]
         use = np.nan_to_num(np.where(load.containers.arrival_ms > now, late, load.use.at(step)[0]))
         used = np.where(recorded, use, load.containers.request[:, 0])
@@ -169,7 +169,7 @@ def _jobs(load: Workload) -> list[list[int]]:
 
 
 def _mean_use(load: Workload, processors: np.ndarray, run_s: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Seconds of CPU and KiB in use of each processor on average; -1 where not recorded."""
+    """Mean seconds of CPU and KiB in use per processor, of each job; -1 where not recorded."""
     total, steps = np.zeros((2, load.containers.count)), np.zeros(load.containers.count)
     for step in range(len(load.use.times_ms)):
         there = load.present(step)
