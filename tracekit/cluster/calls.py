@@ -1,14 +1,11 @@
 """The calls between the services of a workload."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.base.errors import TracekitError
-from tracekit.base.files.parquet import read_frame
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,21 +123,3 @@ def call_weights(services: tuple[str, ...], edges: pl.DataFrame) -> CallWeights:
         neighbours=both["other"].to_numpy().astype(np.int64),
         calls=both["calls"].to_numpy(),
     )
-
-
-def calls_of_folder(folder: Path, services: tuple[str, ...]) -> CallWeights:
-    """The calls that ``calls.parquet`` in a workload's folder states.
-
-    Raises
-    ------
-    TracekitError
-        For a file that lacks a column.
-    """
-    frame = read_frame(folder / "calls.parquet")
-    lacks = [name for name in ("upstream", "downstream", "calls") if name not in frame.columns]
-    if lacks:
-        raise TracekitError(
-            f"calls.parquet has no column '{lacks[0]}'; it has: {', '.join(frame.columns)}",
-            hint="it holds upstream, downstream (services) and calls",
-        )
-    return call_weights(services, frame)

@@ -17,12 +17,11 @@ from tracekit.cluster.assembly.lives import between_samples
 from tracekit.cluster.assembly.sizes import is_sized, used_by_others
 from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
-from tracekit.cluster.calls import CallWeights, calls_of_folder
+from tracekit.cluster.calls import CallWeights
 from tracekit.cluster.circumstances import taken_apart, under
 from tracekit.cluster.gangs import with_gangs
 from tracekit.cluster.named import (
     ingested,
-    parse_workload,
     resolved,
     settings_of,
     store_of_drawn,
@@ -117,9 +116,6 @@ class WorkloadSource:
         return dataclasses.replace(self, assume=(*self.assume, *settings), mapped=None)
 
     def _calls(self, load: Workload) -> CallWeights:
-        path = None if self.workload is None else parse_workload(self.workload).path
-        if path is not None and (path / "calls.parquet").is_file():
-            return calls_of_folder(path, load.containers.services)
         store = self.store or ingested(str(self.workload), taken_apart(self.assume)[1]).store
         return calls_of_store(store, load.containers.services)
 

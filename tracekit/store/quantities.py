@@ -134,7 +134,7 @@ _QUANTITIES: dict[str, Callable[[Store], str]] = {
     "NUMA cells": _any("node_resource.cell"),
     "NUMA cells per container": _any("container.numa_cells"),
     "bound vCPUs": _any("container.vcpus"),
-    "calls": _any("call"),
+    "calls": _any("call", "service_calls"),
     "call rates": _any("service_rate"),
     "prices": _any("node.price_per_hour"),
 }

@@ -285,21 +285,31 @@ def _doubt(
 
 
 def calls_of_store(store: Store, services: tuple[str, ...]) -> CallWeights:
-    """The calls between a workload's services, from the query ``calls/service_edges``.
+    """The calls between a workload's services.
+
+    They come from the table ``service_calls``, or else from the query ``calls/service_edges``.
 
     Raises
     ------
     TracekitError
         When the store has no calls, or none between these services.
     """
-    from tracekit.analysis.large import EDGES, run_query  # noqa: PLC0415 - duckdb is slow to import
+    # duckdb is slow to import
+    from tracekit.analysis.large import EDGES, run_query  # noqa: PLC0415
+    from tracekit.store.query import Database  # noqa: PLC0415
 
-    if not any(entry.rows for entry in store.manifest.parts("call")):
+    stated = any(entry.rows for entry in store.manifest.parts("service_calls"))
+    if not stated and not any(entry.rows for entry in store.manifest.parts("call")):
         raise TracekitError(
             "the store has no calls between services, near_weight needs them",
-            hint="ingest the call graph's files as well (MSCallGraph)",
+            hint="ingest the call graph's files as well (MSCallGraph), or calls.parquet",
         )
-    weights = call_weights(services, run_query(store, EDGES))
+    if stated:
+        with Database(store) as database:
+            edges = database.frame("SELECT upstream, downstream, calls FROM service_calls")
+    else:
+        edges = run_query(store, EDGES)
+    weights = call_weights(services, edges)
     if not len(weights.calls):
         raise TracekitError(
             "none of the calls in the store is between services that are replayed",

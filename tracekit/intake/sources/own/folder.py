@@ -61,6 +61,7 @@ NODES = ("node", "cpu_milli", "memory_bytes")
 CONTAINERS = ("container", "arrival_ms", "cpu_milli", "memory_bytes")
 USAGE = ("container", "time_ms", "cpu_milli")
 BACKGROUND = ("node", "time_ms", "cpu_milli")
+CALLS = ("upstream", "downstream", "calls")
 
 _KEYS = ("time_ms", "line")
 
@@ -161,6 +162,14 @@ def read_background(opened: Opened) -> Read:
         named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")
         named_rows = rows.with_columns(named)
         yield Batch(table="node_amount", rows=named_rows, lines=valid["line"], stood=frame)
+
+
+def read_calls(opened: Opened) -> Read:
+    """The rows of calls between services, which hold from time 0 on."""
+    for frame, broken in named_frames(opened, "service_calls", needed=CALLS):
+        yield from broken
+        rows = timed(frame).select("time_ms", *CALLS, "line")
+        yield Batch(table="service_calls", rows=rows, stood=frame)
 
 
 def _columns(measures: Sequence[Measure]) -> list[str]:
@@ -344,6 +353,14 @@ _OWN_WORDS = (
         recognises=_is("background", BACKGROUND),
         lacks=_lacks("background", BACKGROUND),
         read=read_background,
+    ),
+    ClusterFile(
+        word="calls",
+        title="numbers of calls between services",
+        tables=("service_calls",),
+        recognises=_is("calls", CALLS),
+        lacks=_lacks("calls", CALLS),
+        read=read_calls,
     ),
 )
 
