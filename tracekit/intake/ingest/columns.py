@@ -1,4 +1,4 @@
-"""Staged columns: one raw file per column, appended to block by block, read back in pieces."""
+"""Staged columns: one raw file per column, which is written in blocks and read in pieces."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -30,7 +30,7 @@ class ColumnsWriter:
         return self
 
     def append(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
-        """Append rows; every column of the table, and ``line``."""
+        """Append rows: ``columns`` has every column of the table and ``line``, each (rows,)."""
         for name, file in self._files.items():
             file.write(np.ascontiguousarray(columns[name], dtype=self._types[name]).data)
         self.rows += int(columns[LINE].size)

@@ -1,8 +1,8 @@
-"""Several files at work at once, taken into the store one after another, in their order.
+"""Takes files into a store: workers read several files at once, and files are committed in order.
 
-Files are read side by side. Names get their keys, and files are committed, strictly in order, so
-that a store's bytes do not depend on how many workers there were, and so that whatever the moment a
-run is killed at, the store holds the first files and nothing of the others.
+Ids get their keys, and files are committed, strictly in the order of the files. So the store's
+bytes do not depend on the number of workers. A killed run leaves the first files in the store, and
+nothing of the later files.
 """
 
 import shutil
@@ -78,7 +78,7 @@ def _defects(staged: Staged, written: Written) -> Iterator[Defect]:
             action="kept as NULL",
             example=spelling or "(empty)",
         )
-    # what was worked out is above 1 where use is above the request, which is no defect
+    # a derived fraction is above 1 if use is above the request, which is no defect
     above = {} if staged.release == DERIVED else counts.above
     for column, rows in sorted(above.items()):
         usual = kinds[column].usual_maximum
@@ -98,53 +98,59 @@ def _duplicates(defect: str, rows: int, line: int | None) -> Defect:
     )
 
 
-#: Finished files are named together: each naming waits for the disk a few times.
+#: The manifest is written at most this often, because each write waits for the disk.
 _NAMED_EVERY_S = 1.0
-#: Told how much of a file is done.
+#: Called with the bytes of a file that are done, and a line about the file.
 Advance = Callable[[float, str], None]
+
+
+def _raised(_: str, error: TracekitError) -> None:
+    raise error
 
 
 @dataclass
 class Events:
-    """What happens to files; called in the order of the files.
+    """Functions that are called when something happens to a file, in the order of the files.
 
     Attributes
     ----------
-    committed : files are in: their entries, one per table, and the manifest with them, to be
-        written now
-    known : a file is in the store already: its name and what it is the same as
-    failed : a file could not be read
-    check : raises when a file must not be taken in
+    committed : called with the entries of committed files, one per table, and the manifest that
+        names them; it writes the manifest
+    known : called with the name of a file that the store has, and the name that the store has it
+        under
+    failed : called with the name of a file that cannot be read, and the error; by default it
+        raises the error
+    check : raises TracekitError if a file must not be taken in
     """
 
     committed: Callable[[tuple[SourceEntry, ...], Manifest], None]
-    known: Callable[[str, str], None]
-    failed: Callable[[str, TracekitError], None]
-    check: Callable[[TraceFile, Sequence[Staged]], None]
+    known: Callable[[str, str], None] = lambda *_: None
+    failed: Callable[[str, TracekitError], None] = _raised
+    check: Callable[[TraceFile, Sequence[Staged]], None] = lambda *_: None
 
 
 @dataclass
 class _Flight:
-    """A file at work."""
+    """A file that is being read or sorted."""
 
     file: TraceFile
     staging: Future[tuple[Staged, ...]]
     folder: Path
     staged: tuple[Staged, ...] = ()
-    #: New ids: their entity, where they lie, the key of the first, how many there are with them.
+    #: New ids: the entity, their file, the first key, the number of ids including the new ones.
     longer: list[tuple[str, Path, int, int]] = field(default_factory=list)
     sorting: list[Future[Written]] = field(default_factory=list)
 
 
 @dataclass
 class _Due:
-    """What is finished and not named in the manifest yet.
+    """Finished files that the manifest does not name yet.
 
     Attributes
     ----------
-    moves : from where to where files go
-    ids : entities and files of their new ids
-    since_s : when the last files were named
+    moves : the place in the store of each finished file, by its path in a staging folder
+    ids : entities and the files of their new ids
+    since_s : the time of the last write of the manifest, on the monotonic clock
     """
 
     moves: dict[Path, Path] = field(default_factory=dict)
@@ -168,9 +174,12 @@ class Coordinator:
         taken: Sequence[SourceEntry] = (),
         target: Path | None = None,
     ) -> None:
-        """``taken`` are entries beside the manifest's whose parts stay as they are.
+        """Prepare to take files in.
 
-        ``target`` is where the store is when it is committed, if not in ``folder``.
+        Parameters
+        ----------
+        taken : entries that ``manifest`` lacks and whose part numbers must not be used
+        target : the store's own folder, if ``folder`` is a workbench
         """
         self._folder, self._target = folder, target or folder
         self._manifest = manifest
@@ -187,12 +196,12 @@ class Coordinator:
 
     @property
     def manifest(self) -> Manifest:
-        """What the store holds with the files that are in so far."""
+        """The manifest with the files that are committed so far."""
         return self._manifest
 
     def take(self, files: Iterable[TraceFile], advance: Advance) -> None:
-        """Take the files in."""
-        # a file more than there are workers, so that none waits while one is committed
+        """Take the files into the store, and report progress to ``advance``."""
+        # one file more than workers, so that no worker waits while a file is committed
         most = self._crew.size + (self._crew.size > 1)
         waiting = iter(files)
         more = True
@@ -229,7 +238,7 @@ class Coordinator:
         self._reading.append(_Flight(file, self._crew.submit(task, on_progress), folder))
 
     def _go_on(self) -> None:
-        """Take the next step with the file that is next at it; wait when neither is ready."""
+        """Commit the first sorted file, or key the first read file; wait if neither is ready."""
         ahead: list[Future[Any]] = []
         if self._sorting:
             waiting = [one for one in self._sorting[0].sorting if not one.done()]
@@ -245,7 +254,7 @@ class Coordinator:
         wait(ahead, return_when=FIRST_COMPLETED)
 
     def _key(self, flight: _Flight) -> None:
-        """Give the file's names their keys and have it sorted, unless it is not to be taken in."""
+        """Give the file's ids their keys and start to sort it, unless it is not taken in."""
         try:
             staged = flight.staging.result()
         except (CheckFailedError, LostWorkerError):
@@ -255,7 +264,7 @@ class Coordinator:
             return
         content = staged[0].content
         if content not in self._contents:
-            staged = self._sound(flight.file, staged)
+            staged = self._consistent(flight.file, staged)
         flight.staged = staged
         if content in self._contents:
             self._events.known(flight.file.name, self._contents[content])
@@ -276,8 +285,8 @@ class Coordinator:
             flight.sorting.append(self._crew.submit(task, lambda *_: None))
         self._sorting.append(flight)
 
-    def _sound(self, file: TraceFile, staged: tuple[Staged, ...]) -> tuple[Staged, ...]:
-        """What a file gave, without what contradicts the files before it."""
+    def _consistent(self, file: TraceFile, staged: tuple[Staged, ...]) -> tuple[Staged, ...]:
+        """The staged rows of a file without rows that contradict the files before it."""
         states = any(one.rows and one.table in STATED for one in staged)
         if file.match.source.name != OWN or not states:
             return staged
@@ -286,7 +295,7 @@ class Coordinator:
         return without_contradictions(staged, file, Store(self._target, self._manifest))
 
     def _extend(self, flight: _Flight, staged: Staged, entity: str) -> int:
-        """Keys for the file's ids of an entity; returns how many the store knows now."""
+        """Write the store's keys of the file's ids; returns the number of ids in the store."""
         before = self._dimensions.get(entity) or committed(self._folder, entity, self._manifest)
         aside = staged.folder / f"{entity}.parquet"
         after, keys = extend(before, staged.names(entity), aside)
@@ -297,12 +306,12 @@ class Coordinator:
         return after.count
 
     def _finish_sorting(self) -> None:
-        """Commit the files that are before the one at hand."""
+        """Commit all files that are being sorted."""
         while self._sorting:
             self._commit(self._sorting.popleft())
 
     def _commit(self, flight: _Flight) -> None:
-        """Have all that the file gave put into place and named, now or with the next files."""
+        """Note the file's parts, rejects and ids as due; name them if the last time is long ago."""
         staged = flight.staged
         written = [one.result() for one in flight.sorting]
         parts = [self._next_part(one.table) for one in staged]
@@ -330,11 +339,11 @@ class Coordinator:
             self._name()
 
     def _name(self) -> None:
-        """Put into place what is due, and name it in the manifest at once."""
+        """Move the due files into the store, and name them in the manifest in one write."""
         due, self._due = self._due, _Due()
         if not due.entries:
             return
-        # everything is written; moving it takes no room on the disk and next to no time
+        # all data is written: moves take no space on the disk and almost no time
         put(due.moves, self._folder)
         for entity, aside in due.ids:
             self._dimensions[entity] = self._dimensions[entity].moved(aside, due.moves[aside])

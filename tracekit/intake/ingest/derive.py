@@ -1,11 +1,12 @@
-"""Fractions worked out of amounts and sizes, so that every analysis reads them as any others.
+"""Derives fractions of use from amounts and sizes, so that analyses read all sources alike.
 
-Sources that record cores and bytes get rows of ``container_usage`` and ``node_usage``: use over the
-request, where none is stated over the limit, else over the capacity of the node; and use of a node
-over its capacity, from its own samples, else from the sum of its containers', also where its own
-are a moment beside their history. A row has both CPU and memory: where one of them is sampled less
-often, its last sample holds, until it counts as silent (``sources.silence``). They are parts like
-those of a file, called ``derived/DIGEST/TABLE``; the digest is of what they were worked out of.
+A source that records cores and bytes gets rows of two tables. A row of ``container_usage`` has the
+container's use over its request; without a request over its limit; without either over the node's
+capacity. A row of ``node_usage`` has the node's use over its capacity: from the node's own samples
+if these are more than one moment, else from the sum of its containers. Every row has both CPU and
+memory. If one of them is sampled less often, its last sample holds until the series counts as
+silent (``sources.silence``). The parts are called ``derived/DIGEST/TABLE``; the digest is of the
+inputs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracekit.base.crew import Alone
-from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.intake.ingest import shares
 from tracekit.intake.ingest.coordinate import Coordinator, Events
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _TABLES = ("container_usage", "node_usage")
 _AMOUNTS = ("container_amount", "node_amount")
-#: Defects that are noted at one entry and are of all; such samples were kept once.
+#: Defects of all files together, which stand at one entry.
 _OF_ALL = (WITHOUT_USE, ONE_OF_TWO, TWICE)
 _READ = ("container", "container_resource", "container_amount", "node_resource", "node_amount")
 
@@ -53,9 +53,15 @@ _READ = ("container", "container_resource", "container_amount", "node_resource",
 def derive(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
 ) -> tuple[Fact, ...]:
-    """Compute the fractions again where their inputs have changed, or they are not there.
+    """Compute the fractions, unless the store has them for the same inputs.
 
-    Returns facts of the amounts that no fraction is worked out of.
+    Parameters
+    ----------
+    commit : writes a manifest
+
+    Returns
+    -------
+    Facts about amounts of unlisted nodes and containers, which no fraction uses.
 
     Raises
     ------
@@ -82,27 +88,18 @@ def derive(
         count, silent = silent_use(con) if listed else (0, "")
         unlisted = tuple(strangers(con, [name for name in LISTS if _is_listed(plain, name)]))
     made: list[SourceEntry] = []
-
-    def failed(_: str, error: TracekitError) -> None:
-        raise error
-
-    events = Events(
-        committed=lambda entries, _: made.extend(entries),
-        known=lambda *_: None,
-        failed=failed,
-        check=lambda *_: None,
-    )
-    # parts get numbers beyond all there are: those of before stay until the manifest lets them go.
-    # they are not known by their bytes: what comes out the same again must be written again
+    events = Events(committed=lambda entries, _: made.extend(entries))
+    # new parts get new numbers: the old parts stay until the manifest no longer names them. Entries
+    # lose their content's identity, so that a part with the same bytes is written again
     let_go = tuple(replace(e, content="") if e in before else e for e in manifest.sources)
     numbered = replace(manifest, sources=let_go)
     coordinator = Coordinator(folder, numbered, Alone(), memory_bytes, events)
     named = [derived_file(path, f"{DERIVED}/{digest}/{path.stem}") for path in made_files]
     coordinator.take(named, lambda *_: None)
-    said = _with_gaps(plain, made, silent, count)
+    entries = _with_gaps(plain, made, silent, count)
     for table, defect in left_out:
-        said = _noted(said, table, defect)
-    commit(replace(plain, sources=tuple(said)))
+        entries = _noted(entries, table, defect)
+    commit(replace(plain, sources=tuple(entries)))
     for entry in before:
         for path in (part_path(entry.table, entry.part), rejects_path(entry.table, entry.part)):
             (folder / path).unlink(missing_ok=True)
@@ -110,15 +107,15 @@ def derive(
 
 
 def _is_listed(manifest: Manifest, entity: str) -> bool:
-    """Whether any table lists nodes, or containers."""
+    """Whether any table lists the entity, ``node`` or ``container``."""
     return any(entry.rows for table in LISTS[entity] for entry in manifest.parts(table))
 
 
 def _digest(manifest: Manifest) -> str:
-    """Of what the fractions are worked out of: contents of files, less what is left out of them."""
+    """A digest of the inputs of the fractions: the contents of files, less rows left out."""
     inputs = [entry for table in _READ for entry in manifest.parts(table)]
-    told = sorted(f"{one.content} {one.rows}" if _left_out(one) else one.content for one in inputs)
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+    texts = sorted(f"{one.content} {one.rows}" if _left_out(one) else one.content for one in inputs)
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
 def _left_out(entry: SourceEntry) -> bool:
@@ -128,7 +125,7 @@ def _left_out(entry: SourceEntry) -> bool:
 def _once(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
 ) -> Manifest:
-    """The manifest of a store in which no row stands in two files, nor in those of two sources."""
+    """The manifest after rows that stand in several files are left out of the later ones."""
     if not may_repeat(manifest):
         return manifest
     aside = folder / STAGING / "once"
@@ -139,7 +136,7 @@ def _once(
 
 
 def _committed(folder: Path, written: Written, commit: Callable[[Manifest], None]) -> Manifest:
-    """The manifest once it is committed, and the parts that it names no more are gone."""
+    """Commit the manifest and delete the parts that it no longer names; returns the manifest."""
     if written.gone:
         commit(written.manifest)
     for path in written.gone:
@@ -149,7 +146,7 @@ def _committed(folder: Path, written: Written, commit: Callable[[Manifest], None
 
 @contextmanager
 def _opened(store: Store, aside: Path, memory_bytes: int) -> Iterator[DuckDBPyConnection]:
-    """The store's base tables."""
+    """A connection to the store's base tables, on one thread."""
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
     # sums of floats must not depend on how many threads there are
@@ -164,7 +161,8 @@ def _opened(store: Store, aside: Path, memory_bytes: int) -> Iterator[DuckDBPyCo
         yield con
 
 
-#: How each table is worked out: what is held, if anything, and the rows.
+#: The ways to derive each table, the best first: a statement that makes ``held``, or none, and a
+#: statement that selects the rows.
 _WAYS = {
     "container_usage": ((shares.CONTAINERS_HELD, shares.CONTAINERS),),
     "node_usage": ((shares.NODES_HELD, shares.NODES), ("", shares.SUMS)),
@@ -174,9 +172,9 @@ _WAYS = {
 def _written(
     con: DuckDBPyConnection, manifest: Manifest, aside: Path, left_out: list[tuple[str, Defect]]
 ) -> Iterator[Path]:
-    """Parquet files of the tables that can be worked out, those that have rows.
+    """Write a Parquet file for each derived table with rows; yields the paths.
 
-    What they leave out is noted in ``left_out``, by the table of the amounts it is in.
+    Defects of amounts that no row uses are added to ``left_out``, with the table of the amounts.
     """
     recorded = {table for table in _TABLES if any(e.rows for e in manifest.parts(table))}
     own = any(entry.rows for entry in manifest.parts("node_amount")) and not is_moment(manifest)
@@ -198,21 +196,23 @@ def _written(
 def _with_gaps(
     plain: Manifest, made: list[SourceEntry], silent: str, containers: int
 ) -> Sequence[SourceEntry]:
-    """All entries, one of which says what lacks use: one of those made, else one of amounts."""
+    """All entries, with the defect of lacking use at a derived entry, or else at the amounts."""
     if not silent:
         return (*plain.sources, *made)
     own = any(entry.rows for entry in plain.parts("node_amount"))
     summed = not own or is_moment(plain)
     if any(one.table == ("node_usage" if summed else "container_usage") for one in made):
-        return (*plain.sources, *_told(made, silent, None if summed else containers))
+        return (*plain.sources, *_made_with_gaps(made, silent, None if summed else containers))
     return (*_lacking(plain.sources, silent, containers), *made)
 
 
-def _told(made: list[SourceEntry], silent: str, containers: int | None) -> list[SourceEntry]:
-    """The entries with a defect that says what lacks use.
+def _made_with_gaps(
+    made: list[SourceEntry], silent: str, containers: int | None
+) -> list[SourceEntry]:
+    """The derived entries with the defect of lacking use.
 
-    ``containers`` is None where use of nodes is their sum: then each row of a node lacks something.
-    Otherwise it says of how many containers the table of their use knows nothing.
+    ``containers`` is the number of containers without recorded use. It is None if the use of nodes
+    is the sum of their containers: then every row of a node is too low.
     """
     if containers is None:
         return [_partly(one, silent) if one.table == "node_usage" else one for one in made]
@@ -222,7 +222,7 @@ def _told(made: list[SourceEntry], silent: str, containers: int | None) -> list[
 def _lacking(
     entries: Sequence[SourceEntry], silent: str, containers: int, table: str = "container_amount"
 ) -> list[SourceEntry]:
-    """The entries, one of which says for all what lacks use."""
+    """The entries, with the defect of lacking use at the first entry of the table."""
     lacks = Defect(
         defect=WITHOUT_USE,
         column="container",
@@ -234,7 +234,7 @@ def _lacking(
 
 
 def _noted(entries: Sequence[SourceEntry], table: str, defect: Defect) -> list[SourceEntry]:
-    """The entries, the first of the table with a defect of all: each sentence is printed once."""
+    """The entries, with a further defect at the first entry of the table."""
     first = next((one for one in entries if one.table == table), None)
     return [
         replace(one, defects=(*one.defects, defect)) if one is first else one for one in entries
@@ -242,7 +242,7 @@ def _noted(entries: Sequence[SourceEntry], table: str, defect: Defect) -> list[S
 
 
 def _bare(entry: SourceEntry) -> SourceEntry:
-    """The entry without what was told of it before."""
+    """The entry without earlier defects of all files together."""
     kept = tuple(
         one for one in entry.defects if one.defect not in _OF_ALL or one.action == LEFT_OUT
     )
@@ -250,7 +250,7 @@ def _bare(entry: SourceEntry) -> SourceEntry:
 
 
 def _partly(entry: SourceEntry, why: str) -> SourceEntry:
-    """The entry of sums that lack some of what they are of."""
+    """The entry of sums over nodes, with the defect that some containers lack use."""
     defect = Defect(
         defect=SUM_OF_SOME,
         column="",

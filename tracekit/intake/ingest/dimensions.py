@@ -1,8 +1,8 @@
-"""Integer keys for the trace's 64-digit ids; a key, once given, never changes.
+"""Integer keys for the ids of a trace; the key of an id never changes.
 
-A dimension may hold many millions of ids. It is only ever walked over, a row group at a time, and
-of most row groups nothing but the hashes is read. New ids come behind it in a file of their own:
-what is there is never written again.
+A dimension holds the ids of one entity, which may be many millions. It is read one row group at a
+time; of most row groups only the hashes are read. New ids go to a new file: no file is written
+again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tracekit.store.broken_rows import ROW_GROUP_ROWS, arrow_array, arrow_string
 from tracekit.store.folder import Manifest, dimension_paths
 
 SCHEMA = pa.schema([("key", pa.int32()), ("id", pa.string()), ("hash", pa.uint64())])
-#: So many leading bits of a hash say whether to look closer: a table of 4 MiB.
+#: The number of leading bits of a hash that select ids to compare; the table has 4 MiB.
 _BITS = 22
 
 
@@ -32,19 +32,19 @@ class Dimension:
 
     Attributes
     ----------
-    parts : Parquet files, one for each file of the trace that brought new ids
-    count : how many ids they hold
+    parts : Parquet files, one for each source file that brought new ids
+    count : the number of ids in them
     """
 
     parts: tuple[Path, ...] = ()
     count: int = 0
 
     def moved(self, part: Path, place: Path) -> Dimension:
-        """The same with one of its parts in another place."""
+        """The dimension after the file ``part`` was moved to ``place``."""
         return replace(self, parts=tuple(place if one == part else one for one in self.parts))
 
     def groups(self) -> Iterator[_Group]:
-        """The row groups, in the order of keys."""
+        """The row groups of all parts, in the order of keys."""
         for part in self.parts:
             with pq.ParquetFile(part) as file:
                 for number in range(file.num_row_groups):
@@ -53,7 +53,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class _Group:
-    """A row group of a dimension, read column by column as it is needed."""
+    """A row group of a dimension; its columns are read when they are needed."""
 
     file: pq.ParquetFile
     number: int
@@ -65,23 +65,25 @@ class _Group:
 
 
 def committed(folder: Path, entity: str, manifest: Manifest) -> Dimension:
-    """An entity's ids as the manifest counts them."""
+    """The ids of an entity that the manifest counts."""
     count = manifest.dimensions.get(entity, 0)
     return Dimension(tuple(dimension_paths(folder, entity, count)), count)
 
 
 def extend(dimension: Dimension, seen: pl.Series, aside: Path) -> tuple[Dimension, Int32Array]:
-    """Give new ids the next keys, in the order of their text so that any reading order agrees.
+    """Give new ids the next keys, in the order of their texts.
 
     Parameters
     ----------
     seen : the ids of a file, each once, in the order of the file's keys
-    aside : where the new ids are written, when there are any
+    aside : the path to which new ids are written, if there are any
 
-    Returns the dimension with the new ids, and the store's key of each of the file's keys.
+    Returns
+    -------
+    The dimension with the new ids, and the store's key of each id of ``seen``, int32, (ids,).
     """
     hashes = hashed(seen)
-    keys = _known_keys(dimension, seen, hashes)
+    keys = _stored_keys(dimension, seen, hashes)
     places = np.flatnonzero(keys < 0)
     if not places.size:
         return dimension, keys
@@ -93,37 +95,37 @@ def extend(dimension: Dimension, seen: pl.Series, aside: Path) -> tuple[Dimensio
 
 
 def hashed(ids: pl.Series) -> UInt64Array:
-    """A number for each id that depends on its text alone, shape (ids,)."""
+    """A hash of the text of each id, uint64, shape (ids,)."""
     digests = b"".join(blake2b(one.encode(), digest_size=8).digest() for one in ids)
     return np.frombuffer(digests, dtype="<u8")
 
 
-def _known_keys(dimension: Dimension, seen: pl.Series, hashes: UInt64Array) -> Int32Array:
-    """The key of each id that the dimension has, -1 for the others, shape (ids,)."""
+def _stored_keys(dimension: Dimension, seen: pl.Series, hashes: UInt64Array) -> Int32Array:
+    """The key of each id in the dimension, -1 for a new id, shape (ids,)."""
     keys = np.full(seen.len(), -1, dtype=np.int32)
     wanted = pl.DataFrame({"hash": hashes, "at": pl.int_range(seen.len(), eager=True)})
     maybe = np.zeros(1 << _BITS, dtype=np.bool_)
     shift = np.uint64(64 - _BITS)
     maybe[hashes >> shift] = True
     for group in dimension.groups():
-        known = group.read("hash")["hash"].to_numpy()
-        rows = np.flatnonzero(maybe[known >> shift])
-        alike = pl.DataFrame({"hash": known[rows], "row": rows}).join(wanted, on="hash")
+        stored = group.read("hash")["hash"].to_numpy()
+        rows = np.flatnonzero(maybe[stored >> shift])
+        alike = pl.DataFrame({"hash": stored[rows], "row": rows}).join(wanted, on="hash")
         if alike.height:
-            found = group.read("key", "id")[alike["row"].to_numpy()]
-            # a hash merely says where to look: an id is known when its whole text is there
-            same = (found["id"] == seen.gather(alike["at"])).to_numpy()
-            keys[alike["at"].to_numpy()[same]] = found["key"].to_numpy()[same]
+            ids = group.read("key", "id")[alike["row"].to_numpy()]
+            # equal hashes only select ids to compare: an id has a key if its whole text is equal
+            same = (ids["id"] == seen.gather(alike["at"])).to_numpy()
+            keys[alike["at"].to_numpy()[same]] = ids["key"].to_numpy()[same]
     return keys
 
 
 def write_part(path: Path, keys: Int32Array, ids: pl.Series, hashes: UInt64Array) -> None:
-    """Write ids and their keys; not yet in place, see ``coordinate``."""
+    """Write ids, their keys and their hashes to a Parquet file; all have the shape (ids,)."""
     rows = pa.Table.from_arrays(
         [arrow_array(keys), arrow_strings(ids), arrow_array(hashes)], schema=SCHEMA
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    # hashes are noise, which no compression makes smaller
+    # no compression makes hashes smaller
     compression = {"key": "zstd", "id": "zstd", "hash": "none"}
     pq.write_table(
         rows, path, row_group_size=ROW_GROUP_ROWS, compression=compression, use_dictionary=False

@@ -1,4 +1,4 @@
-"""Whether trace files were drawn by ``tracekit synth``: the truth it planted lies with them."""
+"""Recognises trace files that ``tracekit synth`` made, by the planted truth beside them."""
 
 import json
 from pathlib import Path
@@ -7,12 +7,12 @@ from tracekit.base.constants import SYNTH_MANIFEST, SYNTH_SCHEMA, TRUTH
 from tracekit.base.files.places import is_remote
 from tracekit.base.opened import read_text
 
-#: A file of a made-up trace lies at most so many folders below the trace's own.
+#: The number of folders above a source that may hold the planted truth.
 _BELOW = 2
 
 
 def is_made_up(source: Path) -> bool:
-    """Whether a folder of a trace is made up; on this machine also a part of such a folder."""
+    """Whether a source is a made-up trace or, on this machine, a file or folder of one."""
     above = () if is_remote(source) else source.resolve().parents[:_BELOW]
     return any(_is_truth(folder.joinpath(TRUTH, SYNTH_MANIFEST)) for folder in (source, *above))
 

@@ -1,7 +1,7 @@
-"""Stores that are written again: some files, or all where a new one changes what they mean.
+"""Writes files of a store again: damaged ones, all of them, or those that a user replaces.
 
-A file is taken in once more as if the store were at the point where it first came in: it gets the
-same part and the same keys, so all that came after it stays as it is.
+A damaged file is ingested again as if the store held only the files before it. The file gets the
+same part and the same keys, so that the later files stay unchanged.
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ from tracekit.store.folder import (
 from tracekit.store.stored_rows import OWN, TAKEN, set_down, stored_rows
 from tracekit.store.tables import all_tables
 
-#: The kinds of somebody's own files that list containers: what the store took of one holds.
+#: Kinds of a user's own files that list containers; a stored list of containers stays valid.
 _LISTS = ("containers", "container")
 
 
@@ -49,7 +49,7 @@ def sha256(path: Path) -> str:
 
 
 def stored_entry(manifest: Manifest, file: TraceFile) -> SourceEntry | None:
-    """The entry with the same bytes, looked for only where a size agrees."""
+    """The entry of a file with the same bytes; hashes only if an entry has the same size."""
     alike = [one for one in manifest.sources if one.size_bytes == file.size_bytes]
     digest = sha256(file.path) if alike else None
     return next((one for one in alike if one.sha256 == digest), None)
@@ -58,7 +58,12 @@ def stored_entry(manifest: Manifest, file: TraceFile) -> SourceEntry | None:
 def facts(
     files: Sequence[TraceFile], store: Store, folder: Path, release: str
 ) -> tuple[tuple[str, Path], ...]:
-    """What files of a release are held against; ``files`` are all that are ingested together."""
+    """The stored rows that files of a release are compared with, each table with its path.
+
+    Parameters
+    ----------
+    files : all files that are ingested together
+    """
     stored = stored_rows(store, folder, release)
     if release != OWN:
         return stored
@@ -76,19 +81,19 @@ def facts(
 def mend(
     folder: Path, manifest: Manifest, files: Sequence[TraceFile], sort_memory_bytes: int
 ) -> tuple[Manifest, list[SourceEntry]]:
-    """Write again what is damaged of the files that are given once more.
+    """Write the damaged parts of a store again whose source files are among ``files``.
 
-    Only what came from files of these sizes is read and compared. What was worked out of all files
-    leaves the store where any of it is damaged; it is worked out anew when they are in.
+    Only parts whose source file has the size of a given file are checked. If a derived part is
+    damaged, all derived parts leave the store; a later step computes them again.
 
     Returns
     -------
-    The manifest, and the entries of what was mended.
+    The new manifest, and the entries of the mended parts.
 
     Raises
     ------
     TracekitError
-        When ids that a file builds upon are damaged themselves, and their file is not given.
+        When ids of an earlier file are damaged, and that file is not mended before.
     """
     manifest = _without_damaged_shares(folder, manifest)
     sizes = {file.size_bytes for file in files}
@@ -145,19 +150,10 @@ def _taken_again(
             hint=f"ingest {damage.source_file} again first, or both together",
         )
     again: list[SourceEntry] = []
-
-    def failed(_: str, error: TracekitError) -> None:
-        raise error
-
-    events = Events(
-        committed=lambda made, _: again.extend(made),
-        known=lambda *_: None,
-        failed=failed,
-        check=lambda *_: None,
-    )
+    events = Events(committed=lambda made, _: again.extend(made))
     stays = manifest.sources[last:]
     coordinator = Coordinator(folder, before, Alone(), sort_memory_bytes, events, taken=stays)
-    # it is held against what the store had when it first came in
+    # the file is compared with the rows that the store had when the file first came in
     stored = facts(files, Store(folder, before), folder, entry.release)
     once_more = dataclasses.replace(file, name=entry.file, stored=stored)
     coordinator.take([once_more], lambda *_: None)
@@ -169,7 +165,7 @@ def _taken_again(
 
 
 def _counts_before(manifest: Manifest, at: int) -> dict[str, int]:
-    """How many ids of each entity were known when a source file came in."""
+    """The number of ids of each entity in the store before the source at place ``at`` came in."""
     return {
         entity: min(
             (key for entry in manifest.sources[at:] for key in _first_keys(entry, entity)),
@@ -185,7 +181,7 @@ def _first_keys(entry: SourceEntry, entity: str) -> list[int]:
 
 
 def _damaged_ids(folder: Path, manifest: Manifest, tables: Sequence[str]) -> Iterator[Damage]:
-    """The damaged files of the ids of the tables' entities."""
+    """The damaged files of ids, for the entities of some tables."""
     entities = {entity for table in tables for entity in all_tables()[table].entities}
     folders = tuple(f"{DIMENSIONS}/{entity}/" for entity in sorted(entities))
     for entry in manifest.sources:
@@ -193,23 +189,22 @@ def _damaged_ids(folder: Path, manifest: Manifest, tables: Sequence[str]) -> Ite
         yield from damaged_parts(folder, [dataclasses.replace(entry, checksums=ids)])
 
 
-# A store that is made anew of all its files, where a new one changes what the others mean. A list
-# of a cluster says what has left since the list before. What is stored of that one is not true
-# any more, so all files are read together once more, into a folder beside the store that then
-# takes its place. Until then the store is as it was.
+# A new list of a cluster shows which containers have left since the stored list. The stored rows
+# are then wrong, so all files are ingested together again, into a folder beside the store. That
+# folder then replaces the store. Until then the store is unchanged.
 
 Made = TypeVar("Made")
-#: What finds the entry of a file whose very bytes are stored.
+#: Returns the entry of a stored file with the same bytes, or None.
 Known = Callable[[TraceFile], SourceEntry | None]
 
 
 def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> TraceFile | None:
-    """The first new file that changes what another in the store means; None where none does.
+    """The first new file that changes the meaning of a stored file; None if there is none.
 
     Raises
     ------
     TracekitError
-        Where a file of the store is not among these, so that it cannot be made anew.
+        When there is such a file, and ``files`` lacks a file of the store.
     """
     read = [file for file in files if isinstance(file.match, ClusterMatch)]
     stored = {file.path for file in read if known(file) is not None}
@@ -217,11 +212,11 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> T
     late = next((file for file in new if _changes(file, manifest)), None)
     if late is None:
         return None
-    there = {entry.sha256 for entry in map(known, files) if entry is not None}
+    given = {entry.sha256 for entry in map(known, files) if entry is not None}
     gone = [
         entry.file
         for entry in manifest.sources
-        if entry.release != DERIVED and entry.sha256 not in there
+        if entry.release != DERIVED and entry.sha256 not in given
     ]
     if gone:
         count = len(set(gone))
@@ -236,29 +231,29 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> T
 
 
 def replaced_by(folder: Path, make: Callable[[Path], Made]) -> Made:
-    """Have a store made beside this one, which is locked, and put in its place.
+    """Make a new store beside the locked store in ``folder``, and move it to that place.
 
-    Other files in the folder stay there.
+    Files in the folder that are not of the store stay there.
 
     Parameters
     ----------
-    make : called with the folder of the new store
+    make : makes the new store in the folder that it is called with
 
     Raises
     ------
     TracekitError
-        Where the store is a mount point.
+        When the store is a mount point.
     """
     with replaced_folder(folder) as fresh:
         made = make(fresh)
         taken_over(others(folder), fresh)
-        # the lock that is held stands in both, so that nobody gets into either
+        # both folders have the held lock, so that no other process can write to either
         os.link(folder / LOCK, fresh / LOCK)
     return made
 
 
 def _changes(file: TraceFile, manifest: Manifest) -> bool:
-    """Whether it is read together with files of which some are stored."""
+    """Whether a file must be read together with stored files of its source."""
     match = file.match
     if not isinstance(match, ClusterMatch) or not match.file.together:
         return False
@@ -269,20 +264,20 @@ def _changes(file: TraceFile, manifest: Manifest) -> bool:
     )
 
 
-# A mended file takes the place of its earlier version, in the store as it is. What is stored of
-# that one becomes parts without rows. Its ids stay, as later files are numbered after them. The old
-# parts count until the new file is committed.
+# ``--replace``: a file takes the place of its earlier version. The parts of the earlier version
+# become parts without rows. Its ids stay, because later ids are numbered after them. The old parts
+# are deleted once the new file is committed.
 
 
 @dataclass(frozen=True)
 class Replaced:
-    """The manifest without the rows of earlier versions, and what is left of those.
+    """A manifest without the rows of earlier versions of files.
 
     Attributes
     ----------
-    files : the files of the ingest, called as those that they replace
-    names : the files that are replaced
-    gone : paths of old parts, to be deleted once the manifest is committed
+    files : the files of the ingest, each under the name of the file that it replaces
+    names : the names of the replaced files
+    gone : the paths of old parts, to be deleted once the manifest is committed
     """
 
     manifest: Manifest
@@ -297,17 +292,17 @@ def without_earlier(folder: Path, manifest: Manifest, files: Sequence[TraceFile]
     Raises
     ------
     TracekitError
-        Where the store has no earlier version of any of them.
+        When the store has an earlier version of none of the files.
     """
     names = sorted({one.file for one in manifest.sources if one.release != DERIVED})
-    named = tuple(dataclasses.replace(one, name=_called(one.name, names)) for one in files)
+    named = tuple(dataclasses.replace(one, name=_stored_name(one.name, names)) for one in files)
     if not any(one.name in names for one in named):
         close = nearest(named[0].name, names)
         raise TracekitError(
             f"the store has no earlier version of {named[0].name}; it has {', '.join(names[:5])}",
             hint=f"name it as it was: {close}" if close else "without --replace it is taken in",
         )
-    old = {one.name for one in named if not _stands(manifest, one)} & set(names)
+    old = {one.name for one in named if not _is_unchanged(manifest, one)} & set(names)
     sources: list[SourceEntry] = []
     gone: list[str] = []
     tables = {one.table for one in manifest.sources}
@@ -327,24 +322,24 @@ def without_earlier(folder: Path, manifest: Manifest, files: Sequence[TraceFile]
     )
 
 
-def _stands(manifest: Manifest, file: TraceFile) -> bool:
-    """Whether a file stands in the store as it is now, alone, and with no row rejected.
+def _is_unchanged(manifest: Manifest, file: TraceFile) -> bool:
+    """Whether the store has the file with the same bytes, no other version, and no reject of it.
 
-    A file with rejects is read again: what its rows lacked may be in the store by now.
+    A file with rejects is read again, because the store may now hold what its rows lacked.
     """
     stored = [one for one in manifest.sources if one.file == file.name and one.sha256]
     digest = sha256(file.path) if stored else ""
     return bool(stored) and all(one.sha256 == digest and not one.rejected for one in stored)
 
 
-def _called(name: str, names: Sequence[str]) -> str:
-    """The stored file that a file of this name is a version of; a single file has no folders."""
+def _stored_name(name: str, names: Sequence[str]) -> str:
+    """The stored name of a file, also if the given name lacks the folders of the stored name."""
     alike = [one for one in names if one == name or one.endswith(f"/{name}")]
     return name if name in alike or len(alike) != 1 else alike[0]
 
 
 def _emptied(folder: Path, entry: SourceEntry, part: int) -> SourceEntry:
-    """The entry with a part without rows, which is written now; nothing else is known of it."""
+    """The entry with a new part without rows, which is written here; only its ids stay."""
     path = part_path(entry.table, part)
     aside = folder / STAGING / "emptied.parquet"
     aside.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The store key of each name in one file."""
+"""The store's keys for the names of one file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from tracekit.store.tables import Column
 
 @dataclass(frozen=True)
 class Names:
-    """The store keys of the file's keys of one kind.
+    """The store's keys for the file's keys of one kind.
 
     Attributes
     ----------
-    keys : the store's key (or, for text, the rank) of each of the file's keys, int32
-    count : how many keys there are in the store, or how many texts
-    texts : for text columns, the texts in the order of their rank
+    keys : the store's key of each of the file's keys, or the rank of each text; int32
+    count : the number of keys in the store, or of texts in the file
+    texts : for a text column, the texts in the order of their rank
     """
 
     keys: Int32Array
@@ -28,19 +28,19 @@ class Names:
 
 
 class Keys:
-    """The store's keys for the columns of a table."""
+    """The store's keys for each column of a table."""
 
     def __init__(self, names: Mapping[str, Names]) -> None:
         self._names = names
-        # the last place is for NULL, whose key -1 counts from the end
+        # the key of NULL is -1, which as an index means the last place
         self._keys = {kind: np.append(n.keys, np.int32(-1)) for kind, n in names.items()}
 
     def of(self, column: Column) -> Int32Array | None:
-        """The store's key of each of the file's keys, the last one for NULL; None for numbers."""
+        """The store's key of each of the file's keys, and -1 at the end; None for other columns."""
         return self._keys[kind_of(column)] if column.kind in {"id", "text"} else None
 
     def count(self, column: Column) -> int:
-        """How many keys a column may have."""
+        """The number of different keys that a column may have."""
         return self._names[kind_of(column)].count
 
     def texts(self, column: Column) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Compiled loops that put rows in order: into words, sorted byte by byte, out of the columns."""
+"""Compiled loops that sort rows: they build words, sort them by bytes, and gather columns."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ _BYTE = np.uint64(0xFF)
 
 @compiled
 def sorted_by(word: UInt64Array, order: Int32Array) -> tuple[UInt64Array, Int32Array]:
-    """The words in ascending order, and ``order`` brought along; equal words stay as they are.
+    """Sort ``order`` by the words at its places; returns the sorted words and the new order.
 
-    A byte that is the same in all words costs no pass.
+    Places with equal words keep their order. A byte that is equal in all words costs no pass.
     """
     size = order.size
     keys, other_keys = np.empty(size, np.uint64), np.empty(size, np.uint64)
@@ -42,13 +42,12 @@ def sorted_by(word: UInt64Array, order: Int32Array) -> tuple[UInt64Array, Int32A
     return keys, rows
 
 
-# Compiled loops over rows on their way into order: into words, and out of the columns. Each does
-# in one pass, and with 32-bit places, what numpy does in several with 64-bit ones.
+# Each of these loops takes one pass with 32-bit places, where numpy takes several with 64-bit ones.
 
 
 @compiled
 def add_times(word: UInt64Array, times: IntArray, base: int, shift: np.uint64) -> None:
-    """Put times, less ``base``, into words from bit ``shift`` on."""
+    """Put ``times - base`` into the words, from bit ``shift`` on; changes ``word``."""
     for at in range(word.size):
         word[at] |= np.uint64(times[at] - base) << shift
 
@@ -61,9 +60,9 @@ def add_keys(
     base: int,
     shift: np.uint64,
 ) -> None:
-    """Put what ``keys`` has for each value, less ``base``, into words from bit ``shift`` on.
+    """Put ``keys[values] - base`` into the words, from bit ``shift`` on; changes ``word``.
 
-    The value -1 is NULL; what it becomes is the last of ``keys``.
+    The value -1 means NULL and takes the last of ``keys``.
     """
     for at in range(word.size):
         word[at] |= np.uint64(np.int64(keys[values[at]]) - base) << shift
@@ -71,17 +70,17 @@ def add_keys(
 
 @compiled
 def taken(values: NDArray[np.generic], rows: Int32Array) -> NDArray[np.generic]:
-    """The values at these places, shape (rows,)."""
-    found = np.empty(rows.size, values.dtype)
+    """The values at places ``rows``, shape (rows,)."""
+    gathered = np.empty(rows.size, values.dtype)
     for at in range(rows.size):
-        found[at] = values[rows[at]]
-    return found
+        gathered[at] = values[rows[at]]
+    return gathered
 
 
 @compiled
 def taken_keys(keys: Int32Array, values: Int32Array, rows: Int32Array) -> Int32Array:
-    """The keys of the values at these places; the value -1 is as in ``add_keys``."""
-    found = np.empty(rows.size, np.int32)
+    """The keys of the values at places ``rows``, shape (rows,); -1 takes the last of ``keys``."""
+    gathered = np.empty(rows.size, np.int32)
     for at in range(rows.size):
-        found[at] = keys[values[rows[at]]]
-    return found
+        gathered[at] = keys[values[rows[at]]]
+    return gathered

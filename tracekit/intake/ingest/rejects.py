@@ -1,4 +1,4 @@
-"""The broken rows of one source file: written as they come, counted by kind."""
+"""Writes the broken rows of one source file, and counts them by kind."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,17 +32,20 @@ SCHEMA = pa.schema(
         ("text", pa.string()),
     ]
 )
-#: How the reason of a row begins that says otherwise than what holds.
+#: The beginning of the reason of a row that contradicts an earlier statement.
 CONTRADICTS = "contradicts"
 _GROUP_ROWS = 1 << 17
-#: Of a reason, which may quote what a file holds.
+#: The longest example of a defect; a reason may quote a long value of a file.
 _EXAMPLE_CHARS = 240
-#: Lines that there is room for at first.
+#: The number of lines for which there is room at first.
 _ROOM = 1 << 16
 
 
 class RejectsWriter:
-    """Writes rejects to ``path``; without any there is no file. Close it at the end."""
+    """Writes rejects to a Parquet file, which is made with the first reject.
+
+    ``close`` must be called at the end.
+    """
 
     def __init__(self, path: Path, source_file: str) -> None:
         self.rows = 0
@@ -65,14 +68,14 @@ class RejectsWriter:
             self._pending = self._pending.slice(_GROUP_ROWS)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the rejects that are still in memory, and close the file."""
         if self._pending.height:
             self._write(self._pending)
         if self._out is not None:
             self._out.close()
 
     def defects(self) -> Iterator[Defect]:
-        """The kinds of broken rows, with line and reason of the first of each as an example."""
+        """A defect for each column and kind, with the first line and its reason as example."""
         for (column, kind), (rows, (line, reason)) in sorted(self._kinds.items()):
             yield Defect(
                 defect=kind,
@@ -91,18 +94,18 @@ class RejectsWriter:
         self._out.write_table(named.to_arrow().cast(SCHEMA))
 
     def _count(self, rejects: pl.DataFrame) -> None:
-        found = rejects.group_by("column", "reason").agg(pl.len(), pl.col("line").min())
-        for column, reason, count, line in found.iter_rows():
+        reasons = rejects.group_by("column", "reason").agg(pl.len(), pl.col("line").min())
+        for column, reason, count, line in reasons.iter_rows():
             key = (column or "", _kind(reason))
             rows, first = self._kinds.get(key, (0, (line, reason)))
             self._kinds[key] = (rows + count, min(first, (line, reason)))
 
 
-#: What reasons say of an id that no table names.
+#: Parts of reasons for an id that no table names.
 _UNKNOWN = (", which no file", "of the files beside", "expected a VM of ")
 
 
-#: What begins so is of the whole file, or of nothing that is known.
+#: The defect for each beginning of a reason that is about a whole file or document.
 _BEGINNINGS = {
     **dict.fromkeys(UNREADABLE, UNREADABLE_DEFECT),
     WATCH_ENDED: WATCH_DEFECT,
@@ -128,7 +131,7 @@ def _kind(reason: str) -> str:
 
 
 class Lines:
-    """Lines of which rows, or rejects, were seen: a line may give many of both."""
+    """Counts the distinct lines that gave rows or rejects; a line may give several of both."""
 
     def __init__(self) -> None:
         self._read: BoolArray = np.zeros(_ROOM, dtype=np.bool_)
@@ -147,10 +150,10 @@ class Lines:
 
     @property
     def read(self) -> int:
-        """Lines that gave a row or a reject."""
+        """The number of lines that gave a row or a reject."""
         return int(self._read.sum())
 
     @property
     def broken(self) -> int:
-        """Lines that gave a reject."""
+        """The number of lines that gave a reject."""
         return int(self._broken.sum())

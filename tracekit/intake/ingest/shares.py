@@ -1,10 +1,10 @@
-"""SQL that works fractions out of amounts and sizes; ``derive`` says what for."""
+"""The SQL statements that compute fractions of use from amounts and sizes, for ``derive``."""
 
 from tracekit.base.units import EPOCH_FROM_MS
 from tracekit.intake.sources.silence import ENOUGH_DISTANCES, LEAST_MS, USUAL_DISTANCES
 
-#: Sizes hold from their time on, the first one always; those of a file without times count where no
-#: other file states any.
+#: Makes tables of sizes. A size holds from its time until the next one; the first holds before its
+#: time as well. A capacity without a time counts only if no dated capacity is stated.
 SIZES = f"""
 CREATE TEMP TABLE capacity AS
 WITH stated AS (
@@ -65,7 +65,7 @@ WHERE a.resource IN ('cpu', 'memory')
 GROUP BY ALL
 """
 
-#: Each sample with what of the other resource holds then: the last one, until it is silent.
+#: Makes ``held``: each sample with the last sample of the other resource, until that is silent.
 _HELD = f"""
 CREATE OR REPLACE TEMP TABLE held AS
 WITH share_of AS ({{shares}}), gap AS (
@@ -133,8 +133,9 @@ WHERE held.sampled AND held.cpu_fraction IS NOT NULL AND held.memory_fraction IS
 ORDER BY node_id.node, held.time_ms
 """
 
-#: How many times have a sample, at how many CPU or memory is silent, of how many entities in all.
-#: What is sampled before the first rate of a counter is none of these.
+#: The number of times with a sample, the numbers of them at which CPU and memory are silent, and
+#: the number of entities. Times shortly before the first sample of a resource do not count as
+#: silent, because a counter has no rate yet.
 SILENT = """
 SELECT count(*),
        count(*) FILTER (WHERE cpu_fraction IS NULL AND NOT begins),
@@ -143,7 +144,7 @@ SELECT count(*),
 FROM held
 """
 
-#: When a series is silent is asked only of those that have a gap of that length at least.
+#: Sums the use of containers by node. Only series with a long gap are checked for silence.
 SUMS = f"""
 WITH step AS (
     SELECT coalesce(mode(gap_ms), 30000) AS step_ms

@@ -1,8 +1,7 @@
-"""Puts a source file's rows into the store's order, out of core, and drops its duplicates.
+"""Sorts the rows of a source file in the store's order, and drops its duplicates.
 
-The staged columns are walked once per range of the sort key. A range is about as many rows as the
-memory budget lets be sorted at once, so the file's size does not matter; a file that fits is sorted
-in one go.
+The sort key is cut into ranges of about as many rows as fit into the memory limit. The staged
+columns are read once for each range, so that a file may be larger than memory.
 """
 
 from __future__ import annotations
@@ -38,19 +37,16 @@ from tracekit.intake.read.coded import LINE
 from tracekit.store.broken_rows import ROW_GROUP_ROWS, arrow_array, arrow_strings, in_groups
 from tracekit.store.tables import Column, Table
 
-# Walks over the staged rows of one file, chunk by chunk: sort keys, and columns of a range.
-
-
-#: So few that what is worked out of a chunk stays in the processor's cache.
+#: The rows of a chunk; they are so few that the results stay in the processor's cache.
 _CHUNK_ROWS = 1 << 17
 _SAMPLES = 1 << 16
 
-#: For each chunk the places of the rows of a range; None when all rows are in it.
+#: For each chunk, the places of the rows in a range; None if the range holds all rows.
 Inside = list[Int32Array] | None
 
 
 class Walk:
-    """The staged rows of one file."""
+    """Reads the staged rows of one file chunk by chunk."""
 
     def __init__(self, staged: Columns, keys: Keys, table: Table) -> None:
         self.rows = staged.rows
@@ -59,7 +55,7 @@ class Walk:
         self._order = sorted_columns(table)
 
     def time_range(self) -> tuple[int, int]:
-        """The first and the last time."""
+        """The first and the last time of the rows, in ms."""
         low, high = 2**63 - 1, 0
         for start, stop in self._chunks():
             times = self._staged.read("time_ms", start, stop)
@@ -67,7 +63,7 @@ class Walk:
         return low, high
 
     def packing(self, low: int, high: int) -> Packing:
-        """How the rows' sort keys become words; ``low`` and ``high`` are the times' range."""
+        """The packing of sort keys into words; ``low`` and ``high`` are the first and last time."""
         ranges = {"time_ms": (low, high)}
         for column in self._order:
             if column.kind in {"id", "text"}:
@@ -75,7 +71,7 @@ class Walk:
         return pack(self._order, ranges)
 
     def edges(self, packing: Packing, most_rows: int) -> list[np.uint64]:
-        """First words that part the rows into ranges of about ``most_rows``, by a sample."""
+        """The first words at which ranges of about ``most_rows`` rows begin, found by a sample."""
         ranges = -(-self.rows // most_rows)
         if ranges == 1:
             return []
@@ -88,7 +84,10 @@ class Walk:
     def range(
         self, packing: Packing, first: np.uint64 | None, last: np.uint64 | None
     ) -> tuple[Inside, UInt64Array]:
-        """The rows whose first word is in ``[first, last)``, and those words, shape (rows,)."""
+        """The rows whose first word is in ``[first, last)``, and those words, shape (rows,).
+
+        None as an edge means that the range has no limit on that side.
+        """
         chunks = (self._first_word(packing, start, stop) for start, stop in self._chunks())
         if first is None and last is None:
             return None, np.concatenate(list(chunks))
@@ -128,39 +127,43 @@ class Walk:
         return values if keys is None else keys[values]
 
 
-# The rows of one range of a file in the store's order, its duplicates left out.
-
-
 @dataclass(frozen=True)
 class Duplicates:
-    """Which of the sorted rows stay, which go, and the row that is kept in place of each."""
+    """The duplicates among sorted rows.
+
+    Attributes
+    ----------
+    kept : whether each row stays, shape (rows,)
+    gone : the places of the dropped rows, shape (duplicates,)
+    first : the place of the row that stays in place of each dropped row, shape (duplicates,)
+    """
 
     kept: BoolArray
     gone: IntArray
     first: IntArray
 
     def among(self, places: IntArray, rows: int) -> Duplicates:
-        """The same, when what was looked at are but the rows at ``places`` of ``rows``."""
+        """The duplicates among all ``rows`` rows, if these are those among the rows ``places``."""
         kept = np.ones(rows, dtype=np.bool_)
         kept[places] = self.kept
         return Duplicates(kept, places[self.gone], places[self.first])
 
 
 def find_duplicates(words: UInt64Array) -> Duplicates:
-    """The duplicates among rows in the order of their words, shape (words, rows)."""
+    """The duplicates among sorted rows; ``words`` has the shape (words, rows)."""
     same = np.ones(words.shape[1], dtype=np.bool_)
     same[:1] = False
     for word in words:
         same[1:] &= word[1:] == word[:-1]
     gone = np.flatnonzero(same)
-    # each run of equals begins at the last row that does not repeat its predecessor
+    # a run of equal rows begins at the last row that differs from the row before it
     begins = np.flatnonzero(~same)
     first = begins[np.searchsorted(begins, gone) - 1] if gone.size else gone
     return Duplicates(~same, gone, first)
 
 
 def tied_places(word: UInt64Array) -> IntArray:
-    """The places in ascending words that have an equal beside them, shape (ties,)."""
+    """The places in sorted words that have an equal word beside them, shape (ties,)."""
     same = word[1:] == word[:-1]
     tied = np.zeros(word.size, dtype=np.bool_)
     tied[1:] |= same
@@ -170,7 +173,13 @@ def tied_places(word: UInt64Array) -> IntArray:
 
 @dataclass(frozen=True)
 class Repeats:
-    """The rows that were left out: how many, and the line of the first of each sort."""
+    """The dropped duplicates of a range.
+
+    Attributes
+    ----------
+    exact, other : the numbers of rows that equal the row that stays, and of the others
+    exact_line, other_line : the first line of each; None if there is none
+    """
 
     exact: int
     other: int
@@ -179,14 +188,14 @@ class Repeats:
 
 
 class InOrder:
-    """The rows of one range, sorted in memory.
+    """The rows of one range, sorted in memory, without duplicates.
 
-    The sorted words are all there is to know of the columns in them; only the others are taken
-    from their places in the file.
+    Columns in the first word are decoded from the sorted words. The other columns are gathered
+    from the staged rows.
 
     Parameters
     ----------
-    edges : the first words of the range are from the first on and below the second
+    edges : the range of the first words; it includes the first edge and excludes the second
     """
 
     def __init__(
@@ -201,31 +210,31 @@ class InOrder:
         self._in_word = packing.readable
         with ThreadPoolExecutor(1) as beside:
             self._inside, words = walk.range(packing, *edges)
-            # the columns are read while the words are sorted, without the interpreter's lock
+            # the other thread reads the columns while this one sorts without the interpreter's lock
             reading = beside.submit(self._read)
             self._word, self._order = sorted_words(words)
             del words
             self._columns = reading.result()
-        # most rows differ in the first word already; only the others need the rest of the words
+        # most rows differ in the first word; only the tied rows need the other words
         tied = tied_places(self._word)
         named = {digit.column.name: digit.column for digit in packing.digits}
         rest = words_of(packing, {name: self._values(c, tied) for name, c in named.items()})
         again = order_of(rest)
         self._order[tied] = self._order[tied][again]
-        self._found = find_duplicates(rest[:, again]).among(tied, self._order.size)
+        self._duplicates = find_duplicates(rest[:, again]).among(tied, self._order.size)
 
     @property
     def rows(self) -> int:
-        """How many rows there are without the duplicates."""
-        return int(self._found.kept.sum())
+        """The number of rows without the duplicates."""
+        return int(self._duplicates.kept.sum())
 
     def repeats(self) -> Repeats | None:
-        """The duplicates, apart by whether they equal the row that is kept."""
-        found = self._found
-        if not found.gone.size:
+        """The counts of duplicates by whether they equal the row that stays; None without any."""
+        duplicates = self._duplicates
+        if not duplicates.gone.size:
             return None
-        exact = self._equal(found)
-        lines = self._walk.lines(self._inside)[self._order[found.gone]]
+        exact = self._equal(duplicates)
+        lines = self._walk.lines(self._inside)[self._order[duplicates.gone]]
         return Repeats(
             int(exact.sum()),
             int((~exact).sum()),
@@ -234,8 +243,9 @@ class InOrder:
         )
 
     def pieces(self, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
-        """The rows as Arrow tables of at most so many."""
-        kept = None if self._found.kept.all() else np.flatnonzero(self._found.kept)
+        """The rows as Arrow tables of at most ``rows`` rows."""
+        stay = self._duplicates.kept
+        kept = None if stay.all() else np.flatnonzero(stay)
         for at in range(0, self.rows, rows):
             places: Any = slice(at, at + rows)
             if kept is not None:
@@ -248,23 +258,23 @@ class InOrder:
         return {name: self._walk.column(name, self._inside) for name in names}
 
     def _values(self, column: Column, places: Any) -> NDArray[Any]:
-        """A column at places of the order, with the store's keys."""
+        """The values of a column at places of the sorted rows, with the store's keys."""
         digit = self._in_word.get(column.name)
         if digit is not None:
             return digit_of(self._word[places], digit)
         values, rows = self._columns[column.name], self._order[places]
         keys = self._keys.of(column)
         if values.size <= PLAIN_ROWS:
-            found: NDArray[Any] = values[rows] if keys is None else keys[values[rows]]
-            return found
+            gathered: NDArray[Any] = values[rows] if keys is None else keys[values[rows]]
+            return gathered
         from tracekit.intake.ingest.radix import taken, taken_keys  # noqa: PLC0415 - loads numba
 
         return taken(values, rows) if keys is None else taken_keys(keys, values, rows)
 
-    def _equal(self, found: Duplicates) -> BoolArray:
-        """Whether each dropped row equals the kept one; sort keys are equal by construction."""
-        exact = np.ones(found.gone.size, dtype=np.bool_)
-        gone, first = self._order[found.gone], self._order[found.first]
+    def _equal(self, duplicates: Duplicates) -> BoolArray:
+        """Whether each dropped row equals the row that stays; their sort keys are equal."""
+        exact = np.ones(duplicates.gone.size, dtype=np.bool_)
+        gone, first = self._order[duplicates.gone], self._order[duplicates.first]
         for values in self._columns.values():
             exact &= _same(values[gone], values[first])
         return exact
@@ -292,13 +302,20 @@ def _first_line(lines: NDArray[Any]) -> int | None:
     return int(lines.min()) if lines.size else None
 
 
-#: Sorting holds the words three times, the order three times, and the columns.
+#: The memory for each row: three copies of the words, three of the order, and the columns.
 _BYTES_PER_ROW = 80
 
 
 @dataclass
 class Written:
-    """The content of a written table part."""
+    """Numbers about a written part: rows, times and dropped duplicates.
+
+    Attributes
+    ----------
+    exact_duplicates, key_duplicates : dropped rows that equal the row that stays, and that have
+        only its key
+    duplicate_line, conflict_line : the first line of each kind
+    """
 
     rows: int = 0
     time_min_ms: int | None = None
@@ -327,33 +344,34 @@ def write_sorted(
 ) -> Written:
     """Write the staged rows of one source file as one sorted Parquet file.
 
-    Of rows with the same key the one that stood first in the file is kept; where a table has no
-    key, of rows equal in every column. The order is total, so the bytes depend on nothing else.
+    Of rows with the same key the first in the file stays; in a table without a key, of rows that
+    are equal in every column. The order is total, so the bytes do not depend on ``memory_bytes``.
 
     Parameters
     ----------
-    names : by kind of name
+    names : the store's keys, by kind of name
+    memory_bytes : the memory for the rows of one range
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     written = Written()
     most_rows = max(ROW_GROUP_ROWS, memory_bytes // _BYTES_PER_ROW)
     pieces = _pieces(staged, Keys(names), table, most_rows, written)
     with part_writer(target, table) as out:
-        # the next row group is put together while the last one is written
+        # another thread writes a row group while the next one is made
         for group in ahead(in_groups(pieces, ROW_GROUP_ROWS)):
             out.write_table(group, row_group_size=ROW_GROUP_ROWS)
     return written
 
 
 def part_writer(target: Path, table: Table) -> pq.ParquetWriter:
-    """What writes a part of a table."""
+    """A Parquet writer for a part of a table."""
     dictionary = [column.stored_name for column in table.columns if _repeats(column, table)]
     schema = parquet_schema(table)
     return pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=dictionary)
 
 
 def _repeats(column: Column, table: Table) -> bool:
-    """Whether a row group holds few different values: worth a dictionary."""
+    """Whether a row group holds few different values, so that a dictionary pays."""
     if column.kind == "time":
         return table.step
     return column.kind != "number" or column.unit == "ms"
@@ -362,7 +380,7 @@ def _repeats(column: Column, table: Table) -> bool:
 def _pieces(
     staged: Columns, keys: Keys, table: Table, most_rows: int, written: Written
 ) -> Iterator[pa.Table]:
-    """The rows, range by range of the sort key, as Arrow tables of at most a row group."""
+    """The sorted rows as Arrow tables of at most a row group; fills ``written``."""
     if staged.rows == 0:
         return
     walk = Walk(staged, keys, table)

@@ -1,7 +1,7 @@
-"""One source file on its way into the store: read aside first, then sorted.
+"""Reads a source file into a staging folder, and later sorts its rows.
 
-Both halves are a worker's; between them the coordinator gives the file's names their keys. All that
-passes between them but a few numbers lies in the file's staging folder.
+A worker does both. Between them the coordinator gives the file's ids their keys. The rows, ids and
+keys lie in the file's staging folder; only a few numbers pass between the processes.
 """
 
 import shutil
@@ -35,7 +35,7 @@ from tracekit.store.tables import all_tables
 
 
 class _Tables:
-    """Writers of the tables that a file gives rows to, made when the first rows come."""
+    """Writers for the tables of a file; each is made with the first rows of its table."""
 
     def __init__(self, folder: Path, name: str, opened: ExitStack) -> None:
         self._folder, self._name, self._opened = folder, name, opened
@@ -61,19 +61,24 @@ class _Tables:
 
 
 def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
-    """Read a file by its source's code; one of no rows at all counts for its first table.
+    """Read a file with its source's reader; returns one ``Staged`` for each table with rows.
 
-    Raises TracekitError when it is damaged, or gives shares that are none.
+    A file without any row gives one empty ``Staged``, of its first table.
+
+    Raises
+    ------
+    TracekitError
+        When the file is damaged, or most of its fractions are far above 1.
     """
-    reader, told = ReaderFile(file, folder), 0
+    reader, counted_bytes = ReaderFile(file, folder), 0
 
     def count(size: int) -> None:
-        nonlocal told
-        size = min(size, file.size_bytes - told)
-        told += size
+        nonlocal counted_bytes
+        size = min(size, file.size_bytes - counted_bytes)
+        counted_bytes += size
         on_progress(size, tables.rows, tables.rejected)
 
-    # members of a tar count their lines each by itself
+    # the line numbers of each member of a tar begin at 1
     lines = Lines() if file.match.source.name == OWN and "tar" not in file.kind else None
     with ExitStack() as opened, nothing_collected():
         tables = _Tables(folder, file.name, opened)
@@ -87,7 +92,7 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
                 lines.note(good, rows.rejects["line"].to_numpy())
             reader.lines.clear()
     reader.fractions.check(file.name)
-    on_progress(file.size_bytes - told, tables.rows, tables.rejected)
+    on_progress(file.size_bytes - counted_bytes, tables.rows, tables.rejected)
     digest = _sha256(file.path)
     staged = []
     for name, rejects in tables.rejects.items():
@@ -117,10 +122,13 @@ def _sha256(path: Path) -> str:
 
 
 def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
-    """Read a whole file into the staging folder: what it gives to each table.
+    """Read a whole file into the staging folder; returns one ``Staged`` for each table.
 
-    Raises TracekitError when the file is damaged, is written to meanwhile, or gives fractions that
-    are none.
+    Raises
+    ------
+    TracekitError
+        When the file is damaged, is changed while it is read, or when most values of a column of
+        fractions are far above 1.
     """
     before = _state(file.path)
     if isinstance(file.match, ClusterMatch):
@@ -128,24 +136,24 @@ def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Stage
     else:
         staged = (_stage_table(file, folder, on_progress),)
     if _state(file.path) != before:
-        # its hash may be of other bytes than its rows: it would pass for read, or for another file
+        # the hash may be of other bytes than the rows are: a later ingest would skip the file
         raise TracekitError(
             f"{file.name} was changed while it was read, nothing of it is taken in",
             hint="ingest again when nobody writes to it",
         )
     if file.match.source.name != DERIVED:
-        # what is worked out may be far above 1: use has no bound but the node
+        # derived fractions may be far above 1: only the node limits use
         for one in staged:
             check_fractions(file.name, one)
     return staged
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
-    """A state that changes when a file is written to; None on an object store."""
+    """Inode, size and time of change of a file; None on an object store."""
     if is_remote(path):
         return None
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    about = path.stat()
+    return about.st_ino, about.st_size, about.st_mtime_ns
 
 
 def _stage_table(file: TraceFile, folder: Path, on_progress: OnProgress) -> Staged:
@@ -188,21 +196,21 @@ def _read(
         nonlocal read
         read += size
 
-    told = 0
+    reported = 0
     for rows in coded.blocks(count):
         columns.append(rows.columns)
         rejects.append(rows.rejects)
-        told, before = read, told
-        on_progress(told - before, columns.rows, rejects.rows)
-    on_progress(read - told, columns.rows, rejects.rows)
+        reported, before = read, reported
+        on_progress(reported - before, columns.rows, rejects.rows)
+    on_progress(read - reported, columns.rows, rejects.rows)
 
 
 def sort(staged: Staged, counts: Mapping[str, int], memory_bytes: int) -> Written:
-    """Sort the staged rows into ``staged.part``.
+    """Sort the staged rows into ``staged.part``; the store's keys are read from ``keys_path``.
 
     Parameters
     ----------
-    counts : for each entity, how many ids the store knows; their keys stand in ``keys_path``
+    counts : the number of ids in the store, by entity
     """
     table = all_tables()[staged.table]
     names = {
@@ -218,7 +226,7 @@ def sort(staged: Staged, counts: Mapping[str, int], memory_bytes: int) -> Writte
 
 
 def _ranked(texts: pl.Series) -> Names:
-    """Texts by their rank: the order of their bytes."""
+    """The rank of each text in the order of their bytes."""
     order = texts.arg_sort().to_numpy()
     ranks = np.empty(order.size, dtype=np.int32)
     ranks[order] = np.arange(order.size, dtype=np.int32)
@@ -226,7 +234,7 @@ def _ranked(texts: pl.Series) -> Names:
 
 
 def derived_file(path: Path, name: str) -> TraceFile:
-    """A Parquet file in the store's own columns, called as the table it holds."""
+    """The trace file for a Parquet file ``TABLE.parquet`` with the columns of a base table."""
     columns = [column.name for column in all_tables()[path.stem].columns]
     form = TableFormat(
         table=path.stem,
@@ -254,8 +262,14 @@ class StageTask:
     stored: tuple[tuple[str, Path], ...] = ()
 
     def run(self, on_progress: OnProgress) -> tuple[Staged, ...]:
-        """Raises TracekitError when the file is damaged; its staging folder is gone then."""
-        # whoever began this before was lost
+        """Read the file.
+
+        Raises
+        ------
+        TracekitError
+            When the file is damaged; its staging folder is then removed.
+        """
+        # a worker that was lost may have left the folder
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         try:
@@ -264,14 +278,14 @@ class StageTask:
                 if self.release == DERIVED
                 else identify(self.path, self.name, self.release)
             )
-            known = replace(
+            whole = replace(
                 file,
                 beside=self.beside,
                 stored_sizes=self.stored_sizes,
                 together_bytes=self.together_bytes,
                 stored=self.stored,
             )
-            return stage(known, self.folder, on_progress)
+            return stage(whole, self.folder, on_progress)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
@@ -279,13 +293,13 @@ class StageTask:
 
 @dataclass(frozen=True)
 class SortTask:
-    """Sort what was staged; see ``tracekit.intake.ingest.stage.sort``."""
+    """Sort the staged rows of a file; see ``sort``."""
 
     staged: Staged
     counts: Mapping[str, int]
     memory_bytes: int
 
     def run(self, on_progress: OnProgress) -> Written:
-        """Sorting tells nothing of its progress: it is short beside reading."""
+        """Sort the rows; no progress is reported, because sorting is short beside reading."""
         del on_progress
         return sort(self.staged, self.counts, self.memory_bytes)

@@ -1,4 +1,4 @@
-"""What is known of a file's clean rows of one table, as they wait in a staging folder."""
+"""The clean rows that a file gives one table, in a staging folder."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,17 @@ from tracekit.store.tables import Table
 
 @dataclass(frozen=True)
 class Staged:
-    """What is known of a file whose clean rows lie in a staging folder, with the file's keys."""
+    """Rows of one table from one file, in a staging folder, with the file's own keys for names.
+
+    Attributes
+    ----------
+    folder : holds the rows, the rejects and the names
+    release : the name of the source
+    rows, rejected : the number of good and of broken rows
+    reject_defects : the kinds of broken rows
+    lines_read, lines_broken : lines of the whole file, and those with a reject; None and 0 if rows
+        are counted and not lines
+    """
 
     folder: Path
     table: str
@@ -26,7 +36,6 @@ class Staged:
     rows: int
     rejected: int
     reject_defects: tuple[Defect, ...]
-    #: Of the whole file, where a line gives several rows and is a line: read, and broken ones.
     lines_read: int | None = None
     lines_broken: int = 0
 
@@ -42,12 +51,12 @@ class Staged:
 
     @property
     def rejects(self) -> Path:
-        """The rejects, if there are any."""
+        """The path of the rejects; no file is there without rejects."""
         return self.folder / "rejects.parquet"
 
     @property
     def part(self) -> Path:
-        """The sorted rows, once they are."""
+        """The path of the sorted rows; no file is there before the rows are sorted."""
         return self.folder / "part.parquet"
 
     def names(self, kind: str) -> pl.Series:
@@ -55,12 +64,12 @@ class Staged:
         return pl.scan_ipc(self.folder / f"{kind}.names", glob=False).collect()["id"]
 
     def keys_path(self, entity: str) -> Path:
-        """The path of the store's keys of the file's keys."""
+        """The path of an array with the store's key of each of the file's keys, int32."""
         return self.folder / f"{entity}.keys.npy"
 
 
 def write_names(folder: Path, table: Table, keys: Keys) -> None:
-    """Write the names that the rows of a table have keys of, in the order of the keys."""
+    """Write the names of each kind of key of a table, in the order of the keys."""
     for number, kind in enumerate(key_kinds(table)):
         _write_names(folder / f"{kind}.names", keys.texts(number))
 

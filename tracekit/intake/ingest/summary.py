@@ -1,4 +1,4 @@
-"""What an ingest did, the line that says it, and the error where files failed."""
+"""The summary of an ingest, its line for the terminal, and the error for files that failed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,13 +14,20 @@ from tracekit.store.folder import Manifest, SourceEntry
 
 @dataclass(repr=False)
 class IngestSummary(Shown):
-    """What an ingest did: files taken in, files known already, files passed over or failed.
+    """The files of an ingest by what became of them, and doubts about the store.
 
-    ``mended`` names known files whose stored parts were damaged, and are written again. ``doubts``
-    are facts of what the tables of the store cannot mean as they stand, and of recorded use of
-    names that no file lists. ``lacks`` is the use that is not recorded, where files were refused.
-    ``again`` are files of somebody's own tables of which the store had one of the same name with
-    other contents: its rows stay. Those of ``replaced`` are gone.
+    Attributes
+    ----------
+    ingested : the entries of files that came in
+    known : files that the store had, each with the name that the store has it under
+    passed_over : files that are no trace tables, each with the reason
+    failed : files that could not be read, each with the error
+    mended : files whose stored parts were damaged and are written again
+    doubts : facts about implausible tables, and about use of unlisted nodes and containers
+    anew : the file because of which the whole store was made anew; empty if it was not
+    lacks : the kinds of use that the store lacks, if files were refused
+    again : a user's own files of which the store has an earlier version; its rows stay
+    replaced : files whose earlier version was replaced
     """
 
     store: Path
@@ -37,7 +44,7 @@ class IngestSummary(Shown):
 
 
 def facts_of_files(summary: IngestSummary) -> Iterator[Fact]:
-    """What became of single files, a fact each; none of those that came in as usual."""
+    """A fact for each file that did not come in as usual."""
     silent = [entry.file for entry in summary.ingested if not entry.rows_read]
     for because, names in (
         ("made_anew", [summary.anew] if summary.anew else []),
@@ -55,12 +62,12 @@ def facts_of_files(summary: IngestSummary) -> Iterator[Fact]:
 
 
 def begun(store: Path, found: Discovery) -> IngestSummary:
-    """The summary of an ingest that has found its files and read none of them yet."""
+    """The summary of an ingest before its first file is read."""
     return IngestSummary(store, passed_over=list(found.passed_over), failed=list(found.unreadable))
 
 
 def summary_line(summary: IngestSummary) -> str:
-    """What was taken in, in one line."""
+    """The numbers of stored rows, new files and broken rows in one line."""
     files = len({entry.file for entry in summary.ingested})
     rows = sum(entry.rows for entry in summary.ingested)
     rejected = sum(entry.rejected for entry in summary.ingested)
@@ -73,10 +80,10 @@ def summary_line(summary: IngestSummary) -> str:
 
 
 def refused_now(manifest: Manifest, summary: IngestSummary) -> dict[str, str]:
-    """The files that were refused and are not in the store, each with what was wrong.
+    """The refused files that the store lacks, each with the fault.
 
-    An ingest that took nothing in leaves the store as it was. One that met files of the store again
-    has met all that there are: what it did not refuse is there no more.
+    An ingest that took no file in adds none. If the ingest read files that the store has, it is
+    taken to have read all files: earlier refused files that it did not refuse leave the list.
     """
     failed = {name: error.what for name, error in summary.failed}
     now = failed if summary.ingested else {}
@@ -89,7 +96,7 @@ def refused_now(manifest: Manifest, summary: IngestSummary) -> dict[str, str]:
 
 
 def failure(summary: IngestSummary) -> TracekitError:
-    """The error that names the files that could not be read, and what else went in."""
+    """The error that names the files that could not be read, and counts the others."""
     _, first = summary.failed[0]
     lacks = f"; the store lacks {', '.join(summary.lacks)}" if summary.lacks else ""
     if len(summary.failed) == 1:
@@ -98,7 +105,7 @@ def failure(summary: IngestSummary) -> TracekitError:
         return TracekitError(f"{first.what}{kept}{lacks}", hint=first.hint)
     names = ", ".join(name for name, _ in summary.failed[:5])
     if {error.what for _, error in summary.failed} == {first.what}:
-        # files that are read together fail together, for what is wrong in one of them
+        # files that are read together fail together, with the error of one of them
         return TracekitError(
             f"{first.what}; {names} are read together, and none of them was taken in{lacks}",
             hint=first.hint,

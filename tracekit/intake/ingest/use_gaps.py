@@ -1,4 +1,4 @@
-"""Gaps of recorded use: of containers that no file lists, of CPU or memory alone, or none."""
+"""Gaps of recorded use: unlisted containers, containers without use, samples of CPU alone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tracekit.store.stored_rows import LISTS
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-#: Each id of which use is recorded and that no row lists, with its samples, and the place of the
-#: reject that is its own row: a text that begins with the id, or has it as a value. A number may
-#: be an amount, so that it counts at the beginning alone.
+#: The ids that have recorded use and that no table lists: counts of samples and ids, apart by
+#: whether a rejected row lists the id. Such a row begins with the id, or has it as a value. An id
+#: that is a number counts only at the beginning, because elsewhere it may be an amount.
 _STRANGERS = """
 WITH strange AS (
     SELECT {entity}_id.{entity} AS name, count(*) AS samples
@@ -53,13 +53,14 @@ FROM strange LEFT JOIN own ON own.name = strange.name
 GROUP BY 1
 ORDER BY 1 DESC
 """
-#: Who is listed, by entity.
+#: The keys of the listed ids, by entity.
 _LISTED = {
     "container": "SELECT container_key FROM place",
     "node": "SELECT node_key FROM node_keyed UNION SELECT node_key FROM node_resource_keyed",
 }
 
-#: Containers that are listed and there while use is recorded, and of how many it is not.
+#: The listed containers that run while use is recorded, and the numbers of them without recorded
+#: CPU and without recorded memory.
 _SILENT = """
 WITH span AS (
     SELECT min(time_ms) AS first_ms, max(time_ms) AS last_ms
@@ -83,11 +84,11 @@ WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
 
 
 def strangers(con: DuckDBPyConnection, entities: Sequence[str]) -> Iterator[Fact]:
-    """The recorded use of containers, and of nodes, that no file lists, or a broken row alone.
+    """Facts about recorded use of ids that no file lists, or that only rejected rows list.
 
     Parameters
     ----------
-    entities : those of which some are listed: container, node
+    entities : the entities of which the store lists some: container, node
     """
     for entity in entities:
         tables = ", ".join(f"'{one}'" for one in LISTS[entity])
@@ -104,7 +105,10 @@ def strangers(con: DuckDBPyConnection, entities: Sequence[str]) -> Iterator[Fact
 
 
 def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
-    """The number of containers without recorded use, or with that of one resource; a sentence."""
+    """The number of containers that lack recorded CPU or memory, and a sentence about them.
+
+    The sentence is empty if no container lacks either.
+    """
     [(containers, cpu, memory)] = con.sql(_SILENT).fetchall()
     parts = [
         f"{count:,} {'have' if count > 1 else 'has'} no recorded use of {what}"
@@ -113,7 +117,7 @@ def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
     ]
     if not parts:
         return 0, ""
-    # without one of the two of all there is no row of what containers use as shares
+    # if all containers lack CPU, or all lack memory, the table of fractions has no row
     whole = (
         ""
         if containers not in (cpu, memory)
@@ -127,9 +131,10 @@ def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
 
 
 def one_of_two(con: DuckDBPyConnection, table: str) -> Defect | None:
-    """The samples of which a table of shares has no row: only CPU, or only memory, is known then.
+    """The defect of samples that no row of fractions uses, because CPU or memory is silent then.
 
-    ``held`` is there. Entities without any sample of one of the two are told of apart.
+    The temporary table ``held`` must exist. Entities without any sample of one of the two do not
+    count here.
     """
     [(times, cpu, memory, entities)] = con.sql(shares.SILENT).fetchall()
     if not cpu + memory:

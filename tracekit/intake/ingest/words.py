@@ -1,4 +1,4 @@
-"""Sort keys: the columns a table is ordered by, packed into as few 64-bit words as they need."""
+"""Sort keys: packs the columns that order a table into as few 64-bit words as possible."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,21 @@ from tracekit.store.tables import Column, Table
 
 _WORD_BITS = 64
 _SIGN = np.uint64(1 << 63)
-#: Up to so many rows numpy's sort is quicker than loading the compiled one.
+#: Up to so many rows numpy's sort takes less time than loading the compiled sort.
 PLAIN_ROWS = 200_000
 
 
 @dataclass(frozen=True)
 class Digit:
-    """One column within the words: which word, how far up, how wide, what stands for zero."""
+    """The place of one column in the words.
+
+    Attributes
+    ----------
+    word : the index of the word
+    shift : the lowest bit of the column in the word
+    bits : the number of bits
+    base : the value that is stored as 0
+    """
 
     column: Column
     word: int
@@ -30,7 +38,7 @@ class Digit:
 
 @dataclass(frozen=True)
 class Packing:
-    """How the columns of an order become words, the first word most significant."""
+    """The places of the ordering columns in the words; the first word is the most significant."""
 
     digits: tuple[Digit, ...]
     words: int
@@ -42,14 +50,17 @@ class Packing:
 
     @property
     def readable(self) -> dict[str, Digit]:
-        """The columns that the first word says all about: times and keys in it."""
+        """The columns that can be decoded from the first word: its times and keys."""
         return {d.column.name: d for d in self.first if d.column.kind != "number"}
 
 
 def sorted_columns(table: Table) -> tuple[Column, ...]:
-    """The columns that order a table's rows: its key, or all columns where it has none.
+    """The columns that order a table's rows: those of its key, or all columns if it has no key.
 
-    Raises ValueError when a table is ordered by other columns than those of its key.
+    Raises
+    ------
+    ValueError
+        When the order of a table does not name exactly the columns of its key.
     """
     if table.key and set(table.key) != set(table.order):
         raise ValueError(f"table {table.name}: order must name the columns of key")
@@ -59,7 +70,7 @@ def sorted_columns(table: Table) -> tuple[Column, ...]:
 
 
 def pack(columns: Sequence[Column], ranges: Mapping[str, tuple[int, int]]) -> Packing:
-    """Lay columns into words; ``ranges`` has the least and largest value of times and keys."""
+    """Give columns their places in words; ``ranges`` has the least and largest time and key."""
     digits: list[Digit] = []
     word, free = -1, 0
     for column in columns:
@@ -73,7 +84,12 @@ def pack(columns: Sequence[Column], ranges: Mapping[str, tuple[int, int]]) -> Pa
 
 
 def words_of(packing: Packing, values: Mapping[str, NDArray[np.generic]]) -> UInt64Array:
-    """The words of rows, shape (words, rows); ``values`` are the columns, with the store's keys."""
+    """The words of rows, uint64, shape (words, rows).
+
+    Parameters
+    ----------
+    values : the columns, each of shape (rows,), with the store's keys
+    """
     rows = next(iter(values.values())).size
     words = np.zeros((packing.words, rows), dtype=np.uint64)
     for digit in packing.digits:
@@ -88,9 +104,12 @@ def words_of(packing: Packing, values: Mapping[str, NDArray[np.generic]]) -> UIn
 
 
 def first_word(packing: Packing, values: Mapping[str, NDArray[Any]], keys: Keys) -> UInt64Array:
-    """The first word of rows, shape (rows,); ``values`` are the columns, with the file's keys.
+    """The first word of rows, uint64, shape (rows,), computed by compiled loops.
 
-    A compiled loop for each column, but where a number stands in the word.
+    Parameters
+    ----------
+    values : the columns, each of shape (rows,), with the file's keys
+    keys : the store's keys
     """
     from tracekit.intake.ingest.radix import add_keys, add_times  # noqa: PLC0415 - as in sorted_words
 
@@ -99,29 +118,32 @@ def first_word(packing: Packing, values: Mapping[str, NDArray[Any]], keys: Keys)
         column, shift = values[digit.column.name], np.uint64(digit.shift)
         if digit.column.kind == "number":
             word |= _float_order(column) << shift
-        elif (known := keys.of(digit.column)) is None:
+        elif (stored_keys := keys.of(digit.column)) is None:
             add_times(word, column, digit.base, shift)
         else:
-            add_keys(word, known, column, digit.base, shift)
+            add_keys(word, stored_keys, column, digit.base, shift)
     return word
 
 
 def digit_of(word: UInt64Array, digit: Digit) -> NDArray[np.generic]:
-    """The column that was put into the first word: times as int64, keys as int32."""
+    """A column, decoded from the first word: times as int64, keys as int32, shape (rows,)."""
     mask = np.uint64((1 << digit.bits) - 1)
     whole = ((word >> np.uint64(digit.shift)) & mask).astype(np.int64) + digit.base
     return whole if digit.column.kind == "time" else whole.astype(np.int32)
 
 
 def _float_order(values: NDArray[np.generic]) -> UInt64Array:
-    """Integers in the order of the floats; NaN, which stands for NULL, first; -0 like 0."""
+    """Integers with the order of the floats; NaN, which means NULL, is first, and -0 equals 0."""
     bits = (values.astype(np.float64) + 0.0).view(np.uint64)
     ordered = np.where(bits & _SIGN, ~bits, bits | _SIGN)
     return np.where(np.isnan(values.astype(np.float64)), np.uint64(0), ordered)
 
 
 def order_of(words: UInt64Array) -> Int32Array:
-    """The places of rows in ascending order of their words, equal ones as they came; (rows,)."""
+    """The places of rows in ascending order of their words, int32, shape (rows,).
+
+    Rows with equal words keep their order. ``words`` has the shape (words, rows).
+    """
     if words.shape[1] <= PLAIN_ROWS:
         return np.lexsort(words[::-1]).astype(np.int32)
     from tracekit.intake.ingest.radix import sorted_by  # noqa: PLC0415 - numba takes its time to load
@@ -133,7 +155,10 @@ def order_of(words: UInt64Array) -> Int32Array:
 
 
 def sorted_words(word: UInt64Array) -> tuple[UInt64Array, Int32Array]:
-    """Words in ascending order, and the places they were at, equal ones as they came."""
+    """Words in ascending order, and the place where each was; both of shape (rows,).
+
+    Equal words keep their order.
+    """
     if word.size <= PLAIN_ROWS:
         order = np.argsort(word, kind="stable").astype(np.int32)
         return word[order], order

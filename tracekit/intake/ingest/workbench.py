@@ -1,8 +1,8 @@
-"""Ingest into an object store: files are read and sorted here, and finished parts are put there.
+"""Ingest into an object store: this machine reads and sorts files, and puts finished parts there.
 
-The workbench is a temporary folder that holds what an ingest needs of the store: the manifest and
-the ids that have keys. A file's part, rejects and new ids are put first and the manifest after
-them: whoever reads the store sees the file whole or not at all.
+The workbench is a temporary folder on this machine with the store's manifest and ids. The parts,
+rejects and new ids of a file are put before the manifest. So a reader of the store sees a file
+whole or not at all.
 """
 
 import dataclasses
@@ -34,10 +34,7 @@ from tracekit.store.folder import (
 )
 from tracekit.store.quantities import quantities, together
 
-# Putting objects: a put is seen whole or not at all, and can be made to hang on what is there.
-
-
-#: A large file goes up in pieces, so many at once.
+#: A large file is uploaded in pieces of this size, and so many pieces at once.
 _PIECE_BYTES = 16 << 20
 _AT_ONCE = 2
 
@@ -47,19 +44,19 @@ class OvertakenError(Exception):
 
 
 def put_file(source: Path, target: Path) -> None:
-    """Put a file of this machine; what was there is replaced."""
+    """Put a file of this machine as an object; an earlier object is replaced."""
     options = {"chunksize": _PIECE_BYTES, "max_concurrency": _AT_ONCE} if _is_s3(target) else {}
     filesystem(target).put_file(str(source), within(target), **options)
 
 
 def get_file(source: Path, target: Path) -> None:
-    """Bring an object to this machine."""
+    """Copy an object to a file of this machine."""
     target.parent.mkdir(parents=True, exist_ok=True)
     filesystem(source).get_file(within(source), str(target))
 
 
 def get_bytes(target: Path) -> bytes | None:
-    """The bytes of the object, None where there is none."""
+    """The bytes of an object; None if there is no object."""
     try:
         data: bytes = filesystem(target).cat_file(within(target))
     except FileNotFoundError as error:
@@ -70,11 +67,15 @@ def get_bytes(target: Path) -> bytes | None:
 
 
 def put_over(target: Path, data: bytes, before: bytes | None) -> None:
-    """Put an object where ``before`` was put last; None: where there is none.
+    """Put an object if its present bytes are ``before``; None means that there is no object.
 
-    A server that knows conditional puts refuses when another writer was quicker. With any other
-    server the object is read before and after, which leaves a moment between. Raises
-    OvertakenError.
+    A server with conditional puts refuses a put after another writer's put. With other servers the
+    object is read before and after, so a put of another writer in between may be lost.
+
+    Raises
+    ------
+    OvertakenError
+        When another writer has put the object.
     """
     condition = _condition(target, before)
     if get_bytes(target) != before:
@@ -82,7 +83,7 @@ def put_over(target: Path, data: bytes, before: bytes | None) -> None:
     try:
         _put(target, data, **condition)
     except OSError:
-        # the answer to a put may be lost: then it is told to be refused, and what is there is ours
+        # if the answer to a put is lost, the repeated put is refused although the object is ours
         if get_bytes(target) != data:
             raise OvertakenError from None
     else:
@@ -91,14 +92,14 @@ def put_over(target: Path, data: bytes, before: bytes | None) -> None:
 
 
 def delete(target: Path, mine: bytes) -> None:
-    """Take an object away if it is still the one that was put."""
+    """Delete an object if its bytes are still ``mine``."""
     if get_bytes(target) == mine:
         with suppress(FileNotFoundError):
             filesystem(target).rm_file(within(target))
 
 
 def age_s(target: Path, now_s: float) -> float:
-    """How long ago an object was put, by the server's clock and ours."""
+    """The age of an object in seconds: ``now_s``, on this machine's clock, less its time."""
     put = filesystem(target).modified(within(target))
     return now_s - float(put.timestamp())
 
@@ -108,7 +109,7 @@ def _put(target: Path, data: bytes, **options: Any) -> None:
 
 
 def _condition(target: Path, before: bytes | None) -> dict[str, Any]:
-    """The condition of a put: the object is still the version whose bytes were read."""
+    """The options of a put that is refused if the object has changed since it was read."""
     if before is None:
         return {"mode": "create"}
     if not _is_s3(target):
@@ -124,11 +125,11 @@ def _is_s3(target: Path) -> bool:
     return "s3" in ((protocol,) if isinstance(protocol, str) else protocol)
 
 
-# A lease on an object store: one object names the writer, who renews it while it works.
+# A lease on an object store: one object names the writing process.
 #
-# An object store knows no lock that ends with its process. The writer renews the lease every
-# ``RENEWED_S`` seconds; whose lease has not been put for ``LAPSES_S`` is taken to be gone. So is a
-# process of this machine that no longer runs.
+# An object store has no lock that ends with its process. The writer puts the lease again every
+# ``RENEWED_S`` seconds. A lease that is older than ``LAPSES_S`` has lapsed, and so has the lease of
+# a process of this machine that no longer runs.
 
 
 RENEWED_S = 30.0
@@ -145,7 +146,7 @@ class Lease:
         self._put = threading.Lock()
 
     def take(self) -> None:
-        """Raises TracekitError, naming the holder, when another process writes to the store."""
+        """Put the lease; raises TracekitError, with the holder, if another process has it."""
         before = get_bytes(self._object)
         if before is not None and not self._lapsed(before):
             raise self._busy(before)
@@ -169,13 +170,13 @@ class Lease:
             ) from None
 
     def give_back(self) -> None:
-        """Let others write."""
+        """Delete the lease, so that other processes may write."""
         with self._put:
             delete(self._object, self._mine)
 
     def _lapsed(self, before: bytes) -> bool:
-        there = _read(before)
-        if there.get("host") == socket.gethostname() and not _runs(int(there.get("process", 0))):
+        holder = _read(before)
+        if holder.get("host") == socket.gethostname() and not _runs(int(holder.get("process", 0))):
             return True
         return age_s(self._object, time.time()) > LAPSES_S
 
@@ -200,13 +201,13 @@ def leased(store: Path) -> Iterator[Lease]:
     finally:
         done.set()
         thread.join()
-        # an object store that is gone keeps the lease; it lapses
+        # a lease on an object store that cannot be reached lapses later
         with suppress(Exception), telling():
             lease.give_back()
 
 
 def _renew(lease: Lease, done: threading.Event) -> None:
-    """Renews the lease. An error here shows when the next file is committed, or passes."""
+    """Renew the lease until ``done``; a lost lease raises an error at the next commit."""
     while not done.wait(RENEWED_S):
         with suppress(Exception):
             lease.check()
@@ -221,10 +222,10 @@ def _read(text: bytes) -> dict[str, Any]:
 
 
 def _holder(text: bytes) -> str:
-    there = _read(text)
-    if "process" not in there:
+    holder = _read(text)
+    if "process" not in holder:
         return "another process"
-    return f"process {there['process']} on {there.get('host')}"
+    return f"process {holder['process']} on {holder.get('host')}"
 
 
 def _runs(process: int) -> bool:
@@ -237,13 +238,13 @@ def _runs(process: int) -> bool:
     return process > 0
 
 
-#: What goes up, in this order; of these the ids are needed here further on.
+#: The folders whose files are put, in this order. Ids stay on the workbench as well.
 _PARTS = ("dimensions", "tables", "rejects", "quality")
 _KEPT = "dimensions"
 
 
 class Workbench:
-    """A folder of this machine on which a store of an object store is written."""
+    """A folder of this machine in which a store on an object store is written."""
 
     def __init__(self, store: Path, folder: Path, lease: Lease) -> None:
         self.folder = folder
@@ -254,7 +255,7 @@ class Workbench:
         self._quantities: dict[str, str] = {}
 
     def fetch(self) -> None:
-        """Bring the manifest and the ids of the store, if there is one."""
+        """Copy the manifest and the ids of the store to the workbench, if there is a store."""
         self._manifest = get_bytes(self._store / NAME)
         if self._manifest is None:
             self._check_empty()
@@ -279,8 +280,8 @@ class Workbench:
             )
 
     def commit(self, manifest: Manifest) -> None:
-        """Put what a file brought, and then the manifest with the file in it."""
-        manifest = dataclasses.replace(manifest, quantities=self._known(manifest))
+        """Put the new parts, rejects and ids, and then the manifest that names them."""
+        manifest = dataclasses.replace(manifest, quantities=self._all_quantities(manifest))
         write_quality(Store(self.folder, manifest))
         with telling():
             self._lease.check()
@@ -297,8 +298,8 @@ class Workbench:
                 ) from None
         self._manifest = after
 
-    def _known(self, manifest: Manifest) -> dict[str, str]:
-        """The record of the parts that are here, before they go."""
+    def _all_quantities(self, manifest: Manifest) -> dict[str, str]:
+        """The quantities of the store, with those of the parts on the workbench."""
         here = [e for e in manifest.sources if (self.folder / part_path(e.table, e.part)).exists()]
         brought = dataclasses.replace(manifest, sources=tuple(here))
         self._quantities = together(self._quantities, quantities(Store(self.folder, brought)))
@@ -316,9 +317,12 @@ class Workbench:
 
 @contextmanager
 def workbench(store: Path) -> Iterator[Workbench]:
-    """Hold a store for writing, with a workbench for it.
+    """Hold the lease on a store on an object store, and make a workbench for it.
 
-    Raises TracekitError when it is written by another process, or is no store.
+    Raises
+    ------
+    TracekitError
+        When another process writes the store, or the folder holds files and is no store.
     """
     with (
         telling(),

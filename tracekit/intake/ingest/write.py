@@ -1,8 +1,8 @@
 """Ingest: trace files into the store, one transaction per source file.
 
-A file's rows, its rejects and its new ids are written aside, moved into place, and only then named
-in the manifest. Whatever the manifest does not name is not in the store, so a run that is killed at
-any moment leaves the store as it was before the file it was at.
+A file's rows, rejects and new ids are written to a staging folder and moved into the store. After
+that the manifest names them. A file that the manifest does not name is not in the store, so a run
+that is killed at any moment leaves each source file either whole in the store or not in it.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from tracekit.store.never_ran import now_listed
 from tracekit.store.quantities import absent_use
 from tracekit.store.stored_rows import LISTS, OWN, STATED
 
-# Which files of one ingest are taken in before others, as these are held against them.
+# The order of the files in one ingest: later files are compared with earlier ones.
 #
-# Whoever writes tables of nodes and containers beside what another source says of them is held to
-# that source's word, so that one comes first. Of somebody's own tables those that list nodes and
-# containers with all they have come before the store's own tables, which state it piece by piece.
+# Files of other sources come before a user's own tables, because the other source's statement about
+# a node or container holds. Of a user's own tables, lists of nodes and containers come first, then
+# tables in the columns of the store.
 
 
 def in_turns(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
-    """The files of each turn, in their order; those of a turn know what all turns before stored."""
+    """The files in turns; a file is compared with the rows that earlier turns stored."""
     turns: list[list[TraceFile]] = [[], [], []]
     for file in files:
         turns[_turn(file)].append(file)
@@ -72,12 +72,19 @@ def _turn(file: TraceFile) -> int:
 def with_facts(
     some: Sequence[TraceFile], every: Sequence[TraceFile], store: Store, folder: Path
 ) -> Iterator[TraceFile]:
-    """Some of the files, each knowing what is stored of nodes, and how much is new with all."""
+    """The files of a turn, each with the stored rows that it is compared with.
+
+    Parameters
+    ----------
+    some : the files of the turn
+    every : all files of the ingest
+    folder : the folder that rows to be compared with are written to
+    """
     sizes = () if is_remote(store.path) else base_sizes(store)
     releases = {file.match.source.name for file in some}
     stored = {release: facts(every, store, folder, release) for release in releases}
-    known = {entry.file for entry in store.manifest.sources}
-    new_bytes = sum(file.size_bytes for file in every if file.name not in known)
+    names = {entry.file for entry in store.manifest.sources}
+    new_bytes = sum(file.size_bytes for file in every if file.name not in names)
     for file in some:
         yield dataclasses.replace(
             file,
@@ -87,14 +94,14 @@ def with_facts(
         )
 
 
-#: Less than this is done before a second process has started.
+#: Fewer bytes are read before a second process has started.
 _PARALLEL_FROM_BYTES = 64 << 20
-#: What this process, and each one that reads and sorts, takes besides the rows it sorts; and what
-#: a worker needs in all to be worth having.
+#: Memory of this process and of each worker, without the rows to sort; and the memory with which a
+#: worker pays.
 _COORDINATOR_BYTES = 260 << 20
 _PROCESS_BYTES = 300 << 20
 _WORKER_BYTES = 400 << 20
-#: numba looks for scipy's linear algebra, which takes as long to load as all else it needs.
+#: numba would import scipy's linear algebra, which takes half of the time that numba takes to load.
 _NOT_NEEDED = ("scipy",)
 
 
@@ -110,29 +117,34 @@ def ingest(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
-    """Take trace files into a store; run again to add files or to go on after an interruption.
+    """Take trace files into a store; run again to add files or to resume after an interruption.
 
-    The verb ``ingest`` says what it takes. The store's bytes depend on neither ``jobs`` nor memory.
+    The store's bytes depend on neither ``jobs`` nor ``memory_limit_bytes``.
 
     Parameters
     ----------
-    replace : whether files take the place of those of their names that the store has
-    crew : who reads and sorts; closed only when something goes wrong. Workers of this machine are
-        taken if the memory bears as many; if not, others are started and stopped
+    source : a trace file, or a folder of trace files
+    store : the folder of the store, on this machine or an object store
+    release : the name of the source; ``auto`` recognises it by the files
+    jobs : the number of processes; by default one for each core if there is much to read
+    max_rejects_fraction : the largest share of broken rows in a file
+    replace : whether a file replaces the stored file of the same name
+    crew : workers that read and sort; they are closed only after an error. Workers of this machine
+        are used if the memory is enough for all of them; otherwise ``ingest`` starts others
 
     Raises
     ------
     TracekitError
-        When the source is missing, holds no trace table or a damaged one; when the store is
-        written by another process, of a newer format, or the disk is full. The store is then as it
-        was, but for the files that were finished before.
+        When the source is missing, holds no trace table or a damaged one; when another process
+        writes the store; when the store has a newer format; when the disk is full. The store then
+        has the files that were finished before, and nothing of the others.
     CheckFailedError
         When a file has more broken rows than ``max_rejects_fraction``.
     """
-    # such a crew may work in another folder, on another machine
+    # the workers of such a crew may run in another folder, on another machine
     elsewhere = crew is not None and not isinstance(crew, Alone | Workers)
     where, target = place(source), place(store)
-    found = _found(where.resolve() if elsewhere else where, release, progress)
+    found = _discovered(where.resolve() if elsewhere else where, release, progress)
     target = target.resolve() if elsewhere else target
     remote = is_remote(target)
     if not remote:
@@ -177,8 +189,8 @@ def ingest(
     return summary
 
 
-def _found(where: Path, release: str, progress: Progress) -> Discovery:
-    """The trace files there, told of at once; raises TracekitError where there is a store."""
+def _discovered(where: Path, release: str, progress: Progress) -> Discovery:
+    """The trace files at a path; raises TracekitError if the path is a store."""
     with telling():
         if is_store(where):
             raise TracekitError(
@@ -194,7 +206,7 @@ def _found(where: Path, release: str, progress: Progress) -> Discovery:
 def _anew(
     folder: Path, make: Callable[[Path], IngestSummary], finish: Callable[[], None]
 ) -> IngestSummary:
-    """The summary of a store that takes this one's place."""
+    """Make a new store in place of the one in ``folder``; returns the summary of ``make``."""
     summary = replaced_by(folder, make)
     finish()
     return summary
@@ -203,7 +215,7 @@ def _anew(
 def _mended(
     folder: Path, opened: Manifest, found: Discovery, memory_bytes: int, summary: IngestSummary
 ) -> Manifest:
-    """The manifest without the damaged parts of files that are there again, and a tidy folder."""
+    """Clear leftovers away and write damaged parts again; returns the manifest."""
     clear_away(folder)
     manifest, mended = mend(folder, opened, found.files, memory_bytes)
     summary.mended += [entry.file for entry in mended]
@@ -213,7 +225,7 @@ def _mended(
 def _earlier(
     folder: Path, manifest: Manifest, found: Discovery, summary: IngestSummary, *, remote: bool
 ) -> Replaced:
-    """The store without what it has of earlier versions of the files."""
+    """The store without the rows of earlier versions of the files."""
     if remote:
         raise TracekitError(
             "files of a store on an object store cannot be replaced",
@@ -225,25 +237,28 @@ def _earlier(
 
 
 def _check_taken(summary: IngestSummary, manifest: Manifest, max_rejects: float | None) -> None:
-    """Raise TracekitError where files failed, or all rows of a kind were rejected unasked."""
+    """Raise TracekitError for failed files, or if all rows of a table were rejected.
+
+    If the user set a largest share of rejects, rejected rows raise no error here.
+    """
     if summary.failed:
         raise failure(summary)
-    there = {one.table for one in summary.ingested}
-    # what lists nodes and containers comes first: others are held against it
-    tables = [*(one for one in STATED if one in there), *sorted(there - {*STATED})]
+    tables_in = {one.table for one in summary.ingested}
+    # tables that list nodes and containers come first: the other tables are compared with them
+    tables = [*(one for one in STATED if one in tables_in), *sorted(tables_in - {*STATED})]
     if max_rejects is None and (lost := all_rejected(manifest, tables)):
         raise lost
 
 
 def _late(files: Sequence[TraceFile], store: Store, writer: _Writer) -> TraceFile | None:
-    """The file for which a store is made anew; None where it only gets more."""
+    """The file that makes a new store of all files necessary; None if there is no such file."""
     if unfinished(store):
         return None
     return late_list(files, store.manifest, writer.known_file)
 
 
 class _Writer:
-    """Notes what happens to files, and which of them need not be looked at."""
+    """Writes the manifest, fills the summary, and recognises files that the store has."""
 
     def __init__(
         self,
@@ -255,13 +270,13 @@ class _Writer:
         self._commit = commit
         self.manifest = manifest
         self.before = manifest.sources
-        # without the versions that are to be replaced
+        # the manifest without the versions of files that are replaced
         self.stored = manifest
         self._summary = summary
         self._max_rejects = max_rejects
 
     def events(self) -> Events:
-        """What to call when something happens to a file."""
+        """The functions that are called when something happens to a file."""
         return Events(
             committed=self._committed,
             known=lambda name, same: self._summary.known.append((name, same)),
@@ -270,14 +285,14 @@ class _Writer:
         )
 
     def keep(self, manifest: Manifest) -> None:
-        """Commit what the store holds now."""
+        """Commit a manifest."""
         self._commit(manifest)
         self.manifest = manifest
 
     def end(self, folder: Path, memory_bytes: int, gone: Sequence[str]) -> None:
-        """Work out what follows from all files, and note which were refused.
+        """Derive fractions, note the refused files, and fill the summary's doubts.
 
-        ``gone`` are parts that what came in has replaced.
+        ``gone`` are the paths of parts that new parts replace; they are deleted.
         """
         summary = self._summary
         for path in gone if summary.ingested else ():
@@ -294,7 +309,7 @@ class _Writer:
         summary.lacks = absent_use(store) if refused else []
 
     def _lists_more(self) -> bool:
-        """Whether nodes or containers came in."""
+        """Whether this ingest brought rows that list nodes or containers."""
         listing = {table for tables in LISTS.values() for table in tables}
         return any(one.rows and one.table in listing for one in self._summary.ingested)
 
@@ -315,7 +330,7 @@ class _Writer:
             raise _too_many_rejects(file, rejected, read, limit)
 
     def unknown(self, files: Iterable[TraceFile], advance: Advance) -> Iterator[TraceFile]:
-        """The files whose very bytes are not in the store yet, looked at when they are due."""
+        """The files whose bytes are not in the store; each is compared when its turn comes."""
         for file in files:
             same = self.known_file(file)
             if same is None:
@@ -325,13 +340,13 @@ class _Writer:
                 advance(file.size_bytes, file.name)
 
     def known_file(self, file: TraceFile) -> SourceEntry | None:
-        """The entry with the same bytes."""
+        """The entry of a stored file with the same bytes; None if there is none."""
         return stored_entry(self.stored, file)
 
 
 @contextmanager
 def _finished(finish: Callable[[], None]) -> Iterator[None]:
-    """Finish the store whatever happens: what is in it stays in it."""
+    """Finish the store also after an error, because committed files stay in it."""
     try:
         yield
     finally:
@@ -342,7 +357,7 @@ def _finished(finish: Callable[[], None]) -> Iterator[None]:
 def _readers(
     crew: Crew | None, jobs: int | None, files: Sequence[TraceFile], memory_bytes: int
 ) -> Iterator[Crew]:
-    """The readers at hand, unless they are more than the memory bears; else new ones."""
+    """The given workers if the memory is enough for all of them; otherwise new workers."""
     fits = crew is not None and (
         not isinstance(crew, Workers) or crew.size <= memory_bytes // _WORKER_BYTES
     )
@@ -357,7 +372,7 @@ def _readers(
 
 
 def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Crew:
-    """As many workers as files, cores and memory allow; only this process for little work."""
+    """As many workers as files, cores and memory allow; for little work this process alone."""
     total = sum(file.size_bytes for file in files)
     wanted = jobs or ((os.cpu_count() or 1) if total >= _PARALLEL_FROM_BYTES else 1)
     size = min(wanted, len(files), max(1, memory_bytes // _WORKER_BYTES))
@@ -365,7 +380,7 @@ def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Cr
 
 
 def _sort_memory(crew: Crew, memory_bytes: int) -> int:
-    """The memory of each sort, without that of the processes themselves and of reading."""
+    """The memory of each sort in bytes: the limit less the memory of processes and of reading."""
     if crew.size == 1 or not isinstance(crew, Workers):
         return memory_bytes - _PROCESS_BYTES
     return (memory_bytes - _COORDINATOR_BYTES) // crew.size - _PROCESS_BYTES

@@ -1,4 +1,4 @@
-"""A store's folder while it is written: locked, made if need be, taken away if it stays empty."""
+"""A store's folder while it is written: it is locked, made if absent, and removed if empty."""
 
 import dataclasses
 import errno
@@ -29,13 +29,14 @@ from tracekit.store.quantities import quantities
 
 #: The folders of a store.
 _PARTS = ("tables", "rejects", "dimensions", "quality")
-#: Where a store is written; what names a file in its manifest, and what makes its catalog.
+#: The folder in which a store is written, a function that commits a manifest, and a function that
+#: writes the catalog.
 Writable = tuple[Path, Callable[[Manifest], None], Callable[[], None]]
 
 
 @contextmanager
 def writable(target: Path) -> Iterator[Writable]:
-    """The store's own folder, or a workbench from which it goes to its object store."""
+    """The store's own folder, or for an object store a workbench on this machine."""
     if not is_remote(target):
         yield (
             target,
@@ -44,20 +45,31 @@ def writable(target: Path) -> Iterator[Writable]:
         )
         return
     with workbench(target) as bench:
-        # there is no catalog there: DuckDB cannot open it where it lies
+        # DuckDB cannot open a catalog on an object store, so none is written
         yield bench.folder, bench.commit, lambda: None
 
 
 def _commit(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest that names a file, and the defects met so far for readers of the store."""
-    told = dataclasses.replace(manifest, quantities=quantities(Store(folder, manifest)))
-    write_manifest(folder, told)
-    write_quality(Store(folder, told))
+    """Write the manifest, with its quantities, and the tables of quality."""
+    whole = dataclasses.replace(manifest, quantities=quantities(Store(folder, manifest)))
+    write_manifest(folder, whole)
+    write_quality(Store(folder, whole))
 
 
 @contextmanager
 def opened_for_writing(folder: Path) -> Iterator[Manifest]:
-    """Lock the store. Make it if it is not there, and remove it again if it stays empty."""
+    """Lock the store; make it if it is absent, and remove it again if it stays empty.
+
+    Yields
+    ------
+    The manifest of the store.
+
+    Raises
+    ------
+    TracekitError
+        When the folder holds files and is no store, when another process writes the store, when
+        the disk is full, and when the folder cannot be written.
+    """
     absent = not folder.exists()
     if not absent and _is_of_others(folder):
         raise TracekitError(
@@ -82,7 +94,7 @@ def opened_for_writing(folder: Path) -> Iterator[Manifest]:
 
 
 def _begin(folder: Path) -> None:
-    """Make an empty store; its manifest comes last, so that a folder that has one is complete."""
+    """Make an empty store; the manifest is written last, so that a store with one is complete."""
     empty = Manifest(tool_version=VERSION)
     try:
         write_quality(Store(folder, empty))
@@ -94,7 +106,7 @@ def _begin(folder: Path) -> None:
 
 @contextmanager
 def _gone_if_empty(folder: Path, *, absent: bool) -> Iterator[None]:
-    """Afterwards remove the folder, if it was absent before and is still empty."""
+    """Remove the folder afterwards, if it was absent before and is still empty."""
     try:
         yield
     finally:
@@ -104,7 +116,7 @@ def _gone_if_empty(folder: Path, *, absent: bool) -> Iterator[None]:
 
 
 def _take_away(folder: Path) -> None:
-    """Remove what an ingest that took nothing in has written, the manifest last."""
+    """Remove the files of an empty store, the manifest last."""
     for name in _PARTS:
         shutil.rmtree(folder / name, ignore_errors=True)
     for name in (CATALOG, NAME):
@@ -114,24 +126,24 @@ def _take_away(folder: Path) -> None:
 def _is_of_others(folder: Path) -> bool:
     """Whether a folder holds files and is no store.
 
-    The manifest is looked for after the files were seen, and the files once more after that:
-    another ingest may begin its store, or take it away, between two looks.
+    Files are looked for before and after the manifest, because another ingest may begin or remove
+    its store meanwhile.
     """
     return _holds_files(folder) and not (folder / NAME).exists() and _holds_files(folder)
 
 
 def _holds_files(folder: Path) -> bool:
-    """Whether a folder holds more than a store that was killed at its birth leaves behind."""
-    known = {folder / path for path in QUALITY}
+    """Whether a folder holds more than the files of a store whose first commit was interrupted."""
+    quality = {folder / path for path in QUALITY}
     return any(
-        path not in known and not _is_hidden(path.relative_to(folder))
+        path not in quality and not _is_hidden(path.relative_to(folder))
         for path in folder.rglob("*")
         if not path.is_dir()
     )
 
 
 def _is_hidden(path: Path) -> bool:
-    """Whether a file is no matter of a store; what a store would clear away first is none such."""
+    """Whether a file is hidden; files of a store's staging folder are not."""
     return path.parts[0] != STAGING and any(part.startswith(".") for part in path.parts)
 
 

@@ -1,13 +1,14 @@
-"""Rows that stand in several files: the first file's count, the others' are left out.
+"""Leaves out rows that an earlier file has as well: the first file's row counts.
 
-Of samples the first counts, whatever the others say. Of what somebody's own tables state of nodes
-and containers a row goes that says nothing else than the first; what says otherwise was refused as
-it was taken in, and what says more stays. What another source states holds at all times: what
-somebody's own tables stated of the same before that source came goes, whatever it says.
+Of several samples of the same series and time the first counts, whatever the values. In a user's
+own tables of nodes and containers a row leaves if it states nothing that the first row does not
+state. A row that states more stays; a row that contradicts the first is already a reject. A
+statement of another source holds at all times: a user's own row about the same node or container
+leaves, whatever its values, even if it came in earlier.
 
-The first is the one that was taken in first, which of the files of one folder is the first by name.
-A part that holds such rows is written again without them, under a number of its own, so that
-the store is as it was until the manifest names the new part.
+The first file is the one that was ingested first; of files in one folder it is the first by name.
+A part with such rows is written again without them, under a new number. The store is unchanged
+until the manifest names the new part.
 """
 
 from __future__ import annotations
@@ -37,26 +38,25 @@ if TYPE_CHECKING:
 
     from tracekit.base.arrays import IntArray
 
-#: The defect of samples that an earlier file states, too, with the same values.
+#: The defect of samples that an earlier file has with the same values.
 TWICE = "sample_in_two_files"
-#: The defect of rows about a node or a container that an earlier file has, too.
+#: The defect of rows about a node or a container that an earlier file has as well.
 STATED_TWICE = "row_in_two_files"
 LEFT_OUT = "left out: the first file's count"
-#: Where they are looked for: amounts of any source, fractions of whoever wrote the tables himself.
+#: The tables that are compared: amounts of any source; other tables only of a user's own files.
 _AMOUNTS = ("container_amount", "node_amount")
 _SAMPLED = (*_AMOUNTS, "container_usage", "node_usage")
 _NAMES = (*_SAMPLED, *STATED)
-#: What rows of a table are about that another source states at all times.
+#: The columns that identify the subject of a row, for tables in which other sources hold.
 _ABOUT: Mapping[str, Sequence[str]] = {
     "container": ("container_key",),
     "container_resource": ("container_key", "resource", "unit"),
     "node_resource": ("node_key", "resource", "cell", "unit"),
 }
-#: Where a row stands in its file is nothing that it states.
+#: The row's place in its file, which is no statement.
 _PLACE = "position"
 
-#: What has times in one file that reach into those in another; only there rows are held against
-#: one another.
+#: Selects the series whose times overlap in two files; only their rows are compared.
 _SHARED = """
 WITH span AS (
     SELECT {series}, min(time_ms) AS first_ms, max(time_ms) AS last_ms
@@ -74,7 +74,7 @@ _TWICE = """
 SELECT {keys} FROM read_parquet([{files}]) AS one SEMI JOIN shared ON {in_shared}
 GROUP BY {keys} HAVING count(*) > 1
 """
-#: Their rows, each with the first of its key.
+#: The rows with the same key, each with the values of the first row.
 _AGAIN = """
 WITH row_of AS (
     SELECT *, list_position([{files}], filename) AS nth
@@ -88,15 +88,16 @@ WITH row_of AS (
 )
 SELECT *, nth_of_one > 1 AND {goes} AS later FROM ranked
 """
-#: Whether the first row is of another source, and this one is not; of such the last one holds.
+#: Whether the first row is of another source and this row is not; and the order in which, of rows
+#: of other sources, the last one is the first row.
 _GOES_FOREIGN = "first_nth <= {0} AND nth > {0}"
 _LAST_OF_FOREIGN = "nth > {0}, CASE WHEN nth <= {0} THEN -time_ms END"
 #: The id that a key stands for.
 _NAME = "(SELECT {0} FROM {0}_id AS id WHERE id.{0}_key = again.{1})"
-#: Whether a value is another one than that of the first row.
+#: Whether a value differs from that of the first row.
 _OTHER = '"{0}" IS DISTINCT FROM first_{0}'
 
-#: By the number of the part: rows, of how many entities, and how many have other values.
+#: For each part, the numbers of rows, of entities, and of rows with other values.
 _COUNTS = """
 SELECT nth, count(*), count(DISTINCT {entity}_key), count(*) FILTER ({other})
 FROM again WHERE later GROUP BY nth ORDER BY nth
@@ -112,14 +113,14 @@ WHERE later AND nth = {nth} ORDER BY ({other}) DESC, time_ms, name, {keys} LIMIT
 
 @dataclass(frozen=True)
 class Written:
-    """The manifest that names the parts without such rows, and the paths it names no more."""
+    """The manifest with rewritten parts, and the paths of the parts that it no longer names."""
 
     manifest: Manifest
     gone: tuple[str, ...] = ()
 
 
 def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> Written:
-    """Write parts again without the rows that an earlier one states, too.
+    """Write parts again without the rows that an earlier part has as well.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> W
         # a comparison before may have written some of its parts again
         now = {_identity(one): one for one in manifest.sources}
         compared = replace(planned, entries=[now[_identity(one)] for one in planned.entries])
-        for nth, defect in _found(con, folder, compared):
+        for nth, defect in _repeats(con, folder, compared):
             entry = compared.entries[nth]
             last = max(one.part for one in (*manifest.parts(entry.table), *changed.values()))
             at = con.sql(f"SELECT nth_row FROM again WHERE later AND nth = {nth + 1}").fetchnumpy()[
@@ -151,14 +152,15 @@ def _identity(entry: SourceEntry) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Parts of a table that are held against one another, those that count before others first.
+    """Parts of a table whose rows are compared; parts whose rows count come first.
 
     Parameters
     ----------
     about : sequence of str
-        The columns by which rows are of one thing.
+        The columns that are equal in rows about the same thing.
     foreign : int
-        How many of the parts are of other sources; of those no row goes. 0: all are of one kind.
+        The number of parts of other sources, which come first and lose no row. If it is 0, each
+        part may lose rows to an earlier part.
     """
 
     table: Table
@@ -168,7 +170,7 @@ class _Comparison:
 
 
 def _comparisons(manifest: Manifest) -> Iterator[_Comparison]:
-    """What is held against one another: other sources and own tables, then files of one kind."""
+    """The comparisons: other sources with a user's own tables, then files of the same table."""
     for name in _ABOUT:
         stated = manifest.stated(name)
         others = [one for one in stated if one.release != OWN]
@@ -187,7 +189,7 @@ def _comparisons(manifest: Manifest) -> Iterator[_Comparison]:
 
 
 def _written(manifest: Manifest, changed: Mapping[int, SourceEntry]) -> Written:
-    """The manifest with entries of parts that were written again, by ``id`` of those before."""
+    """The manifest with new entries, which ``changed`` has by the ``id`` of the old entries."""
     sources = tuple(changed.get(id(one), one) for one in manifest.sources)
     gone = [
         path
@@ -199,14 +201,14 @@ def _written(manifest: Manifest, changed: Mapping[int, SourceEntry]) -> Written:
 
 
 def may_repeat(manifest: Manifest) -> bool:
-    """Whether rows of a kind stand in several files."""
+    """Whether the store has parts that must be compared."""
     return any(True for _ in _comparisons(manifest))
 
 
-def _found(
+def _repeats(
     con: DuckDBPyConnection, folder: Path, compared: _Comparison
 ) -> Iterator[tuple[int, Defect]]:
-    """The numbers of the parts that state rows again, each with what is told of it."""
+    """The indices of the parts that lose rows, each with its defect; makes the table ``again``."""
     table, entries = compared.table, compared.entries
     values, named = _in_words(compared, folder)
     other = named["other"]
@@ -232,15 +234,15 @@ def _found(
 
 
 def _in_words(compared: _Comparison, folder: Path) -> tuple[list[str], dict[str, str]]:
-    """The columns that hold what is stated, and what stands in the statements of SQL."""
+    """The columns with statements, and the texts to format the SQL statements with."""
     table, keys = compared.table, compared.about
     stated = table.name in STATED
-    # how long the size of another source holds is nothing that an own table says otherwise
+    # a size of another source holds at all times, so the time of an own row contradicts nothing
     timed = () if table.name == "container" else ("time_ms",)
     others_of = {*keys, *timed, _PLACE} if stated else set(keys)
     values = [one.stored_name for one in table.columns if one.stored_name not in others_of]
     series = [one for one in keys if one != "time_ms"]
-    # what is not stated of a node or a container says nothing else
+    # an empty value of a node or container contradicts nothing
     says = '"{0}" IS NOT NULL AND "{0}" IS DISTINCT FROM first_{0}' if stated else _OTHER
     other = " OR ".join(f"({says.format(one)})" for one in values)
     goes, holds = f"NOT ({other})" if stated else "true", "1"
@@ -253,7 +255,7 @@ def _in_words(compared: _Comparison, folder: Path) -> tuple[list[str], dict[str,
         "entity": table.entity or "",
         "keys": ", ".join(keys),
         "series": ", ".join(series),
-        # limit is a word of SQL
+        # ``limit`` is a keyword of SQL
         "values": ", ".join(f'"{one}"' for one in values),
         "firsts": ", ".join(f'first_value("{one}") OVER of_one AS first_{one}' for one in values),
         "other": other,
@@ -273,7 +275,7 @@ def _in_words(compared: _Comparison, folder: Path) -> tuple[list[str], dict[str,
 
 
 def _stand_in(rows: int, entities: int, table: Table, file: str, other: str) -> str:
-    """How many rows, of how many entities, of a file stand in another one, too."""
+    """A clause with the numbers of rows and entities of a file that another file has as well."""
     return agreeing(
         rows,
         f"{'[row|rows]' if table.name in STATED else '[sample|samples]'} of"
@@ -282,12 +284,12 @@ def _stand_in(rows: int, entities: int, table: Table, file: str, other: str) -> 
 
 
 def _same(columns: Sequence[str], other: str) -> str:
-    """The condition that rows agree in these columns; one that is NULL agrees with its like."""
+    """The SQL condition that rows are equal in these columns; NULL equals NULL."""
     return " AND ".join(f"one.{name} IS NOT DISTINCT FROM {other}.{name}" for name in columns)
 
 
 def _otherwise(others: int, values: Sequence[str], example: tuple[object, ...]) -> str:
-    """How many have other values, and one of them with both."""
+    """A clause with the number of rows with other values, and an example with both values."""
     if not others:
         return "with the same values"
     entity, time_ms, _, what, *amounts = example
@@ -310,7 +312,7 @@ def _shown(value: object) -> str:
 def _without_rows(
     folder: Path, entry: SourceEntry, rows: IntArray, part: int, defect: Defect
 ) -> SourceEntry:
-    """The entry of a part that is written again without some rows."""
+    """Write a part again without some rows, as part number ``part``; returns the new entry."""
     old, new = part_path(entry.table, entry.part), part_path(entry.table, part)
     aside = folder / STAGING / "once.parquet"
     aside.parent.mkdir(parents=True, exist_ok=True)

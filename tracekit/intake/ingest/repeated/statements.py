@@ -1,10 +1,10 @@
-"""One rule for what is stated twice of a node or a container: the first statement holds.
+"""Rejects rows of a user's own tables that contradict an earlier statement.
 
-It is applied to the rows of somebody's own tables when their file is taken in. A row is held
-against the rows of the file before it, and against what the store has. What another source states
-holds at all times, so kubectl's list comes before one's own tables. Of one's own tables a row of
-another time states a change. A row that contradicts a statement is a reject with both values; where
-a line gives rows of several tables, all of them go.
+If two rows state something about the same node or container, the first statement holds. A row is
+compared with the earlier rows of its file, and with the rows of the store. A statement of another
+source, such as a list of kubectl, holds at all times. Within a user's own tables a row of another
+time states a change, which is no contradiction. A row that contradicts a statement becomes a reject
+with both values. If its line gives rows of several tables, all these rows leave.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ if TYPE_CHECKING:
     from tracekit.intake.ingest.staged import Staged
     from tracekit.intake.read.discover import TraceFile
 
-#: What a row of each table is about. Another time is another statement but for a container.
+#: The columns that identify the subject of a row, by table. A row of another time is another
+#: statement, except in the table of containers.
 _ABOUT: Mapping[str, Sequence[str]] = {
     "node": ("node",),
     "node_resource": ("node", "resource", "cell", "unit"),
     "container": ("container",),
     "container_resource": ("container", "resource", "unit"),
 }
-#: Of these one row counts as a whole: a later one can add nothing to it.
+#: Tables in which a later row cannot add values that the first row lacks.
 _WHOLE = frozenset({"container", "container_resource"})
 _NO_STATEMENT = frozenset({"time_ms", "position"})
 _DOCUMENTS = frozenset({"labels", "rules", "selector", "tolerations", "taints"})
 _SHOWN_COLUMNS, _SHOWN_CHARACTERS = 3, 60
 _REJECTS = {"line": pl.Int64, "column": pl.String, "reason": pl.String, "text": pl.String}
 
-#: The staged rows that state something else, or more where nothing can be added; each beside the
-#: statement that holds: another source's last one, else the first one of the same time.
+#: Selects the staged rows that may contradict a statement, each with the values of the statement
+#: that holds: the last one of another source, or else the first one of the same time.
 _CONTRADICTIONS = """
 WITH known AS (
     SELECT * FROM stored SEMI JOIN staged USING ({entity})
@@ -70,17 +71,17 @@ SELECT * FROM both_of WHERE {otherwise} ORDER BY line
 def without_contradictions(
     staged: Sequence[Staged], file: TraceFile, store: Store
 ) -> tuple[Staged, ...]:
-    """The staged tables of a file without the lines that contradict what is stated before.
+    """The staged tables of a file, with the lines that contradict a statement made rejects.
 
     Parameters
     ----------
-    staged : of one file, with the rejects of its own
-    store : what is stated before, on this machine
+    staged : the tables of one file
+    store : the store before this file, on this machine
     """
     wrong: dict[int, list[_Contradiction]] = {}
     for one in staged:
-        for found in _contradictions(one, store) if one.rows and one.table in _ABOUT else ():
-            wrong.setdefault(found.line, []).append(found)
+        for each in _contradictions(one, store) if one.rows and one.table in _ABOUT else ():
+            wrong.setdefault(each.line, []).append(each)
     if not wrong:
         return tuple(staged)
     texts = _texts(file, wrong.keys())
@@ -99,7 +100,14 @@ def without_contradictions(
 
 
 class _Contradiction(NamedTuple):
-    """A value of a line, the file that states another one, and both values."""
+    """A value in a line that contradicts a statement.
+
+    Attributes
+    ----------
+    of : the node or container
+    file : the file, or the line of the same file, that has the statement
+    values : the column with both values, in words
+    """
 
     line: int
     table: str
@@ -115,9 +123,9 @@ def _reason(some: Sequence[_Contradiction]) -> str:
 
 
 def _contradictions(staged: Staged, store: Store) -> Iterator[_Contradiction]:
-    """What of the staged rows contradicts a statement, in the order of lines and columns."""
+    """The contradictions in the staged rows, in the order of lines and columns."""
     table = all_tables()[staged.table]
-    for row in _found(staged, table, store).iter_rows(named=True):
+    for row in _candidates(staged, table, store).iter_rows(named=True):
         what = f" of {row['resource']}" if "resource" in row else ""
         for column in _stated(table):
             if _differs(table, column, row):
@@ -132,15 +140,19 @@ def _contradictions(staged: Staged, store: Store) -> Iterator[_Contradiction]:
                 )
 
 
-def _found(staged: Staged, table: Table, store: Store) -> pl.DataFrame:
-    """What the rule finds, with the columns of the table, ``first_`` each and ``first_file``."""
+def _candidates(staged: Staged, table: Table, store: Store) -> pl.DataFrame:
+    """Rows that may contradict a statement.
+
+    The columns are those of the table; ``first_NAME`` for each, with the value that holds; and
+    ``first_file``.
+    """
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
     about, values = _ABOUT[table.name], _stated(table)
     whole = table.name in _WHOLE
     partition = [*about, *(("time_ms",) if table.name != "container" else ())]
     ignore = "" if whole else "IGNORE NULLS"
-    # more may be stated of a node from a later time on: that it is closed, or has left
+    # a later row may state a change of a node: that it is cordoned, or has left
     then = ["one.time_ms <= other.time_ms"] if table.name == "node" else []
     sql = _CONTRADICTIONS.format(
         entity=table.entity,
@@ -167,16 +179,15 @@ def _found(staged: Staged, table: Table, store: Store) -> pl.DataFrame:
     with duckdb.connect(config={"threads": 1}) as con:
         con.register("staged", _staged_rows(staged, table).to_arrow())
         con.register("stored", _stored_rows(store, table).to_arrow())
-        found = con.sql(sql).to_arrow_table()
-    return pl.DataFrame(found)
+        return pl.DataFrame(con.sql(sql).to_arrow_table())
 
 
-#: What is staged comes after all that is stored.
+#: The order number of staged rows; stored rows have lower numbers.
 _NTH_STAGED = 1 << 40
 
 
 def _stated(table: Table) -> list[str]:
-    """The columns that a row states something in."""
+    """The columns of a table that hold statements."""
     return [
         one.name
         for one in table.columns
@@ -184,28 +195,28 @@ def _stated(table: Table) -> list[str]:
     ]
 
 
-#: The one time that is a statement: a container arrives once.
+#: The time that is a statement: a container arrives once.
 _TIMES = frozenset({("time_ms", "container")})
 
 
 def _staged_rows(staged: Staged, table: Table) -> pl.DataFrame:
     """The staged rows with ids and texts in place of the file's keys."""
     columns = Columns(staged.folder / "rows", table, staged.rows)
-    found = {}
+    rows = {}
     for one in table.columns:
         values: Any = columns.read(one.name, 0, staged.rows)
         if one.kind in {"id", "text"}:
             names = staged.names(kind_of(one))
             absent = pl.Series(values < 0)
             keys = pl.Series(np.maximum(values, 0))
-            found[one.name] = (names.gather(keys) if len(names) else absent.cast(pl.String)).set(
+            rows[one.name] = (names.gather(keys) if len(names) else absent.cast(pl.String)).set(
                 absent, None
             )
         elif one.kind == "number":
-            found[one.name] = pl.Series(values).fill_nan(None)
+            rows[one.name] = pl.Series(values).fill_nan(None)
         else:
-            found[one.name] = pl.Series(values)
-    return pl.DataFrame(found).with_columns(
+            rows[one.name] = pl.Series(values)
+    return pl.DataFrame(rows).with_columns(
         pl.Series(LINE, columns.read(LINE, 0, staged.rows)),
         file=pl.lit(""),
         foreign=pl.lit(value=False),
@@ -214,7 +225,7 @@ def _staged_rows(staged: Staged, table: Table) -> pl.DataFrame:
 
 
 def _stored_rows(store: Store, table: Table) -> pl.DataFrame:
-    """What the store states, in the order in which it was taken in; no rows where it has none."""
+    """The rows of a table in the store, in the order in which they came in."""
     if store.manifest.stated(table.name):
         rows = rows_of(store, table.name)
     else:
@@ -227,7 +238,7 @@ def _stored_rows(store: Store, table: Table) -> pl.DataFrame:
 
 
 def _differs(table: Table, column: str, row: Mapping[str, Any]) -> bool:
-    """Whether a row states another value of a column, or one where nothing can be added."""
+    """Whether a row's value of a column contradicts the value that holds."""
     now, first = row[column], row[f"first_{column}"]
     if now is None or now == first or (first is None and table.name not in _WHOLE):
         return False
@@ -238,7 +249,7 @@ def _differs(table: Table, column: str, row: Mapping[str, Any]) -> bool:
     except (ValueError, RecursionError):
         return True
     if table.name == "node" and isinstance(one, dict) and isinstance(other, dict):
-        # labels of a node are added to one another
+        # a row may add labels to those of a node
         return any(str(other.get(key, value)) != str(value) for key, value in one.items())
     return bool(one != other)
 
@@ -250,7 +261,7 @@ def _shown(value: object) -> str:
 
 
 def _texts(file: TraceFile, lines: Collection[int]) -> dict[int, str]:
-    """Lines of a CSV as they stand; empty texts of other files."""
+    """The text of some lines of a CSV; empty texts for other files."""
     texts = dict.fromkeys(lines, "")
     if "csv" in file.kind:
         with opened(file.path, file.name).stream() as stream:
@@ -261,7 +272,7 @@ def _texts(file: TraceFile, lines: Collection[int]) -> dict[int, str]:
 
 
 def _without(staged: Staged, lines: Sequence[int]) -> Staged:
-    """The staged rows without those of some lines."""
+    """The staged table without the rows of some lines."""
     table = all_tables()[staged.table]
     columns = Columns(staged.folder / "rows", table, staged.rows)
     kept = ~np.isin(columns.read(LINE, 0, staged.rows), lines)
@@ -272,7 +283,7 @@ def _without(staged: Staged, lines: Sequence[int]) -> Staged:
 
 
 def _with_rejects(staged: Staged, name: str, added: pl.DataFrame) -> Staged:
-    """The staged table with more rejects, all in the order of their lines."""
+    """The staged table with more rejects, in the order of their lines."""
     if not added.height:
         return staged
     before = (
