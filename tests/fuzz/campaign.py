@@ -1,4 +1,4 @@
-"""Many damaged inputs through every door; what went wrong is kept with the input that did it.
+"""Sends many damaged inputs through every door, and keeps each input that caused a fault.
 
 Program: ``python tests/fuzz/campaign.py [CASES] [SEED]`` with ``tests/support``, ``tests/faults``
 and ``tests/fuzz`` on PYTHONPATH, or ``make fuzz``.
@@ -35,7 +35,7 @@ _TOLD = 250
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A damaged input that was not dealt with; ``kept`` is its folder."""
+    """A damaged input that a command did not handle; ``kept`` is the folder of the input."""
 
     door: str
     number: int
@@ -67,7 +67,7 @@ class Campaign:
         self._ready: set[str] = set()
 
     def run(self, name: str, door: Door, numbers: range) -> Iterator[Fault]:
-        """Try cases of a door until their inputs are as many as the numbers; what went wrong."""
+        """Try the numbered cases of a door; returns the faults."""
         start = self._prepared(name, door)
         number = numbers.start
         tried = 0
@@ -114,13 +114,13 @@ class Campaign:
 
 
 def _stream(seed: int, name: str, number: int) -> Rng:
-    """The random stream of one case: the same case alone is the same case."""
+    """The random stream of a case, which does not depend on other cases."""
     key = int.from_bytes(hashlib.sha256(f"{name} {number}".encode()).digest()[:8], "little")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, key])))
 
 
 def main(cases: int = 10_000, seed: int = 0) -> int:
-    """Try every door; print a line a door and one for each fault; 1 when there is any."""
+    """Try every door, and print a line for each door and each fault; 1 for any fault."""
     folder = Path(tempfile.mkdtemp(prefix="tracekit-fuzz-"))
     print(f"seed {seed}; what goes wrong is kept in {folder / 'faults'}", flush=True)
     doors = sorted(all_doors().items(), key=lambda door: -door[1].share)
@@ -143,7 +143,7 @@ def main(cases: int = 10_000, seed: int = 0) -> int:
 
 
 def _through(name: str, door: Door, cases: int, folder: Path, seed: int) -> tuple[int, list[Fault]]:
-    """All cases of a door, in a folder and a process of its own; its inputs, and what went wrong."""
+    """All cases of a door, in its own folder and process; the number of inputs, and the faults."""
     started, found = time.monotonic(), []
     own = folder / name
     with Forks(own / "said") as forks:

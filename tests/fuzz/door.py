@@ -1,4 +1,4 @@
-"""A door of tracekit: a way in for what others made. One file each in ``doors``."""
+"""A door of tracekit: a kind of input from outside. Each file in ``doors`` has one door."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class Case:
 
 
 class Door:
-    """How a door is tried. ``share`` is its part of all cases."""
+    """The trial of a door; ``share`` is its share of all cases."""
 
     share: float
 
     def prepare(self, folder: Path) -> Sequence[Sequence[object]]:
-        """Put whole inputs into the folder; command lines that make the rest of them."""
+        """Write whole inputs to the folder; returns command lines that make further inputs."""
         return ()
 
     def case(self, start: Path, folder: Path, rng: Rng) -> Case:
-        """A damaged input in ``folder``, made from what ``start`` holds whole."""
+        """A damaged input in ``folder``, made from the whole inputs in ``start``."""
         raise NotImplementedError
 
     def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
-        """What is wrong with what the command line did, beyond what is wrong for all."""
+        """The fault of a command line by the rules of this door; empty without a fault."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""Damage: bytes, lines and JSON as bad disks, bad programs and bad people leave them."""
+"""Damages bytes, lines and JSON as bad disks, programs and people do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def any_of(rng: Rng, things: Any) -> Any:
-    """One of them."""
+    """One item, drawn at random."""
     return things[int(rng.integers(len(things)))]
 
 

@@ -10,7 +10,7 @@ from mutate import Rng, any_of, mutated_bytes, mutated_json
 
 
 def damage(folder: Path, rng: Rng) -> str:
-    """Damage one file of the folder; which."""
+    """Damage one file of the folder; returns its name."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     documents = [path for path in files if path.suffix == ".json"]
     path: Path = any_of(rng, documents) if documents and rng.random() < 0.4 else any_of(rng, files)

@@ -1,4 +1,4 @@
-"""What every door of ingest is held to: each row is stored, dropped as a duplicate, or rejected."""
+"""The rule of every door of ingest: each row is stored, dropped as a duplicate, or rejected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forks import Done
 
 
 def unbalanced(store: Path) -> str | None:
-    """Why the rows of a store do not add up: by its manifest, and by its files themselves."""
+    """The fault of the row counts of a store, by its manifest and by its files; empty without one."""
     if not (store / "manifest.json").exists():
         return None
     entries = json.loads((store / "manifest.json").read_text())["sources"]
@@ -38,7 +38,7 @@ def rows_in(path: Path) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Fate:
-    """What is to become of a file: its rows, and the distinct numbers that are stored of them.
+    """The expected fate of a file: its rows, and the distinct numbers that are stored of them.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Fate:
 
 
 def ingest_verdict(case: Case, done: Done, store: Path) -> str | None:
-    """The balance; where ``expected`` tells the fate of each file by its name, that too."""
+    """The fault of the row counts, also against the ``expected`` fate of each file."""
     if wrong := unbalanced(store):
         return wrong
     if done.code != 0 or not isinstance(case.expected, Mapping):

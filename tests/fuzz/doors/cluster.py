@@ -1,4 +1,4 @@
-"""Files of clusters, as the sources that are read by code take them: lines, fields and JSON damaged."""
+"""Files of the sources that code reads, with damaged lines, fields and JSON."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Cluster(Door):
         return Case(arguments=("ingest", "traces", "store", "--jobs", "1"), expected=damaged)
 
     def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
-        """The rows that went in add up."""
+        """The rows of the input are all stored, dropped or rejected."""
         return ingest_verdict(case, done, folder / "store")
 
 

@@ -62,7 +62,7 @@ class Packed(Door):
         return Case(arguments=("ingest", path.name, "store", "--jobs", "1"), expected=expected)
 
     def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
-        """The rows that went in add up; what can be read whole is not refused."""
+        """The rows of the input add up, and a whole archive is not refused."""
         if case.expected is not None and done.code != 0:
             return f"refused, but its rows can be read: {done.err[-300:]}"
         return ingest_verdict(case, done, folder / "store")

@@ -1,4 +1,4 @@
-"""SQL of one's own, damaged or meant to do harm: the store is as it was, whatever was asked."""
+"""Statements of SQL, damaged or harmful: none changes the store."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Sql(Door):
         return Case(arguments=("query", "store", text, "--format", form), expected=before)
 
     def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
-        """Every file is there as it was, and no other."""
+        """No file is changed, removed or added."""
         now, before = _digest(folder), case.expected
         assert isinstance(before, dict)
         other = sorted(

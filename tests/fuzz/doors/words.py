@@ -1,4 +1,4 @@
-"""What one types: policies, assumptions, parameters of queries, thresholds, names, sizes."""
+"""Texts that a user types: policies, assumptions, parameters, thresholds, names, sizes."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ def _likely(stated: _Stated, most: float, largest: float) -> str:
 
 
 def check_times(name: str, times: np.ndarray, *, in_seconds: bool) -> None:
-    """Raise TracekitError for times since 1970 in another unit than s or ms, as stated."""
+    """Raise TracekitError for times that are not in seconds, or not in ms, since 1970."""
     # a median takes ten times as long as these
     least, most = float(times.min()), float(times.max())
     right = most < SECONDS_UP_TO if in_seconds else least >= SECONDS_UP_TO or most < _SECONDS_FROM

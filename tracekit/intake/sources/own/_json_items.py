@@ -205,7 +205,7 @@ class _Text:
             return value
 
     def begin_list(self) -> None:
-        """Begin another list: the text between its items is unknown."""
+        """Begin another list, whose separator of items is not known yet."""
         self._between = ""
 
     def items(self) -> Iterable[Any]:

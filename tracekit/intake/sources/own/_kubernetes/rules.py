@@ -171,7 +171,7 @@ def stays(meta: Mapping[str, Any]) -> str | None:
 
 
 def unread(budgets: Sequence[Budget]) -> list[str]:
-    """The PodDisruptionBudgets whose amount cannot be read."""
+    """The names of PodDisruptionBudgets with an amount that cannot be read."""
     return [f"{BUDGET} {name}" for name, spec in budgets if not _amount(spec)]
 
 

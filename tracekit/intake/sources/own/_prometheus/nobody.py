@@ -120,7 +120,7 @@ def clusters_of(series: Series) -> set[str]:
 
 
 def check_one_cluster(name: str, clusters: Collection[str]) -> None:
-    """Raise TracekitError for several clusters: one name may be of different pods in each."""
+    """Raise TracekitError for several clusters, which may have different pods of one name."""
     if len(clusters) > 1:
         names = sorted(clusters)
         shown = ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)
