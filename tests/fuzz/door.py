@@ -42,7 +42,7 @@ class Door:
         raise NotImplementedError
 
     def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
-        """The fault of a command line by the rules of this door; empty without a fault."""
+        """The fault of a command line by the rules of this door; None without one."""
         return None
 
 

@@ -14,7 +14,7 @@ from forks import Done
 
 
 def unbalanced(store: Path) -> str | None:
-    """The fault of the row counts of a store, by its manifest and by its files; empty without one."""
+    """The fault of the row counts of a store, by its manifest and by its files; None without one."""
     if not (store / "manifest.json").exists():
         return None
     entries = json.loads((store / "manifest.json").read_text())["sources"]
