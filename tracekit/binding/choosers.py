@@ -1,4 +1,4 @@
-"""Choosers of host, socket and vCPUs: the patent's policy, its rivals, and what was recorded."""
+"""Choosers of host, socket and vCPUs: the patent's policy, its rivals, the recorded binding."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,9 @@ from tracekit.policy.entrant import Entrant, parse_entrant
 from tracekit.store.folder import Store
 from tracekit.store.query.run import open_database
 
-# Ways to take vCPUs of a host that is chosen already. ``whole_cores`` is the habit of kubelet's
-# static CPU manager policy (kubernetes, pkg/kubelet/cm/cpumanager/cpu_assignment.go): cores of
-# which no thread is taken come first, single threads only for what does not fill a core, and then
-# threads of cores that are shared already.
+# The choice of vCPUs on a chosen host. ``whole_cores`` follows kubelet's static CPU manager policy
+# (kubernetes, pkg/kubelet/cm/cpumanager/cpu_assignment.go): free cores come first, and single
+# threads only for a rest that does not fill a core, first on cores that are shared already.
 
 Bind = Literal["lowest_free", "random_free", "whole_cores", "least_interference"]
 Which = Literal["first", "emptiest"]
@@ -39,13 +38,13 @@ def bind_on(
     rng: np.random.Generator,
     which: Which = "first",
 ) -> tuple[int, IntArray] | None:
-    """A socket of the host and free places on it; None where no socket has so many.
+    """A socket of a host and free places on it; None without a socket with enough places.
 
     Parameters
     ----------
     which : {'first', 'emptiest'}
-        Which of the sockets with room; of sockets as empty the first. ``whole_cores`` prefers those
-        with enough whole cores, ``random_free`` takes any, ``least_interference`` asks the model.
+        The socket among those with room. ``whole_cores`` prefers sockets with enough free cores.
+        With 'first', ``random_free`` takes a random socket. ``least_interference`` ignores it.
     """
     if bind == "least_interference":
         return state.best_on(instance, host)
@@ -67,35 +66,36 @@ def bind_on(
 
 
 def whole_cores(state: VcpuState, free: IntArray, size: int) -> IntArray:
-    """``size`` of the free places of a socket, whole cores first; ascending.
+    """``size`` of the free places of a socket, free cores first, in ascending order.
 
     Parameters
     ----------
-    free : int64, shape (free places,), ascending
+    free : int64, shape (free places,)
+        Ascending.
     """
     mates = state.room.mates[free]
     whole = _whole(state, free)
     core = np.min(np.column_stack([free, np.where(mates >= 0, mates, free[:, None])]), axis=1)
-    # the lowest cores, as many as are not too much
+    # the lowest free cores, as many as the size holds
     cores = np.sort(core[whole])
     ends = np.concatenate([[0], np.flatnonzero(np.diff(cores)) + 1, [len(cores)]])
     filled = ends[np.searchsorted(ends, size, side="right") - 1]
     full = whole & (np.searchsorted(cores, core) < filled)
     rest = np.flatnonzero(~full)
-    # what is left goes to cores that are shared already, before it breaks a whole one
+    # the rest goes to shared cores, before it takes threads of a free core
     rest = rest[np.lexsort((free[rest], whole[rest]))][: size - int(full.sum())]
     return np.sort(np.concatenate([free[full], free[rest]]))
 
 
 def _whole(state: VcpuState, free: IntArray) -> np.ndarray:
-    """Which free places lie on cores with no thread in use."""
+    """Whether each free place is on a core without a thread in use."""
     mates = state.room.mates[free]
     taken = (mates >= 0) & (state.occupancy.owner[np.maximum(mates, 0)] >= 0)
     return np.asarray(~taken.any(axis=1))
 
 
 def _with_most_cores(state: VcpuState, sockets: IntArray, size: int) -> IntArray:
-    """The sockets on which most of so many vCPUs would fill whole cores."""
+    """The sockets with the most vCPUs on free cores, up to the size."""
     threads = state.room.mates.shape[1] + 1
     wanted = size - size % threads
     room = [int(_whole(state, state.free_places(int(one))).sum()) for one in sockets]
@@ -103,16 +103,16 @@ def _with_most_cores(state: VcpuState, sockets: IntArray, size: int) -> IntArray
     return np.asarray(sockets[enough == enough.max()])
 
 
-OnePerHost = Annotated[bool, About("Whether a host may run one container of a service only.")]
+OnePerHost = Annotated[bool, About("Whether a host may run only one container of a service.")]
 
 
 class Chooser(Protocol):
-    """Decides where a container goes."""
+    """Chooses the host, the socket and the vCPUs of a container."""
 
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Host, socket and places; socket -1 without places; None if there is no room now."""
+        """Host, socket and places; a socket of -1 without places; None without room now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,16 +124,16 @@ class Interference:
     choice: Annotated[
         Literal["score", "delta"],
         About(
-            "delta: by how much the socket's interference rises; score: what it is after, as"
-            " printed."
+            "delta: the rise of the socket's interference; score: its interference after placing,"
+            " as printed."
         ),
     ] = "delta"
     step: Annotated[int, About("Windows of free vCPUs start at every step-th.", minimum=1)] = STEP
     candidates: Annotated[
         Literal["ids", "cores", "both"],
         About(
-            "ids: windows of free vCPUs by id, as printed, in which both threads of a core seldom"
-            " lie; cores: by core; both: whichever costs less."
+            "ids: windows of free vCPUs by id, as printed, seldom with both threads of a core;"
+            " cores: windows by core; both: the cheaper of these."
         ),
     ] = "both"
     anti_affinity: OnePerHost = True
@@ -151,22 +151,22 @@ class Interference:
         """The lowest score; ties by host, socket and first vCPU."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
-        found = state.least_interference(
+        best = state.least_interference(
             instance,
             delta=self.choice == "delta",
             step=self.step,
             candidates=CANDIDATES[self.candidates],
             apart=self.anti_affinity,
         )
-        if found is None:
+        if best is None:
             return None
-        socket, places = found
+        socket, places = best
         return int(state.occupancy.host[socket]), socket, places
 
 
 @dataclass(frozen=True, kw_only=True)
 class HostThenBind:
-    """A host that a scheduler chooses by its vCPUs alone, and then vCPUs of one of its sockets."""
+    """A host chosen by its free vCPUs, and then vCPUs of one of its sockets."""
 
     name: ClassVar[str] = "host_then_bind"
 
@@ -179,18 +179,20 @@ class HostThenBind:
     bind: Annotated[
         Bind,
         About(
-            "lowest_free: the lowest ids; whole_cores: cores that nobody has a thread of, as"
-            " kubelet's static policy; random_free: any ids of any socket; least_interference: the"
-            " best window of the host."
+            "lowest_free: the lowest ids; whole_cores: free cores, as kubelet's static policy;"
+            " random_free: random ids of a random socket; least_interference: the best window of"
+            " the host."
         ),
     ] = "lowest_free"
-    socket: Annotated[Which, About("Which socket with room: first, or emptiest.")] = "first"
+    socket: Annotated[Which, About("The socket among those with room: first, or emptiest.")] = (
+        "first"
+    )
     anti_affinity: OnePerHost = True
 
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """The first of the best hosts."""
+        """The first of the best hosts, with a socket and places."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         room = state.hosts_with_room(size)
@@ -200,13 +202,21 @@ class HostThenBind:
             return None
         free = np.where(room, state.free_vcpus(), -1) if self.host == "least_allocated" else room
         host = int(np.argmax(free))
-        found = bind_on(state, instance, size, host, self.bind, rng, self.socket)
-        return None if found is None else (host, *found)
+        bound = bind_on(state, instance, size, host, self.bind, rng, self.socket)
+        return None if bound is None else (host, *bound)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Following:
-    """Hosts that another replay chose, with vCPUs found on them; ``host`` is by instance."""
+    """Hosts chosen by another replay, with vCPUs on them.
+
+    Parameters
+    ----------
+    label : str
+    host : int64, shape (instances,)
+        -1 for an instance that was never placed.
+    bind : Bind
+    """
 
     label: str
     host: IntArray
@@ -215,25 +225,25 @@ class Following:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """The host of the replay; where no socket of it has room, the container stays unbound."""
+        """The host of the replay, without places if no socket of it has room."""
         host = int(self.host[instance])
         if host < 0:
             return None
-        found = bind_on(state, instance, size, host, self.bind, rng) if size else None
-        return (host, *found) if found else (host, -1, np.empty(0, dtype=np.int64))
+        bound = bind_on(state, instance, size, host, self.bind, rng) if size else None
+        return (host, *bound) if bound else (host, -1, np.empty(0, dtype=np.int64))
 
 
 def _unbound(
     state: VcpuState, instance: int, *, anti_affinity: bool
 ) -> tuple[int, int, IntArray] | None:
-    """A request of no vCPU is bound to none: the first host that may have it."""
+    """The first allowed host for a container without a vCPU, which is bound to none."""
     room = state.hosts_without(instance) if anti_affinity else np.ones(1, dtype=np.bool_)
     if not room.any():
         return None
     return int(np.argmax(room)), -1, np.empty(0, dtype=np.int64)
 
 
-#: Short names of what is usually compared.
+#: Short names of common ways to bind.
 NAMED = {
     "lowest_free": HostThenBind(host="first_fit", bind="lowest_free"),
     "least_allocated": HostThenBind(host="least_allocated", bind="lowest_free"),
@@ -244,13 +254,13 @@ NAMED = {
 }
 
 
-#: The way to bind that repeats what was recorded.
+#: The name of the way that repeats the recorded binding.
 RECORDED = "recorded"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Follow:
-    """Hosts by a placement policy, which knows no vCPUs, and vCPUs on them by ``bind``."""
+    """Hosts by a placement policy, and vCPUs on them by ``bind``."""
 
     policy: Entrant
     bind: Bind
@@ -258,14 +268,14 @@ class Follow:
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """A way to bind, under the text that spells it; without ``of`` it is the recorded one."""
+    """A way to bind with its text; ``of`` is None for the recorded binding."""
 
     text: str
     of: Interference | HostThenBind | Follow | None = None
 
 
 def parse_ways(texts: Iterable[str]) -> tuple[Way, ...]:
-    """The ways that texts spell, each once.
+    """The ways to bind of texts, each once.
 
     A text is ``recorded``, ``interference[...]``, ``host_then_bind[...]``, a name of ``NAMED``, or
     ``POLICY+BIND`` with any placement policy.
@@ -301,30 +311,31 @@ def _parse_way(text: str) -> Way:
     return Way(text=text, of=parameters.build(kinds[name], name, given))
 
 
-#: For each container the node where it ran, and its vCPUs as Linux writes them.
+#: The node and the vCPUs, in Linux's spelling, of each container.
 Bindings = Mapping[str, tuple[str, str]]
 _NOWHERE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """Hosts and vCPUs where containers were.
+    """The recorded hosts and vCPUs of containers.
 
-    A container has as many vCPUs as it had then, whatever it asks for (``size``). It stays unbound
-    on its host where somebody else has one of them, or where they lie across sockets.
+    A container has its recorded number of vCPUs, whatever its request (``size``). It is unbound on
+    its host if another container has one of them, or if they are on several sockets.
 
     Parameters
     ----------
     host : int64, shape (containers,)
-        -1 for one whose host is not known.
+        -1 for an unknown host.
     places : sequence of int64 arrays
+        The recorded places of each container.
     """
 
     host: IntArray
     places: Sequence[IntArray]
 
     def size(self, wanted: IntArray) -> IntArray:
-        """How many vCPUs each container had, or wants where that is not known."""
+        """The recorded number of vCPUs of each container, or the wanted number if it is unknown."""
         had = np.array([len(places) for places in self.places], dtype=np.int64)
         return np.where(had > 0, had, wanted)
 
@@ -335,7 +346,7 @@ class Recorded:
         size: int,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> tuple[int, int, IntArray] | None:
-        """The recorded host, with the recorded vCPUs if they can be had."""
+        """The recorded host, with the recorded vCPUs if they are free and on one socket."""
         host, places = int(self.host[instance]), self.places[instance]
         if host < 0:
             return None
@@ -347,12 +358,12 @@ class Recorded:
 
 
 def on_one_socket(room: Room, places: IntArray) -> bool:
-    """Whether there are places, all of one socket."""
+    """Whether places exist and are all on one socket."""
     return len(np.unique(room.socket[places])) == 1
 
 
 def recorded_bindings(store: Store) -> dict[str, tuple[str, str]]:
-    """Node and vCPUs of every container of which both are recorded; empty without any."""
+    """The recorded node and vCPUs of every container that has both."""
     if not store.manifest.parts("container"):
         return {}
     with open_database(store) as database:
@@ -365,7 +376,7 @@ def recorded_bindings(store: Store) -> dict[str, tuple[str, str]]:
 
 
 def bindings_of_fit(folder: Path) -> dict[str, tuple[str, str]]:
-    """As ``recorded_bindings``, from the rows that a fit was made from; empty of a proxy."""
+    """As ``recorded_bindings``, from the rows of a fit; empty for a proxy."""
     try:
         found = read_frame(folder / "bindings.parquet").select("container", "node", "vcpus")
     except (OSError, pl.exceptions.PolarsError):
@@ -374,7 +385,7 @@ def bindings_of_fit(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def recorded_chooser(load: Workload, room: Room, bindings: Bindings) -> Recorded:
-    """The way to bind that repeats what was, for the containers of a workload."""
+    """The chooser that repeats recorded bindings for the containers of a workload."""
     at = {name: number for number, name in enumerate(room.hosts)}
     hosts, places = [], []
     for container in load.containers.ids:
@@ -386,7 +397,7 @@ def recorded_chooser(load: Workload, room: Room, bindings: Bindings) -> Recorded
 
 
 def _places(room: Room, host: int, vcpus: str) -> IntArray:
-    """Places of vCPUs on a host; none where the host has not all of them."""
+    """The places of vCPUs on a host; none unless the host has all of them."""
     try:
         ids = np.array(sorted(parse_cpu_list(vcpus)), dtype=np.int64)
     except ValueError:

@@ -1,6 +1,6 @@
-"""What a replay down to the vCPU takes: each with its type, meaning and default.
+"""A parameter of a replay on vCPUs, with description and default.
 
-Nothing heavy is imported here, since the verb reads it for the command line's help.
+This module imports nothing heavy, as the help of the command line reads it.
 """
 
 from typing import Annotated, Literal

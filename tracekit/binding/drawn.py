@@ -1,4 +1,4 @@
-"""One socket under every policy, to be drawn: who is bound to which core, and what it costs."""
+"""The vCPUs of one socket under every policy, for a figure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -30,8 +30,8 @@ def drawn_socket(
 ) -> pl.DataFrame:
     """Every vCPU of one socket at the end of the replay, policy by policy.
 
-    The socket is the one with the most loss under the last policy, the first of several alike. A
-    free vCPU has no container.
+    It is the first socket with the highest loss under the last policy. A free vCPU has no
+    container.
     """
     last = outcomes[-1][1]
     lost = np.bincount(
@@ -83,29 +83,29 @@ def _rows(load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutco
 
 
 def _cores(room: Room, places: IntArray) -> list[tuple[int, int]]:
-    """Core and thread of each place, cores numbered from 0 in order of their first vCPU."""
+    """Core and thread of each place, with cores numbered in the order of their first vCPU."""
     number: dict[int, int] = {}
-    found = []
+    cores = []
     for place in places.tolist():
         mates = [place, *(int(mate) for mate in room.mates[place] if mate >= 0)]
         core = number.setdefault(min(mates), len(number))
-        found.append((core, sorted(mates).index(place)))
-    return found
+        cores.append((core, sorted(mates).index(place)))
+    return cores
 
 
-#: Sums of vCPUs that lie closer than this are taken for the same load.
+#: The relative difference of vCPUs from which loads are different.
 _SAME = 0.05
 
 
 def unlike_recorded(vcpus: Mapping[str, float]) -> Iterator[Fact]:
-    """A fact where the recorded binding has another load than the other ways.
+    """A fact if the recorded binding has another load than the other ways.
 
-    The other ways bind as many vCPUs as a container requests. Recorded sets may have other sizes.
+    The other ways bind the requested number of vCPUs; the recorded number may differ.
 
     Parameters
     ----------
     vcpus : mapping of str to float
-        How many vCPUs are bound under each way, mean over time.
+        The mean number of bound vCPUs over time of each way.
     """
     others = [bound for name, bound in vcpus.items() if name != RECORDED]
     ours = vcpus.get(RECORDED)

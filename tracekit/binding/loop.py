@@ -1,7 +1,7 @@
-"""The replay down to the vCPU: containers come, are bound, and go; interference is measured.
+"""The replay on vCPUs: containers arrive, are bound, and depart; interference is measured.
 
-Events at one time happen as in ``tracekit.replay.engine.engine``: departures, retries of what
-waits, arrivals, then the sample of that time. Containers stay where they were bound.
+Events of one time have the order of ``tracekit.replay.engine.engine``: departures, retries of
+waiting containers, arrivals, then the sample. A bound container does not move.
 """
 
 import time
@@ -28,22 +28,22 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, kw_only=True)
 class VcpuOutcome:
-    """What a chooser did.
+    """The result of a replay.
 
     Parameters
     ----------
     node, placed_ms, socket : int64, shape (containers,)
-        -1 for never; the socket is the room's, -1 for a container that was not bound.
+        -1 for a container that was never placed; the socket of the room is -1 for an unbound one.
     vcpus : list of list of int
-        Ids on the host of what each container was bound to.
+        The vCPU ids of each container on its host.
     inflation : float64, shape (containers,)
-        Mean over its sampling steps of a container's score, fraction of its own vCPUs; NaN for
-        one that never ran at a step.
+        The mean of a container's score over its sampling steps, as a fraction of its own vCPUs; NaN
+        for a container without a step.
     steps : list of dict
         Load measures and inflation at every sampling step.
     decisions : int
     decision_s : float
-        Wall-clock time of all decisions; the only thing that differs from run to run.
+        Wall-clock time of all decisions, which differs from run to run.
     """
 
     node: IntArray
@@ -64,17 +64,17 @@ class VcpuReplay:
     service : int64, shape (containers,)
         Position of each container's service in the model.
     respond : bool
-        Whether the measured use of a container rises by its predicted interference.
+        Whether the measured use of a container rises by its interference.
     truth : InterferenceModel, optional
-        What interference really does: measured by, but hidden from the chooser, who decides by
-        ``model``. The same if None.
+        The true model, by which interference is measured; the chooser decides by ``model``. None
+        for the same model.
     start_ms : int64, shape (containers,), optional
-        When each container is to be placed, where another replay has decided it; its arrival else.
+        The time of placement of each container by another replay; its arrival if None.
     size : int64, shape (containers,), optional
-        vCPUs of each container; its CPU request, rounded up, if None.
+        The vCPUs of each container; its CPU request, rounded up, if None.
     held_milli : callable, optional
-        What of recorded CPU is the cost of the neighbours of then, by time; it is taken off before
-        that of the neighbours of now is added. Nothing if None.
+        From a time to the cost of recorded neighbours in recorded CPU, which is subtracted before
+        the cost of present neighbours is added; nothing if None.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class VcpuReplay:
         asked = request_vcpus(workload.containers.request, workload.resources)
         self._size = asked if size is None else size
         self._held = held_milli
-        # one binding, with what it costs by the chooser's model and, last, what it really costs
+        # one binding under the model of the chooser and, last, under the true model
         models = [model] if truth is None else [model, truth]
         self._states = [VcpuState(room, one, service, self._size) for one in models]
         self.state = self._states[0]
@@ -117,7 +117,7 @@ class VcpuReplay:
         self._decisions, self._decision_s = 0, 0.0
         self._capacity = workload.nodes.capacity[:, :2].astype(np.float64)
         self._unmeasured = unmeasured(workload)
-        self._there: tuple[IntArray, IntArray] | None = None
+        self._on_nodes: tuple[IntArray, IntArray] | None = None
 
     def run(self) -> VcpuOutcome:
         """Replay the whole workload."""
@@ -125,7 +125,7 @@ class VcpuReplay:
         times, step = self._load.use.times_ms, 0
         while step < len(times):
             self._events_until(int(times[step]))
-            # the steps before the next event are alike in who runs where
+            # between two events no container moves
             end = int(np.searchsorted(times, self._next_event()))
             at, _ = self._running_on()
             for some in chunks(range(step, end), max(self._load.nodes.count, len(at))):
@@ -169,14 +169,14 @@ class VcpuReplay:
         return int(times_ms[order[at]]) if at < len(order) else np.iinfo(np.int64).max
 
     def _depart(self, now: int) -> None:
-        """Let go all that leaves now, then offer what was freed to those that wait."""
+        """Remove the containers that depart now, and retry waiting ones if vCPUs were freed."""
         freed = False
         while self._next(self._leaving, self._departed, self._load.containers.departure_ms) == now:
             index = int(self._leaving[self._departed])
             self._departed += 1
             if self._running[index]:
                 freed = True
-                self._there = None
+                self._on_nodes = None
                 self._running[index] = False
                 for state in self._states:
                     state.unbind(index)
@@ -186,7 +186,7 @@ class VcpuReplay:
             self._retry(now)
 
     def _retry(self, now: int) -> None:
-        """Longest waiting first; a kind once refused is refused until more is freed."""
+        """Retry waiting containers, the longest first, without kinds that were refused before."""
         refused: set[tuple[int, int]] = set()
         waiting, self._waiting = self._waiting, []
         for index in waiting:
@@ -197,15 +197,15 @@ class VcpuReplay:
 
     def _place(self, index: int, now: int) -> bool:
         began = self._clock()
-        found = self._chooser.choose(self.state, index, int(self._size[index]), self._rng)
+        chosen = self._chooser.choose(self.state, index, int(self._size[index]), self._rng)
         self._decision_s += self._clock() - began
         self._decisions += 1
-        if found is None:
+        if chosen is None:
             return False
-        host, socket, places = found
+        host, socket, places = chosen
         self._node[index], self._placed_ms[index] = host, now
         self._running[index] = True
-        self._there = None
+        self._on_nodes = None
         if socket >= 0:
             for state in self._states:
                 state.bind(index, socket, places)
@@ -214,14 +214,14 @@ class VcpuReplay:
         return True
 
     def _running_on(self) -> tuple[IntArray, IntArray]:
-        """The running containers and their nodes: the same arrays until one comes or goes."""
-        if self._there is None:
+        """The running containers and their nodes, cached until a container arrives or departs."""
+        if self._on_nodes is None:
             at = np.flatnonzero(self._running)
-            self._there = at, self._node[at]
-        return self._there
+            self._on_nodes = at, self._node[at]
+        return self._on_nodes
 
     def _sample(self, steps: range) -> list[dict[str, Any]]:
-        """Take the samples of steps without a move between them; what no other measure says."""
+        """Take the samples of steps without a move; returns the rows of vCPU measures."""
         load, (at, node) = self._load, self._running_on()
         inflation, size = self._states[-1].inflation[at], self._size[at]
         for _ in steps:
@@ -246,7 +246,7 @@ class VcpuReplay:
         ]
 
     def _used(self, steps: range, inflation: FloatArray) -> FloatArray:
-        """Use of each node, shape (steps, nodes, 2), by those who run with what they suffer."""
+        """The use of each node by its containers with their interference, (steps, nodes, 2)."""
         load, (at, node) = self._load, self._running_on()
         columns = load.use.columns_of(at)
         some, many = slice(steps.start, steps.stop), len(steps)
@@ -268,7 +268,7 @@ class VcpuReplay:
         return np.stack(used, axis=-1)
 
     def _rows(self, counted: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The counts of each step, with the measures of any replay."""
+        """The rows of all steps, with the measures of any replay."""
         if not counted:
             return []
         columns = self._unmeasured.measures()
@@ -285,6 +285,6 @@ def _without_nan(values: list[Any]) -> list[Any]:
 
 
 def risen(cpu_milli: FloatArray, inflation: FloatArray, size: IntArray) -> FloatArray:
-    """Millicores that interference adds; use and rise together stay below ``MOST_CPU``."""
+    """Millicores that interference adds, up to a use of ``MOST_CPU`` of the own vCPUs."""
     room = np.maximum(MOST_CPU * size * MILLI_PER_CORE - cpu_milli, 0.0)
     return np.minimum(inflation * size * MILLI_PER_CORE, room)

@@ -1,4 +1,4 @@
-"""Occupancy: which instance has which vCPU, and what each instance loses by the others."""
+"""The instance on each vCPU, and the loss of each instance by the others; and models of loss."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,35 +23,38 @@ _NOBODY = 0.5
 
 
 class Occupancy(NamedTuple):
-    """The state, by place (vCPU of the room), socket, host and instance.
+    """The state by place (a vCPU of the room), socket, host and instance.
 
     Parameters
     ----------
     mates : int64, shape (places, threads - 1)
+        The other places of the core.
     first, ids : int64
-        Places of socket s, ascending: ``ids[first[s] : first[s + 1]]``.
+        The places of socket s, ascending, are ``ids[first[s] : first[s + 1]]``.
     host : int64, shape (sockets,)
     owner : int64, shape (places,)
-        Instance on each place, -1 for none.
+        The instance on each place, -1 for none.
     free, instances : int64, shape (sockets,)
-        Free vCPUs, and number of instances.
+        The numbers of free vCPUs and of instances.
     bound : int64, shape (sockets, most)
         The instances of a socket.
     slot, size, service : int64, shape (instances,)
-        Where an instance stands in ``bound``, its vCPUs, its service.
+        The position of an instance in ``bound``, the number of its vCPUs, and its service.
     places : int64, shape (instances, widest)
+        The places of an instance.
     core, core_weight, inflation : float64, shape (instances,)
-        What presses from its cores, with its weight; the instance's score.
+        The pressure from an instance's cores with its weight, and the score of the instance.
     total, weight, now : float64, shape (sockets,)
-        Sum of vCPUs times profiles, of vCPUs, and the socket's score.
+        Sums of vCPUs times profiles and of vCPUs, and the score of the socket.
     touched : int64, shape (sockets,)
-        Number of the last change.
+        The number of the last change.
     on_host : int32, shape (hosts, services)
+        The number of instances.
     cpu, k1, k2 : float64, shape (services,)
     mark, met : int64, shape (places,)
     hits : int64, shape (most,)
     apart, together : float64, shape (most,)
-        Room to work in.
+        Work arrays.
     """
 
     mates: IntArray
@@ -97,7 +100,7 @@ def inflation_of(
     cpu: float,
     vcpus: float,
 ) -> float:
-    """The score of an instance from the sums of its socket; its own part of them is taken out."""
+    """The score of an instance from the sums of its socket, without its own part."""
     rest = total - size * cpu - core
     if abs(rest) < NOTHING:
         rest = 0.0
@@ -113,7 +116,7 @@ def inflation_of(
 
 @compiled
 def _beside(taken: Occupancy, agg: int, instance: int) -> None:
-    """Note what presses on an instance from its own cores."""
+    """Write the pressure on an instance from its own cores."""
     core, weight = 0.0, 0.0
     taken.hits[:] = 0
     for at in range(taken.size[instance]):
@@ -142,7 +145,7 @@ def _beside(taken: Occupancy, agg: int, instance: int) -> None:
 
 @compiled
 def refresh(taken: Occupancy, agg: int, socket: int) -> None:
-    """Sum a socket up again."""
+    """Compute the sums and scores of a socket anew."""
     total, weight = 0.0, 0.0
     for at in range(taken.instances[socket]):
         instance = taken.bound[socket, at]
@@ -190,7 +193,7 @@ def bind(
 
 @compiled
 def unbind(taken: Occupancy, agg: int, instance: int, socket: int, change: int) -> None:
-    """Take an instance off; the others of its socket keep their order."""
+    """Unbind an instance; the other instances of its socket keep their order."""
     for at in range(taken.size[instance]):
         taken.owner[taken.places[instance, at]] = -1
     taken.free[socket] += taken.size[instance]
@@ -206,7 +209,7 @@ def unbind(taken: Occupancy, agg: int, instance: int, socket: int, change: int) 
     refresh(taken, agg, socket)
 
 
-# The cost of neighbours to each service: coefficients of a fit, by the service's position.
+# The cost of neighbours to each service: the coefficients of a fit by position of the service.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,16 +219,16 @@ class InterferenceModel:
     Parameters
     ----------
     cpu : float64, shape (services,)
-        CPU_svc: mean CPU of a service's containers, fraction of their own vCPUs.
+        CPU_svc: the mean CPU of a service's containers as a fraction of their own vCPUs.
     k1, k2 : float64, shape (services,)
     agg : {'mean', 'occupancy', 'sum'}
-        How the fit put neighbours together.
+        The aggregation of neighbours in the fit.
     mode : {'bound', 'proxy', 'given'}
-        What the fit knew; of a proxy k1 is 0.
+        The mode of the fit; k1 is 0 for a proxy.
     unknown : int
-        Services that the fit does not know: they have the pooled profile and coefficients.
+        The number of services that the fit lacks, which have the pooled profile and coefficients.
     verdict, reason : str
-        Of all services together, where the fit is not to be trusted; empty where a part is usable.
+        The verdict on the pooled model if no part of the fit is usable; else empty.
     """
 
     cpu: FloatArray
@@ -239,12 +242,12 @@ class InterferenceModel:
 
 
 def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
-    """The model that ``tracekit fit --out`` left in a folder, for these services.
+    """The model of services from a folder of ``tracekit fit --out``.
 
     Raises
     ------
     TracekitError
-        When the folder holds no fit, or one without any coefficient.
+        For a folder without a fit, or a fit without a coefficient.
     """
     try:
         manifest = FIT_FOLDER.sound(folder)
@@ -272,39 +275,39 @@ def model_of_frames(
     agg: Aggregation = AGGREGATION,
     mode: str = "bound",
 ) -> InterferenceModel:
-    """The model of a fit's frames: ``service, cpu_mean, k1, k2``, and the pooled row."""
+    """The model from the frames of a fit: ``service, cpu_mean, k1, k2``, and the pooled row."""
     if all(pooled.get(name) is None for name in ("k1", "k2")) and not (
         coefficients["k2"].is_not_null().any() or coefficients["k1"].is_not_null().any()
     ):
         raise TracekitError(
-            "the fit identified no coefficient, so it says nothing of where to place",
+            "the fit identified no coefficient, so that nothing can be placed by it",
             hint="fit with --binding and --topology, or with more containers",
         )
     wanted = pl.DataFrame({"service": list(services)}, schema={"service": pl.String})
     columns = ["service", "cpu_mean", "k1", "k2"]
-    found = wanted.join(
+    joined = wanted.join(
         coefficients.select(columns), on="service", how="left", maintain_order="left"
     )
     mean = float(coefficients["cpu_mean"].mean() or 0.0)  # type: ignore[arg-type]
     usual = {"cpu_mean": mean, "k1": pooled.get("k1") or 0.0, "k2": pooled.get("k2") or 0.0}
-    arrays = {name: found[name].fill_null(usual[name]).to_numpy() for name in columns[1:]}
+    arrays = {name: joined[name].fill_null(usual[name]).to_numpy() for name in columns[1:]}
     return InterferenceModel(
         cpu=arrays["cpu_mean"].astype(np.float64),
         k1=arrays["k1"].astype(np.float64),
         k2=arrays["k2"].astype(np.float64),
         agg=agg,
         mode=mode,
-        unknown=int(found["cpu_mean"].null_count()),
+        unknown=int(joined["cpu_mean"].null_count()),
     )
 
 
 def model_of_truth(file: Path, services: Sequence[str]) -> InterferenceModel:
-    """The planted model, from the ``truth/binding.parquet`` that ``tracekit synth`` writes.
+    """The planted model from ``truth/binding.parquet`` of ``tracekit synth``.
 
     Raises
     ------
     TracekitError
-        When the file is none, or speaks of other services.
+        For another file, or a file of other services.
     """
     names = ["service_id", "cpu_profile", "k1", "k2"]
     try:
@@ -316,6 +319,6 @@ def model_of_truth(file: Path, services: Sequence[str]) -> InterferenceModel:
         ) from None
     table = table.rename({"service_id": "service", "cpu_profile": "cpu_mean"})
     if not set(table["service"]) & set(services):
-        raise TracekitError(f"{file} speaks of other services than the workload")
+        raise TracekitError(f"{file} has no service of the workload")
     means = table.select(pl.col("k1", "k2").mean()).row(0, named=True)
     return model_of_frames(table, means, services, mode="given")

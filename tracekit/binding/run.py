@@ -1,4 +1,4 @@
-"""Several ways to bind on one workload, repeated over orders of arrival; and the run's folder."""
+"""A run of several ways to bind on one workload, over orders of arrival, and its folder."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -49,8 +49,8 @@ from tracekit.interference.room import Room
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import suited_placer
 
-#: What is compared unasked. The ways that know no fit are the baselines: what a fit is worth is
-#: told against the best of them, ``whole_cores``, not against those that share cores needlessly.
+#: The default ways. Those without a fit are baselines; the worth of a fit is its gain over the best
+#: of them, ``whole_cores``.
 USUAL = (
     "interference",
     "interference[choice=score]",
@@ -70,15 +70,15 @@ class VcpuRun(Shown):
     Parameters
     ----------
     summary : DataFrame
-        One row per policy: means over the repeats.
+        One row for each policy, with means over the repeats.
     repeats : DataFrame
-        One row per repeat and policy.
+        One row for each repeat and policy.
     differences : DataFrame
-        Every policy against the first, paired by repeat: see ``tables.differences_of``.
+        The first policy against each other one, paired by repeat: see ``tables.differences_of``.
     held : Held
         Whether recorded use contains the cost of recorded neighbours.
     remarks : tuple of Fact
-        What is assumed, set aside or to be doubted.
+        Assumptions and doubts.
     """
 
     workload: Workload
@@ -119,11 +119,11 @@ def replay_vcpus(
     services : sequence of str
         The services of the model, in its order.
     ways : sequence of Way
-        The ways to bind; the recorded one needs ``recorded``.
+        The ways to bind; the recorded binding needs ``recorded``.
     recorded : mapping, optional
-        The vCPUs to which containers were bound.
+        The recorded node and vCPUs of containers.
     repeats : int
-        How many orders of arrival; the first is the workload's own.
+        The number of orders of arrival; the first is the workload's own.
     respond, truth
         See ``tracekit.binding.loop.VcpuReplay``.
     recorded_use
@@ -132,15 +132,15 @@ def replay_vcpus(
     Raises
     ------
     TracekitError
-        For no way to bind, and for the recorded one where it is not known.
+        For no way to bind, and for the recorded binding if it is unknown.
     """
-    known = recorded or {}
-    _check(ways, known)
+    bindings = recorded or {}
+    _check(ways, bindings)
     names = tuple(way.text for way in ways)
-    old = OldNeighbours(workload, room, truth or model, _numbered(workload, services), known)
+    old = OldNeighbours(workload, room, truth or model, _numbered(workload, services), bindings)
     held = held_by_use(old, recorded_use)
-    kept = (old, workload.containers.ids) if held.taken_off else None
-    setting = _Setting(room, model, tuple(services), seed, respond, truth, known, kept)
+    taken_off = (old, workload.containers.ids) if held.taken_off else None
+    setting = _Setting(room, model, tuple(services), seed, respond, truth, bindings, taken_off)
     rows: list[dict[str, Any]] = []
     first: list[tuple[str, VcpuOutcome]] = []
     for repeat, name, outcome in _outcomes(workload, ways, repeats, setting, progress):
@@ -166,7 +166,7 @@ def replay_vcpus(
 
 
 def _numbered(load: Workload, services: Sequence[str]) -> IntArray:
-    """Position of each container's service in the model, shape (containers,)."""
+    """The position of each container's service in the model, shape (containers,)."""
     number = {service: at for at, service in enumerate(services)}
     return np.array([number[one] for one in load.containers.services], dtype=np.int64)
 
@@ -183,7 +183,7 @@ def _check(ways: Sequence[Way], recorded: Bindings) -> None:
 
 @dataclass(frozen=True)
 class _Setting:
-    """What all replays of a run share."""
+    """The common data of all replays of a run."""
 
     room: Room
     model: InterferenceModel
@@ -195,7 +195,7 @@ class _Setting:
     old: tuple[OldNeighbours, Sequence[str]] | None
 
     def replay(self, load: Workload, way: Way) -> VcpuOutcome:
-        """One way to bind on one order of arrival."""
+        """The replay of one way to bind in one order of arrival."""
         chooser, start = self._chooser(load, way)
         return VcpuReplay(
             load,
@@ -220,7 +220,7 @@ class _Setting:
         return lambda now: old.cost_milli(now)[at]
 
     def _chooser(self, load: Workload, way: Way) -> tuple[Chooser, IntArray | None]:
-        """The chooser; one that follows another replay places when that did."""
+        """The chooser of a way, and for ``Follow`` the times of placement of the other replay."""
         if way.of is None:
             return recorded_chooser(load, self.room, self.recorded), None
         if isinstance(way.of, Follow):
@@ -231,7 +231,7 @@ class _Setting:
 def _outcomes(
     workload: Workload, ways: Sequence[Way], repeats: int, setting: _Setting, progress: Progress
 ) -> Iterator[tuple[int, str, VcpuOutcome]]:
-    """The number of each repeat, each policy and what came of it; the first is the own order."""
+    """Repeat, policy and result of each replay; repeat 0 has the workload's own order."""
     with progress.task("bind", repeats * len(ways), "replays") as task:
         for repeat in range(repeats):
             arrivals = stream(order_seed(setting.seed, repeat), "arrivals")
@@ -242,14 +242,14 @@ def _outcomes(
 
 
 def _had(chooser: Chooser, load: Workload) -> IntArray | None:
-    """How many vCPUs containers had, where the recorded binding is repeated."""
+    """The recorded number of vCPUs of containers for the recorded binding; else None."""
     if not isinstance(chooser, Recorded):
         return None
     return chooser.size(request_vcpus(load.containers.request, load.resources))
 
 
 def _following(load: Workload, label: str, follow: Follow, seed: int) -> tuple[Following, IntArray]:
-    """The hosts that the policy chooses in a replay of its own, and when it chooses them."""
+    """The hosts that a policy chooses in its own replay, and the times of placement."""
     placement, rebalance = follow.policy.placement, follow.policy.rebalance
     rng = stream(seed, placement.name())
     engine = Engine(load, placement, rng, placer=suited_placer(load), rebalance=rebalance)
@@ -274,7 +274,7 @@ FRAMES = (
 
 
 def document(run: VcpuRun) -> dict[str, Any]:
-    """The run in one JSON document, but for steps, containers and wall-clock times."""
+    """The run as a JSON document without steps, containers and wall-clock times."""
     return {
         "schema": SCHEMA,
         "tool_version": VERSION,
@@ -300,11 +300,11 @@ def document(run: VcpuRun) -> dict[str, Any]:
 
 
 def write_vcpus(run: VcpuRun, out: Path) -> None:
-    """Write the run; of its files ``timing.parquet`` alone differs from run to run.
+    """Write a run; only its file ``timing.parquet`` differs from run to run.
 
     Raises
     ------
     TracekitError
-        When ``out`` holds anything but such a replay.
+        If ``out`` has other content than such a run.
     """
     VCPU_FOLDER.write(out, document(run), {name: getattr(run, name) for name in FRAMES})

@@ -1,4 +1,4 @@
-"""The tables of a replay down to the vCPU."""
+"""The tables of a replay on vCPUs, and the cost of recorded neighbours."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -32,13 +32,13 @@ DIFFERENCE = {
     "share_mean": pl.Float64,
     "separated": pl.Boolean,
 }
-#: What bindings are compared by. They belong to vCPUs, which a replay of nodes does not have, so
-#: they are no files of ``tracekit.replay.measures``; the first answers the question.
+#: The measures of comparisons. They are about vCPUs, so that ``tracekit.replay.measures`` does not
+#: have them; the first is the main one.
 MEASURES = ("inflation_vcpus", "inflation_mean_fraction", "cpu_spread_mean_fraction")
 
 
 def _schema() -> dict[str, type[pl.DataType]]:
-    """Columns of the steps, with inflation behind the measures of any replay."""
+    """The columns of steps: the measures of any replay, then inflation and bound vCPUs."""
     return {
         "policy": pl.String,
         **step_schema(),
@@ -50,7 +50,7 @@ def _schema() -> dict[str, type[pl.DataType]]:
 
 
 def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
-    """Inflation and load measures over the settled steps, or over all where none is settled."""
+    """Inflation and load measures over the settled steps, or over all steps if none is settled."""
     steps = pl.DataFrame([{"policy": "", **row} for row in outcome.steps], schema=_schema())
     settled = steps.filter(SETTLED)
     return {
@@ -64,7 +64,7 @@ def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
 
 
 def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
-    """One row per policy: every measure's mean over the repeats."""
+    """One row for each policy, with the means of all measures over the repeats."""
     numbers = [name for name in repeated.columns if name not in {"repeat", "policy"}]
     return repeated.group_by("policy", maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("repeats"),
@@ -73,10 +73,10 @@ def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """The first policy less each other one, paired by repeat.
+    """The first policy minus each other one, paired by repeat.
 
-    What is told is beyond chance for all of them together: see ``chance.student.judge``, with
-    lost vCPUs as what answers the question. Of one repeat there are no limits.
+    ``separated`` holds for all pairs together: see ``chance.student.compare``, with lost vCPUs as
+    the first measures. One repeat has no limits.
     """
     many = repeated["repeat"].n_unique()
     pairs = [(other, measure) for other in names[1:] for measure in MEASURES]
@@ -85,7 +85,7 @@ def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame
     of = {name: _values(repeated.filter(pl.col("policy") == name)) for name in names}
     apart = [of[names[0]][measure] - of[other][measure] for other, measure in pairs]
     answers = np.array([measure == MEASURES[0] for _, measure in pairs])
-    found = compare(np.stack(apart, axis=1), first=answers)
+    judged = compare(np.stack(apart, axis=1), first=answers)
     base = [float(of[other][measure].mean()) for other, measure in pairs]
     frame = pl.DataFrame(
         {
@@ -93,14 +93,14 @@ def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame
             "against": [other for other, _ in pairs],
             "measure": [measure for _, measure in pairs],
             "repeats": [many] * len(pairs),
-            "difference_mean": found.mean,
-            "difference_low": found.low,
-            "difference_high": found.high,
+            "difference_mean": judged.mean,
+            "difference_low": judged.low,
+            "difference_high": judged.high,
             "share_mean": [
                 float(mean) / one if one > 0 else None
-                for mean, one in zip(found.mean, base, strict=True)
+                for mean, one in zip(judged.mean, base, strict=True)
             ],
-            "separated": found.separated,
+            "separated": judged.separated,
         },
         schema=DIFFERENCE,
     )
@@ -108,19 +108,19 @@ def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame
 
 
 def _values(repeated: pl.DataFrame) -> dict[str, FloatArray]:
-    """Each measure of one policy in the order of the repeats, shape (repeats,)."""
+    """Each measure of a policy in the order of repeats, shape (repeats,)."""
     rows = repeated.sort("repeat")
     return {name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in MEASURES}
 
 
 def steps_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
-    """One row per policy and sampling step."""
+    """One row for each policy and sampling step."""
     rows = [{"policy": name, **row} for name, outcome in outcomes for row in outcome.steps]
     return pl.DataFrame(rows, schema=_schema())
 
 
 def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
-    """One row per container: where it was bound, and what it suffered there."""
+    """One row for each container: its node, socket and vCPUs, and its inflation."""
     nodes = np.array([*load.nodes.ids, None], dtype=object)[outcome.node]
     start = np.concatenate([[0], np.cumsum(np.bincount(room.socket_host))])
     local = np.where(
@@ -141,7 +141,7 @@ def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -
 
 
 def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
-    """One row per service: the mean over its containers, and their sum in vCPUs."""
+    """One row for each service: mean inflation over its containers, and the sum in vCPUs."""
     frame = pl.DataFrame(
         {
             "service": load.containers.services,
@@ -162,7 +162,7 @@ def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame
 
 
 def timing_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
-    """How long each policy's decisions took."""
+    """The time of each policy's decisions."""
     return pl.DataFrame(
         [
             {
@@ -176,33 +176,33 @@ def timing_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
     )
 
 
-# The CPU that recorded neighbours cost: recorded use contains it, another binding subtracts it.
+# The cost of recorded neighbours in recorded CPU.
 #
-# A container's recorded CPU was measured beside the neighbours that it had then. Where the
-# recorded binding is known, the model's cost of those neighbours is subtracted before the cost of
-# the new ones is added; otherwise interference would be counted twice. First it is tested whether
-# recorded use contains that cost: a made-up trace may plant interference in its monitoring rows
-# alone.
+# The recorded CPU of a container contains the cost of its neighbours at that time. If the recorded
+# binding is known, the cost of those neighbours by the model is subtracted before the cost of new
+# neighbours is added; otherwise interference would count twice. A test first decides whether
+# recorded CPU contains the cost: a made-up trace may plant interference in monitoring rows alone.
 
-#: Times at which use and cost are compared.
+#: The number of times at which use and cost are compared.
 _LOOKED_AT = 48
 _FEWEST = 8
-#: Where the interval of the share found ends below this, recorded use does not hold the cost.
+#: If the interval of the slope ends below this, recorded use does not contain the cost.
 _HALF = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """Whether recorded use contains the cost of recorded neighbours, and the evidence.
+    """Whether recorded use contains the cost of recorded neighbours, with the evidence.
 
     Parameters
     ----------
     taken_off : bool
+        Whether the cost is subtracted.
     containers : int
-        Containers whose recorded binding is known.
+        The number of containers with a known recorded binding.
     share, low, high : float, optional
-        Slope of recorded CPU over predicted cost, between containers of one service, with its 95 %
-        interval: 1 where use holds the cost, 0 where it does not. None if it is unknown.
+        The slope of recorded CPU over predicted cost between containers of a service, with its 95 %
+        interval: 1 if use contains the cost, 0 if it does not. None if it is unknown.
     """
 
     taken_off: bool
@@ -212,7 +212,7 @@ class Held:
     high: float | None = None
 
     def facts(self) -> Iterator[Fact]:
-        """A fact where a recorded binding is known."""
+        """A fact about the cost, if a recorded binding is known."""
         if self.containers:
             because = "neighbours_taken_off" if self.taken_off else "neighbours_not_in_use"
             yield remark(
@@ -225,17 +225,17 @@ class Held:
             )
 
     def document(self) -> dict[str, Any]:
-        """As the manifest has it."""
+        """The entry in the manifest."""
         return asdict(self)
 
 
 class OldNeighbours:
-    """The recorded binding of a workload's containers, and what it costs them.
+    """The recorded binding of a workload's containers, and its cost.
 
     Parameters
     ----------
     service : int64, shape (containers,)
-        Position of each container's service in the model.
+        The position of each container's service in the model.
     """
 
     def __init__(
@@ -263,14 +263,14 @@ class OldNeighbours:
         return int((self.size > 0).sum())
 
     def cost_milli(self, now: int) -> FloatArray:
-        """Millicores that each container loses to its recorded neighbours, shape (containers,)."""
+        """The millicores that each container loses to its recorded neighbours, (containers,)."""
         there = (self.load.containers.arrival_ms <= now) & (now < self.load.containers.departure_ms)
         if self._last is None or not np.array_equal(there, self._last[0]):
             self._last = there, self._cost(there)
         return self._last[1]
 
     def _cost(self, there: BoolArray) -> FloatArray:
-        """Where two containers hold one vCPU at the same time, both are left out."""
+        """The cost without containers that share a recorded vCPU at the time."""
         count = self.load.containers.count
         held = there[self._owner]
         taken = np.bincount(self._place[held], minlength=self._room.places)
@@ -284,26 +284,25 @@ class OldNeighbours:
         return np.where(sound & (self.size > 0), score * self.size * MILLI_PER_CORE, 0.0)
 
 
-def held_by_use(old: OldNeighbours, said: RecordedUse) -> Held:
+def held_by_use(old: OldNeighbours, option: RecordedUse) -> Held:
     """Whether recorded use contains the cost of recorded neighbours.
 
-    ``auto`` regresses recorded CPU on the predicted cost between containers of one service. Use
-    was measured beside the neighbours, so the cost is taken off unless the data say otherwise:
-    unless the slope's interval ends below one half.
+    ``auto`` regresses recorded CPU on the predicted cost between containers of a service. The cost
+    is subtracted unless the interval of the slope ends below one half.
     """
     if not old.known:
         return Held(taken_off=False, containers=0)
-    if said != "auto":
-        return Held(taken_off=said == "with_neighbours", containers=old.known)
-    found = _slope(old)
-    if found is None:
+    if option != "auto":
+        return Held(taken_off=option == "with_neighbours", containers=old.known)
+    slope = _slope(old)
+    if slope is None:
         return Held(taken_off=True, containers=old.known)
-    share, low, high = found
+    share, low, high = slope
     return Held(taken_off=not high < _HALF, containers=old.known, share=share, low=low, high=high)
 
 
 def _slope(old: OldNeighbours) -> tuple[float, float, float] | None:
-    """Slope of recorded CPU over predicted cost, with its interval; None if it is unknown."""
+    """The slope of recorded CPU over predicted cost, with its interval; None if it is unknown."""
     load = old.load
     at = np.unique(np.linspace(0, len(load.use.times_ms) - 1, _LOOKED_AT).astype(np.int64))
     use, cost, many = (np.zeros(load.containers.count) for _ in range(3))
@@ -332,7 +331,7 @@ def _slope(old: OldNeighbours) -> tuple[float, float, float] | None:
 
 
 def _within(columns: FloatArray, service: IntArray) -> tuple[FloatArray, int]:
-    """Columns less their services' means, and how many services there are."""
+    """Columns minus the means of services, and the number of services."""
     names, group = np.unique(service, return_inverse=True)
     many = np.bincount(group)
     means = np.stack([np.bincount(group, column) / many for column in columns.T], axis=1)

@@ -1,4 +1,4 @@
-"""The vCPUs of a cluster: who is bound where, and the ways to find free ones."""
+"""The vCPUs of a cluster: the present bindings, and searches for free vCPUs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ from tracekit.interference.topology import Topology, linux_numbering, read_topol
 def make_occupancy(
     room: Room, model: InterferenceModel, service: IntArray, size: IntArray
 ) -> Occupancy:
-    """No instance on any host of a room."""
+    """The occupancy of a room without instances."""
     sockets, instances = len(room.socket_vcpus), len(service)
     there = np.flatnonzero(room.socket >= 0)
     order = np.argsort(room.socket[there], kind="stable")
@@ -75,7 +75,7 @@ def make_occupancy(
 
 
 def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
-    """The vCPUs of each container: its CPU request, rounded up; none for a request of nothing.
+    """The number of vCPUs of each container: its CPU request, rounded up; 0 for no request.
 
     Parameters
     ----------
@@ -85,20 +85,20 @@ def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
     return np.asarray(-(-milli // 1000))
 
 
-# How the hosts of a workload are built: by a rule, or as a file says.
+# The room of a workload's hosts, by Linux's usual rule or from a topology file.
 
 
 def room_of(
     workload: Workload, *, sockets: int = SOCKETS, threads_per_core: int = THREADS_PER_CORE
 ) -> Room:
-    """The hosts of a workload, built by Linux's usual rule from their CPU capacity.
+    """The room of a workload's hosts by Linux's usual rule, from their CPU capacity.
 
     vCPUs that do not divide evenly into sockets and cores are left out.
 
     Raises
     ------
     TracekitError
-        When no node is large enough to have a core on every socket.
+        For a node that is too small for a core on every socket.
     """
     unit = sockets * threads_per_core
     vcpus = workload.nodes.capacity[:, 0] // MILLI_PER_CORE // unit * unit
@@ -119,7 +119,7 @@ def room_of(
 
 
 def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) -> Fact:
-    """The layout of hosts that ``room_of`` assumes, and how many vCPUs it leaves out."""
+    """A fact on the topology that ``room_of`` assumes, and the vCPUs that it leaves out."""
     vcpus = workload.nodes.capacity[:, 0] // MILLI_PER_CORE
     left_out = int((vcpus % (sockets * threads_per_core)).sum())
     return remark(
@@ -133,29 +133,29 @@ def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) ->
 
 
 def room_of_file(workload: Workload, path: Path) -> Room:
-    """The hosts of a workload, built as a topology file says.
+    """The room of a workload's hosts from a topology file.
 
     Raises
     ------
     TracekitError
-        When the file cannot be used, or does not know a node.
+        If the file cannot be used, or lacks a node.
     """
-    known = read_topologies(path)
-    found = {name: known.of(name) for name in workload.nodes.ids}
-    lacking = next((name for name, topology in found.items() if topology is None), None)
-    if lacking is not None:
+    topologies = read_topologies(path)
+    each = {name: topologies.of(name) for name in workload.nodes.ids}
+    missing = next((name for name, topology in each.items() if topology is None), None)
+    if missing is not None:
         raise TracekitError(
-            f"{path.name} does not know node '{lacking}'", hint="a row per node is expected"
+            f"{path.name} does not know node '{missing}'", hint="a row per node is expected"
         )
-    return make_room(workload.nodes.ids, {name: one for name, one in found.items() if one})
+    return make_room(workload.nodes.ids, {name: one for name, one in each.items() if one})
 
 
-#: Scores that are kept per kind of container, at most this many in all: 16 bytes each.
+#: The most cached scores of all kinds of containers, of 16 bytes each.
 MOST_KEPT = 32_000_000
 
 
 class Row:
-    """What is known of every socket for one kind of container."""
+    """Cached scores of every socket for one kind of container."""
 
     def __init__(self, sockets: int) -> None:
         self.known = -1
@@ -164,7 +164,7 @@ class Row:
 
 
 class Kept:
-    """Rows by kind of container; the one longest unused goes when there are too many."""
+    """A cache of rows by kind of container, which drops the row that was unused longest."""
 
     def __init__(self, sockets: int) -> None:
         self._sockets = sockets
@@ -172,30 +172,30 @@ class Kept:
         self._rows: dict[tuple[int, int, bool, int, int], Row] = {}
 
     def row(self, kind: tuple[int, int, bool, int, int]) -> Row:
-        """The kind's row, new if it was not kept."""
-        found = self._rows.pop(kind, None) or Row(self._sockets)
-        self._rows[kind] = found
+        """The cached row of a kind, or a new row."""
+        row = self._rows.pop(kind, None) or Row(self._sockets)
+        self._rows[kind] = row
         if len(self._rows) > self._most:
             del self._rows[next(iter(self._rows))]
-        return found
+        return row
 
 
-#: vCPUs are given out in this granularity.
+#: The granularity of allocated vCPUs.
 STEP = 2
 
-#: Where windows are cut from, by the names of the parameter.
+#: The lists of windows by the values of the parameter.
 CANDIDATES = {"ids": IDS, "cores": CORES, "both": BOTH}
 
 AGGREGATIONS = {"mean": MEAN, "occupancy": OCCUPANCY, "sum": SUM}
 
 
 class VcpuState:
-    """The binding of each container, and its loss.
+    """The present binding of each instance, and its loss.
 
     Parameters
     ----------
     service, size : int64, shape (instances,)
-        Of every instance that may ever come.
+        Service and number of vCPUs of all instances of the replay.
     """
 
     def __init__(
@@ -214,21 +214,21 @@ class VcpuState:
 
     @property
     def inflation(self) -> FloatArray:
-        """Score of every instance now, a fraction of its own vCPUs, shape (instances,)."""
+        """The present score of every instance, a fraction of its own vCPUs, shape (instances,)."""
         return self.occupancy.inflation
 
     def hosts_with_room(self, size: int) -> BoolArray:
-        """Hosts of which some socket has so many free vCPUs, shape (hosts,)."""
-        found = np.zeros(len(self.room.hosts), dtype=np.bool_)
-        found[self.occupancy.host[self.occupancy.free >= size]] = True
-        return found
+        """Hosts with a socket of at least ``size`` free vCPUs, shape (hosts,)."""
+        roomy = np.zeros(len(self.room.hosts), dtype=np.bool_)
+        roomy[self.occupancy.host[self.occupancy.free >= size]] = True
+        return roomy
 
     def hosts_without(self, instance: int) -> BoolArray:
-        """Hosts that run nothing of the instance's service, shape (hosts,)."""
+        """Hosts without an instance of the same service, shape (hosts,)."""
         return np.asarray(self.occupancy.on_host[:, self.occupancy.service[instance]] == 0)
 
     def free_vcpus(self) -> IntArray:
-        """Free vCPUs of each host, shape (hosts,)."""
+        """The number of free vCPUs of each host, shape (hosts,)."""
         return np.bincount(self.occupancy.host, self.occupancy.free, len(self.room.hosts)).astype(
             np.int64
         )
@@ -242,14 +242,14 @@ class VcpuState:
         candidates: int = IDS,
         apart: bool = True,
     ) -> tuple[int, IntArray] | None:
-        """The socket and places whose score is lowest for the instance; None where none is free.
+        """The socket and places with the lowest score for an instance; None without free places.
 
         Parameters
         ----------
         candidates : int
             See ``window_scan.best_window``.
         apart : bool
-            Whether hosts that run the instance's service are left out.
+            Whether hosts with an instance of the same service are left out.
         """
         occupancy, request = self.occupancy, int(self._wanted[instance])
         service = int(occupancy.service[instance])
@@ -264,9 +264,9 @@ class VcpuState:
         return int(socket), self._window(int(socket), int(start), request)
 
     def best_on(self, instance: int, host: int) -> tuple[int, IntArray] | None:
-        """As ``least_interference``, of one host's sockets."""
+        """As ``least_interference``, among the sockets of one host."""
         occupancy, request = self.occupancy, int(self._wanted[instance])
-        found = []
+        windows = []
         for socket in self.sockets_of(host).tolist():
             score, start = best_window(
                 occupancy,
@@ -280,21 +280,21 @@ class VcpuState:
                 *self._work,
             )
             if start >= 0:
-                found.append((score, socket, start))
-        if not found:
+                windows.append((score, socket, start))
+        if not windows:
             return None
-        _, socket, start = min(found)
+        _, socket, start = min(windows)
         return socket, self._window(socket, start, request)
 
     def _window(self, socket: int, start: int, request: int) -> IntArray:
-        """The places of a window, ascending, by its start as ``best_window`` gives it."""
+        """The places of a window, ascending, from its start in ``best_window``."""
         free = self._work[0]
         by_core, at = divmod(start, len(free))
         fill(self.occupancy, socket, bool(by_core), free)
         return np.sort(free[at : at + request])
 
     def free_places(self, socket: int) -> IntArray:
-        """Free places of a socket, ascending."""
+        """The free places of a socket, ascending."""
         occupancy = self.occupancy
         ids = occupancy.ids[occupancy.first[socket] : occupancy.first[socket + 1]]
         return np.asarray(ids[occupancy.owner[ids] < 0])
@@ -310,7 +310,7 @@ class VcpuState:
         self._bind(self.occupancy, self._agg, instance, socket, places, self._change)
 
     def unbind(self, instance: int) -> None:
-        """Take an instance off its vCPUs, if it has any."""
+        """Unbind an instance, if it is bound."""
         socket = int(self.socket[instance])
         if socket >= 0:
             self._change += 1

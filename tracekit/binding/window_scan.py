@@ -1,8 +1,8 @@
-"""The search for the free window that costs least.
+"""The search for the free window of vCPUs with the lowest cost.
 
-Only sockets that changed are scored again. The score of a window is not summed again over all
-pairs: a newcomer presses on an instance either on its cores or on its socket, and both sums are
-known before the windows are tried.
+Only changed sockets are scored again. The score of a window needs no sum over all pairs: a new
+instance presses on another one either from its cores or from its socket, and both losses are
+computed before the windows are tried.
 """
 
 import numpy as np
@@ -11,15 +11,15 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.jit import compiled
 from tracekit.binding.occupancy import OCCUPANCY, Occupancy, inflation_of
 
-#: Agreement to twelve decimals is a tie.
+#: Scores that agree to twelve decimals are equal.
 TIE = 1e12
-#: Which lists of free places windows are cut from: by id, by core, or both.
+#: The lists of free places for windows: by id, by core, or both.
 IDS, CORES, BOTH = 1, 2, 3
 
 
 @compiled
 def _before_windows(taken: Occupancy, agg: int, socket: int, cpu: float, request: int) -> float:
-    """Each instance's loss to a newcomer beside it and on its cores; the sum if beside all."""
+    """Write each instance's loss by a newcomer beside it and on its cores; sum if beside all."""
     vcpus = taken.first[socket + 1] - taken.first[socket]
     total = taken.total[socket] + request * cpu
     weight = taken.weight[socket] + request
@@ -48,7 +48,7 @@ def _before_windows(taken: Occupancy, agg: int, socket: int, cpu: float, request
 
 @compiled
 def _shared(taken: Occupancy, agg: int, window: IntArray, token: int) -> tuple[float, float]:
-    """Whose cores a window shares, into ``hits``; what presses from there, with its weight."""
+    """Count the shared cores of each instance in ``hits``; returns the pressure and its weight."""
     core, weight = 0.0, 0.0
     for at in range(len(window)):
         taken.mark[window[at]] = token
@@ -76,9 +76,9 @@ def _shared(taken: Occupancy, agg: int, window: IntArray, token: int) -> tuple[f
 
 @compiled
 def fill(taken: Occupancy, socket: int, by_core: bool, free: IntArray) -> int:
-    """Write a socket's free places into ``free``; how many there are.
+    """Write a socket's free places into ``free``; returns their number.
 
-    Ascending, or the free threads of a core one after another, cores by their lowest free place.
+    The order is ascending, or with ``by_core`` core by core, by the lowest free place of a core.
     """
     many = 0
     for at in range(taken.first[socket], taken.first[socket + 1]):
@@ -107,7 +107,7 @@ def _behind_another(taken: Occupancy, place: int) -> bool:
 def _sharing(
     taken: Occupancy, agg: int, socket: int, cpu: float, total: float, weight: float
 ) -> float:
-    """The extra loss of containers that share cores with the window, over sitting beside it."""
+    """The added loss of instances that share cores with the window, over instances beside it."""
     more = 0.0
     vcpus = taken.first[socket + 1] - taken.first[socket]
     for slot in range(taken.instances[socket]):
@@ -135,7 +135,7 @@ def _sharing(
 
 @compiled
 def _counted(taken: Occupancy, place: int, thread: int, other: int) -> bool:
-    """Whether an earlier thread of the place's core is the same instance's."""
+    """Whether an earlier thread of the place's core belongs to the same instance."""
     for earlier in range(thread):
         mate = taken.mates[place, earlier]
         if mate >= 0 and taken.owner[mate] == other:
@@ -156,19 +156,19 @@ def best_window(
     free: IntArray,
     tokens: IntArray,
 ) -> tuple[float, int]:
-    """The lowest score of a newcomer's windows on a socket, and where its window starts.
+    """The lowest score of a newcomer's windows on a socket, and the start of that window.
 
     A start in the list by core has the length of ``free`` added. Of equal scores the list by core
-    goes first, so that a container alone on a socket takes whole cores.
+    comes first, so that an instance alone on a socket takes whole cores.
 
     Parameters
     ----------
     candidates : int
         IDS, CORES or BOTH.
     free : int64, shape (vCPUs of the widest socket,)
-        Written over with the socket's free places.
+        Overwritten with the socket's free places.
     tokens : int64, shape (1,)
-        Counts the windows that were ever tried.
+        The number of windows tried so far; changed.
     """
     best, start = np.inf, -1
     if taken.free[socket] < request:
@@ -219,16 +219,16 @@ def decide(
     free: IntArray,
     tokens: IntArray,
 ) -> tuple[int, int]:
-    """The socket with the lowest score, and where its window starts; -1 for none.
+    """The socket with the lowest score, and the start of its window; -1 for no window.
 
     Parameters
     ----------
     apart : bool
-        Whether hosts that run the service are left out.
+        Whether hosts with an instance of the service are left out.
     known : int
-        Number of the last change that ``scores`` know of; -1 for none.
+        The number of the last change in ``scores``; -1 for none.
     scores, starts : float64 and int64, shape (sockets,)
-        What was found for such a container before; brought up to date.
+        The earlier results for such a container; updated.
     """
     best, chosen = np.inf, -1
     for socket in range(len(scores)):

@@ -1,4 +1,4 @@
-"""Binding: monitoring rows that say which vCPUs an instance is bound to, checked one by one."""
+"""Reads and checks monitoring rows with the vCPUs of instances, from a file or a store."""
 
 import csv
 from collections.abc import Mapping
@@ -31,22 +31,23 @@ REJECTS = {"line": pl.Int64, "instance_id": pl.String, "node_ip": pl.String, "re
 
 
 class NothingToFitError(TracekitError):
-    """The store is sound, and has not what a fit takes."""
+    """The store is sound, but lacks the data of a fit."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """Monitoring rows that are sound, and those that are not with the reason.
+    """Sound monitoring rows, and rejected rows with the reason.
 
     Parameters
     ----------
+    room : Room
     rows : DataFrame
-        instance, service, host, time_ms, cpu (fraction of its own vCPUs), load, first, vcpus: its
-        places are ``place[first : first + vcpus]``.
+        The columns instance, service, host, time_ms, cpu (fraction of the instance's vCPUs), load,
+        first and vcpus. The places of a row are ``place[first : first + vcpus]``.
     place : int64, shape (bound vCPUs,)
         Places of the room, row after row.
     rejects : DataFrame
-        line, instance_id, node_ip, reason.
+        The columns line, instance_id, node_ip and reason.
     """
 
     room: Room
@@ -58,7 +59,7 @@ class Binding:
 def read_binding(
     path: Path, topologies: Topologies, services: Mapping[str, str] | None = None
 ) -> Binding:
-    """The rows of a monitoring file that can be believed.
+    """The checked rows of a monitoring file.
 
     Parameters
     ----------
@@ -66,12 +67,12 @@ def read_binding(
         CSV or Parquet with ``instance_id, node_ip, cpu_list, cpu_util``, and optionally
         ``service``, ``time_ms`` and ``load`` (calls per second).
     services : mapping, optional
-        The service of an instance where the file does not say it.
+        The service of each instance, for a file without services.
 
     Raises
     ------
     TracekitError
-        When a column is missing, or no row is sound.
+        For a missing column, or if no row is sound.
     """
     return binding_of(_read(path), topologies, path.name, services, first_line=2)
 
@@ -85,16 +86,16 @@ def binding_of(
     first_line: int = 1,
     hint: str = f"expected columns {', '.join(NEEDED)}; hosts come from --topology",
 ) -> Binding:
-    """The rows that can be believed, of a frame of texts with the columns of ``read_binding``.
+    """The checked rows of a frame of texts with the columns of ``read_binding``.
 
     Parameters
     ----------
     name : str
-        What messages call the rows' origin.
+        The name of the origin of rows, for messages.
     first_line : int
-        The line of the first row there.
+        The line of the first row.
     hint : str
-        What to do where no row can be used.
+        The hint of the error if no row is sound.
     """
     checked = _Checked(topologies, dict(services or {}))
     for line, row in enumerate(frame.iter_rows(named=True), start=first_line):
@@ -123,14 +124,14 @@ def _read(path: Path) -> pl.DataFrame:
             f"{path.name} cannot be read: {text}", hint="give CSV or Parquet"
         ) from None
     frame = frame.rename(str.strip)
-    lacking = [name for name in NEEDED if name not in frame.columns]
-    if lacking:
+    missing = [name for name in NEEDED if name not in frame.columns]
+    if missing:
         raise TracekitError(
-            f"{path.name} has no column {', '.join(lacking)}; it has: {', '.join(frame.columns)}",
+            f"{path.name} has no column {', '.join(missing)}; it has: {', '.join(frame.columns)}",
             hint=f"expected {', '.join(NEEDED)}",
         )
-    known = [name for name in (*NEEDED, *OPTIONAL) if name in frame.columns]
-    return frame.select(pl.col(known).cast(pl.String).str.strip_chars())
+    columns = [name for name in (*NEEDED, *OPTIONAL) if name in frame.columns]
+    return frame.select(pl.col(columns).cast(pl.String).str.strip_chars())
 
 
 @dataclass
@@ -146,7 +147,7 @@ class _Row:
 
 
 class _Checked:
-    """Rows as they are looked at, in the order of the file: of two that overlap the first stays."""
+    """Checks rows in the order of the file; of two rows with a common vCPU the first is sound."""
 
     def __init__(self, topologies: Topologies, services: Mapping[str, str]) -> None:
         self.rows: list[_Row] = []
@@ -174,7 +175,7 @@ class _Checked:
         self._check_vcpus(topology, vcpus)
         service = row.get("service") or self._services.get(instance)
         if not service:
-            raise _BadRowError("its service is not known: neither the file nor the store says it")
+            raise _BadRowError("its service is not known: neither the file nor the store has it")
         time_ms = _number(row.get("time_ms") or "0", "time_ms", 0, 2**53)
         cpu = _number(row["cpu_util"] or "", "cpu_util", 0, MOST_CPU)
         if cpu == 0:
@@ -199,10 +200,10 @@ class _Checked:
                 self._lists[text] = parse_cpu_list(text)
             except ValueError as error:
                 self._lists[text] = str(error)
-        found = self._lists[text]
-        if isinstance(found, str):
-            raise _BadRowError(found if text else "cpu_list is empty")
-        return found
+        ids = self._lists[text]
+        if isinstance(ids, str):
+            raise _BadRowError(ids if text else "cpu_list is empty")
+        return ids
 
     def _check_vcpus(self, topology: Topology, vcpus: tuple[int, ...]) -> None:
         key = id(topology), vcpus
@@ -225,8 +226,8 @@ class _Checked:
 
     def binding(self) -> Binding:
         hosts = sorted({row.host for row in self.rows})
-        found = {host: self._topologies.of(host) for host in hosts}
-        room = make_room(hosts, {host: topology for host, topology in found.items() if topology})
+        each = {host: self._topologies.of(host) for host in hosts}
+        room = make_room(hosts, {host: topology for host, topology in each.items() if topology})
         start = dict(zip(hosts, room.offset.tolist(), strict=False))
         sizes = np.array([len(row.vcpus) for row in self.rows], dtype=np.int64)
         place = [start[row.host] + vcpu for row in self.rows for vcpu in row.vcpus]
@@ -244,11 +245,11 @@ class _Checked:
 
 
 class _BadRowError(Exception):
-    """Why a row is not used."""
+    """The reason why a row is rejected."""
 
 
 def _problem(topology: Topology, vcpus: tuple[int, ...]) -> str:
-    """What is wrong with binding an instance to these vCPUs, empty if nothing."""
+    """The problem of binding an instance to some vCPUs, empty for none."""
     ids = topology.ids
     for vcpu in vcpus:
         if vcpu >= len(topology.socket) or topology.socket[vcpu] < 0:
@@ -275,12 +276,12 @@ BINDINGS_QUERY = "interference/bindings"
 
 
 def records_bindings(store: Store, engine: str | None = None) -> bool:
-    """Whether the store says of some container which vCPUs it was bound to."""
+    """Whether the store has the vCPUs of a container."""
     if not store.manifest.parts("container"):
         return False
     with open_database(store, engine) as database:
-        found = database.frame("SELECT count(vcpus) AS bound FROM container_keyed", {})
-    return bool(found["bound"][0])
+        rows = database.frame("SELECT count(vcpus) AS bound FROM container_keyed", {})
+    return bool(rows["bound"][0])
 
 
 def binding_of_store(
@@ -291,35 +292,35 @@ def binding_of_store(
     threads_per_core: int,
     engine: str | None = None,
 ) -> Binding:
-    """The bindings of a store that can be believed.
+    """The checked bindings of a store.
 
     Parameters
     ----------
     topology : Path, optional
-        How nodes are built: see ``topology.read_topologies``. Without it, by Linux's usual rule
-        from their recorded cores with ``sockets`` and ``threads_per_core``; cores that do not
-        divide evenly are left out.
+        The topology file of nodes: see ``topology.read_topologies``. Without it nodes are numbered
+        by Linux's usual rule, from their recorded cores with ``sockets`` and ``threads_per_core``;
+        cores that do not divide evenly are left out.
 
     Raises
     ------
     TracekitError
-        When no row is sound, or the topology file cannot be used.
+        If no row is sound, or the topology file cannot be used.
     """
     with open_database(store, engine) as database:
-        found = database.frame(get_query(BINDINGS_QUERY).text, {})
-    if found.is_empty():
+        bound = database.frame(get_query(BINDINGS_QUERY).text, {})
+    if bound.is_empty():
         raise NothingToFitError(
             "the store records vCPUs of containers, but no use of those containers",
             hint="ingest their use too; info says what is recorded: tracekit info STORE",
         )
     topologies = (
-        _built(found, sockets, threads_per_core) if topology is None else read_topologies(topology)
+        _built(bound, sockets, threads_per_core) if topology is None else read_topologies(topology)
     )
-    rows = found.select(
+    rows = bound.select(
         pl.col("container").alias("instance_id"),
         pl.col("node").alias("node_ip"),
         pl.col("vcpus").alias("cpu_list"),
-        (pl.col("cpu_fraction") * _per_vcpu(found)).alias("cpu_util"),
+        (pl.col("cpu_fraction") * _per_vcpu(bound)).alias("cpu_util"),
         "service",
         "time_ms",
     )
@@ -327,12 +328,12 @@ def binding_of_store(
         rows.with_columns(pl.all().cast(pl.String)),
         topologies,
         "the store",
-        hint="say how nodes are built: --sockets and --threads of a core, or --topology FILE",
+        hint="state the topology of nodes: --sockets and --threads of a core, or --topology FILE",
     )
 
 
 def _per_vcpu(rows: pl.DataFrame) -> pl.Expr:
-    """Use of the request, converted to use of the container's own vCPUs."""
+    """The factor from use of the request to use of the container's vCPUs."""
     many = {text: _count(text) for text in rows["vcpus"].unique()}
     vcpus = pl.col("vcpus").replace_strict(many, return_dtype=pl.Float64)
     return (pl.col("request_cores") / vcpus).fill_null(1.0)
@@ -347,7 +348,7 @@ def _count(text: str) -> float | None:
 
 def _built(rows: pl.DataFrame, sockets: int, threads_per_core: int) -> Topologies:
     unit = sockets * threads_per_core
-    found = Topologies()
+    topologies = Topologies()
     sizes = rows.select("node", "node_cores").drop_nulls().unique("node").sort("node")
     made = {}
     for node, cores in sizes.iter_rows():
@@ -355,5 +356,5 @@ def _built(rows: pl.DataFrame, sockets: int, threads_per_core: int) -> Topologie
         if vcpus and vcpus not in made:
             made[vcpus] = linux_numbering(vcpus, sockets, threads_per_core)
         if vcpus:
-            found[node] = made[vcpus]
-    return found
+            topologies[node] = made[vcpus]
+    return topologies

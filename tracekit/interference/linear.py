@@ -1,7 +1,7 @@
-"""Linear regression with what judges it: errors, intervals, condition, errors on rows held out.
+"""Linear regression with errors, intervals, condition number and cross-validation, and a verdict.
 
-Least squares (patent CN116795487A [0069]); coefficients that must not be negative are an option.
-The intercept is never bounded.
+Least squares (patent CN116795487A [0069]), optionally without negative coefficients. The intercept
+has no bound.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tracekit.interference.table import Table, service_means
 def standard_errors(
     columns: FloatArray, residual: FloatArray, used: int, groups: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Standard errors and the covariance."""
+    """Standard errors of the coefficients, and their covariance."""
     rows = len(residual)
     bread = np.asarray(np.linalg.pinv(columns.T.copy() @ columns), dtype=np.float64)
     if groups is not None:
@@ -37,10 +37,10 @@ def standard_errors(
 def _clustered(
     columns: FloatArray, residual: FloatArray, bread: FloatArray, groups: IntArray
 ) -> FloatArray:
-    """The covariance where rows of one group err together: a jackknife over groups.
+    """The covariance for dependent rows of a group, by a jackknife over groups.
 
-    Each group's residuals are those it would have if it had been left out (CR3 of Bell &
-    McCaffrey 2002); the groups' own sums are small matrices, solved all at once.
+    The residuals of each group are those of a fit without the group (CR3 of Bell & McCaffrey 2002).
+    The small matrices of all groups are solved at once.
     """
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
@@ -55,7 +55,7 @@ def _clustered(
 
 
 def wald_p_value(slopes: FloatArray, covariance: FloatArray, freedom: int) -> float:
-    """Wald's test of all slopes at once, by the F distribution."""
+    """The probability of Wald's test that all slopes are 0, by the F distribution."""
     if freedom <= 0 or not np.isfinite(covariance).all() or not len(slopes):
         return float("nan")
     statistic = float(slopes @ np.linalg.pinv(covariance, hermitian=True) @ slopes) / len(slopes)
@@ -73,15 +73,17 @@ class Linear:
     Parameters
     ----------
     coefficients, errors, low, high : float64, shape (1 + regressors,)
-        Intercept first; standard errors and interval limits, NaN without degrees of freedom.
+        Coefficients with the intercept first, standard errors, and interval limits; NaN without
+        degrees of freedom.
     r2 : float
-        Share of the variance explained; NaN where the target does not vary.
+        Explained share of the variance; NaN for a constant target.
     rmse : float
-        Root of the mean squared residual, divided by the number of rows.
+        Root of the mean squared residual over all rows.
     condition : float
-        Of the design with columns scaled to unit length (Belsley 1980); infinite if dependent.
+        Condition number of the design with columns of unit length (Belsley 1980); infinite for
+        dependent columns.
     p_value : float
-        Of the hypothesis that the coefficients of the tested regressors are 0.
+        Probability of the test that the coefficients of the tested regressors are 0.
     """
 
     coefficients: FloatArray
@@ -96,23 +98,23 @@ class Linear:
 
 
 def design(regressors: FloatArray) -> FloatArray:
-    """The regressors behind a column of ones."""
+    """A column of ones, then the regressors."""
     return np.column_stack([np.ones(len(regressors)), regressors])
 
 
 def condition(columns: FloatArray) -> float:
-    """Condition number of columns scaled to unit length; infinite if they are dependent."""
+    """Condition number of columns scaled to unit length; infinite for dependent columns."""
     length = np.sqrt((columns**2).sum(axis=0))
     if len(columns) < columns.shape[1] or (length == 0).any():
         return float("inf")
-    found = np.linalg.svd(columns / length, compute_uv=False)
-    return float(found[0] / found[-1]) if found[-1] > RANK * found[0] else float("inf")
+    values = np.linalg.svd(columns / length, compute_uv=False)
+    return float(values[0] / values[-1]) if values[-1] > RANK * values[0] else float("inf")
 
 
 def solve(
     regressors: FloatArray, target: FloatArray, how: How | None = None, *, intercept: bool = True
 ) -> FloatArray:
-    """Coefficients alone, intercept first (0 if there is none); shape (1 + regressors,)."""
+    """The coefficients, shape (1 + regressors,), the intercept first (0 without one)."""
     return _solved(regressors, target, how or How(), intercept=intercept)
 
 
@@ -132,20 +134,20 @@ def fit_linear(
     regressors : float64, shape (rows, regressors)
     target : float64, shape (rows,)
     groups : int64, shape (rows,), optional
-        Rows of one group may err together (an instance over time): errors are then those of a
-        jackknife over groups, with one degree of freedom less than there are groups.
+        Groups of dependent rows, such as an instance over time. Errors are then those of a
+        jackknife over groups, with one degree of freedom less than the number of groups.
     absorbed : int, optional
-        The data are already deviations from so many means: no intercept is fitted, and so many
-        degrees of freedom are gone.
+        The number of means that were subtracted from the data: no intercept is fitted, and each
+        mean takes a degree of freedom.
     tested : int, optional
-        How many of the first regressors ``p_value`` is about; all if None.
+        The number of first regressors of which ``p_value`` is; all if None.
     """
     how = how or How()
     intercept = absorbed is None
     coefficients = _solved(regressors, target, how, intercept=intercept)
     columns = design(regressors) if intercept else regressors
-    found = coefficients if intercept else coefficients[1:]
-    residual = target - columns @ found
+    fitted = coefficients if intercept else coefficients[1:]
+    residual = target - columns @ fitted
     used = columns.shape[1] + (absorbed or 0)
     freedom = len(target) - used if groups is None else len(np.unique(groups)) - 1
     errors, covariance = standard_errors(columns, residual, used, groups)
@@ -165,7 +167,7 @@ def fit_linear(
         rmse=float(np.sqrt((residual**2).mean())),
         rows=len(target),
         condition=condition(columns),
-        p_value=wald_p_value(found[slopes], covariance[slopes, slopes], freedom),
+        p_value=wald_p_value(fitted[slopes], covariance[slopes, slopes], freedom),
     )
 
 
@@ -198,56 +200,56 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Held:
-    """Errors on rows that were held out: root mean squares; NaN where nothing could be held."""
+    """Root mean squared errors of line and mean on held-out rows; NaN without such rows."""
 
     rmse: float
     rmse_constant: float
 
     @property
     def better(self) -> bool:
-        """Whether neighbours help to foretell a row that was not seen."""
+        """Whether the line predicts held-out rows better than the mean."""
         return self.rmse < self.rmse_constant
 
 
-#: Of a fit that was not made.
+#: The errors without a fit.
 NOTHING_HELD = Held(float("nan"), float("nan"))
 
 
 def folds_of(groups: IntArray, rng: np.random.Generator) -> IntArray:
-    """A fold for each row, rows of one group together; shape (rows,)."""
+    """The fold of each row, shape (rows,); rows of a group are in one fold."""
     names, at = np.unique(groups, return_inverse=True)
     order = rng.permutation(len(names))
     return (order % FOLDS)[at].astype(np.int64)
 
 
 def validate(regressors: FloatArray, target: FloatArray, fold: IntArray, how: How) -> Held:
-    """Errors of one service's line, each fold being foretold from the others."""
-    return _foretold(lambda _: (regressors, target), fold, how, intercept=True)
+    """Errors of the line of a service, each fold predicted from the other folds."""
+    return _predicted(lambda _: (regressors, target), fold, how, intercept=True)
 
 
 def validate_pooled(table: Table, fold: IntArray, how: How) -> Held:
-    """As ``validate``, for the line that all services share apart from their means."""
-    return _foretold(lambda train: deviations(table, train), fold, how, intercept=False)
+    """As ``validate``, for the common line of all services, which keep their own means."""
+    return _predicted(lambda train: deviations(table, train), fold, how, intercept=False)
 
 
-def _foretold(
-    known: Callable[[BoolArray], tuple[FloatArray, FloatArray]],
+def _predicted(
+    data: Callable[[BoolArray], tuple[FloatArray, FloatArray]],
     fold: IntArray,
     how: How,
     *,
     intercept: bool,
 ) -> Held:
-    """The errors of every fold together; ``known`` are regressors and target by training rows."""
+    """The errors over all folds; ``data`` gives regressors and target from the training rows."""
     missed, missed_constant, many = 0.0, 0.0, 0
     for held in range(FOLDS):
         train = fold != held
-        columns, target = known(train)
+        columns, target = data(train)
         test = ~train & np.isfinite(target)
         if not test.any() or train.sum() <= columns.shape[1] + intercept:
             continue
-        found = solve(columns[train], target[train], how, intercept=intercept)
+        line = solve(columns[train], target[train], how, intercept=intercept)
         constant = target[train].mean() if intercept else 0.0
-        missed += float(((target[test] - (found[0] + columns[test] @ found[1:])) ** 2).sum())
+        missed += float(((target[test] - (line[0] + columns[test] @ line[1:])) ** 2).sum())
         missed_constant += float(((target[test] - constant) ** 2).sum())
         many += int(test.sum())
     if not many:
@@ -256,39 +258,39 @@ def _foretold(
 
 
 def deviations(table: Table, train: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Regressors and target less their service's means over the training rows."""
+    """Regressors and target minus the means of their services over training rows."""
     columns = table.regressors - service_means(table, table.regressors, train)[table.service]
     return columns, table.target - service_means(table, table.target, train)[table.service]
 
 
-# A plain word for how far a fit can be trusted, with the reason.
+# The verdict on a fit, with the reason.
 
 Verdict = Literal["usable", "weak", "not identifiable"]
 USABLE: Verdict = "usable"
 
-#: Rows of a service that a line of its own needs (specification 9.5).
+#: The least rows for a service's own line (specification 9.5).
 LEAST_ROWS = 8
-#: Instances that it needs where rows of one instance err together: errors come of leaving instances
-#: out in turn, and of two there is one degree of freedom.
+#: The least instances for it if rows of an instance are dependent: errors come from leaving out one
+#: instance after another, and two instances have one degree of freedom.
 LEAST_INSTANCES = 3
-#: Why instances count there, and not rows.
+#: The reason why instances count in place of rows.
 DEPENDENT = "as rows of one instance are not independent"
-#: Beyond this, digits of the coefficients are decided by the last digits of the data.
+#: The condition number from which the last digits of the data decide the coefficients.
 MOST_CONDITION = 1000.0
-#: Where collinearity begins to hurt (Belsley, Kuh & Welsch 1980).
+#: The condition number from which collinearity matters (Belsley, Kuh & Welsch 1980).
 HIGH_CONDITION = 30.0
 SIGNIFICANT = 0.05
 
 
 def lacking(rows: int, *, needed: int = LEAST_ROWS, instances: int | None = None) -> str:
-    """What is too few for a fit, in a clause; empty where there is enough.
+    """A clause about too few rows or instances for a fit; empty for enough.
 
     Parameters
     ----------
     rows, needed : int
-        Rows that there are, and how many must be there.
+        The number of rows, and the least number.
     instances : int, optional
-        Instances that the rows are of, where rows of one err together.
+        The number of instances, if rows of an instance are dependent.
     """
     if rows < needed:
         return f"{counted(rows, 'row')}, {needed:,} are needed"
@@ -298,22 +300,22 @@ def lacking(rows: int, *, needed: int = LEAST_ROWS, instances: int | None = None
 
 
 def judge(fitted: Linear | None, held: Held, *, lacks: str, proxy: bool) -> tuple[Verdict, str]:
-    """The verdict on a fit and a clause that says why.
+    """The verdict on a fit, and a clause with the reason.
 
     Parameters
     ----------
     fitted : Linear, optional
-        None where nothing was fitted.
+        None without a fit.
     lacks : str
-        Why nothing was fitted, as ``lacking`` says it.
+        The clause of ``lacking``, without a fit.
     proxy : bool
-        Whether neighbours are known by their node only: then no fit is better than weak.
+        Whether neighbours are known by node alone; the verdict is then at most weak.
     """
     if fitted is None:
         return "not identifiable", lacks
     if fitted.condition > MOST_CONDITION:
-        told = f"condition {fitted.condition:.3g}" if np.isfinite(fitted.condition) else "dependent"
-        return "not identifiable", f"neighbours do not vary apart from each other ({told})"
+        why = f"condition {fitted.condition:.3g}" if np.isfinite(fitted.condition) else "dependent"
+        return "not identifiable", f"neighbours do not vary apart from each other ({why})"
     if not fitted.p_value < SIGNIFICANT:
         high = f", condition {fitted.condition:.0f}" if fitted.condition > HIGH_CONDITION else ""
         return "weak", f"no effect beyond chance (p = {fitted.p_value:.2g}{high})"

@@ -1,8 +1,8 @@
-"""Models that can stand in place of the line: scikit-learn estimators.
+"""Models to compare with the line: estimators of scikit-learn.
 
-A model sees deviations from the service's means, so that any regressor of scikit-learn fits:
-``"NAME": Model(title=..., build=lambda seed: make_pipeline(...))`` here, ``MODEL`` in a
-user's own file.
+A model gets deviations from the means of services, so that any regressor of scikit-learn can be
+one: an entry ``"NAME": Model(title=..., build=lambda seed: make_pipeline(...))`` of ``_MODELS``, or
+``MODEL`` in a user's own file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Model:
     Parameters
     ----------
     build : callable
-        A seed to an unfitted scikit-learn regressor or pipeline; equal seeds, equal fits.
+        From a seed to an unfitted regressor or pipeline of scikit-learn; equal seeds give equal
+        fits.
     """
 
     title: str
@@ -49,7 +50,7 @@ def all_models() -> dict[str, Model]:
 
 
 def get_model(name: str) -> Model:
-    """The model of that name, or of a user's own file ``PATH.py``.
+    """The model with a name, or of a user's own file ``PATH.py``.
 
     Raises TracekitError for an unknown name, or a file without a ``MODEL``.
     """
@@ -62,7 +63,7 @@ def get_model(name: str) -> Model:
 
 
 def load_own_model(path: Path) -> Model:
-    """The model of a file; raises TracekitError when it is not there, fails, or holds none."""
+    """The model of a file; raises TracekitError for a missing or failing file, or no model."""
     hint = "write MODEL = Model(title=..., build=lambda seed: a scikit-learn regressor)"
     if not is_file(path):
         raise TracekitError(f"no such model file: {path}", hint=hint)
@@ -75,12 +76,12 @@ def load_own_model(path: Path) -> Model:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        # a file that leaves, or raises what ends programs, would end this one without a word
+        # a file that exits would end this program without a message
         raise TracekitError(f"{path} failed: {type(error).__name__}: {error}", hint=hint) from error
-    found = getattr(module, "MODEL", None)
-    if not isinstance(found, Model):
+    model = getattr(module, "MODEL", None)
+    if not isinstance(model, Model):
         raise TracekitError(f"{path} defines no MODEL", hint=hint)
-    return found
+    return model
 
 
 _MODELS = {
@@ -119,17 +120,17 @@ _MODELS = {
 
 
 class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Regress deviations from a service's means on deviations of its regressors.
+    """Regression of deviations from a service's means on deviations of its regressors.
 
-    The first column of X is the service's number, the others are the regressors. A service that
-    was not seen in training is foretold by the mean over all rows.
+    The first column of X is the number of the service, and the others are the regressors. The
+    prediction for a service without training rows is the mean over all rows.
 
     Parameters
     ----------
     estimator : scikit-learn regressor or pipeline, optional
-        Least squares if None; it is cloned, not changed.
+        Cloned for each fit; least squares if None.
     per_service : bool
-        One clone for every service with ``least_rows`` rows, beside the pooled one.
+        Whether each service with ``least_rows`` rows has a clone beside the pooled one.
     """
 
     def __init__(
@@ -140,7 +141,7 @@ class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.least_rows = least_rows
 
     def fit(self, X: FloatArray, y: FloatArray) -> Self:  # noqa: N803 - scikit-learn's names
-        """Learn the means and what is beyond them."""
+        """Fit the means of services, and the deviations from them."""
         service = X[:, 0].astype(np.int64)
         size = int(service.max()) + 1
         self.means_ = np.full((size, X.shape[1]), np.nan)
@@ -160,25 +161,25 @@ class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:  # noqa: N803 - scikit-learn's names
-        """What the services' instances use, shape (rows,)."""
+        """The predicted use of instances, shape (rows,)."""
         service = X[:, 0].astype(np.int64)
         known = np.where(service < len(self.means_), service, 0)
         means = np.where((service < len(self.means_))[:, None], self.means_[known], np.nan)
         means = np.where(np.isfinite(means), means, self.level_)
         beyond = X[:, 1:] - means[:, :-1]
-        found = self.pooled_.predict(beyond)
+        deviation = self.pooled_.predict(beyond)
         for at in np.unique(service):
             if int(at) in self.own_:
                 rows = service == at
-                found[rows] = self.own_[int(at)].predict(beyond[rows])
-        return np.asarray(means[:, -1] + found)
+                deviation[rows] = self.own_[int(at)].predict(beyond[rows])
+        return np.asarray(means[:, -1] + deviation)
 
 
 PER_SERVICE = "least_squares_per_service"
 
 
 class _Nothing(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """No deviation from the mean: the constant model."""
+    """The constant model, which predicts no deviation from the mean."""
 
     def fit(self, _x: Any, _y: Any) -> _Nothing:
         self.fitted_ = True
@@ -189,9 +190,9 @@ class _Nothing(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def estimators(names: Sequence[str], seed: int) -> dict[str, Any]:
-    """Estimators by the names of models, none for no name; raises TracekitError for an unknown one.
+    """The estimators of models by name; raises TracekitError for an unknown name.
 
-    Least squares of each service by itself is compared with every choice.
+    Least squares of each service is added to any choice.
     """
     if not names:
         return {}
@@ -202,18 +203,18 @@ def estimators(names: Sequence[str], seed: int) -> dict[str, Any]:
 def compare_models(
     table: Table, models: Mapping[str, Any], rng: np.random.Generator
 ) -> pl.DataFrame:
-    """Errors of each model on rows held out, beside those of the service's mean.
+    """Errors of each model and of the service's mean on held-out rows.
 
     Parameters
     ----------
     models : mapping
-        scikit-learn estimators; their X has the service's number first, then the regressors.
+        Estimators of scikit-learn; the first column of their X is the number of the service.
 
     Returns
     -------
     DataFrame
-        model, cv_rmse, cv_rmse_constant, ``saved_share`` = 1 - cv_rmse / cv_rmse_constant, and its
-        lowest and highest value over the folds; best first. No rows without a model.
+        The columns model, cv_rmse, cv_rmse_constant, ``saved_share``, which is 1 - cv_rmse /
+        cv_rmse_constant, and its lowest and highest value over folds; the best model first.
     """
     if not models:
         return pl.DataFrame(schema=COMPARED)
@@ -234,7 +235,7 @@ def compare_models(
 
 
 def _missed(model: Any, columns: Any, target: Any, fold: Any) -> Any:
-    """Sums of squared errors, shape (folds,)."""
+    """The sum of squared errors of each fold, shape (folds,)."""
     sums = np.zeros(FOLDS)
     for held in range(FOLDS):
         test = fold == held

@@ -1,6 +1,6 @@
-"""Options of a fit and the usual build of hosts: each with its type, meaning, range and default.
+"""The options of a fit and the default topology of hosts, with description, range and default.
 
-Nothing heavy is imported here, since commands read it for the command line's help.
+This module imports nothing heavy, as the help of the command line reads it.
 """
 
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ SOCKETS = 2
 ThreadsPerCore = Annotated[int, About("vCPUs of a core, without --topology.", minimum=1)]
 THREADS_PER_CORE = 2
 
-#: A container's use of its own vCPUs beyond this is not believed (specification 9.5, 9.7).
+#: The highest plausible use of a container's own vCPUs (specification 9.5, 9.7).
 MOST_CPU = 2.0
 
-#: How the profiles of neighbours are put together.
+#: The aggregation of the profiles of neighbours.
 Aggregation = Annotated[Literal["mean", "occupancy", "sum"], About("How neighbours add up.")]
 AGGREGATION: Aggregation = "mean"
 
-
-# How the coefficients of a line are found.
 
 Nonneg = Annotated[bool, About("No negative coefficient.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """How coefficients are found.
+    """The method of a linear fit.
 
     Parameters
     ----------
     nonneg : bool
-        Whether coefficients, but for the intercept, may not be negative.
+        Whether coefficients other than the intercept are at least 0.
+    level : float
+        The level of intervals.
     """
 
     nonneg: Nonneg = False
@@ -56,23 +56,25 @@ Resolved = Annotated[bool, About("A row per time instead of averages.")]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What of a fit can be chosen.
+    """The options of a fit.
 
     Parameters
     ----------
     agg : {'mean', 'occupancy', 'sum'}
-        How neighbours are put together: see ``room.pressure``.
+        The aggregation of neighbours: see ``room.pressure``.
+    nonneg : bool
+        Whether coefficients other than the intercept are at least 0.
     load : bool
-        Whether an instance's call rate is a regressor too.
+        Whether the call rate of an instance is a regressor, too.
     other_sockets : bool
-        Whether neighbours on other sockets of the host are.
+        Whether the pressure from other sockets of the host is a regressor, too.
     resolved : bool
-        One row per instance and time (a window of ``window_ms`` where a store is read), with errors
-        clustered by instance; else one row per instance.
+        Whether there is one row for each instance and time (a window of ``window_ms`` for a store),
+        with errors clustered by instance; else one row for each instance.
     compare : tuple of str
         Names of models to compare by cross-validation.
     shrink : bool
-        Whether a service's own k2 is drawn towards the pooled one: see ``services.shrunk``.
+        Whether the k2 of a service is shrunk towards the pooled k2: see ``services.shrunk``.
     """
 
     agg: Aggregation = AGGREGATION
@@ -86,5 +88,5 @@ class Options:
     shrink: bool = True
 
     def how(self) -> How:
-        """The options that the line is found by."""
+        """The method of the linear fit."""
         return How(nonneg=self.nonneg, level=self.level)

@@ -1,9 +1,9 @@
-"""A room: the vCPUs of all hosts as one range of places, and the pressure of neighbours on them.
+"""A room, which numbers the vCPUs of all hosts as places, and the pressure of neighbours.
 
-Pressure is that of patent CN116795487A, [0019]-[0023], formulas lost and read as in the
-specification's section 9.4: the mean of the neighbours' service profiles weighted by their vCPUs.
-Options are
-``occupancy`` (mean over neighbouring vCPUs, an idle one counting 0) and ``sum`` (busy vCPUs).
+The formulas of patent CN116795487A, [0019]-[0023], are lost. As in section 9.4 of the
+specification, pressure is the mean of the neighbours' service profiles weighted by their vCPUs.
+Alternatives are ``occupancy``, the mean over neighbouring vCPUs with 0 for an idle one, and
+``sum``, the number of busy vCPUs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,20 @@ from tracekit.interference.topology import Topology
 
 @dataclass(frozen=True)
 class Room:
-    """Hosts side by side; the place of vCPU v on host h is ``offset[h] + v``.
+    """The places of all hosts; vCPU v of host h has the place ``offset[h] + v``.
 
     Parameters
     ----------
     hosts : tuple of str
     offset : int64, shape (hosts + 1,)
     socket : int64, shape (places,)
-        Sockets are numbered over all hosts; -1 where there is no vCPU.
+        The socket of each place, numbered over all hosts; -1 for a place without a vCPU.
     mates : int64, shape (places, threads per core - 1)
-        Places of the other vCPUs of the same core, -1 for none.
+        The places of the other vCPUs of the same core, -1 for none.
     socket_vcpus : int64, shape (sockets,)
-        Number of vCPUs of each socket.
+        The number of vCPUs of each socket.
+    socket_host : int64, shape (sockets,)
+        The host of each socket.
     """
 
     hosts: tuple[str, ...]
@@ -41,12 +43,12 @@ class Room:
 
     @property
     def places(self) -> int:
-        """Number of places, with and without a vCPU."""
+        """The number of places, with and without a vCPU."""
         return len(self.socket)
 
 
 def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> Room:
-    """The hosts in the given order, each with its topology."""
+    """The room of hosts with their topologies, in the given order."""
     known: dict[int, tuple[IntArray, IntArray]] = {}
     for topology in topologies.values():
         if id(topology) not in known:
@@ -74,7 +76,7 @@ def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> Room:
 
 
 def _numbered(topology: Topology) -> IntArray:
-    """Sockets numbered from 0 without gaps; -1 where there is no vCPU."""
+    """Sockets numbered from 0 without gaps; -1 for an id without a vCPU."""
     numbers = np.searchsorted(topology.sockets, topology.socket)
     return np.where(topology.socket >= 0, numbers, -1)
 
@@ -94,25 +96,26 @@ def _widened(table: IntArray, width: int) -> IntArray:
 
 
 def sums(group: IntArray, amounts: FloatArray, groups: int) -> FloatArray:
-    """Sum of the amounts of each group, in their order, shape (groups,)."""
+    """The sum of the amounts of each group, added in order, shape (groups,)."""
     return np.asarray(np.bincount(group, amounts, groups), dtype=np.float64)
 
 
-#: Sums of profiles smaller than this are nothing but rounding.
+#: Smaller sums of profiles are rounding errors.
 NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Instances with their vCPUs, as one list of places.
+    """The places of instances.
 
     Parameters
     ----------
     owner : int64, shape (bound vCPUs,)
-        Instance that each place of ``place`` belongs to; every place at most once.
+        The instance of each place in ``place``.
     place : int64, shape (bound vCPUs,)
-        Places of a ``Room``; those of one instance lie on one socket.
+        Places of a ``Room``, each at most once; those of one instance are on one socket.
     instances : int
+        The number of instances.
     """
 
     owner: IntArray
@@ -123,19 +126,19 @@ class Bound:
 def pressure(
     room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
 ) -> tuple[FloatArray, FloatArray]:
-    """``cpu_sc`` and ``cpu_ss`` of every instance.
+    """The pressures ``cpu_sc`` and ``cpu_ss`` on every instance.
 
     Parameters
     ----------
     cpu : float64, shape (instances,)
-        Profile of each instance's service: mean CPU fraction of its own vCPUs.
+        The profile of each instance's service: its mean CPU as a fraction of own vCPUs.
     agg : {'mean', 'occupancy', 'sum'}
 
     Returns
     -------
-    tuple of float64, shape (instances,)
-        What presses from the same cores, and from the rest of the same socket; 0 where nobody is.
-        Fractions, with ``sum`` a number of busy vCPUs.
+    two of float64, shape (instances,)
+        The pressure from the same cores, and from the rest of the same socket; 0 without
+        neighbours. A fraction, or for ``sum`` a number of busy vCPUs.
     """
     count = bound.instances
     size = np.bincount(bound.owner, minlength=count).astype(np.float64)
@@ -164,9 +167,9 @@ def pressure(
 def other_sockets(
     room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
 ) -> FloatArray:
-    """What presses from other sockets of the host on instances that each have a vCPU.
+    """The pressure from other sockets of the host on every instance, shape (instances,).
 
-    Parameters and result are those of ``pressure``; shape (instances,).
+    The parameters are those of ``pressure``; every instance has a vCPU.
     """
     size = np.bincount(bound.owner, minlength=bound.instances).astype(np.float64)
     first = np.unique(bound.owner, return_index=True)[1]
@@ -174,7 +177,7 @@ def other_sockets(
     host = room.socket_host[socket]
 
     def beyond(amounts: FloatArray) -> FloatArray:
-        """Sums over the host less those over the socket."""
+        """Sums over the host minus sums over the socket."""
         by_socket = sums(socket, amounts, len(room.socket_vcpus))
         return sums(host, amounts, len(room.hosts))[host] - by_socket[socket]
 
@@ -188,7 +191,7 @@ def other_sockets(
 
 
 def _mates(room: Room, bound: Bound, holder: IntArray) -> tuple[IntArray, IntArray]:
-    """Instances and the places beside theirs on the same cores, each once, own places never."""
+    """Pairs of an instance and a foreign place on its cores, each pair once."""
     beside = room.mates[bound.place]
     owner = np.repeat(bound.owner, beside.shape[1])
     place = beside.reshape(-1)
@@ -198,12 +201,12 @@ def _mates(room: Room, bound: Bound, holder: IntArray) -> tuple[IntArray, IntArr
 
 
 def _distinct(first: IntArray, second: IntArray, size: int) -> tuple[IntArray, IntArray]:
-    """The pairs whose second is not negative, each once."""
-    there = second >= 0
-    found = np.sort(first[there] * max(size, 1) + second[there])
-    # numpy.unique hashes, at ten times the cost for so few
-    found = found[np.diff(found, prepend=-1) > 0]
-    return found // max(size, 1), found % max(size, 1)
+    """The pairs with a second that is at least 0, each once."""
+    some = second >= 0
+    pairs = np.sort(first[some] * max(size, 1) + second[some])
+    # numpy.unique hashes, at ten times the cost for few pairs
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    return pairs // max(size, 1), pairs % max(size, 1)
 
 
 def _occupancy(  # noqa: PLR0917 - the sums of one pass, in its order
@@ -217,8 +220,8 @@ def _occupancy(  # noqa: PLR0917 - the sums of one pass, in its order
 ) -> tuple[FloatArray, FloatArray]:
     own, place = pairs
     count = len(size)
-    there = holder[place] >= 0
-    core = sums(own[there], cpu[holder[place[there]]], count)
+    held = holder[place] >= 0
+    core = sums(own[held], cpu[holder[place[held]]], count)
     beside = np.bincount(own, minlength=count).astype(np.float64)
     placed = socket >= 0
     rest = np.where(placed, total[socket] - size * cpu - core, 0.0)
@@ -232,13 +235,13 @@ def _over(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def service_profile(service: IntArray, cpu: FloatArray, services: int) -> FloatArray:
-    """Mean over the instances of each service, shape (services,); NaN for one without any.
+    """The mean over the instances of each service, shape (services,); NaN without an instance.
 
     Parameters
     ----------
     service : int64, shape (instances,)
     cpu : float64, shape (instances,)
-        CPU of each instance, averaged over time, fraction of its own vCPUs.
+        The mean CPU of each instance over time, as a fraction of its own vCPUs.
     """
     many = np.bincount(service, minlength=services)
     total = np.bincount(service, cpu, services)

@@ -1,8 +1,8 @@
-"""The rows of the regression: an instance's CPU beside the pressure of its neighbours.
+"""The rows of the regression: the CPU of instances, and the pressure of their neighbours.
 
-Every frame here has the columns ``service, instance, host, socket, vcpus, window_ms, cpu, cpu_sc,
-cpu_ss, cpu_os, load``: one row per instance and binding, or per instance and time when resolved.
-``cpu_sc`` and ``cpu_os`` are NULL where nobody knows who shares cores and sockets (a proxy).
+Every frame has the columns ``service, instance, host, socket, vcpus, window_ms, cpu, cpu_sc,
+cpu_ss, cpu_os, load``, and one row for each instance and binding, or for each instance and time if
+resolved. ``cpu_sc`` and ``cpu_os`` are NULL for a proxy, in which cores and sockets are unknown.
 """
 
 from typing import Any, Literal
@@ -42,13 +42,13 @@ SCHEMA = {
 
 
 def bound_rows(binding: Binding, agg: Aggregation, *, resolved: bool = False) -> pl.DataFrame:
-    """Rows of monitoring data that say who is bound where.
+    """Rows of monitoring data with vCPUs.
 
     Parameters
     ----------
     resolved : bool
-        One row per time, neighbours' profiles being those of that time. Otherwise an instance's
-        CPU is averaged over time, and so is the pressure on it; profiles are over the whole file.
+        Whether there is a row for each time, with the profiles of that time. Otherwise CPU and
+        pressure are means over time, and profiles are over the whole file.
     """
     rows = binding.rows.with_columns(pl.col("service").rank("dense").cast(pl.Int64) - 1)
     names = binding.rows["service"].unique().sort()
@@ -57,10 +57,10 @@ def bound_rows(binding: Binding, agg: Aggregation, *, resolved: bool = False) ->
         _at_one_time(binding, piece, profile, len(names), agg)
         for piece in rows.partition_by("time_ms", maintain_order=True)
     ]
-    found = pl.concat(parts).with_columns(service=pl.lit(names).gather(pl.col("service")))
+    every = pl.concat(parts).with_columns(service=pl.lit(names).gather(pl.col("service")))
     if not resolved:
-        found = _one_per_binding(found)
-    return found.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()).sort(
+        every = _one_per_binding(every)
+    return every.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()).sort(
         "service", "instance", "window_ms", "socket"
     )
 
@@ -86,8 +86,8 @@ def _at_one_time(
     within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     owner = np.repeat(np.arange(piece.height), sizes)
     place = binding.place[first[owner] + within]
-    known = _profile(piece, services) if profile is None else profile
-    cpu = known[piece["service"].to_numpy()]
+    of_services = _profile(piece, services) if profile is None else profile
+    cpu = of_services[piece["service"].to_numpy()]
     bound = Bound(owner, place, piece.height)
     core, socket = pressure(binding.room, bound, cpu, agg)
     its_socket = binding.room.socket[binding.place[first]]
@@ -107,7 +107,7 @@ def _at_one_time(
 
 
 def _one_per_binding(rows: pl.DataFrame) -> pl.DataFrame:
-    """Means over time; an instance that moved has a row for each socket it was on."""
+    """Means over time; an instance that moved has a row for each of its sockets."""
     return rows.group_by("service", "instance", "host", "socket", maintain_order=True).agg(
         pl.col("window_ms").min(),
         pl.col("vcpus", "cpu", "load", "cpu_sc", "cpu_ss", "cpu_os").mean(),
@@ -120,14 +120,14 @@ def proxy_rows(
     agg: Aggregation,
     sizes: RecordedSizes | None = None,
 ) -> pl.DataFrame:
-    """Rows of a store: all containers of a node are each other's neighbours.
+    """Rows of a store, in which all containers of a node are neighbours.
 
     Parameters
     ----------
     neighbours, load : DataFrame
         Results of ``interference/node_neighbours`` and ``interference/container_load``.
     sizes : RecordedSizes, optional
-        CPU of containers and nodes, by which neighbours weigh; of one assumed size if None.
+        CPU of containers and nodes, the weights of neighbours; one assumed size if None.
     """
     if neighbours.is_empty():
         raise NothingToFitError(
@@ -136,7 +136,7 @@ def proxy_rows(
         )
     node = pl.col("node").rank("dense").cast(pl.Int64) - 1
     beside = _of_one_size(neighbours) if sizes is None else sizes.weighed(neighbours)
-    found = beside.select(
+    rows = beside.select(
         "service",
         pl.col("container").alias("instance"),
         pl.col("node").alias("host"),
@@ -148,7 +148,7 @@ def proxy_rows(
         _pressed(agg).alias("cpu_ss"),
         pl.lit(None, dtype=pl.Float64).alias("cpu_os"),
     )
-    return _with_load(found, load).sort("service", "instance", "window_ms", "socket")
+    return _with_load(rows, load).sort("service", "instance", "window_ms", "socket")
 
 
 def _of_one_size(neighbours: pl.DataFrame) -> pl.DataFrame:
@@ -170,21 +170,21 @@ def _pressed(agg: Aggregation) -> pl.Expr:
 
 
 def with_load(rows: pl.DataFrame, load: pl.DataFrame, window_ms: int | None = None) -> pl.DataFrame:
-    """The rows with call rates of a store where the monitoring file gives none.
+    """The rows with the call rates of a store, unless the monitoring file has rates.
 
     Parameters
     ----------
     window_ms : int, optional
-        Length of the windows of ``load``: a row takes the rate of the window its time lies in.
-        None: ``load`` is over the whole trace.
+        The length of the windows of ``load``: a row gets the rate of the window of its time. None
+        for a ``load`` over the whole trace.
     """
     if rows["load"].is_not_null().any():
         return rows
     time = pl.col("window_ms")
     start = time * 0 if window_ms is None else time - time % window_ms
     timed = rows.with_columns(start.alias("window_ms"), time.alias("_time"))
-    found = _with_load(timed.drop("load"), load)
-    return found.with_columns(pl.col("_time").alias("window_ms")).select(list(SCHEMA))
+    rated = _with_load(timed.drop("load"), load)
+    return rated.with_columns(pl.col("_time").alias("window_ms")).select(list(SCHEMA))
 
 
 def _with_load(rows: pl.DataFrame, load: pl.DataFrame | None) -> pl.DataFrame:
@@ -198,12 +198,11 @@ def _with_load(rows: pl.DataFrame, load: pl.DataFrame | None) -> pl.DataFrame:
     return rows.join(rates, on=["instance", "window_ms"], how="left", maintain_order="left")
 
 
-# The fit on totals of sockets, or of nodes where sockets are not known.
+# The fit on totals of sockets, or of nodes if sockets are unknown.
 #
-# Summing the model over the instances of a socket, each with its vCPUs, gives: what the socket
-# uses beyond its services' profiles is k1 and k2 times what presses on it beyond what presses on
-# those services elsewhere. Noise of single instances is averaged away; k1 and k2 are shared by
-# all.
+# The sum of the model over the instances of a socket, weighted by vCPUs, has no service constants
+# after the means of services are subtracted: the socket's deviation of use is k1 and k2 times its
+# deviation of pressure. The noise of single instances averages out; all services share k1 and k2.
 
 Level = Literal["socket", "node"]
 
@@ -217,18 +216,18 @@ def fit_totals(
     *,
     proxy: bool,
 ) -> dict[str, Any]:
-    """Coefficients from totals.
+    """Coefficients from totals of sockets or nodes.
 
     Parameters
     ----------
     rows : DataFrame
-        The rows of the table in its order: ``host, socket, window_ms, vcpus``.
+        The columns ``host, socket, window_ms, vcpus`` of the rows of the table, in its order.
 
     Returns
     -------
     dict
-        level, rows, and for each coefficient its value, ``_error``, ``_low`` and ``_high``; r2,
-        condition, verdict, reason. No coefficients where there are too few totals.
+        The keys level, rows, r2, condition, verdict and reason, and for each coefficient its value,
+        ``_error``, ``_low`` and ``_high``. Too few totals give no coefficients.
     """
     everything = np.ones(len(table.target), dtype=np.bool_)
     columns = table.regressors - service_means(table, table.regressors, everything)[table.service]
@@ -242,26 +241,26 @@ def fit_totals(
     pressed = np.stack(
         [np.bincount(group, weight * column, many) / size for column in columns.T], axis=1
     )
-    found: dict[str, Any] = {"level": level, "rows": many}
+    about: dict[str, Any] = {"level": level, "rows": many}
     lacks = lacking(many, needed=LEAST_ROWS + len(table.names))
     if lacks:
         verdict, reason = judge(None, NOTHING_HELD, lacks=lacks, proxy=proxy)
-        return {**found, "verdict": verdict, "reason": reason}
+        return {**about, "verdict": verdict, "reason": reason}
     place = _places(rows, group, many)
     cluster = place if len(np.unique(place)) < many else None
     fitted = fit_linear(pressed, total, how, groups=cluster, tested=table.pressures)
     held = validate(pressed, total, folds_of(place, rng), how)
     verdict, reason = judge(fitted, held, lacks="", proxy=proxy)
     for at, name in enumerate(table.coefficients, start=1):
-        found |= {
+        about |= {
             name: float(fitted.coefficients[at]),
             f"{name}_error": float(fitted.errors[at]),
             f"{name}_low": float(fitted.low[at]),
             f"{name}_high": float(fitted.high[at]),
         }
     numbers = {"r2": fitted.r2, "condition": fitted.condition}
-    known = {key: value if np.isfinite(value) else None for key, value in numbers.items()}
-    return {**found, **known, "verdict": verdict, "reason": reason}
+    finite = {key: value if np.isfinite(value) else None for key, value in numbers.items()}
+    return {**about, **finite, "verdict": verdict, "reason": reason}
 
 
 def _numbered(values: pl.Series) -> IntArray:
@@ -269,7 +268,7 @@ def _numbered(values: pl.Series) -> IntArray:
 
 
 def _places(rows: pl.DataFrame, group: IntArray, many: int) -> IntArray:
-    """The host of each total: totals of one host at several times err together."""
+    """The host of each total, as totals of one host at several times are dependent."""
     place = np.zeros(many, dtype=np.int64)
     place[group] = _numbered(rows["host"])
     return place

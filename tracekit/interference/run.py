@@ -1,4 +1,4 @@
-"""The fit from start to end: rows of a store or of monitoring data, regression, verdict."""
+"""The whole fit: rows of a store or of monitoring data, regression, verdict, and its folder."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ NEIGHBOURS, LOAD = "interference/node_neighbours", "interference/container_load"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Fit(Shown):
-    """What a fit found.
+    """The result of a fit.
 
     Parameters
     ----------
     mode : {'bound', 'proxy'}
-        Whether it is known who shares cores and sockets, or only nodes.
+        Whether cores and sockets of containers are known, or nodes alone.
     rows : DataFrame
-        As module ``rows`` has them, with ``predicted``.
+        The rows of module ``rows``, with ``predicted``.
     bindings : DataFrame
-        The vCPUs that each container was last seen on: ``container, node, vcpus``, as Linux writes
-        them; no rows of a proxy.
+        The last vCPUs of each container, ``container, node, vcpus``, in Linux's spelling; no rows
+        for a proxy.
     """
 
     mode: Mode
@@ -82,21 +82,21 @@ def fit_store(
     engine: str | None = None,
     progress: Progress = SILENT,
 ) -> Fit:
-    """Fit what neighbours cost, from monitoring rows or, without them, from the store alone.
+    """Fit the cost of neighbours from monitoring rows, or from the store alone.
 
     Parameters
     ----------
     binding, topology : Path, optional
-        See ``binding.read_binding`` and ``topology.read_topologies``; both or none.
-        A store that records the vCPUs of containers needs no ``binding``, and no ``topology`` where
-        nodes have cores: they are then built by Linux's usual rule.
+        Files of ``binding.read_binding`` and ``topology.read_topologies``; both or none. A store
+        with vCPUs of containers needs no ``binding``. If its nodes have cores it needs no
+        ``topology``: nodes are then numbered by Linux's usual rule.
     sockets, threads_per_core : int
-        For that rule.
+        The parameters of that rule.
 
     Raises
     ------
     TracekitError
-        When only one of them is given, a file cannot be used, or there is nothing to fit.
+        If only one file is given, a file cannot be used, or the store lacks data of a fit.
     """
     options = options or Options()
     recorded = binding is None and records_bindings(store, engine)
@@ -133,12 +133,12 @@ def fit_rows(
     binding: Binding | None = None,
     progress: Progress = SILENT,
 ) -> Fit:
-    """Fit rows as module ``rows`` makes them.
+    """Fit rows of module ``rows``.
 
     Raises
     ------
     TracekitError
-        When a load is wanted and no row has one.
+        If load is a regressor and no row has a load.
     """
     if options.load and rows["load"].null_count() == rows.height:
         raise TracekitError(
@@ -171,7 +171,7 @@ def fit_rows(
 
 
 def _kept(rows: pl.DataFrame, options: Options) -> pl.DataFrame:
-    """The rows in the order of the table, without those it leaves out."""
+    """The rows of the table, in its order."""
     if options.load:
         mean = pl.col("load").mean().over("service")
         rows = rows.filter(pl.col("load").is_not_null() & (mean > 0))
@@ -198,14 +198,18 @@ def _window(options: Options) -> dict[str, int]:
 
 def _rows_of_store(store: Store, options: Options, engine: str | None) -> pl.DataFrame:
     with open_database(store, engine) as database:
-        found = database.frame(get_query(NEIGHBOURS).text, _window(options))
+        neighbours = database.frame(get_query(NEIGHBOURS).text, _window(options))
         sizes = recorded_sizes(store, database)
-    if found.is_empty() and not len(ids_of(store, "service")) and len(ids_of(store, "container")):
+    if (
+        neighbours.is_empty()
+        and not len(ids_of(store, "service"))
+        and len(ids_of(store, "container"))
+    ):
         raise NothingToFitError(
             "no container of the store has a service, and coefficients are by service",
             hint="state it with the containers, in a column service, and ingest them anew",
         )
-    return proxy_rows(found, _load(store, options, engine), options.agg, sizes)
+    return proxy_rows(neighbours, _load(store, options, engine), options.agg, sizes)
 
 
 def _load(store: Store, options: Options, engine: str | None) -> pl.DataFrame | None:
@@ -216,7 +220,7 @@ def _load(store: Store, options: Options, engine: str | None) -> pl.DataFrame | 
 
 
 def _services(store: Store, engine: str | None) -> dict[str, str]:
-    """The service of each container of the store; of several the first by name."""
+    """The service of each container of the store; of several services the first by name."""
     with open_database(store, engine) as database:
         found = database.frame(
             "SELECT container_id.container, min(service_id.service) AS service"
@@ -230,13 +234,13 @@ def _services(store: Store, engine: str | None) -> dict[str, str]:
 
 
 def models_of(text: str | None) -> tuple[str, ...]:
-    """Names of models from a list with commas; ``all`` is every one."""
+    """Names of models from a text with commas; ``all`` gives every model."""
     names: Sequence[str] = [name.strip() for name in (text or "").split(",")]
     return tuple(all_models()) if names == ["all"] else tuple(name for name in names if name)
 
 
 def _last_bindings(binding: Binding) -> pl.DataFrame:
-    """Node and vCPUs of each container at its last time, by container."""
+    """The node and vCPUs of each container at its last time, by container."""
     start = dict(zip(binding.room.hosts, binding.room.offset.tolist(), strict=False))
     last = (
         binding.rows.sort("instance", "time_ms", maintain_order=True)
@@ -256,7 +260,7 @@ FRAMES = ("coefficients", "pooled", "rows", "compared", "rejects", "bindings")
 
 
 def document(fit: Fit) -> dict[str, Any]:
-    """A fit in one JSON document, but for its rows."""
+    """A fit without its rows as a JSON document."""
     services = fit.fitted.services
     return {
         "schema": SCHEMA,
@@ -277,8 +281,8 @@ def document(fit: Fit) -> dict[str, Any]:
 
 
 def frames(fit: Fit) -> dict[str, pl.DataFrame]:
-    """The frames of a fit, by the names of their files; ``mode`` stands in every row."""
-    found = {
+    """The frames of a fit by the names of their files, with a column ``mode``."""
+    every = {
         "coefficients": fit.fitted.services,
         "pooled": fit.fitted.pooled,
         "rows": fit.rows,
@@ -287,16 +291,16 @@ def frames(fit: Fit) -> dict[str, pl.DataFrame]:
         "bindings": fit.bindings,
     }
     return {
-        name: frame.with_columns(pl.lit(fit.mode).alias("mode")) for name, frame in found.items()
+        name: frame.with_columns(pl.lit(fit.mode).alias("mode")) for name, frame in every.items()
     }
 
 
 def write_fit(fit: Fit, out: Path) -> None:
-    """Write a fit; the same fit gives the same bytes.
+    """Write a fit; equal fits give equal bytes.
 
     Raises
     ------
     TracekitError
-        When ``out`` holds anything but a fit.
+        If ``out`` has other content than a fit.
     """
     FIT_FOLDER.write(out, document(fit), frames(fit))

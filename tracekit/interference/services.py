@@ -1,7 +1,7 @@
-"""The regression of every service, and the pooled one where it has too few rows or instances.
+"""The regression of every service, or the pooled one for too few rows or instances.
 
-Source: patent CN116795487A [0069]; the pooled model is tracekit's own: all services share k1 and
-k2, each keeps its mean (least squares on deviations from the service's means, "within").
+Source: patent CN116795487A [0069]. The pooled model is tracekit's own: all services share k1 and
+k2, and each has its mean (least squares on deviations from the means of services, "within").
 """
 
 from dataclasses import dataclass
@@ -55,18 +55,18 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 
 @dataclass(frozen=True)
 class Fitted:
-    """What came out.
+    """The fitted services and the pooled model.
 
     Parameters
     ----------
     services : DataFrame
-        One row per service. ``basis`` says whose k1 and k2 stand there: ``own``, ``pooled``, or
-        ``none`` (they are 0). The verdict is about the basis named; where that is not ``own``,
-        ``reason`` says why an own fit was not possible. An own ``k2`` is drawn towards the pooled
-        one (``shrunk``): ``k2_own`` is what the service's rows alone say, and
-        ``k2_weight`` how much of that is left.
+        One row for each service. ``basis`` is the origin of k1 and k2: ``own``, ``pooled``, or
+        ``none`` for values of 0. The verdict is about that fit; for another basis than ``own`` the
+        ``reason`` is why an own fit was impossible. An own ``k2`` is shrunk towards the pooled one
+        (``shrunk``): ``k2_own`` is the value from the service's rows alone, and ``k2_weight`` its
+        weight.
     pooled : DataFrame
-        One row: the pooled model; ``service`` is NULL.
+        One row of the pooled model, with a ``service`` of NULL.
     """
 
     services: pl.DataFrame
@@ -83,25 +83,25 @@ def fit_services(
     rng : Generator
         Draws the folds of the cross-validation.
     proxy : bool
-        Whether neighbours are known by their node only.
+        Whether neighbours are known by node alone.
     shrink : bool
-        Whether each service's k2 is drawn towards the pooled one. A bounded k2 is not: it has no
-        standard error.
+        Whether the k2 of each service is shrunk towards the pooled k2. A bounded k2 is not shrunk,
+        as it has no standard error.
     """
-    found = _Fitter(table, how, rng, proxy=proxy).fit()
+    fitted = _Fitter(table, how, rng, proxy=proxy).fit()
     if not shrink or how.nonneg or "k2" not in table.coefficients:
-        return found
-    drawn = drawn_together(table, found.services, found.pooled["k2"][0])
-    return Fitted(services=drawn, pooled=found.pooled)
+        return fitted
+    drawn = drawn_together(table, fitted.services, fitted.pooled["k2"][0])
+    return Fitted(services=drawn, pooled=fitted.pooled)
 
 
 class _Fitter:
-    """One table on its way through the regressions."""
+    """The regressions of one table."""
 
     def __init__(self, table: Table, how: How, rng: np.random.Generator, *, proxy: bool) -> None:
         self._table, self._how, self._rng, self._proxy = table, how, rng, proxy
         self._instances = len(np.unique(table.instance))
-        # rows of one instance err together
+        # rows of one instance are dependent
         self._clustered = self._instances < len(table.target)
 
     def fit(self) -> Fitted:
@@ -135,15 +135,15 @@ class _Fitter:
         verdict, reason = judge(fitted, held, lacks=lacks, proxy=self._proxy)
         if fitted is not None and fitted.condition <= MOST_CONDITION:
             numbers = self._numbers(fitted, held)
-            return _known(
+            return _full_row(
                 {**about, "basis": "own", **numbers, "verdict": verdict, "reason": reason}
             )
-        return _known({**self._fallback(about, columns, pooled, pooled_row), "reason": reason})
+        return _full_row({**self._fallback(about, columns, pooled, pooled_row), "reason": reason})
 
     def _fallback(
         self, about: Row, columns: FloatArray, pooled: Linear | None, pooled_row: Row
     ) -> Row:
-        """The pooled coefficients with the intercept that the service's own means give."""
+        """The pooled coefficients, with an intercept from the means of the service."""
         if pooled is None:
             zero = {"b0": about["cpu_mean"], **dict.fromkeys(self._table.coefficients, 0.0)}
             return {**about, **zero, "basis": "none", "verdict": "not identifiable"}
@@ -165,7 +165,7 @@ class _Fitter:
             "instances": self._instances,
             "cpu_mean": float(table.target.mean()) if len(table.target) else None,
         }
-        # the mean of each service takes a row
+        # the mean of each service takes a degree of freedom
         lacks = lacking(len(table.target), needed=LEAST_ROWS + len(table.services))
         fitted, held = None, NOTHING_HELD
         if not lacks:
@@ -183,8 +183,8 @@ class _Fitter:
         identified = fitted if fitted and fitted.condition <= MOST_CONDITION else None
         numbers = self._numbers(identified, held) if identified else {}
         basis = "pooled" if identified else "none"
-        said = {"basis": basis, "verdict": verdict, "reason": reason, "b0": None}
-        return identified, _known({**about, **numbers, **said})
+        judged = {"basis": basis, "verdict": verdict, "reason": reason, "b0": None}
+        return identified, _full_row({**about, **numbers, **judged})
 
     def _numbers(self, fitted: Linear, held: Held) -> Row:
         found: Row = {}
@@ -204,8 +204,8 @@ class _Fitter:
         }
 
 
-def _known(row: Row) -> Row:
-    """The row with all columns, and NULL for what is no number."""
+def _full_row(row: Row) -> Row:
+    """A row with all columns, and NULL for a value that is not finite."""
     return {name: _number(row.get(name)) for name in SCHEMA}
 
 
@@ -214,31 +214,31 @@ def _number(value: Any) -> Any:
 
 
 def predictions(table: Table, fitted: Fitted) -> FloatArray:
-    """The predictions of the fitted services for the rows of the table, shape (rows,)."""
+    """The predicted CPU of the rows of a table, shape (rows,)."""
     slopes = fitted.services.select(table.coefficients).fill_null(0.0).to_numpy()
     own = fitted.services["b0"].to_numpy()[table.service]
     return np.asarray(own + (table.regressors * slopes[table.service]).sum(axis=1))
 
 
-# k2 of services drawn towards the pooled k2, by how little each service's own rows tell.
+# Shrinkage of the k2 of services towards the pooled k2.
 #
-# What the others on a socket cost is small, so that the own k2 of a service with a score of
-# containers is mostly noise, and placing by it is placing by noise. Empirical Bayes (Morris, JASA
-# 78, 1983, 47-55): the services' true k2 scatter about the pooled one with variance ``tau2``. An
-# own estimate of variance V goes ``B = (S - 3) / (S - 1) * V / (V + tau2)`` of the way to the
-# pooled k2, S being the number of services; its variance is then ``V * (1 - (1 - w) * B)`` plus
-# what is unsure of B, w being its share of all weights ``1 / (V + tau2)``. ``tau2`` is that of
-# Paule and Mandel (1982). The intercept moves along, so that the line still goes through the
-# means; k1 stays.
+# The cost of other containers on a socket is small. The own k2 of a service with few containers is
+# therefore mostly noise, and placement by it follows noise. Empirical Bayes (Morris, JASA 78, 1983,
+# 47-55): the true k2 of services scatter about the pooled k2 with variance ``tau2`` (Paule and
+# Mandel, 1982). An own estimate of variance V moves towards the pooled k2 by the share
+# ``B = (S - 3) / (S - 1) * V / (V + tau2)``, with S services. Its variance becomes
+# ``V * (1 - (1 - w) * B)`` plus the variance of B, with w its share of all weights
+# ``1 / (V + tau2)``. The intercept changes so that the line passes through the means; k1 does not
+# change.
 
-#: With fewer services nothing is known of how their k2 scatter.
+#: The least services from which the scatter of k2 is estimated.
 FEWEST = 4
 _ROUNDS = 100
 
 
 @dataclass(frozen=True)
 class Shrunk:
-    """Estimates and their errors, shape (services,), and how much of each own estimate is left."""
+    """Shrunk estimates, their errors, and the weights of own estimates, shape (services,)."""
 
     value: FloatArray
     error: FloatArray
@@ -246,12 +246,14 @@ class Shrunk:
 
 
 def shrunk(own: FloatArray, error: FloatArray, towards: float) -> Shrunk:
-    """Own estimates drawn towards a common value.
+    """Own estimates shrunk towards a common value.
 
     Parameters
     ----------
     own, error : float64, shape (services,)
-        Estimates with standard errors above 0; at least ``FEWEST`` of them.
+        Estimates with standard errors above 0, at least ``FEWEST``.
+    towards : float
+        The common value.
     """
     many = len(own)
     variance, apart = error**2, own - towards
@@ -265,10 +267,10 @@ def shrunk(own: FloatArray, error: FloatArray, towards: float) -> Shrunk:
 
 
 def scatter(apart: FloatArray, variance: FloatArray) -> float:
-    """Variance of true values about the common one (Paule and Mandel); 0 where noise explains all.
+    """The variance ``tau2`` of true values about the common value (Paule and Mandel).
 
-    The sum of ``apart**2 / (variance + tau2)`` falls with ``tau2``; it is that for which the sum is
-    the number of services.
+    It is the value for which the sum of ``apart**2 / (variance + tau2)`` is the number of services;
+    0 if noise explains all differences.
     """
     many = len(apart)
 
@@ -285,24 +287,24 @@ def scatter(apart: FloatArray, variance: FloatArray) -> float:
 
 
 def drawn_together(table: Table, services: pl.DataFrame, towards: float | None) -> pl.DataFrame:
-    """The services of a fit with own k2 drawn towards the pooled one, and intercepts moved along.
+    """The services of a fit with own k2 shrunk towards the pooled k2, and changed intercepts.
 
     Parameters
     ----------
     services : DataFrame
-        One row per service of the table, in its order; see ``Fitted``.
+        One row for each service of the table, in its order; see ``Fitted``.
     towards : float, optional
-        The pooled k2; None leaves all as they are.
+        The pooled k2; None leaves all services unchanged.
     """
     usable = (pl.col("basis") == "own") & (pl.col("k2_error") > 0)
     at = np.flatnonzero(services.select(usable.fill_null(value=False)).to_series().to_numpy())
     if towards is None or len(at) < FEWEST:
         return services
-    kept = services[at]
-    own, error = (kept[name].to_numpy() for name in ("k2", "k2_error"))
+    some = services[at]
+    own, error = (some[name].to_numpy() for name in ("k2", "k2_error"))
     drawn = shrunk(own, error, towards)
-    # as many standard errors as the own interval has
-    reach = (kept["k2_high"].to_numpy() - own) / error
+    # the width of the own interval in standard errors
+    reach = (some["k2_high"].to_numpy() - own) / error
     mean = _means(table, table.names.index("cpu_ss"))[at]
     shift = (own - drawn.value) * mean
     changed = {
@@ -312,7 +314,7 @@ def drawn_together(table: Table, services: pl.DataFrame, towards: float | None) 
         "k2_high": drawn.value + reach * drawn.error,
         "k2_own": own,
         "k2_weight": drawn.weight,
-        **{name: kept[name].to_numpy() + shift for name in ("b0", "b0_low", "b0_high")},
+        **{name: some[name].to_numpy() + shift for name in ("b0", "b0_low", "b0_high")},
     }
     rows = services.to_dicts()
     for row, number in enumerate(at.tolist()):
@@ -322,6 +324,6 @@ def drawn_together(table: Table, services: pl.DataFrame, towards: float | None) 
 
 
 def _means(table: Table, column: int) -> FloatArray:
-    """Mean of a regressor over each service's rows, shape (services,)."""
+    """The mean of a regressor over the rows of each service, shape (services,)."""
     every = np.ones(len(table.target), dtype=np.bool_)
     return service_means(table, table.regressors[:, column], every)

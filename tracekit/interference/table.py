@@ -11,10 +11,10 @@ from tracekit.base.constants import CONTAINER_CPU_CORES, NODE_CPU_CORES
 from tracekit.store.folder import Store
 from tracekit.store.query.run import AnyDatabase
 
-#: The last counts only where it is asked for: the patent looks at one socket.
+#: The regressors of neighbours; the last one is optional, as the patent has one socket.
 PRESSURES = ("cpu_sc", "cpu_ss", "cpu_os")
 LOAD = "load"
-#: What a coefficient is called, by its regressor.
+#: The name of the coefficient of each regressor.
 COEFFICIENTS = {"cpu_sc": "k1", "cpu_ss": "k2", "cpu_os": "k3", "load": "k_load"}
 
 
@@ -25,13 +25,13 @@ class Table:
     Parameters
     ----------
     names : tuple of str
-        The regressors: of ``cpu_sc, cpu_ss, cpu_os, load``.
+        The regressors, some of ``cpu_sc, cpu_ss, cpu_os, load``.
     regressors : float64, shape (rows, regressors)
     target : float64, shape (rows,)
     service, instance : int64, shape (rows,)
     services : tuple of str
     left_out : int
-        Rows without a load, where load is a regressor.
+        The number of rows left out without a load, if load is a regressor.
     """
 
     names: tuple[str, ...]
@@ -44,16 +44,16 @@ class Table:
 
     @property
     def coefficients(self) -> tuple[str, ...]:
-        """Names of the coefficients, without the intercept."""
+        """The names of the coefficients, without the intercept."""
         return tuple(COEFFICIENTS[name] for name in self.names)
 
     @property
     def pressures(self) -> int:
-        """How many of the regressors, the first ones, are neighbours."""
+        """The number of first regressors that are pressures of neighbours."""
         return sum(name in PRESSURES for name in self.names)
 
     def ranges(self) -> Iterator[tuple[int, slice]]:
-        """Each service with the range of its rows."""
+        """The number of each service, with the range of its rows."""
         starts = np.searchsorted(self.service, np.arange(len(self.services) + 1))
         for at in range(len(self.services)):
             yield at, slice(int(starts[at]), int(starts[at + 1]))
@@ -91,7 +91,7 @@ def _numbered(names: pl.Series) -> IntArray:
 
 
 def service_means(table: Table, values: FloatArray, train: BoolArray) -> FloatArray:
-    """Mean of ``values`` over each service's training rows, shape (services, ...); NaN if none."""
+    """Means over the training rows of each service, shape (services, ...); NaN for no such row."""
     count = len(table.services)
     many = np.bincount(table.service[train], minlength=count)
     columns = values.reshape(len(values), -1)[train]
@@ -102,7 +102,7 @@ def service_means(table: Table, values: FloatArray, train: BoolArray) -> FloatAr
         return (sums / many[:, None]).reshape(count, *values.shape[1:])
 
 
-# Sizes that a store records, by which the neighbours of a container weigh.
+# Recorded sizes of a store, which are the weights of neighbours.
 
 _CONTAINERS = """
 SELECT container_id.container, max_by(s.request, s.time_ms) AS cores
@@ -122,24 +122,21 @@ GROUP BY node_id.node
 
 @dataclass(frozen=True)
 class RecordedSizes:
-    """CPU requests of containers and CPU of nodes, the last that are known.
+    """The last recorded CPU requests of containers and CPU of nodes.
 
     Parameters
     ----------
     containers : DataFrame
-        ``container, cores``; those it does not name have the assumed size.
+        The columns ``container, cores``; other containers have the assumed size.
     nodes : DataFrame
-        ``node, node_cores``; as with containers.
+        The columns ``node, node_cores``; other nodes have the assumed size.
     """
 
     containers: pl.DataFrame
     nodes: pl.DataFrame
 
     def weighed(self, neighbours: pl.DataFrame) -> pl.DataFrame:
-        """Pressure by the neighbours' vCPUs instead of by their number.
-
-        As ``room.pressure``: the mean of the neighbours' service profiles weighed by
-        their vCPUs, and how many of those are busy.
+        """Neighbours weighted by their vCPUs, as in ``room.pressure``.
 
         Parameters
         ----------
@@ -149,8 +146,8 @@ class RecordedSizes:
         Returns
         -------
         DataFrame
-            The same rows with ``cores``, ``node_cores``, ``neighbour_busy_cores``, and
-            ``neighbour_cpu_mean`` anew.
+            The same rows with ``cores``, ``node_cores``, the number of the neighbours' busy vCPUs
+            ``neighbour_busy_cores``, and a weighted ``neighbour_cpu_mean``.
         """
         profile = pl.col("cpu_mean").mean().over("service", "window_start_ms")
         of_node = ("node", "window_start_ms")
@@ -176,7 +173,7 @@ class RecordedSizes:
 
 
 def recorded_sizes(store: Store, database: AnyDatabase) -> RecordedSizes | None:
-    """What the store records; None where it knows the CPU of no container or of no node."""
+    """The recorded sizes of a store; None without the CPU of any container or of any node."""
     if not (store.manifest.parts("container_resource") and store.manifest.parts("node_resource")):
         return None
     containers, nodes = database.frame(_CONTAINERS, {}), database.frame(_NODES, {})

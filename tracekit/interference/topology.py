@@ -1,9 +1,9 @@
-"""Topology of a host: which vCPUs share a core, and which a socket.
+"""The topology of a host: the core and the socket of each vCPU.
 
-The rule is Linux's usual numbering (patent CN116795487A [0116]-[0119], confirmed by lscpu of a
-Xeon 8269CY): first one thread of every core, socket by socket, then the other threads in the same
-order. Machines that number otherwise are described by an explicit map. A file has a row per host,
-or the map of one kind of host.
+Linux's usual numbering (patent CN116795487A [0116]-[0119], confirmed by lscpu of a Xeon 8269CY) has
+first one thread of every core, socket by socket, and then the other threads in the same order.
+Other machines need an explicit map. A topology file has a row for each host, or one map for all
+hosts.
 """
 
 import csv
@@ -19,7 +19,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.opened import is_file, read_text
 from tracekit.interference.options import THREADS_PER_CORE
 
-#: What a map says of a vCPU that is not there.
+#: The socket and core of an id without a vCPU.
 ABSENT = -1
 
 
@@ -30,9 +30,9 @@ class Topology:
     Parameters
     ----------
     socket : int64, shape (ids,)
-        Socket of each vCPU, ABSENT for ids that are not there.
+        The socket of each vCPU, ABSENT for an id without a vCPU.
     core : int64, shape (ids,)
-        Core of each vCPU, numbered over the whole host.
+        The core of each vCPU, numbered over the host.
     """
 
     socket: IntArray
@@ -41,14 +41,14 @@ class Topology:
     def __post_init__(self) -> None:
         if self.socket.shape != self.core.shape or not (self.socket >= 0).any():
             raise TracekitError("a topology has no vCPU", hint="give at least one vCPU id")
-        there = self.socket >= 0
-        pairs = np.unique(np.stack([self.core[there], self.socket[there]]), axis=1)
+        present = self.socket >= 0
+        pairs = np.unique(np.stack([self.core[present], self.socket[present]]), axis=1)
         if len(np.unique(pairs[0])) != pairs.shape[1]:
             raise TracekitError("a core lies on two sockets", hint="number cores over the host")
 
     @property
     def ids(self) -> IntArray:
-        """Ids of the vCPUs that are there, ascending, shape (vcpus,)."""
+        """The ids of all vCPUs, ascending, shape (vcpus,)."""
         return np.flatnonzero(self.socket >= 0)
 
     @property
@@ -57,29 +57,29 @@ class Topology:
         return np.unique(self.socket[self.ids])
 
     def vcpus_of(self, socket: int) -> IntArray:
-        """Ids of a socket's vCPUs, ascending."""
+        """The ids of the vCPUs of a socket, ascending."""
         return np.flatnonzero(self.socket == socket)
 
     def siblings(self, vcpu: int) -> IntArray:
-        """The other vCPUs of a vCPU's core, ascending; none without hyper-threading."""
+        """The other vCPUs of the core of a vCPU, ascending; none without hyper-threading."""
         mates = np.flatnonzero(self.core == self.core[vcpu])
         return np.asarray(mates[(mates != vcpu) & (self.socket[mates] >= 0)])
 
 
 def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = THREADS_PER_CORE) -> Topology:
-    """The topology by the usual rule.
+    """The topology of Linux's usual numbering.
 
     Parameters
     ----------
     vcpus, sockets : int
-        Of the whole host (``cpu_num_total``, ``socket_num``).
+        The numbers of the whole host (``cpu_num_total``, ``socket_num``).
     threads_per_core : int
-        1 for a host without hyper-threading: its vCPUs have no siblings.
+        1 for a host without hyper-threading.
 
     Raises
     ------
     TracekitError
-        When the vCPUs do not divide evenly into sockets and cores.
+        If the vCPUs do not divide evenly into sockets and cores.
     """
     if min(vcpus, sockets, threads_per_core) < 1 or vcpus % (threads_per_core * sockets):
         raise TracekitError(
@@ -93,12 +93,12 @@ def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = THREADS_PE
 
 
 def parse_lscpu(text: str) -> Topology:
-    """The topology that ``lscpu -p`` prints; offline vCPUs are simply not in it.
+    """The topology in the output of ``lscpu -p``, which has no offline vCPUs.
 
     Raises
     ------
     TracekitError
-        For a line that is not numbers, or a vCPU that stands twice.
+        For a line that has no numbers, or a repeated vCPU.
     """
     columns = ["cpu", "core", "socket"]
     rows: dict[int, tuple[int, int]] = {}
@@ -114,7 +114,7 @@ def parse_lscpu(text: str) -> Topology:
 
 
 def from_map(rows: dict[int, tuple[int, int]]) -> Topology:
-    """The topology of ``vcpu: (core, socket)``; core numbers may repeat from socket to socket."""
+    """The topology of a map ``vcpu: (core, socket)``; sockets may repeat the numbers of cores."""
     size = max(rows, default=-1) + 1
     socket, core = np.full((2, size), ABSENT, dtype=np.int64)
     number: dict[tuple[int, int], int] = {}
@@ -145,14 +145,14 @@ def _numbers(line: str, number: int, columns: list[str]) -> tuple[int, int, int]
     return vcpu, core, socket
 
 
-# Lists of vCPU ids as Linux writes them: ``0-3,52``.
+# Lists of vCPU ids in Linux's spelling: ``0-3,52``.
 
 _PART = re.compile(r"^\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?$")
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """The ids in the order written; raises ValueError that says which part is no id or range."""
-    found: list[int] = []
+    """The ids in their order; raises ValueError that names a part which is no id or range."""
+    ids: list[int] = []
     for part in re.split(r"[,;\s]+", text.strip().strip("[]()\"'")):
         match = _PART.match(part)
         if not match:
@@ -160,14 +160,14 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise ValueError(f"range '{part}' in cpu_list '{text[:40]}' runs backwards")
-        found.extend(range(first, last + 1))
-    if len(set(found)) < len(found):
+        ids.extend(range(first, last + 1))
+    if len(set(ids)) < len(ids):
         raise ValueError(f"cpu_list '{text[:40]}' names a vCPU twice")
-    return tuple(found)
+    return tuple(ids)
 
 
 def spell_cpu_list(ids: list[int]) -> str:
-    """The ids as Linux writes them, ascending, runs as ranges."""
+    """Ids in Linux's spelling, ascending, with ranges."""
     runs: list[list[int]] = []
     for vcpu in sorted(ids):
         if runs and vcpu == runs[-1][1] + 1:
@@ -181,31 +181,31 @@ NEEDED = ("node_ip", "cpu_num_total", "socket_num")
 
 
 class Topologies(dict[str, Topology]):
-    """Topologies by host; ``usual`` is that of every host not named, None if there is none."""
+    """Topologies by host; ``usual`` is the topology of every other host, or None."""
 
     def __init__(self, usual: Topology | None = None) -> None:
         super().__init__()
         self.usual = usual
 
     def of(self, host: str) -> Topology | None:
-        """The host's topology, None when it is not known."""
+        """The topology of a host, None for an unknown host."""
         return self.get(host, self.usual)
 
 
 def read_topologies(path: Path) -> Topologies:
-    """The topologies that a file tells.
+    """The topologies of a file.
 
     Parameters
     ----------
     path : Path
-        CSV with ``node_ip, cpu_num_total, socket_num``, and optionally ``threads_per_core``
-        (2 if empty) and ``map``, a file beside it with what ``lscpu -p`` prints on that host. Or
-        such a map itself, which then holds for every host.
+        CSV with ``node_ip, cpu_num_total, socket_num``, and optionally ``threads_per_core`` (2 if
+        empty) and ``map``, a file beside it with the output of ``lscpu -p`` on the host. Or such a
+        map for all hosts.
 
     Raises
     ------
     TracekitError
-        For a file that is neither, a host that stands twice, and numbers that make no host.
+        For another file, a repeated host, or numbers that do not divide evenly.
     """
     if not is_file(path):
         raise TracekitError(f"no such topology file: {path}", hint="give --topology FILE")
@@ -219,17 +219,17 @@ def _read_rows(path: Path, text: str) -> Topologies:
     rows = csv.DictReader(text.splitlines())
     names = [name.strip() for name in rows.fieldnames or []]
     rows.fieldnames = names
-    lacking = [name for name in NEEDED if name not in names]
-    if lacking:
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
         raise TracekitError(
-            f"{path.name} has no column {', '.join(lacking)}; it has: {', '.join(names) or 'none'}",
+            f"{path.name} has no column {', '.join(missing)}; it has: {', '.join(names) or 'none'}",
             hint=f"expected {','.join(NEEDED)}, or what 'lscpu -p' prints",
         )
-    found = Topologies()
+    topologies = Topologies()
     made: dict[tuple[str, ...], Topology] = {}
     for line, row in enumerate(rows, start=2):
         host = (row["node_ip"] or "").strip()
-        if not host or host in found:
+        if not host or host in topologies:
             what = f"host '{host}' stands twice" if host else "node_ip is empty"
             raise TracekitError(f"{path.name}, line {line}: {what}")
         key = tuple(
@@ -237,19 +237,19 @@ def _read_rows(path: Path, text: str) -> Topologies:
         )
         if key not in made:
             made[key] = _made(path, line, key)
-        found[host] = made[key]
-    if not found:
+        topologies[host] = made[key]
+    if not topologies:
         raise TracekitError(f"{path.name} names no host", hint="a row per host is expected")
-    return found
+    return topologies
 
 
 def _made(path: Path, line: int, key: tuple[str, ...]) -> Topology:
     vcpus, sockets, threads, file = key
     if file:
-        there = path.parent / file
-        if not is_file(there):
+        beside = path.parent / file
+        if not is_file(beside):
             raise TracekitError(f"{path.name}, line {line}: no such map: {file}")
-        return _named(there, lambda: parse_lscpu(read_text(there)))
+        return _named(beside, lambda: parse_lscpu(read_text(beside)))
     try:
         numbers = int(vcpus), int(sockets), int(threads or 2)
     except ValueError:
@@ -261,7 +261,7 @@ def _made(path: Path, line: int, key: tuple[str, ...]) -> Topology:
 
 
 def _named(path: Path, make: Callable[[], Topology], line: int | None = None) -> Topology:
-    """The value of ``make``; an error names the file and the line it comes from."""
+    """The result of ``make``; an error of it gets the file and the line."""
     try:
         return make()
     except TracekitError as error:

@@ -1,8 +1,7 @@
-"""The interface of sizing policies, and the data they may know.
+"""The interface of sizing policies, and the data that they may read.
 
-A policy is a frozen dataclass: its fields are its parameters, its class says where it comes from
-and what it reads. ``start`` gives a sizer, which lives for one simulation and sets the limits of
-the containers that are due.
+A policy is a frozen dataclass: its fields are parameters, and its class states its source and what
+it reads. ``start`` makes a sizer for one simulation, which sets the limits of due containers.
 """
 
 from dataclasses import dataclass
@@ -22,15 +21,15 @@ Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """The data that a sizer may know before the first period.
+    """The data that a sizer may read before the first period.
 
     Parameters
     ----------
     containers : int
-        How many there are to size.
+        The number of containers to size.
     period_ms : int
     profile : float64, shape (containers, profile periods, 2), or None
-        Needs recorded beforehand, for policies that read 'profile'.
+        Needs of the first periods, for policies that read 'profile'.
     training : SimulationSet, or None
         Other chains with their whole history, for policies that read 'training'.
     model : Model, or None
@@ -47,10 +46,10 @@ class Given:
 
 
 class Advice(NamedTuple):
-    """Requests of services, arrays of shape (services, 2): cores and bytes; NaN where unknown.
+    """Recommended requests, arrays of shape (services, 2): cores and bytes; NaN for none.
 
-    ``lower`` and ``upper`` are the bounds within which a request would be left as it is, of a
-    policy that has some.
+    ``lower`` and ``upper`` are the bounds within which the policy leaves a request, if it has
+    bounds.
     """
 
     request: FloatArray
@@ -59,10 +58,10 @@ class Advice(NamedTuple):
 
 
 class Sizer(Protocol):
-    """Decides for one simulation."""
+    """Sizes the containers of one simulation."""
 
     def size(self, view: View) -> FloatArray:
-        """Wanted limits of the containers due, shape (due, 2): cores and GB.
+        """Wanted limits of the due containers, shape (due, 2): cores and GB.
 
         The environment rounds them up to sizes.
         """
@@ -77,9 +76,9 @@ class SizingPolicy:
     source : str
         Paper and section, upstream file and version, or that the rule is ours.
     reads : frozenset of {'served', 'state', 'profile', 'ahead', 'training', 'model'}
-        What it looks at: use served so far, the agent's state, needs recorded beforehand, needs
-        of the coming cycle (no real policy can), the history of other chains, or a network that
-        was trained on them.
+        The data that it reads: use served so far, the agent's state, needs of the first periods,
+        needs of the coming cycle (which no real policy has), the history of other chains, or a
+        network trained on them.
     """
 
     source: ClassVar[str]
@@ -93,19 +92,19 @@ class SizingPolicy:
         raise NotImplementedError
 
     def recommend(self, use: RecordedUse) -> Advice | None:  # noqa: ARG002 - most have none
-        """One request for each service from its recorded use; None where that is not enough.
+        """One request for each service from its recorded use; None for a policy that cannot.
 
-        A policy that reads 'ahead' is given the use by which it is judged.
+        A policy that reads 'ahead' gets the use by which it is judged.
         """
         return None
 
     def profile_periods(self) -> int:
-        """How many first periods' needs it wants to know beforehand; 0 unless it reads them."""
+        """The number of first periods in the profile; 0 unless the policy reads 'profile'."""
         return 0
 
     @classmethod
     def name(cls) -> str:
-        """The policy's public name: its file's."""
+        """The public name, which is that of the file."""
         return cls.__module__.rpartition(".")[2]
 
     def __str__(self) -> str:
@@ -121,9 +120,9 @@ def simulate(
     training: SimulationSet | None = None,
     model: Model | None = None,
 ) -> float:
-    """Size every container by the policy until all periods are over; the rewards' sum.
+    """Size every container by a policy until all periods are over; returns the sum of rewards.
 
-    What the policy does not declare to read is not handed to it.
+    The policy gets only the data that it declares to read.
     """
     sizer = policy.start(_given(simulation, policy, rng, training, model))
     view = View(simulation, looks_ahead="ahead" in policy.reads)

@@ -39,18 +39,21 @@ COLUMNS = {
 def load_set(
     path: str | Path, *, chains: int = CHAINS, progress: Progress = SILENT
 ) -> SimulationSet:
-    """The simulation set of a store, or of a folder with the study's tables.
+    """The simulation set of a store, or of a folder with the tables of the study.
 
     Parameters
     ----------
     path : path
         A store with calls and container usage; or a folder with ``calltable.csv`` and
-        ``containerState.csv``, and ``chains.csv`` as ``tracekit callgraph --export`` writes it.
-        Without the latter, containers that call each other are one chain.
+        ``containerState.csv``, and optionally ``chains.csv``, as ``tracekit callgraph --export``
+        writes them. Without ``chains.csv`` containers that call each other are one chain.
     chains : int
-        Chains to choose from a store.
+        The number of chains to choose from a store.
 
-    Raises TracekitError for a folder that is neither, or tables that lack a column or rows.
+    Raises
+    ------
+    TracekitError
+        For a folder that is neither, a store without calls, or a table without a column or rows.
     """
     folder = Path(path)
     if (folder / STATES).is_file():
@@ -58,7 +61,7 @@ def load_set(
     store = open_store(folder)
     if not any(entry.rows for entry in store.manifest.parts("call")):
         raise TracekitError(
-            f"{folder} has no calls, by which sizing knows what a container is asked to do",
+            f"{folder} has no calls, which sizing by calls needs",
             hint="take in spans of its services beside it (OTLP or Jaeger); requests are"
             f" recommended from use without any: tracekit requests {folder}",
         )
@@ -76,10 +79,10 @@ def _read(folder: Path) -> dict[str, pl.DataFrame]:
 
 
 def set_from_frames(name: str, frames: Mapping[str, pl.DataFrame]) -> SimulationSet:
-    """The simulation set of the study's tables, by file name.
+    """The simulation set of the tables of the study, by file name.
 
-    Periods without a sample of a container have the need of the one before, those before its
-    first sample that of the first; ``facts`` counts them.
+    A period without a sample of a container has the need of the period before; periods before the
+    first sample have the need of the first sample. ``facts`` counts such periods.
     """
     for file, frame in frames.items():
         _check(file, frame)
@@ -115,8 +118,8 @@ def set_from_frames(name: str, frames: Mapping[str, pl.DataFrame]) -> Simulation
 def _whole_rows(states: pl.DataFrame) -> pl.DataFrame:
     """The rows with a time, a container and two finite needs."""
     given = states.with_columns(pl.col("cpuNeed", "memNeed").cast(pl.Float64))
-    there = given.drop_nulls(list(COLUMNS[STATES]))
-    return there.filter(pl.all_horizontal(pl.col("cpuNeed", "memNeed").is_finite()))
+    whole = given.drop_nulls(list(COLUMNS[STATES]))
+    return whole.filter(pl.all_horizontal(pl.col("cpuNeed", "memNeed").is_finite()))
 
 
 def _check(file: str, frame: pl.DataFrame) -> None:
@@ -131,7 +134,7 @@ def _check(file: str, frame: pl.DataFrame) -> None:
 
 
 def _periods(timestamps: pl.Series) -> IntArray:
-    """Every period from the first sample to the last, by the most common distance of times."""
+    """The times of all periods from the first sample to the last, by the most common distance."""
     times = timestamps.unique().sort().to_numpy().astype(np.int64)
     if len(times) < 2:
         raise TracekitError(
@@ -142,31 +145,31 @@ def _periods(timestamps: pl.Series) -> IntArray:
 
 
 def _needs(states: pl.DataFrame, ids: pl.Series, times: IntArray) -> tuple[FloatArray, int]:
-    """Needs, shape (containers, periods, 2), and how many samples were filled in."""
+    """Needs, shape (containers, periods, 2), and the number of filled periods."""
     step = times[1] - times[0]
     period = np.rint((states["timestamp"].to_numpy() - times[0]) / step).astype(np.int64)
     container = _positions(states["containerID"], ids)
     need = np.full((len(ids), len(times), 2), np.nan)
     for resource, column in enumerate(("cpuNeed", "memNeed")):
         need[container, period, resource] = np.maximum(states[column].to_numpy(), 0.0)
-    there = ~np.isnan(need[:, :, 0])
-    latest = np.maximum.accumulate(np.where(there, np.arange(len(times)), -1), axis=1)
-    source = np.where(latest < 0, np.argmax(there, axis=1)[:, None], latest)
-    return need[np.arange(len(ids))[:, None], source], int((~there).sum())
+    sampled = ~np.isnan(need[:, :, 0])
+    latest = np.maximum.accumulate(np.where(sampled, np.arange(len(times)), -1), axis=1)
+    source = np.where(latest < 0, np.argmax(sampled, axis=1)[:, None], latest)
+    return need[np.arange(len(ids))[:, None], source], int((~sampled).sum())
 
 
 def _positions(names: pl.Series, ids: pl.Series) -> IntArray:
     places = pl.DataFrame({"id": ids, "at": np.arange(len(ids))})
-    found = pl.DataFrame({"id": names}).join(places, on="id", how="left", maintain_order="left")
-    return found["at"].to_numpy().astype(np.int64)
+    rows = pl.DataFrame({"id": names}).join(places, on="id", how="left", maintain_order="left")
+    return rows["at"].to_numpy().astype(np.int64)
 
 
 def _calls(calls: pl.DataFrame, ids: pl.Series, times: IntArray) -> tuple[IntArray, FloatArray]:
-    """Edges, shape (edges, 2), sorted; and calls along each per period. Self-calls are none."""
+    """Sorted edges, shape (edges, 2), without self-calls, and the calls on each by period."""
     ends = np.stack([_positions(calls["UM"], ids), _positions(calls["DM"], ids)], axis=1)
     other = ends[:, 0] != ends[:, 1]
     edges, edge = np.unique(ends[other], axis=0, return_inverse=True)
-    # a row stands under its period's end
+    # the time of a row is the end of its period
     late = np.ceil((calls["timestamp"].to_numpy()[other] - times[0]) / (times[1] - times[0]))
     period = np.clip(late, 0, len(times) - 1).astype(np.int64)
     counted = np.zeros((len(edges), len(times)))
@@ -180,9 +183,9 @@ def _chains(members: pl.DataFrame | None, ids: pl.Series, edges: IntArray) -> In
             (np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(ids), len(ids))
         )
         return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
-    known = members.unique("containerID", keep="first", maintain_order=True)
+    first = members.unique("containerID", keep="first", maintain_order=True)
     joined = pl.DataFrame({"containerID": ids}).join(
-        known.select("containerID", "chain"), on="containerID", how="left", maintain_order="left"
+        first.select("containerID", "chain"), on="containerID", how="left", maintain_order="left"
     )
     lost = joined["chain"].null_count()
     if lost:
@@ -193,12 +196,12 @@ def _chains(members: pl.DataFrame | None, ids: pl.Series, edges: IntArray) -> In
     return joined["chain"].to_numpy().astype(np.int64)
 
 
-#: The network that comes with tracekit.
+#: The shipped network.
 SHIPPED = Path(__file__).parent / "trained.npz"
 
 
 def read_settings(assume: Sequence[str]) -> Settings:
-    """Settings with some values given as ``name=value``."""
+    """Settings from texts ``name=value``."""
     _, given = parameters.split(f"settings[{','.join(assume)}]" if assume else "settings")
     made: Any = parameters.build(Settings, "sizing", given)
     if not isinstance(made, Settings):
@@ -207,7 +210,7 @@ def read_settings(assume: Sequence[str]) -> Settings:
 
 
 def read_model(path: Path | str | None, settings: Settings) -> Model | None:
-    """The model of a file, of the shape these settings need; None without a path."""
+    """The model of a file in the shape of some settings; None without a path."""
     if path is None:
         return None
     return load_model(Path(path), channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
@@ -219,26 +222,26 @@ def choose(texts: Sequence[str]) -> tuple[SizingPolicy, ...]:
 
 
 def shipped_model(settings: Settings) -> Model:
-    """The network that comes with tracekit; ``make train`` trained it on the made-up demo."""
+    """The shipped network, which ``make train`` trained on the made-up demo."""
     return load_model(SHIPPED, channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
 
 
 def network_for(
     policies: Sequence[SizingPolicy], settings: Settings, path: Path | str | None, *, trained: bool
 ) -> Model | None:
-    """The network of the agents: of a file, else the one that comes with tracekit; None to train.
+    """The network of the agents: that of a file, or the shipped one; None if they must be trained.
 
-    An agent whose training is set otherwise, or under other assumptions, is to be trained.
+    An agent with other parameters of training, or under other settings, must be trained.
 
     Parameters
     ----------
     trained : bool
-        Whether agents are to be trained in any case.
+        Whether agents are trained in any case.
 
     Raises
     ------
     TracekitError
-        For a file that is no network, and where an agent is to be trained without torch.
+        For a file that is no network, and for a training without torch.
     """
     agents = [one for one in policies if isinstance(one, Ddqn)]
     if path is not None or not agents:

@@ -1,4 +1,4 @@
-"""The sizing run's folder: a manifest, Parquet files and the models, written whole or not at all.
+"""The folder of a sizing run: a manifest, Parquet files and models, written atomically.
 
 ::
 
@@ -31,7 +31,7 @@ FRAMES = ("table", "summary", "differences", "containers", "limits", "training",
 
 
 def manifest_of(study: Study) -> dict[str, Any]:
-    """The manifest of a comparison: seeds, the set, every parameter with its value."""
+    """The manifest of a comparison: seeds, the simulation set, every parameter with its value."""
     return {
         "schema": SCHEMA,
         "tool_version": VERSION,
@@ -65,11 +65,17 @@ def _spelled(owner: Any) -> list[dict[str, str]]:
 
 
 def write_study(study: Study, folder: Path, *, store: Path | None = None) -> None:
-    """Write the run folder; an earlier sizing run is replaced but for what others put there.
+    """Write the run folder; an earlier sizing run there is replaced, and other files stay.
 
-    ``store`` is where the set came from; the manifest names it relative to the run.
+    Parameters
+    ----------
+    store : Path, optional
+        The store of the simulation set; the manifest has its path relative to the run.
 
-    Raises TracekitError when the path exists and is not a sizing run.
+    Raises
+    ------
+    TracekitError
+        If the path exists and is not a sizing run.
     """
     document = manifest_of(study)
     if store is not None:

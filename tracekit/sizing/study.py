@@ -1,6 +1,7 @@
-"""The comparison: every policy on the same test chains, once per seed, the agent trained first.
+"""The comparison of policies on the same test chains, once for each seed, after the training.
 
-And how the result moves with what the study leaves open: one value changed, trained anew.
+Also the sensitivity of the result to values that the paper does not state: one value is changed,
+and the agent is trained anew.
 """
 
 import dataclasses
@@ -29,12 +30,12 @@ from tracekit.sizing.world.simulation import Simulation
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Study(Shown):
-    """The result of a comparison; frames are described in ``run_folder``.
+    """The result of a comparison; ``run_folder`` describes the frames.
 
     Parameters
     ----------
     network : mapping
-        How the network of the agent was trained, where it was given.
+        The ``about`` of the given network of the agent; empty for a trained one.
     """
 
     whole: SimulationSet
@@ -63,16 +64,16 @@ def run_study(
     checkpoints: Path | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Put every policy through the test chains of every seed.
+    """Run every policy on the test chains of every seed.
 
-    A seed stands for a split of the chains, an order in which containers are placed, and the
-    chances of training and of random selection. With a model given none is trained; its
-    test chains are then those it was not trained on, whatever the seed.
+    A seed determines the split of the chains, the order of placement, and the random numbers of
+    training and of random selection. With a given model nothing is trained, and the test chains are
+    those on which the model was not trained, for any seed.
 
     Parameters
     ----------
     checkpoints : path, optional
-        Folder in which trainings are kept while they last.
+        The folder of checkpoints of trainings.
     """
     rows: list[dict[str, object]] = []
     shown: list[pl.DataFrame] = []
@@ -115,7 +116,7 @@ def run_study(
 
 
 def _parts(whole: SimulationSet, model: Model | None, seed: int) -> Split:
-    """Training and test chains of a seed; test containers in the order they are placed in."""
+    """Training and test chains of a seed; test containers are in the order of placement."""
     rng = np.random.default_rng([seed, 0])
     known = set() if model is None else set(model.about.get("trained_on", ()))
     seen = np.array([container in known for container in whole.containers])
@@ -124,7 +125,7 @@ def _parts(whole: SimulationSet, model: Model | None, seed: int) -> Split:
 
 
 def _unseen(whole: SimulationSet, seen: BoolArray) -> Split:
-    """Chains the model was trained on, and the others."""
+    """The chains on which the model was trained, and the other chains."""
     trained = np.unique(whole.chain[seen])
     others = np.setdiff1d(whole.chains(), trained)
     if not len(others):
@@ -149,9 +150,9 @@ def _train(
 
 
 def model_name(policy: Ddqn, seed: int) -> str:
-    """The name of a trained model's file: ``seed-0``, and the parameters that are not default.
+    """The name of a trained model's file: ``seed-0`` and the parameters that are not default.
 
-    ``epochs`` and ``pretraining`` are left out of the name; they are in the file.
+    The name has no ``epochs`` and ``pretraining``, which are in the file.
     """
     plain = dataclasses.replace(policy, epochs=Ddqn.epochs, pretraining=Ddqn.pretraining)
     given = parameters.spell_all(plain, defaults=False)
@@ -180,7 +181,7 @@ def _facts(whole: SimulationSet, parts: Split, settings: Settings) -> dict[str, 
 
 
 def with_epochs(policy: SizingPolicy, epochs: int | None) -> SizingPolicy:
-    """The agent with so many epochs; pretraining shrinks with them. Others as they are."""
+    """The agent with a number of epochs and shorter pretraining; another policy unchanged."""
     if epochs is None or not isinstance(policy, Ddqn):
         return policy
     pretraining = min(policy.pretraining, epochs // 10)
@@ -188,7 +189,7 @@ def with_epochs(policy: SizingPolicy, epochs: int | None) -> SizingPolicy:
 
 
 def _limits_of(simulation: Simulation, policy: str, seed: int) -> pl.DataFrame:
-    """The largest limit that each container was given: policy, seed, container, cores and GB."""
+    """The largest limit of each container: policy, seed, container, cores and GB."""
     largest = simulation.arrays.limits.max(axis=1)
     return pl.DataFrame(
         {
@@ -201,24 +202,24 @@ def _limits_of(simulation: Simulation, policy: str, seed: int) -> pl.DataFrame:
     )
 
 
-# A training as it went: its curve, and the limits that a few containers were given.
+# The curve of a training, and the limits of a few containers.
 
-#: Why a container is shown, in the order they are chosen.
+#: Why a container is chosen, in the order of choice.
 REASONS = ("CPU need varies most", "memory need varies most", "CPU need varies as most do")
 
 
 def chosen_containers(part: SimulationSet) -> dict[str, int]:
-    """Up to three different containers, and why each; ties to the first."""
+    """Up to three containers by the reason of their choice; of equal ones the first."""
     spread = part.need.std(axis=1)
     by_cpu = np.argsort(-spread[:, 0], kind="stable")
     by_memory = np.argsort(-spread[:, 1], kind="stable")
     middle = by_cpu[np.argsort(abs(np.arange(part.size) - part.size // 2), kind="stable")]
-    found: dict[str, int] = {}
+    chosen: dict[str, int] = {}
     for reason, order in zip(REASONS, (by_cpu, by_memory, middle), strict=True):
-        left = [int(at) for at in order if at not in found.values()]
+        left = [int(at) for at in order if at not in chosen.values()]
         if left:
-            found[reason] = left[0]
-    return found
+            chosen[reason] = left[0]
+    return chosen
 
 
 def series_of(simulation: Simulation, policy: str, chosen: dict[str, int]) -> pl.DataFrame:
@@ -249,9 +250,9 @@ WINDOW = 50
 
 
 def training_frame(logs: Mapping[tuple[str, int], Sequence[Epoch]]) -> pl.DataFrame:
-    """One row per policy, seed and epoch, with moving means with a band of one deviation.
+    """One row for each policy, seed and epoch, with moving means and a band of one deviation.
 
-    The window holds the last 50 epochs of the same phase, fewer at its beginning.
+    The window has the last 50 epochs of the same phase, and fewer at its beginning.
     """
     rows = [
         {"policy": policy, "seed": seed, **asdict(epoch)}
@@ -287,7 +288,7 @@ def _setting(**changed: float | str) -> Variant:
     return Variant(title, settings=lambda given: dataclasses.replace(given, **changed))  # type: ignore[arg-type]
 
 
-#: The values the result is most sensitive to, each to either side where it has two.
+#: The values to which the result is most sensitive, changed in both directions if possible.
 VARIANTS = (
     Variant("as chosen"),
     _setting(alpha0=0.25),
@@ -310,10 +311,10 @@ def sensitivity(
     epochs: int,
     progress: Progress = SILENT,
 ) -> pl.DataFrame:
-    """``variant``, ``epochs`` and the columns of ``Study.table``: one row per variant and policy.
+    """``variant``, ``epochs`` and the columns of ``Study.table``, a row by variant and policy.
 
-    Every variant is trained with so many epochs and one seed, so rows compare with each other, and
-    with the main table only as far as epochs go. The reward's scale moves with alpha0 and its form.
+    Every variant is trained with the same epochs and one seed, so that rows are comparable with
+    each other, but not with the main table. The scale of rewards depends on alpha0 and their form.
     """
     frames = []
     for variant in VARIANTS:

@@ -1,6 +1,6 @@
-"""Recorded use of the containers of services, beside what they request: what requests are told by.
+"""Recorded use and requests of the containers of services, from which requests are recommended.
 
-A container is what the store calls so: of a Kubernetes cluster a pod.
+A container is one row of the store's containers, which is a pod for a Kubernetes cluster.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from tracekit.base.arrays import Float32Array, FloatArray, IntArray
 from tracekit.cluster.requests.reserved import Fixed
 
-#: The resources, in the order of every last axis, and what each is counted in.
+#: The resources in the order of every last axis, and their units.
 RESOURCES = (("cpu", "cores"), ("memory", "bytes"))
 
 
@@ -25,21 +25,21 @@ class RecordedUse:
     Parameters
     ----------
     services : tuple of str
-        A container without a service is one of its own.
+        A container without a service is a service by itself.
     service : int64, shape (containers,)
     request, limit : float64, shape (containers, 2)
-        What containers ask for and may use, in cores and bytes; NaN for none. Of a pod it is that
-        of its containers, without init containers and overhead.
-    reserved : float64, likewise
-        What the scheduler reserves for it now.
+        Requests and limits in cores and bytes; NaN for none. Those of a pod are of its containers,
+        without init containers and overhead.
+    reserved : float64, shape (containers, 2)
+        The amounts that the scheduler reserves now.
     fixed : Fixed
-        What stays reserved whatever is recommended, in cores and bytes.
+        The amounts that stay reserved under any recommendation, in cores and bytes.
     arrival_ms, departure_ms : int64, shape (containers,)
     times_ms : int64, shape (steps,)
     values : float32, shape (2, steps, measured containers)
-        Cores and bytes in use; NaN where there is no sample.
+        Cores and bytes in use; NaN without a sample.
     measured : int64, shape (measured containers,)
-        Which container each column is of.
+        The container of each column.
     """
 
     services: tuple[str, ...]
@@ -56,13 +56,13 @@ class RecordedUse:
     measured: IntArray
 
     def part(self, steps: slice) -> RecordedUse:
-        """The same containers over some steps alone."""
+        """The use at some steps."""
         return dataclasses.replace(
             self, times_ms=self.times_ms[steps], values=self.values[:, steps]
         )
 
     def samples(self) -> Iterator[tuple[int, int, Float32Array]]:
-        """Resource, service and all samples of its containers, where there is any."""
+        """Resource, service and samples of its containers, for each service with samples."""
         of = self.service[self.measured]
         order = np.argsort(of, kind="stable")
         begins = np.searchsorted(of[order], np.arange(len(self.services) + 1))
@@ -70,32 +70,32 @@ class RecordedUse:
             columns = order[begins[service] : begins[service + 1]]
             for resource in range(len(RESOURCES)):
                 block = self.values[resource][:, columns]
-                found = block[~np.isnan(block)]
-                if len(found):
-                    yield resource, service, found
+                samples = block[~np.isnan(block)]
+                if len(samples):
+                    yield resource, service, samples
 
     def quantiles(self, *shares: float) -> FloatArray:
-        """Quantiles of the samples of each service, each of which weighs a step.
+        """Quantiles of the samples of each service, shape (services, 2, shares).
 
-        Shape (services, 2, shares); NaN for a service without a sample.
+        All samples have the same weight; NaN for a service without a sample.
         """
-        found = np.full((len(self.services), len(RESOURCES), len(shares)), np.nan)
+        quantiles = np.full((len(self.services), len(RESOURCES), len(shares)), np.nan)
         for resource, service, samples in self.samples():
-            found[service, resource] = np.quantile(samples.astype(np.float64), shares)
-        return found
+            quantiles[service, resource] = np.quantile(samples.astype(np.float64), shares)
+        return quantiles
 
     def alive_ms(self, begin_ms: int, end_ms: int) -> IntArray:
-        """How long each container lived within a time, shape (containers,)."""
+        """The time for which each container lived within an interval, shape (containers,)."""
         first = np.maximum(self.arrival_ms, begin_ms)
         return np.asarray(np.maximum(np.minimum(self.departure_ms, end_ms) - first, 0))
 
     def requested(self) -> FloatArray:
-        """The mean request of each service's containers that have one, shape (services, 2)."""
-        found = np.full((len(self.services), len(RESOURCES)), np.nan)
+        """The mean request of each service's containers with a request, shape (services, 2)."""
+        mean = np.full((len(self.services), len(RESOURCES)), np.nan)
         for resource in range(len(RESOURCES)):
-            asked = ~np.isnan(self.request[:, resource])
-            of, count = self.service[asked], len(self.services)
+            stated = ~np.isnan(self.request[:, resource])
+            of, count = self.service[stated], len(self.services)
             many = np.bincount(of, minlength=count)
-            total = np.bincount(of, self.request[asked, resource], count)
-            np.divide(total, many, out=found[:, resource], where=many > 0)
-        return found
+            total = np.bincount(of, self.request[stated, resource], count)
+            np.divide(total, many, out=mean[:, resource], where=many > 0)
+        return mean

@@ -1,6 +1,6 @@
-"""A trained network as a file, named arrays without code, and which size it tries.
+"""A trained network as a file of named arrays, its values, and the choice of a size.
 
-The trial is eq 10 of the study as printed, which is not UCB1: it has no logarithm.
+The choice in training is eq 10 of the study as printed, which has no logarithm and is not UCB1.
 """
 
 import json
@@ -18,14 +18,14 @@ from tracekit.base.files.replacing import replaced_file
 from tracekit.base.jit import compiled
 
 SCHEMA = "tracekit/sizing-model/1"
-#: Channels of the five convolutions, kernel 3, and widths of the two dense layers; widths ours.
+#: Channels of the five convolutions with kernel 3, and widths of the two dense layers, all ours.
 CONVOLUTIONS = (32, 32, 64, 64, 64)
 DENSE = (128, 64)
 KERNEL = 3
 
 
 def layer_shapes(channels: int, cycles: int, actions: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of every weight and bias, in order, for states of (channels, cycles)."""
+    """The shapes of all weights and biases, in order, for states of (channels, cycles)."""
     shapes: dict[str, tuple[int, ...]] = {}
     width = channels
     for at, made in enumerate(CONVOLUTIONS):
@@ -45,11 +45,11 @@ class Model:
     Parameters
     ----------
     layers : mapping of str to float32 array
-        By the names of ``layer_shapes``.
+        Weights and biases by the names of ``layer_shapes``.
     channels, cycles, actions : int
-        What states it reads, and how many sizes it chooses from.
+        The shape of states, and the number of sizes.
     about : mapping
-        How it was trained: ``trained_on`` names the containers.
+        Facts of its training; ``trained_on`` has the containers.
     """
 
     layers: Mapping[str, Float32Array]
@@ -60,7 +60,7 @@ class Model:
 
 
 def save_model(model: Model, path: Path) -> None:
-    """Write the model; the file is there whole or not at all, and the same model the same bytes."""
+    """Write a model atomically; equal models give equal bytes."""
     head = {
         "schema": SCHEMA,
         "channels": model.channels,
@@ -73,9 +73,9 @@ def save_model(model: Model, path: Path) -> None:
 
 
 def load_model(path: Path, *, channels: int, cycles: int, actions: int) -> Model:
-    """Read a model for states of (channels, cycles) and so many sizes.
+    """Read a model for states of (channels, cycles) and a number of sizes.
 
-    Raises TracekitError when the file is no model, or one of another shape.
+    Raises TracekitError for a file that is no model, or a model of another shape.
     """
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
@@ -106,7 +106,7 @@ def load_model(path: Path, *, channels: int, cycles: int, actions: int) -> Model
 
 @compiled
 def bounds(q: FloatArray, taken: IntArray, weight: float) -> FloatArray:
-    """``q_a + c sqrt(n) / n_a``, infinite for a size never taken; n is the sum of n_a."""
+    """``q_a + c sqrt(n) / n_a`` with n the sum of n_a; infinite for a size that was never taken."""
     out = np.empty(len(q))
     root = np.sqrt(float(taken.sum()))
     for action in range(len(q)):
@@ -116,14 +116,14 @@ def bounds(q: FloatArray, taken: IntArray, weight: float) -> FloatArray:
 
 @compiled
 def explore(q: Float32Array, allowed: BoolArray, taken: IntArray, weight: float) -> IntArray:
-    """A size for each row, one after another, each counted before the next; ties to the lowest.
+    """A size for each row in turn, counted before the next row; of equal bounds the lowest size.
 
     Parameters
     ----------
     q : float32, shape (decisions, actions)
     allowed : bool, shape (decisions, actions)
-    taken : int64, shape (actions,), changed
-        How often each size was taken by this agent, wherever.
+    taken : int64, shape (actions,)
+        How often the agent took each size; changed.
     """
     chosen = np.zeros(len(q), dtype=np.int64)
     for row in range(len(q)):
@@ -138,18 +138,18 @@ def explore(q: Float32Array, allowed: BoolArray, taken: IntArray, weight: float)
 
 
 def greedy(q: Float32Array, allowed: BoolArray) -> IntArray:
-    """The allowed size of the largest q of each row; ties to the lowest."""
+    """The allowed size of the largest q of each row; of equal q the lowest size."""
     return np.asarray(np.argmax(np.where(allowed, q, -np.inf), axis=1), dtype=np.int64)
 
 
 def one_step(allowed: BoolArray, limit: FloatArray, sizes: FloatArray) -> BoolArray:
     """The allowed sizes at most one core and one GB from the present limit."""
-    near = (np.abs(sizes[None] - limit[:, None]) <= 1).all(axis=2)
-    return allowed & near
+    within = (np.abs(sizes[None] - limit[:, None]) <= 1).all(axis=2)
+    return allowed & within
 
 
 def values(model: Model, states: Float32Array) -> Float32Array:
-    """The q of every size, shape (states, actions), of states (states, channels, cycles)."""
+    """The q of every size, shape (states, actions), for states of (states, channels, cycles)."""
     flowing = np.ascontiguousarray(states, dtype=np.float32)
     for at in range(len(CONVOLUTIONS)):
         flowing = np.maximum(_convolved(flowing, model.layers, at), 0)
@@ -162,7 +162,7 @@ def values(model: Model, states: Float32Array) -> Float32Array:
 
 
 def _convolved(flowing: Float32Array, layers: Mapping[str, Float32Array], at: int) -> Float32Array:
-    """Convolution over cycles with one cycle of zeros on either side."""
+    """A convolution over cycles, with one cycle of zeros on either side."""
     weight, bias = layers[f"conv{at}.weight"], layers[f"conv{at}.bias"]
     padded = np.pad(flowing, ((0, 0), (0, 0), (1, 1)))
     cycles = flowing.shape[2]

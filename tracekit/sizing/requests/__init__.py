@@ -1,1 +1,1 @@
-"""Which requests to change, by recorded use: recommended on one part of it, judged on the rest."""
+"""Requests recommended from one part of the recorded use, and judged by the other part."""

@@ -1,6 +1,6 @@
-"""What a sizing by recorded use takes: each parameter with its meaning, range and default.
+"""The parameters of a sizing by recorded use, with description, range and default.
 
-Nothing heavy is imported here, since verbs read it for the command line's help.
+This module imports nothing heavy, as the help of the command line reads it.
 """
 
 from typing import Annotated, Literal
@@ -29,14 +29,14 @@ LEARN_SHARE = 0.5
 RiskShare = Annotated[
     float,
     About(
-        "By use: a service is at risk that uses more than its request in more than this share of"
+        "By use: a service is at risk if it uses more than its request in more than this share of"
         " its container-steps.",
         minimum=0,
         maximum=1,
     ),
 ]
 RISK_SHARE = 0.05
-#: The replay of what a study recommends lies beside the study, with this behind its name.
+#: The ending of the folder of a replay with the recommended requests, beside the study.
 REPLAYED = "-replay"
-#: What the study of the fewest nodes with these requests is called.
+#: The name of the study of the fewest nodes with the recommended requests.
 SHRUNK = "fewest-recommended"

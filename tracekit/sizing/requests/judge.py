@@ -1,7 +1,8 @@
-"""How requests would have done: recorded use against them, window by window.
+"""Judges requests by recorded use, window by window.
 
-A container-step is a step at which a container has a sample; each counts the same, so that what
-lives long weighs much. What is freed is weighed by how long containers lived.
+A container-step is a step at which a container has a sample. All container-steps have the same
+weight, so that a container that lives long has much weight. Freed amounts are weighted by the time
+that containers lived.
 """
 
 import itertools
@@ -19,31 +20,31 @@ from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.rows import services
 from tracekit.sizing.use import RESOURCES, RecordedUse
 
-#: The judged time is cut into so many windows, of which intervals are; a mean needs five at least.
+#: The number of windows of the judged time, over which intervals are computed; at least five.
 WINDOWS = 6
 _REPLICATES = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """The judgement of requests; sums, by window, service and resource unless stated.
+    """The judgement of requests as sums by window, service and resource.
 
     Parameters
     ----------
     steps, above : float64, shape (windows, services, 2)
-        Container-steps, and those with more in use than is requested.
-    excess : float64, likewise
-        By how much, summed.
+        Container-steps, and container-steps with a use above the request.
+    excess : float64, shape (windows, services, 2)
+        The sum of use above requests.
     most : float64, shape (services, 2)
-        By how much at most.
+        The largest use above a request.
     limited, beyond : float64, shape (windows, services, 2)
-        Container-steps of those that have a limit, and those that would use more than it, were it
-        moved as the request is.
-    asked, asked_now : float64, likewise
-        What is reserved, and what is reserved now, each times the ms that containers live: init
-        containers and overhead count, in which no container-step can be.
-    stated_now : float64, likewise
-        What containers ask for now, likewise times the ms that they live.
+        Container-steps with a limit, and those with a use above the limit if it were changed in
+        proportion to the request.
+    asked, asked_now : float64, shape (windows, services, 2)
+        Amounts reserved with the recommendation, and now, times the ms that containers lived. Init
+        containers and overhead count.
+    stated_now : float64, shape (windows, services, 2)
+        Present requests times the ms that containers lived.
     lived_ms : float64, shape (windows, services)
     window_ms : float64, shape (windows,)
     """
@@ -62,19 +63,19 @@ class Judged:
 
 
 def windows_of(use: RecordedUse) -> list[slice]:
-    """Windows of steps, as long as each other but for one step; fewer where there are few."""
+    """Windows of steps, whose lengths differ by at most a step; few steps give fewer windows."""
     bounds = np.linspace(0, len(use.times_ms), min(WINDOWS, len(use.times_ms)) + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(bounds)]
 
 
 def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
-    """The judgement of services' requests on recorded use.
+    """The judgement of services' requests by recorded use.
 
     Parameters
     ----------
     recommended : float64, shape (services, 2)
-        What the containers of a pod ask for together. NaN leaves them what they request now; none
-        at all counts as a request of nothing.
+        The request of a pod's containers together. NaN leaves the present request; a container
+        without one counts with a request of 0.
     """
     windows = windows_of(use)
     now, reserved_now = np.nan_to_num(use.request), np.nan_to_num(use.reserved)
@@ -97,12 +98,13 @@ def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
         length[at], lived[at] = end - begin, _by_service(use.service, alive, shape[1])
         for resource in range(len(RESOURCES)):
             column = (at, slice(None), resource)
-            for name, asked in (
+            for name, amounts in (
                 ("asked", reserved), ("asked_now", reserved_now), ("stated_now", now),
             ):  # fmt: skip
-                sums[name][column] = _by_service(use.service, alive * asked[:, resource], shape[1])
-            found = _of_window(use, window, resource, request[:, resource], use.limit * moved)
-            for name, values in found.items():
+                lasting = alive * amounts[:, resource]
+                sums[name][column] = _by_service(use.service, lasting, shape[1])
+            of_window = _of_window(use, window, resource, request[:, resource], use.limit * moved)
+            for name, values in of_window.items():
                 if name == "most":
                     np.maximum.at(most[:, resource], use.service[use.measured], values)
                 else:
@@ -113,14 +115,14 @@ def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
 def _of_window(
     use: RecordedUse, window: slice, resource: int, request: FloatArray, limit: FloatArray
 ) -> dict[str, FloatArray]:
-    """Sums of one resource over the steps of a window, for each column of use."""
+    """Sums of one resource over the steps of a window, for each measured container."""
     values = use.values[resource, window]
-    asked, most = request[use.measured], limit[use.measured, resource]
-    there = ~np.isnan(values)
-    over = np.maximum(np.where(there, values - asked, 0.0), 0.0)
-    capped = there & ~np.isnan(most)
+    own, most = request[use.measured], limit[use.measured, resource]
+    sampled = ~np.isnan(values)
+    over = np.maximum(np.where(sampled, values - own, 0.0), 0.0)
+    capped = sampled & ~np.isnan(most)
     return {
-        "steps": there.sum(axis=0),
+        "steps": sampled.sum(axis=0),
         "above": (over > 0).sum(axis=0),
         "excess": over.sum(axis=0),
         "most": over.max(axis=0, initial=0.0),
@@ -134,19 +136,19 @@ def _by_service(service: IntArray, values: FloatArray | IntArray, count: int) ->
 
 
 def interval(total: FloatArray, weight: FloatArray, seed: int) -> tuple[float | None, float | None]:
-    """Between which a ratio of sums over windows lies, windows being drawn; None with too few."""
+    """The bootstrap interval of a ratio of sums over windows; None for too few windows."""
     rng = np.random.default_rng([seed, len(total)])
     drawn = resampling_matrix(rng, len(total), _REPLICATES)
     low, high, _ = bootstrap_interval(total[:, None], weight[:, None], drawn)[:, 0].tolist()
     return (None, None) if np.isnan(low) else (low, high)
 
 
-#: The column of a study that says which requests are kept; studies of before have none.
+#: The column of a study for requests that stay as they are, as a lower one would be at risk.
 KEPT = "kept_at_risk"
 
 
 class Spared(NamedTuple):
-    """What is recommended where nobody at risk is cut, its judgement, and who was kept."""
+    """Requests without cuts at risk, their judgement, and the requests that stay."""
 
     request: FloatArray
     found: Judged
@@ -154,32 +156,29 @@ class Spared(NamedTuple):
 
 
 def spared(request: FloatArray, rest: RecordedUse, asked: FloatArray, risk_share: float) -> Spared:
-    """Leave a request as it is where a lower one is exceeded too often; the others stand.
+    """Replace each recommended cut that is exceeded too often by the present request.
 
-    A single pass: who is kept is decided and judged on the same time, and what is kept may be at
-    risk too.
+    This is a single pass: a cut is decided and judged by the same time, and a service with its
+    present request may be at risk, too.
 
     Parameters
     ----------
     request : float64, shape (services, 2)
-        What is recommended; NaN keeps what is requested now.
-    asked : float64, likewise
-        What is requested now.
+        Recommended requests; NaN leaves the present request.
+    asked : float64, shape (services, 2)
+        Present requests.
     """
-    found = judged(rest, request)
-    kept = (found.above.sum(axis=0) > risk_share * found.steps.sum(axis=0)) & (request < asked)
+    first = judged(rest, request)
+    kept = (first.above.sum(axis=0) > risk_share * first.steps.sum(axis=0)) & (request < asked)
     if not kept.any():
-        return Spared(request, found, kept)
+        return Spared(request, first, kept)
     request = np.where(kept, np.nan, request)
     return Spared(request, judged(rest, request), kept)
 
 
 def kept_at_risk(study: Study) -> pl.DataFrame:
-    """Rows of which the request stays, as a lower one is exceeded too often; the worst first."""
-    rows = services(study)
-    if KEPT not in rows.columns:
-        return rows.clear()
-    return rows.filter(KEPT).sort("above_share", descending=True, maintain_order=True)
+    """Rows whose request stays, as a lower one is exceeded too often; the worst first."""
+    return services(study).filter(KEPT).sort("above_share", descending=True, maintain_order=True)
 
 
 def services_of(
@@ -192,51 +191,54 @@ def services_of(
     risk_share: float,
     kept: BoolArray | None = None,
 ) -> pl.DataFrame:
-    """The rows of a policy: every service that lived in the judged time, by resource.
+    """The rows of a policy: every service of the judged time, by resource.
 
-    ``kept``, shape (services, 2), are those that would be at risk with less than they request.
+    Parameters
+    ----------
+    kept : bool, shape (services, 2), optional
+        Services that would be at risk with less than their present request.
     """
     lived = found.lived_ms.sum(axis=0)
     span = float(found.window_ms.sum())
     stay = np.zeros((len(use.services), len(RESOURCES)), dtype=bool) if kept is None else kept
-    there = np.flatnonzero((lived > 0) | (found.steps.sum(axis=(0, 2)) > 0))
+    some = np.flatnonzero((lived > 0) | (found.steps.sum(axis=(0, 2)) > 0))
     frames = []
     for at, (resource, unit) in enumerate(RESOURCES):
         steps, above, excess, limited, beyond, asked, now, stated = (
-            one[:, there, at].sum(axis=0)
+            one[:, some, at].sum(axis=0)
             for one in (found.steps, found.above, found.excess, found.limited, found.beyond,
                         found.asked, found.asked_now, found.stated_now)
         )  # fmt: skip
-        none = np.full(len(there), np.nan)
+        none = np.full(len(some), np.nan)
         lower, upper = (
-            none if one is None else one[there, at] for one in (advice.lower, advice.upper)
+            none if one is None else one[some, at] for one in (advice.lower, advice.upper)
         )
         share = _ratio(above, steps)
         frames.append(
             pl.DataFrame(
                 {
                     "policy": name,
-                    "service": [use.services[one] for one in there],
+                    "service": [use.services[one] for one in some],
                     "resource": resource,
                     "unit": unit,
-                    "containers": lived[there] / span,
-                    "request_now": np.where(stated > 0, _ratio(stated, lived[there]), np.nan),
-                    "reserved_now": np.where(now > 0, _ratio(now, lived[there]), np.nan),
-                    "reserved_then": np.where(asked > 0, _ratio(asked, lived[there]), np.nan),
-                    "recommended": advice.request[there, at],
+                    "containers": lived[some] / span,
+                    "request_now": np.where(stated > 0, _ratio(stated, lived[some]), np.nan),
+                    "reserved_now": np.where(now > 0, _ratio(now, lived[some]), np.nan),
+                    "reserved_then": np.where(asked > 0, _ratio(asked, lived[some]), np.nan),
+                    "recommended": advice.request[some, at],
                     "lower": lower,
                     "upper": upper,
                     "freed": (now - asked) / span,
-                    "use_p50": quantiles[there, at, 0],
-                    "use_p95": quantiles[there, at, 1],
-                    "use_max": quantiles[there, at, 2],
+                    "use_p50": quantiles[some, at, 0],
+                    "use_p95": quantiles[some, at, 1],
+                    "use_max": quantiles[some, at, 2],
                     "judged_container_steps": steps.astype(np.int64),
                     "above_share": share,
                     "excess_mean": _ratio(excess, above),
-                    "excess_max": np.where(steps > 0, found.most[there, at], np.nan),
+                    "excess_max": np.where(steps > 0, found.most[some, at], np.nan),
                     "beyond_limit_share": _ratio(beyond, limited),
                     "at_risk": np.nan_to_num(share) > risk_share,
-                    KEPT: stay[there, at],
+                    KEPT: stay[some, at],
                 }
             ).with_columns(pl.selectors.float().fill_nan(None))
         )
@@ -244,7 +246,7 @@ def services_of(
 
 
 def totals_of(name: str, found: Judged, services: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """A policy's rows over all services."""
+    """The rows of a policy over all services, one for each resource."""
     rows = []
     for at, (resource, unit) in enumerate(RESOURCES):
         mine = services.filter(policy=name, resource=resource)
@@ -291,9 +293,7 @@ TOTALS: Mapping[str, Any] = {
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    found = np.full(len(above), np.nan)
-    np.divide(above, below, out=found, where=below > 0)
-    return found
+    return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0))
 
 
 def _one(above: FloatArray, below: FloatArray) -> float | None:

@@ -1,7 +1,7 @@
-"""Which requests to change: policies recommend from the first recorded use, the rest judges them.
+"""The study of requests: policies recommend from the first part of the record, the rest judges.
 
-See ``judge`` for what is counted, ``tracekit.answer.requests`` for what follows from it. The
-assumption ``requests=sized:DIR`` of a replay reads the study, too.
+``judge`` has the judgement, and ``tracekit.answer.requests`` the answer. The assumption
+``requests=sized:DIR`` of a replay reads the study, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ from tracekit.store.never_ran import never_ran
 from tracekit.store.quantities import RECORDED, quantities
 
 NAME = REQUESTS_STUDY
-#: What is compared without a choice: what people run, a usual rule, the most there was, the best.
+#: The default policies: the autoscaler, a common rule, the highest use, and perfect foresight.
 POLICIES = (
     "vertical_pod_autoscaler",
     "percentile_request",
@@ -53,38 +53,37 @@ def recommend_requests(
     load: Workload | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Requests of services by policies, judged on use that they have not seen.
+    """Requests of services by policies, judged by use that the policies have not seen.
 
     Parameters
     ----------
     called : str
-        How follow-ups name the store; its path without it.
+        The name of the store in follow-ups; its path by default.
     load : Workload, optional
-        What is replayed of the store, where that is read already.
+        The workload of the store, if it has been read.
 
     Returns
     -------
     Study
-        ``services``: policy x service x resource, the policy ``now`` first. ``containers`` how
-        many there were at the mean of the judged time, ``request_now`` of one (null: none has one;
-        of a pod that of its containers together), ``recommended`` in its place (null: the service
-        has no use to learn from, or its use grows, or it would be at risk with less, and it keeps
-        what it has; ``kept_at_risk`` for the last), ``lower`` and ``upper`` within which the policy
-        would leave a request; ``reserved_now`` and
-        ``reserved_then`` by the scheduler, with what init containers and overhead keep, ``freed``
-        of that by all its containers (below 0: added); use of a container over all the time,
-        ``above_share`` of judged container-steps with more in use than requested, by how much then
-        (``excess_mean``, ``excess_max``), ``beyond_limit_share`` with more in use than the limit
-        were it moved in proportion, and ``at_risk``.
-        ``policies``: policy x resource, over all services, with 95 % intervals over windows.
-        ``growth``: by which share use grows a day, of services with two days of it or more.
+        ``services`` has a row for each policy, service and resource, the policy ``now`` first.
+        ``containers`` is their mean number in the judged time. ``request_now`` is the request of
+        one container, or of a pod's containers together; null for none. ``recommended`` is null if
+        the service has no use to learn from, if its use grows, or if it would be at risk with less
+        (``kept_at_risk``): then the present request stays. The policy leaves a request between
+        ``lower`` and ``upper``. ``reserved_now`` and ``reserved_then`` are the amounts that the
+        scheduler reserves, with init containers and overhead; ``freed`` is their difference over
+        all containers. ``use_p50``, ``use_p95`` and ``use_max`` are of a container over the whole
+        record. ``above_share`` is the share of judged container-steps with a use above the request,
+        ``excess_mean`` and ``excess_max`` the use above it, ``beyond_limit_share`` the share with a
+        use above a limit changed in proportion, ``at_risk`` whether ``above_share`` is too high.
+        ``policies`` has a row for each policy and resource over all services, with 95 % intervals
+        over windows. ``growth`` has the daily growth of services with two days of use or more.
         ``about`` has ``use_over_requested`` of the whole record, by resource.
 
     Raises
     ------
     TracekitError
-        For an unknown policy, where none of those given goes by use alone, and for a store without
-        recorded use.
+        If no policy recommends from use alone, and for a store without recorded use.
     """
     _by_use(policies)  # raises before the use is read
     progress.stage("recorded use")
@@ -116,10 +115,10 @@ def recommended(
     load: Workload | None = None,
     progress: Progress = SILENT,
 ) -> Study | None:
-    """The study with its defaults, written to ``out`` if given; None: no word on requests.
+    """The study with default policies, written to ``out`` if given; None without a basis for it.
 
-    There is none where sizes are assumed or inferred, or use is not recorded or too short to judge
-    by. ``--assume requests=sized:OUT`` replays the whole record with what is recommended.
+    A store has no basis if its sizes are assumed or inferred, or if its use is not recorded or too
+    short. ``--assume requests=sized:OUT`` replays the whole record with the recommended requests.
     """
     if quantities(store)["requests"] != RECORDED:
         return None
@@ -135,7 +134,7 @@ def recommended(
 
 
 def _use_over_requested(store: Store, seed: int, load: Workload | None) -> Mapping[str, float]:
-    """Of what is replayed of a store; nothing of a store that cannot be replayed as it is."""
+    """Use over requests of a store's workload; empty for a store that cannot be replayed."""
     try:
         return use_over_requested(load or source_of(store, None, seed=seed).load())
     except TracekitError:
@@ -153,14 +152,14 @@ def requests_of(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """Requests of services by policies, from use that was read already.
+    """The study of ``recommend_requests`` from recorded use.
 
     Parameters
     ----------
     workload : mapping
-        What the use is of.
+        Facts of the store.
     over : mapping of str to float, optional
-        Use over what is requested, by resource.
+        Use over requests, by resource.
     """
     chosen, left_out = _by_use(policies)
     past, rest = _parted(use, learn_share)
@@ -172,9 +171,9 @@ def requests_of(
     for policy in chosen:
         progress.stage(f"requests by {policy}")
         given = policy.recommend(rest if "ahead" in policy.reads else past)
-        assert given is not None  # noqa: S101 - others are left out
-        # what no policy could learn from is left alone by the one that knows better, too; and a
-        # request that use grows towards is not cut
+        assert given is not None  # noqa: S101 - every chosen policy recommends
+        # a service without past use keeps its request under the oracle, too; and a request is not
+        # cut if the use of the service grows
         kept = np.isnan(seen) | (grows & (given.request <= asked))
         advised[str(policy)] = given._replace(request=np.where(kept, np.nan, given.request))
     quantiles = use.quantiles(*_QUANTILES)
@@ -210,7 +209,7 @@ def requests_of(
 
 
 def _parted(use: RecordedUse, learn_share: float) -> tuple[RecordedUse, RecordedUse]:
-    """What recommends, and what judges; each a step at least."""
+    """The use that recommends, and the use that judges, each of at least one step."""
     cut = int(np.clip(round(len(use.times_ms) * learn_share), 1, len(use.times_ms) - 1))
     past, rest = use.part(slice(0, cut)), use.part(slice(cut, None))
     if np.isnan(past.values).all():
@@ -242,7 +241,7 @@ def _by_use(
 
 
 def _why(policy: SizingPolicy) -> str:
-    """A key of the template of what was left out."""
+    """The key of the reason why a policy does not recommend from use."""
     if policy.reads & {"state", "model"}:
         return "needs_calls"
     return "by_cycle"
@@ -251,7 +250,7 @@ def _why(policy: SizingPolicy) -> str:
 def _facts(
     use: RecordedUse, past: RecordedUse, rest: RecordedUse, seen: FloatArray
 ) -> dict[str, Any]:
-    """How much there was to learn from and to judge by."""
+    """The extent of the use that recommends, and of the use that judges."""
     span = (int(rest.times_ms[0]), int(rest.times_ms[-1]) + use.step_ms)
     alive = rest.alive_ms(*span) > 0
     services = np.unique(use.service[alive])
@@ -269,7 +268,7 @@ def _facts(
     }
 
 
-# Which policy's requests to follow, of those that were judged.
+# The recommended policy among the judged policies.
 
 
 def margin_of(policy: SizingPolicy) -> float:
@@ -278,12 +277,12 @@ def margin_of(policy: SizingPolicy) -> float:
 
 
 def subject_of(totals: pl.DataFrame, chosen: Sequence[SizingPolicy], risk_share: float) -> str:
-    """The policy to follow: one with a margin, within the risk by CPU and by memory.
+    """The recommended policy: one with a margin, within the accepted risk by CPU and memory.
 
-    Of several the one with the fewest services at risk, and then the one that frees the largest
-    share of the resource of which it frees less: cores do not make up for bytes. Where none is
-    within the risk, the one that is nearest to it. Only where no policy has a margin one without
-    it is followed, and only where there is no other the one that knows the future.
+    Of several such policies it is the one with the fewest services at risk, and then the one that
+    frees the largest share of the resource of which it frees less. If none is within the risk, it
+    is the policy of the lowest risk. A policy without a margin is recommended only if no policy has
+    a margin, and the oracle only if there is no other policy.
     """
     real = [policy for policy in chosen if not isinstance(policy, Oracle)]
     names = [str(policy) for policy in real if margin_of(policy) > 0] or [str(one) for one in real]

@@ -1,1 +1,1 @@
-"""The simulated world of the sizing study: its settings, its set, its periods and its nodes."""
+"""The simulation of the sizing study: settings, simulation set, periods and nodes."""

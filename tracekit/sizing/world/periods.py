@@ -1,4 +1,4 @@
-"""Periods and cycles, compiled: running them, what a cycle looked like, and what it earned."""
+"""Compiled code of the simulation: periods, the channels and rewards of cycles, and resizing."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,8 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import compiled
 
 # Data of the compiled environment: the fixed world and the changing state.
-#
-# ``room`` resizes and ``periods`` runs; neither calls the other, since compiled code is kept on
-# disk under the file it stands in.
 
-#: Channels of a cycle's state.
+#: The number of channels of a cycle's state.
 CHANNELS = 20
 
 
@@ -22,15 +19,18 @@ class World(NamedTuple):
 
     Parameters
     ----------
-    need : float64, shape (containers, periods, 2), cores and GB
+    need : float64, shape (containers, periods, 2)
+        Cores and GB.
     first_edge : int64, shape (containers + 1,)
-        Edges into container i are those from ``first_edge[i]`` to ``first_edge[i + 1]``.
+        The edges into container i are those from ``first_edge[i]`` to ``first_edge[i + 1]``.
     upstream : int64, shape (edges,)
     calls : float64, shape (edges, periods)
-    throughput : float64, shape (containers, periods), calls
-    total : float64, shape (nodes, 2), cores and GB
+    throughput : float64, shape (containers, periods)
+        Calls.
+    total : float64, shape (nodes, 2)
+        Cores and GB.
     first_fit : bool, shape (nodes,)
-        Whether the node takes containers by first fit; the others by lowest debris.
+        Nodes with placement by first fit; other nodes place by lowest debris.
     """
 
     need: FloatArray
@@ -43,19 +43,33 @@ class World(NamedTuple):
 
 
 class State(NamedTuple):
-    """The changes; shapes (containers, ...), ``node_*`` (nodes, ...), series (..., periods, 2).
+    """The changing data; shape (containers, ...) unless stated.
 
     Parameters
     ----------
     by_first_fit : bool
-        Which half of the nodes the container may be placed on.
-    began : int64, the period in which the running cycle began
-    kept : int64, K: cycles in a row whose limits were kept
-    overflowed : bool, shape (containers, 2), in which resource the last cycle overflowed
-    served, share : float64, what was served; and over the limit
-    node_share : float64, what was served of the node's containers, over its capacity
-    limits : float64, the limit in each period
-    history : float64, shape (containers, channels, cycles), newest last
+        Whether the container belongs to the nodes of first fit.
+    node : int64
+        The node of the container, -1 for none.
+    limit : float64, shape (containers, 2)
+    allocated : float64, shape (nodes, 2)
+        The sum of limits on each node.
+    began : int64
+        The first period of the running cycle.
+    kept : int64
+        The number K of consecutive cycles with an unchanged limit.
+    changed : bool
+        Whether the limit changed at the last decision.
+    overflowed : bool, shape (containers, 2)
+        The resources in which the last cycle overflowed.
+    served, share : float64, shape (containers, periods, 2)
+        Served amounts, and served amounts over limits.
+    node_share : float64, shape (nodes, periods, 2)
+        Amounts served to the containers of a node over its capacity.
+    limits : float64, shape (containers, periods, 2)
+        The limit in each period.
+    history : float64, shape (containers, channels, cycles)
+        The newest cycle is the last.
     """
 
     by_first_fit: BoolArray
@@ -73,16 +87,16 @@ class State(NamedTuple):
     history: FloatArray
 
 
-#: Channels of a cycle's state: six of the upstreams, eight of the container, then its node's.
+#: First channels of the container, after six of its upstreams, and of its node, after eight more.
 UPSTREAM, OWN = 6, 14
-#: Kept cycles are counted up to here in the state.
+#: The highest number of kept cycles in a state.
 MOST_KEPT = 64.0
 FLOOR_G, FLOOR_CONTAINER = 0.01, 1e-3
 
 
 @compiled
 def run_period(world: World, state: State, period: int) -> None:
-    """One period: every container is served up to its limit."""
+    """Run one period, in which every container is served up to its limit."""
     state.node_share[:, period] = 0.0
     for at in range(len(state.limit)):
         for resource in range(2):
@@ -100,7 +114,7 @@ def run_period(world: World, state: State, period: int) -> None:
 
 @compiled
 def run(world: World, state: State, start: int, stop: int, cycle: int, active: BoolArray) -> int:
-    """Periods from ``start`` until an active container's cycle ends; where it stopped."""
+    """Run periods until a cycle of an active container ends; returns the next period."""
     for period in range(start, stop):
         run_period(world, state, period)
         ended = False
@@ -114,7 +128,7 @@ def run(world: World, state: State, start: int, stop: int, cycle: int, active: B
 
 @compiled
 def look_at(series: FloatArray, begin: int, end: int, out: FloatArray) -> None:
-    """Mean and peak of CPU and of memory, and G, of periods ``begin`` to ``end``."""
+    """Write mean and peak of CPU and of memory, and G, over periods ``begin`` to ``end``."""
     out[:5] = 0.0
     for period in range(begin, end):
         cpu, memory = series[period, 0], series[period, 1]
@@ -133,7 +147,7 @@ def look_at(series: FloatArray, begin: int, end: int, out: FloatArray) -> None:
 def upstream_use(
     world: World, state: State, at: int, begin: int, end: int, out: FloatArray
 ) -> None:
-    """Eqs 5-8: the six values of the direct upstreams, weighted by their share of the calls."""
+    """Write the six values of the direct upstreams, weighted by their calls (eqs 5-8)."""
     one = np.zeros(5)
     out[:UPSTREAM] = 0.0
     total = 0.0
@@ -155,7 +169,7 @@ def upstream_use(
 def close_cycles(
     world: World, state: State, due: IntArray, now: int, largest: FloatArray, out: FloatArray
 ) -> None:
-    """The channels of each container's cycle that ended at ``now``, shape (due, channels)."""
+    """Write the channels of the cycles that ended at ``now``, shape (due, channels)."""
     for k in range(len(due)):
         at = due[k]
         begin, row = state.began[at], out[k]
@@ -175,7 +189,7 @@ def close_cycles(
 def rewards(
     state: State, due: IntArray, rows: FloatArray, given: FloatArray, out: FloatArray
 ) -> None:
-    """Eqs 11-13 of each cycle, from its channels and the coefficients."""
+    """Write the reward of each cycle from its channels and the coefficients (eqs 11-13)."""
     for k in range(len(due)):
         at, row = due[k], rows[k]
         if state.overflowed[at, 0] or state.overflowed[at, 1]:
@@ -188,19 +202,19 @@ def rewards(
         out[k] = given[0] * np.log(given[1] * state.kept[at] + 1.0) / (cost + node + given[2])
 
 
-# Room on nodes, compiled: which sizes fit where, and setting them.
+# Room on nodes, and changes of limits.
 
 _idle_share = compiled(idle_share)
 
 KEPT, RESIZED, MOVED, INFEASIBLE = range(4)
-#: Room that rounding may eat of a node.
+#: The tolerance of rounding for the room of a node.
 SLACK = 1e-9
 
 
 @compiled
 def room_elsewhere(world: World, state: State, at: int, cores: float, gb: float) -> int:
-    """The node the container's placement policy takes for that size, -1 for none."""
-    own, found, least = state.node[at], -1, np.inf
+    """The node that the container's placement policy chooses for a size, -1 for none."""
+    own, chosen, least = state.node[at], -1, np.inf
     for node in range(len(world.total)):
         if world.first_fit[node] != state.by_first_fit[at]:
             continue
@@ -215,13 +229,13 @@ def room_elsewhere(world: World, state: State, at: int, cores: float, gb: float)
             _idle_share(world.total[node, 0], cpu) + _idle_share(world.total[node, 1], memory)
         )
         if debris < least - 1e-12:
-            found, least = node, debris
-    return found
+            chosen, least = node, debris
+    return chosen
 
 
 @compiled
 def fits_in_place(world: World, state: State, at: int, cores: float, gb: float) -> bool:
-    """Whether the container's node has room for the size in place of its present one."""
+    """Whether the container's node has room for a size in place of its present limit."""
     node = state.node[at]
     if node < 0:
         return False
@@ -233,7 +247,7 @@ def fits_in_place(world: World, state: State, at: int, cores: float, gb: float) 
 
 @compiled
 def put(state: State, at: int, node: int, cores: float, gb: float) -> None:
-    """Book a size on a node, and its old size off its old one."""
+    """Allocate a size on a node, and release the old size on the old node."""
     if state.node[at] >= 0:
         state.allocated[state.node[at], 0] -= state.limit[at, 0]
         state.allocated[state.node[at], 1] -= state.limit[at, 1]
@@ -245,7 +259,7 @@ def put(state: State, at: int, node: int, cores: float, gb: float) -> None:
 
 @compiled
 def resize(world: World, state: State, due: IntArray, wanted: FloatArray, out: IntArray) -> None:
-    """Set limits one after another: in place, else on another node, else the old ones stay."""
+    """Set limits one after another: in place, or on another node, or not at all."""
     for k in range(len(due)):
         at, cores, gb = due[k], wanted[k, 0], wanted[k, 1]
         if cores == state.limit[at, 0] and gb == state.limit[at, 1]:
@@ -263,7 +277,7 @@ def resize(world: World, state: State, due: IntArray, wanted: FloatArray, out: I
 
 @compiled
 def possible(world: World, state: State, due: IntArray, sizes: FloatArray, out: BoolArray) -> None:
-    """Which sizes each container could have now, in place or elsewhere; its own always."""
+    """Write the sizes that each container can have now, in place or elsewhere, and its own."""
     for k in range(len(due)):
         at = due[k]
         for action in range(len(sizes)):

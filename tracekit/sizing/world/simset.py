@@ -1,4 +1,4 @@
-"""The simulation set: what containers need in each period, and who calls whom how often."""
+"""The simulation set: needs of containers in each period, and calls between them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracekit.sizing.world.periods import CHANNELS, State, World
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The environment's parameters; where the study gives no value the choice is ours."""
+    """The parameters of the environment; values that the study does not state are ours."""
 
     cycle_periods: Annotated[int, About("Periods of a decision cycle (ours).", minimum=1)] = 10
     largest_cores: Annotated[int, About("Largest CPU limit; steps of one core.", minimum=1)] = 4
@@ -29,24 +29,22 @@ class Settings:
     node_scale: Annotated[
         float,
         About(
-            "Nodes are so many times (48 cores, 48 GB) and (32, 64), in turn. With 1 they cannot"
-            " hold what containers of the trace need at the study's density, whoever sizes them.",
+            "Size of nodes in multiples of (48 cores, 48 GB) and (32, 64), in turn. With 1 they"
+            " cannot hold the needs of the trace at the study's density under any policy.",
             minimum=0.05,
         ),
     ] = 2.0
-    nodes: Annotated[
-        int, About("Number of nodes; 0: as many as containers_per_node asks for.", minimum=0)
-    ] = 0
+    nodes: Annotated[int, About("Number of nodes; 0: by containers_per_node.", minimum=0)] = 0
     reward: Annotated[
         Literal["reciprocal", "printed"],
-        About("Whether R_container's reciprocal stands in the denominator, or R_container."),
+        About("The term in the denominator: the reciprocal of R_container, or R_container."),
     ] = "reciprocal"
-    alpha0: Annotated[float, About("Weight of the reward for keeping.", minimum=0)] = 0.5
+    alpha0: Annotated[float, About("Weight of the reward for keeping a limit.", minimum=0)] = 0.5
     inertia_weight: Annotated[
         float, About("Weight k of the kept cycles K in ln(k K + 1).", minimum=0)
     ] = 1.0
-    beta0: Annotated[float, About("Added to the denominator.", minimum=0)] = 0.1
-    penalty: Annotated[float, About("C: what an overflow costs.", minimum=0)] = 1.0
+    beta0: Annotated[float, About("Constant in the denominator.", minimum=0)] = 0.1
+    penalty: Annotated[float, About("C: the cost of an overflow.", minimum=0)] = 1.0
     gamma_use: Annotated[
         float, About("gamma 1-4: weight of mean and peak use of CPU and memory.", minimum=0)
     ] = 0.25
@@ -64,11 +62,11 @@ class Settings:
 
     @property
     def actions(self) -> int:
-        """How many sizes there are."""
+        """The number of sizes."""
         return self.largest_cores * self.largest_gb
 
     def sizes(self) -> FloatArray:
-        """Every size, shape (actions, 2), cores and GB; (c, g) stands at ``index_of``."""
+        """Every size in cores and GB, shape (actions, 2), in the order of ``index_of``."""
         cores, memory = np.meshgrid(
             np.arange(1, self.largest_cores + 1), np.arange(1, self.largest_gb + 1), indexing="ij"
         )
@@ -80,8 +78,8 @@ class Settings:
         return np.asarray(self.largest_gb * (whole[..., 0] - 1) + whole[..., 1] - 1)
 
     def fitted(self, wanted: FloatArray) -> FloatArray:
-        """The smallest sizes that hold what is wanted, or the largest size there is."""
-        # a forecast of exactly two cores must not become three by the last digit
+        """The smallest sizes that are at least the wanted amounts, or the largest size."""
+        # the tolerance keeps a forecast of two cores from becoming three by rounding
         return np.asarray(np.clip(np.ceil(np.asarray(wanted) - 1e-9), 1.0, self.largest))
 
     def coefficients(self) -> FloatArray:
@@ -101,20 +99,20 @@ class Settings:
         )
 
 
-#: Containers in the study's test set.
+#: The number of containers in the study's test set.
 TEST_CONTAINERS = 170
-#: No more of a set than this is held back for the test.
+#: The largest share of a set for the test.
 TEST_SHARE = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationSet:
-    """Containers on call chains, each chain with containers of its own.
+    """Containers on call chains; no container is on two chains.
 
     Parameters
     ----------
     name : str
-        Where it comes from.
+        The name of the store or folder.
     containers : tuple of str
     chain : int64, shape (containers,)
     need : float64, shape (containers, periods, 2)
@@ -124,7 +122,7 @@ class SimulationSet:
         Positions of upstream and downstream.
     calls : float64, shape (edges, periods)
     facts : mapping of str to number
-        What reading had to mend.
+        Counts of filled and dropped rows, among others.
     """
 
     name: str
@@ -138,24 +136,24 @@ class SimulationSet:
 
     @property
     def size(self) -> int:
-        """Number of containers."""
+        """The number of containers."""
         return len(self.containers)
 
     @property
     def periods(self) -> int:
-        """Number of periods."""
+        """The number of periods."""
         return int(self.need.shape[1])
 
     def chains(self) -> IntArray:
-        """Numbers of the chains, ascending."""
+        """The numbers of the chains, ascending."""
         return np.unique(self.chain)
 
     def of_chains(self, chains: IntArray) -> SimulationSet:
-        """The part with these chains only; facts are those of the whole."""
+        """The part with some chains; its facts are those of the whole."""
         return self.take(np.flatnonzero(np.isin(self.chain, chains)))
 
     def take(self, kept: IntArray) -> SimulationSet:
-        """The part with these containers only, and the edges between them."""
+        """The part with some containers, and the edges between them."""
         place = np.full(self.size, -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         ends = place[self.edges]
@@ -173,9 +171,9 @@ class SimulationSet:
 
 
 def upstream_felt(whole: SimulationSet, cycle_periods: int) -> float:
-    """Share of cycles of containers with an upstream in which one of them calls; 0 without any.
+    """The share of cycles with a call from an upstream, among containers with an upstream.
 
-    Only then the state of the upstreams, eqs 5 to 8, is anything but 0.
+    In other cycles the state of the upstreams (eqs 5 to 8) is 0.
     """
     called = np.unique(whole.edges[:, 1])
     if not len(called):
@@ -188,14 +186,14 @@ def upstream_felt(whole: SimulationSet, cycle_periods: int) -> float:
 
 @dataclass(frozen=True)
 class Split:
-    """Training and test part; no chain, and so no container, is in both."""
+    """The training part and the test part, which have no chain in common."""
 
     training: SimulationSet
     test: SimulationSet
 
 
 def split(whole: SimulationSet, rng: np.random.Generator) -> Split:
-    """Chains in random order: test until it has the study's 170 containers, or its share of all.
+    """Split chains at random: the test part has 170 containers as in the study, or its share.
 
     Raises TracekitError for a set with fewer than two chains.
     """
@@ -211,25 +209,24 @@ def split(whole: SimulationSet, rng: np.random.Generator) -> Split:
     return Split(whole.of_chains(chains[count:]), whole.of_chains(chains[:count]))
 
 
-# From a simulation set to the arrays of the compiled environment, with the study's nodes.
+# The arrays of the compiled environment from a simulation set.
 
-#: Two specifications in turn, before scaling; the study's table 5 is lost, these are ours.
+#: The two specifications of nodes before scaling; the study's table 5 is lost, and these are ours.
 SPECIFICATIONS = ((48.0, 48.0), (32.0, 64.0))
-#: Cycles a state looks back on.
+#: The number of cycles in a state.
 CYCLES_SEEN = 8
 
 
 def nodes_for(settings: Settings, containers: int) -> int:
-    """How many nodes there are: as given, or one for every ``containers_per_node``."""
-    # 225 containers are exactly 11 nodes, whatever the last digit of the quotient says
-    asked = int(np.ceil(containers / settings.containers_per_node - 1e-9))
-    return settings.nodes or asked
+    """The number of nodes: as set, or one for every ``containers_per_node``."""
+    # the tolerance gives 11 nodes for 225 containers in spite of rounding
+    return settings.nodes or int(np.ceil(containers / settings.containers_per_node - 1e-9))
 
 
 def build_world(part: SimulationSet, settings: Settings) -> World:
-    """Nodes for the containers of ``part``, alternating in specification; and its calls.
+    """The fixed arrays for a part: its needs and calls, and nodes of alternating specification.
 
-    A container's throughput is the calls into it or out of it, whichever are more: the first
+    The throughput of a container is the larger number of incoming and outgoing calls, as the first
     container of a chain has no caller in the set.
     """
     count = nodes_for(settings, part.size)
@@ -253,12 +250,12 @@ def build_world(part: SimulationSet, settings: Settings) -> World:
 
 
 def _first_fit_nodes(nodes: int) -> BoolArray:
-    """Every other pair of nodes, so that both halves have both specifications; one node: FF."""
+    """Every other pair of nodes, for both specifications in both halves; or the first node."""
     return np.asarray(np.arange(nodes) // 2 % 2 == 0 if nodes > 2 else np.arange(nodes) == 0)
 
 
 def fresh_state(world: World) -> State:
-    """Nobody placed, nothing run; containers alternate between the halves of the nodes."""
+    """The state before placement; containers alternate between the halves of the nodes."""
     containers, periods = world.need.shape[:2]
     alternating = np.arange(containers) % 2 == 0
     halves = bool((~world.first_fit).any())
@@ -284,7 +281,7 @@ def _series(rows: int, periods: int) -> FloatArray:
 
 
 def check_room(world: World) -> None:
-    """Raise TracekitError when the nodes cannot hold every container at the smallest size."""
+    """Raise TracekitError if the nodes cannot hold all containers at the smallest size."""
     room = int(np.floor(world.total.min(axis=1)).sum())
     if len(world.need) > room:
         raise TracekitError(

@@ -1,8 +1,8 @@
-"""The sizing environment, vectorised over containers: decide, run until a cycle ends, look.
+"""The sizing environment, vectorised over containers.
 
-A container's cycle lasts ``cycle_periods``, or ends at once with the first period in which it
-needs more than its limit; then it is *due*: whoever sizes sees the cycle and sets new limits.
-Containers are due at times of their own, since an overflow shifts all later cycles of one.
+A cycle of a container lasts ``cycle_periods``, or ends with the first period in which its need is
+above its limit. The container is then *due*: the sizer sees the cycle and sets a new limit. As an
+overflow shifts all later cycles of a container, containers are due at different times.
 """
 
 from dataclasses import dataclass
@@ -25,10 +25,11 @@ from tracekit.sizing.world.simset import (
 class Simulation:
     """Containers on nodes, from one decision to the next.
 
-    Calls go round: ``state`` and ``possible`` to look, ``apply`` to size the containers ``due``,
-    ``advance`` to run. Then ``ended`` are the containers whose cycle ended, ``rewards`` what each
-    earned, and ``due`` those of them that go on. ``now`` is the next period, ``done`` says when
-    all periods are over or every container had its steps.
+    A caller reads ``state`` and ``possible``, sets limits of the ``due`` containers by ``apply``,
+    runs periods by ``advance``, and repeats. After ``advance`` the cycles of the containers
+    ``ended`` have ended, ``rewards`` has their rewards, and ``due`` has those that continue.
+    ``now`` is the next period. ``done`` is true when all periods are over or every container has
+    had its steps.
     """
 
     def __init__(self, part: SimulationSet, settings: Settings) -> None:
@@ -41,12 +42,12 @@ class Simulation:
         self.reset()
 
     def reset(self, *, start: int = 0, steps: int | None = None) -> None:
-        """Begin anew at a period: every container at the smallest size, all due.
+        """Begin at a period, with every container due and at the smallest size.
 
         Parameters
         ----------
         steps : int, optional
-            After so many cycles a container keeps its limits and is never due again.
+            The number of cycles after which a container is never due again.
         """
         self.arrays = fresh_state(self.world)
         self.start = self.now = start
@@ -66,11 +67,11 @@ class Simulation:
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to decide."""
+        """Whether no decision is left."""
         return self.now >= self.part.periods or not self.active.any()
 
     def _place_all(self) -> None:
-        """Each container at the smallest size on its half of the nodes, else on the other."""
+        """Place each container at the smallest size on its half of the nodes, or on the other."""
         for at in range(self.part.size):
             node = periods.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
             if node < 0:
@@ -84,20 +85,29 @@ class Simulation:
             periods.put(self.arrays, at, node, 1.0, 1.0)
 
     def state(self, containers: IntArray) -> Float32Array:
-        """The agent's view of these containers, shape (containers, 20, 8): eqs 5-8."""
+        """The agent's state of some containers (eqs 5-8), shape (containers, 20, 8)."""
         return self.arrays.history[containers].astype(np.float32)
 
     def possible(self, containers: IntArray) -> BoolArray:
-        """Which sizes these containers could have now, shape (containers, actions)."""
+        """The sizes that some containers can have now, shape (containers, actions)."""
         out = np.empty((len(containers), len(self._sizes)), dtype=np.bool_)
         periods.possible(self.world, self.arrays, containers, self._sizes, out)
         return out
 
     def apply(self, wanted: FloatArray) -> IntArray:
-        """Set limits, shape (due, 2), rounded up to sizes; what came of each (``room.KEPT``...).
+        """Set limits of the due containers, rounded up to sizes.
 
-        Without room on its node a container moves to another of its half; without any it keeps its
-        limits, which counts as infeasible.
+        A container without room on its node moves to another node of its half. Without room there
+        its limit stays, which counts as infeasible.
+
+        Parameters
+        ----------
+        wanted : float64, shape (due, 2)
+
+        Returns
+        -------
+        int64, shape (due,)
+            ``periods.KEPT``, ``RESIZED``, ``MOVED`` or ``INFEASIBLE``.
         """
         arrays, due = self.arrays, self.due
         fitted = self.settings.fitted(wanted)
@@ -114,7 +124,7 @@ class Simulation:
         return outcome
 
     def advance(self) -> None:
-        """Run until a container's cycle ends; ``due`` are those whose did, ``rewards`` theirs."""
+        """Run until the cycle of a container ends; updates ``ended``, ``due`` and ``rewards``."""
         self.now = periods.run(
             self.world,
             self.arrays,
@@ -138,7 +148,7 @@ class Simulation:
         self.changed_cycles[self.ended] += self.arrays.changed[self.ended]
 
     def _close(self) -> None:
-        """Channels of the cycles that ended into the history, and their rewards."""
+        """Add the channels of ended cycles to the history, and compute their rewards."""
         arrays, due = self.arrays, self.ended
         rows = np.zeros((len(due), CHANNELS))
         periods.close_cycles(self.world, arrays, due, self.now, self.settings.largest, rows)
@@ -149,18 +159,18 @@ class Simulation:
         periods.rewards(arrays, due, rows, self._coefficients, self.rewards)
 
 
-# A sizer's view at a decision: the past, unless it is the oracle.
+# A sizer's view at a decision, which holds the past alone, except for the oracle.
 
 
 @dataclass(frozen=True)
 class View:
-    """The simulation as a sizer may see it.
+    """The part of a simulation that a sizer may read.
 
     Parameters
     ----------
     simulation : Simulation
     looks_ahead : bool
-        Whether ``ahead`` may be asked for.
+        Whether the sizer may read ``ahead``.
     """
 
     simulation: Simulation
@@ -168,44 +178,39 @@ class View:
 
     @property
     def due(self) -> IntArray:
-        """Positions of the containers to size, shape (due,)."""
+        """Positions of the due containers, shape (due,)."""
         return self.simulation.due
 
     @property
     def now(self) -> int:
-        """Periods that have passed since the simulation began."""
+        """The number of passed periods."""
         return self.simulation.now - self.simulation.start
 
     @property
     def limit(self) -> FloatArray:
-        """Their present limits, shape (due, 2)."""
+        """The present limits of the due containers, shape (due, 2)."""
         return self.simulation.arrays.limit[self.due]
 
     @property
     def overflowed(self) -> BoolArray:
-        """Whether their last cycle overflowed, by resource, shape (due, 2)."""
+        """Whether the last cycles of the due containers overflowed, by resource, shape (due, 2)."""
         return self.simulation.arrays.overflowed[self.due]
 
     def served(self, since: int) -> FloatArray:
-        """The amounts served to containers from a period on, shape (containers, periods, 2)."""
+        """The amounts served to all containers from a period on, shape (containers, periods, 2)."""
         begin = self.simulation.start + since
         return self.simulation.arrays.served[:, begin : self.simulation.now]
 
-    def limits(self, since: int) -> FloatArray:
-        """The limit of every container from a period on, shape (containers, periods, 2)."""
-        begin = self.simulation.start + since
-        return self.simulation.arrays.limits[:, begin : self.simulation.now]
-
     def state(self) -> Float32Array:
-        """The agent's state of the containers due, shape (due, 20, 8)."""
+        """The agent's state of the due containers, shape (due, 20, 8)."""
         return self.simulation.state(self.due)
 
     def possible(self) -> BoolArray:
-        """Which sizes they could have now, shape (due, actions)."""
+        """The sizes that the due containers can have now, shape (due, actions)."""
         return self.simulation.possible(self.due)
 
     def ahead(self) -> FloatArray:
-        """The largest need of each in the coming cycle, shape (due, 2); the oracle's alone."""
+        """The largest needs of the due containers in the coming cycle, shape (due, 2)."""
         if not self.looks_ahead:
             raise PermissionError("only a policy that reads 'ahead' may see the coming cycle")
         end = self.simulation.now + self.simulation.settings.cycle_periods
