@@ -1,1 +1,1 @@
-"""From what a user writes to a policy: by name, by file, with parameters; held to its promises."""
+"""Policies: their interfaces, their parsing from text and files, and checks of their promises."""

@@ -1,4 +1,4 @@
-"""An entrant of a replay: a placement policy, alone or with others behind it.
+"""Entrants of a replay: a placement policy, alone or with a rebalance policy or schedulers.
 
 Spelled ``NAME[param=value,...]``, ``NAME[...]+REBALANCER[...]`` or ``NAME[...]+schedulers[...]``;
 in place of ``NAME`` a profile, ``0.7*NAME+0.3*NAME``.

@@ -35,7 +35,7 @@ class PromiseError(TracekitError):
     Parameters
     ----------
     method : str
-        The method that broke it, for the line in the user's file.
+        The method that breaks it; the message has its line in the user's file.
     """
 
     def __init__(self, kind: type[PlacementPolicy], what: str, hint: str, method: str = "") -> None:

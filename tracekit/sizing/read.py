@@ -217,7 +217,7 @@ def read_model(path: Path | str | None, settings: Settings) -> Model | None:
 
 
 def choose(texts: Sequence[str]) -> tuple[SizingPolicy, ...]:
-    """The policies that texts spell; ``all`` stands for every policy with its defaults."""
+    """The policies of texts; the text ``all`` gives every policy with its defaults."""
     return parse_sizing_policies(texts, [kind() for kind in all_sizing_policies().values()])
 
 

@@ -3,7 +3,7 @@
 An extender is a web service that scores nodes 0..10; its score counts ``weight * 10``. If its
 ``prioritizeVerb`` is the name of a policy, that policy replaces it; otherwise it is left out.
 Source: kubernetes v1.34 pkg/scheduler/extender.go, schedule_one.go (prioritizeNodes), and
-apis/config/validation/validation.go (validateExtenders: one that scores needs a weight).
+apis/config/validation/validation.go (validateExtenders: an extender that scores needs a weight).
 """
 
 from collections.abc import Iterable

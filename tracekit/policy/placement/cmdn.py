@@ -118,7 +118,7 @@ class Cmdn(ExtenderPolicy):
         return scores
 
     def measured_alone(self, snapshot: Snapshot) -> bool:
-        """Whether the score reads no requests, which may replace unmeasured network or disk use."""
+        """Whether no request counts as use: the cluster has no network and no disk resource."""
         other = (snapshot.column(name) for name in self.wants)
         return self.mode == "faithful" and all(column is None for column in other)
 

@@ -21,7 +21,7 @@ _SCALE = 1e15
 
 @dataclass(frozen=True, kw_only=True)
 class Peaks(LoadAware):
-    """Save power, where a node draws k0 + k1 * exp(k2 * CPU percent)."""
+    """Prefer the least rise in power; a node draws k0 + k1 * exp(k2 * CPU percent)."""
 
     source: ClassVar[str] = "scheduler-plugins 903da7df pkg/trimaran/peaks (Peaks)"
     used_by: ClassVar[UsedBy] = "scheduler"

@@ -191,7 +191,7 @@ class Turn:
         return np.asarray(owners)
 
     def fits(self, at: int) -> BoolArray:
-        """The nodes that have room for a pod and are open to it, its own node too, (nodes,)."""
+        """The nodes that are open to a pod and have room for it; its own node has, (nodes,)."""
         cycle = self.cycle
         placed = cycle.snapshot.placed
         room = self._room(placed.request[at].tobytes()).copy()

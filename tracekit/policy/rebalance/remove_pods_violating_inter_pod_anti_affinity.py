@@ -13,7 +13,7 @@ from tracekit.policy.rebalance._utilization import turns_of
 
 @dataclass(frozen=True, kw_only=True)
 class RemovePodsViolatingInterPodAntiAffinity(Plugin):
-    """Evict pods whose required anti-affinity a pod of their domain violates, until none is left.
+    """Evict pods until no pod of a domain violates the required anti-affinity of another pod.
 
     Pods are evicted node by node, in the order of LowNodeUtilization (``turns_of``).
     """

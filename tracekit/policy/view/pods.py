@@ -152,7 +152,7 @@ class Pods:
         return selected(self.labels, asks, self._count)
 
     def tolerates(self, text: int, counts: Callable[[Taint], bool]) -> BoolArray:
-        """The nodes whose taints that count a text tolerates, shape (nodes,)."""
+        """The nodes without a counted taint that a text does not tolerate, shape (nodes,)."""
         bears = self.texts[text].bears
         tolerated = {
             taint: not counts(taint) or any(one.tolerates(taint) for one in bears)

@@ -117,14 +117,14 @@ class Histograms:
         *,
         replaced: FloatArray | None = None,
     ) -> None:
-        """Add a sample to each histogram named; one that is named several times gets as many.
+        """Add a sample to each histogram of a list, in which a histogram may be repeated.
 
         Parameters
         ----------
         of : int64, shape (samples,)
         values, time_ms : float64, shape (samples,)
         replaced : float64, shape (samples,), optional
-            The value of an earlier sample of the same time that is taken back; 0 for none.
+            The value of an earlier sample of the same time that is removed; 0 for none.
         """
         decayed = weight * self._decay(of, time_ms)
         if replaced is None:
@@ -139,7 +139,7 @@ class Histograms:
         )
 
     def _decay(self, of: IntArray, time_ms: FloatArray) -> FloatArray:
-        """What a sample weighs against one of the moment from which its histogram counts."""
+        """The weight of a sample relative to a sample at the origin of times of its histogram."""
         most = LONGEST_HALF_LIVES * self._half_life_ms
         late = np.flatnonzero(~(time_ms - self._begin_ms[of] <= most))
         moved, first = np.unique(of[late], return_index=True)

@@ -1,4 +1,4 @@
-"""Requested and allocatable amounts of each resource, as the Kubernetes resource scorers count.
+"""Requested and allocatable amounts of resources, as in the Kubernetes resource scorers.
 
 Source: pkg/scheduler/framework/plugins/noderesources/resource_allocation.go, kubernetes v1.34.
 """
