@@ -300,10 +300,10 @@ def _parse_way(text: str) -> Way:
     if name in NAMED and not given:
         return Way(text=text, of=NAMED[name])
     if name not in kinds:
-        known = [*NAMED, *kinds]
-        close = nearest(name, known)
+        names = [*NAMED, *kinds]
+        close = nearest(name, names)
         raise TracekitError(
-            f"no way to bind named '{name}'; known: {', '.join(known)}",
+            f"no way to bind named '{name}'; known: {', '.join(names)}",
             hint=f"did you mean '{close}'?"
             if close
             else "or POLICY+whole_cores, POLICY+lowest_free, POLICY+random_free",
@@ -367,21 +367,21 @@ def recorded_bindings(store: Store) -> dict[str, tuple[str, str]]:
     if not store.manifest.parts("container"):
         return {}
     with open_database(store) as database:
-        found = database.frame(
+        rows = database.frame(
             "SELECT container, node, vcpus FROM container"
             " WHERE vcpus IS NOT NULL AND node IS NOT NULL ORDER BY container",
             {},
         )
-    return {container: (node, vcpus) for container, node, vcpus in found.iter_rows()}
+    return {container: (node, vcpus) for container, node, vcpus in rows.iter_rows()}
 
 
 def bindings_of_fit(folder: Path) -> dict[str, tuple[str, str]]:
     """As ``recorded_bindings``, from the rows of a fit; empty for a proxy."""
     try:
-        found = read_frame(folder / "bindings.parquet").select("container", "node", "vcpus")
+        rows = read_frame(folder / "bindings.parquet").select("container", "node", "vcpus")
     except (OSError, pl.exceptions.PolarsError):
         return {}
-    return {container: (node, vcpus) for container, node, vcpus in found.iter_rows()}
+    return {container: (node, vcpus) for container, node, vcpus in rows.iter_rows()}
 
 
 def recorded_chooser(load: Workload, room: Room, bindings: Bindings) -> Recorded:

@@ -95,8 +95,8 @@ class VcpuReplay:
     ) -> None:
         self._load, self._chooser, self._rng = workload, chooser, rng
         self._respond, self._clock = respond, clock
-        asked = request_vcpus(workload.containers.request, workload.resources)
-        self._size = asked if size is None else size
+        requested = request_vcpus(workload.containers.request, workload.resources)
+        self._size = requested if size is None else size
         self._held = held_milli
         # one binding under the model of the chooser and, last, under the true model
         models = [model] if truth is None else [model, truth]

@@ -251,7 +251,7 @@ def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
     """
     try:
         manifest = FIT_FOLDER.sound(folder)
-        known = read_frame(folder / "coefficients.parquet")
+        coefficients = read_frame(folder / "coefficients.parquet")
         pooled = read_frame(folder / "pooled.parquet").row(0, named=True)
     except NoFileError:
         raise
@@ -260,7 +260,7 @@ def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
             f"{folder} holds no fit", hint=f"make one: tracekit fit STORE --out {folder.name}"
         ) from None
     model = model_of_frames(
-        known, pooled, services, agg=manifest["options"]["agg"], mode=manifest["mode"]
+        coefficients, pooled, services, agg=manifest["options"]["agg"], mode=manifest["mode"]
     )
     if USABLE in manifest["verdicts"] or pooled["verdict"] == USABLE:
         return model

@@ -264,20 +264,22 @@ class OldNeighbours:
 
     def cost_milli(self, now: int) -> FloatArray:
         """The millicores that each container loses to its recorded neighbours, (containers,)."""
-        there = (self.load.containers.arrival_ms <= now) & (now < self.load.containers.departure_ms)
-        if self._last is None or not np.array_equal(there, self._last[0]):
-            self._last = there, self._cost(there)
+        running = (self.load.containers.arrival_ms <= now) & (
+            now < self.load.containers.departure_ms
+        )
+        if self._last is None or not np.array_equal(running, self._last[0]):
+            self._last = running, self._cost(running)
         return self._last[1]
 
-    def _cost(self, there: BoolArray) -> FloatArray:
+    def _cost(self, running: BoolArray) -> FloatArray:
         """The cost without containers that share a recorded vCPU at the time."""
         count = self.load.containers.count
-        held = there[self._owner]
+        held = running[self._owner]
         taken = np.bincount(self._place[held], minlength=self._room.places)
         clash = held & (taken[self._place] > 1)
-        sound = there & (np.bincount(self._owner[clash], minlength=count) == 0)
-        kept = sound[self._owner]
-        bound = Bound(self._owner[kept], self._place[kept], count)
+        sound = running & (np.bincount(self._owner[clash], minlength=count) == 0)
+        bound_places = sound[self._owner]
+        bound = Bound(self._owner[bound_places], self._place[bound_places], count)
         model, service = self._model, self.service
         core, socket = pressure(self._room, bound, model.cpu[service], model.agg)
         score = model.k1[service] * core + model.k2[service] * socket
@@ -309,21 +311,21 @@ def _slope(old: OldNeighbours) -> tuple[float, float, float] | None:
     for step in at.tolist():
         own = load.use.at(step)[0].astype(np.float64)
         lost = old.cost_milli(int(load.use.times_ms[step]))
-        there = np.isfinite(own) & (old.size > 0)
-        there &= (load.containers.arrival_ms <= load.use.times_ms[step]) & (
+        sampled = np.isfinite(own) & (old.size > 0)
+        sampled &= (load.containers.arrival_ms <= load.use.times_ms[step]) & (
             load.use.times_ms[step] < load.containers.departure_ms
         )
-        use[there] += own[there]
-        cost[there] += lost[there]
-        many[there] += 1
-    kept = np.flatnonzero(many > 0)
-    if len(kept) < _FEWEST:
+        use[sampled] += own[sampled]
+        cost[sampled] += lost[sampled]
+        many[sampled] += 1
+    some = np.flatnonzero(many > 0)
+    if len(some) < _FEWEST:
         return None
-    columns = np.column_stack([cost[kept] / many[kept], old.size[kept].astype(np.float64)])
+    columns = np.column_stack([cost[some] / many[some], old.size[some].astype(np.float64)])
     beside, services = _within(
-        np.column_stack([columns, use[kept] / many[kept]]), old.service[kept]
+        np.column_stack([columns, use[some] / many[some]]), old.service[some]
     )
-    if len(kept) - services - 2 < 1 or not beside[:, 0].any():
+    if len(some) - services - 2 < 1 or not beside[:, 0].any():
         return None
     fitted = fit_linear(beside[:, :2], beside[:, 2], How(), absorbed=services)
     share, low, high = (float(v[1]) for v in (fitted.coefficients, fitted.low, fitted.high))

@@ -31,8 +31,8 @@ def make_occupancy(
 ) -> Occupancy:
     """The occupancy of a room without instances."""
     sockets, instances = len(room.socket_vcpus), len(service)
-    there = np.flatnonzero(room.socket >= 0)
-    order = np.argsort(room.socket[there], kind="stable")
+    places = np.flatnonzero(room.socket >= 0)
+    order = np.argsort(room.socket[places], kind="stable")
     most = int(room.socket_vcpus.max(initial=1))
     fitting = size[size <= most]
 
@@ -45,7 +45,7 @@ def make_occupancy(
     return Occupancy(
         mates=np.ascontiguousarray(room.mates),
         first=np.concatenate([[0], np.cumsum(room.socket_vcpus)]).astype(np.int64),
-        ids=there[order].astype(np.int64),
+        ids=places[order].astype(np.int64),
         host=room.socket_host.copy(),
         owner=np.full(room.places, -1, dtype=np.int64),
         free=room.socket_vcpus.copy(),

@@ -163,8 +163,8 @@ class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: FloatArray) -> FloatArray:  # noqa: N803 - scikit-learn's names
         """The predicted use of instances, shape (rows,)."""
         service = X[:, 0].astype(np.int64)
-        known = np.where(service < len(self.means_), service, 0)
-        means = np.where((service < len(self.means_))[:, None], self.means_[known], np.nan)
+        row = np.where(service < len(self.means_), service, 0)
+        means = np.where((service < len(self.means_))[:, None], self.means_[row], np.nan)
         means = np.where(np.isfinite(means), means, self.level_)
         beyond = X[:, 1:] - means[:, :-1]
         deviation = self.pooled_.predict(beyond)
@@ -227,9 +227,9 @@ def compare_models(
     constant = missed.pop("")
     many = np.bincount(fold, minlength=FOLDS)
     rows = []
-    for name, found in missed.items():
-        saved = 1 - np.sqrt(found[many > 0] / constant[many > 0])
-        rmse, base = (float(np.sqrt(sums.sum() / many.sum())) for sums in (found, constant))
+    for name, errors in missed.items():
+        saved = 1 - np.sqrt(errors[many > 0] / constant[many > 0])
+        rmse, base = (float(np.sqrt(sums.sum() / many.sum())) for sums in (errors, constant))
         rows.append((name, rmse, base, 1 - rmse / base, float(saved.min()), float(saved.max())))
     return pl.DataFrame(rows, schema=COMPARED, orient="row").sort("cv_rmse", "model")
 
@@ -240,6 +240,6 @@ def _missed(model: Any, columns: Any, target: Any, fold: Any) -> Any:
     for held in range(FOLDS):
         test = fold == held
         if test.any() and not test.all():
-            found = clone(model).fit(columns[~test], target[~test]).predict(columns[test])
-            sums[held] = ((target[test] - found) ** 2).sum()
+            predicted = clone(model).fit(columns[~test], target[~test]).predict(columns[test])
+            sums[held] = ((target[test] - predicted) ** 2).sum()
     return sums

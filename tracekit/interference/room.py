@@ -49,16 +49,16 @@ class Room:
 
 def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> Room:
     """The room of hosts with their topologies, in the given order."""
-    known: dict[int, tuple[IntArray, IntArray]] = {}
+    tables: dict[int, tuple[IntArray, IntArray]] = {}
     for topology in topologies.values():
-        if id(topology) not in known:
-            known[id(topology)] = _numbered(topology), _mates_of(topology)
-    threads = max((mates.shape[1] for _, mates in known.values()), default=0)
+        if id(topology) not in tables:
+            tables[id(topology)] = _numbered(topology), _mates_of(topology)
+    threads = max((mates.shape[1] for _, mates in tables.values()), default=0)
     offset = np.zeros(len(hosts) + 1, dtype=np.int64)
     sockets, mates, owner = [], [], []
     count = 0
     for at, host in enumerate(hosts):
-        socket, mate = known[id(topologies[host])]
+        socket, mate = tables[id(topologies[host])]
         offset[at + 1] = offset[at] + len(socket)
         sockets.append(np.where(socket >= 0, socket + count, -1))
         mates.append(_widened(np.where(mate >= 0, mate + offset[at], -1), threads))

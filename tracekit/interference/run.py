@@ -146,12 +146,12 @@ def fit_rows(
             hint="ingest rates of calls (MSRTQps), give a column 'load', or leave --load out",
         )
     table = make_table(rows, load=options.load, other_sockets=options.other_sockets)
-    kept = _kept(rows, options)
+    used = _kept(rows, options)
     rng, how, proxy = np.random.default_rng([seed, 7]), options.how(), mode == "proxy"
     levels: tuple[Level, ...] = ("node",) if proxy else ("socket", "node")
     progress.stage("fit")
     fitted = fit_services(table, how, rng, proxy=proxy, shrink=options.shrink)
-    totals = tuple(fit_totals(table, kept, level, how, rng, proxy=proxy) for level in levels)
+    totals = tuple(fit_totals(table, used, level, how, rng, proxy=proxy) for level in levels)
     models = estimators(options.compare, seed)
     if models:
         progress.stage("compare models")
@@ -160,7 +160,7 @@ def fit_rows(
         options=options,
         seed=seed,
         fitted=fitted,
-        rows=kept.with_columns(predicted=pl.Series(predictions(table, fitted))),
+        rows=used.with_columns(predicted=pl.Series(predictions(table, fitted))),
         totals=totals,
         compared=compare_models(table, models, rng),
         rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
@@ -222,7 +222,7 @@ def _load(store: Store, options: Options, engine: str | None) -> pl.DataFrame | 
 def _services(store: Store, engine: str | None) -> dict[str, str]:
     """The service of each container of the store; of several services the first by name."""
     with open_database(store, engine) as database:
-        found = database.frame(
+        pairs = database.frame(
             "SELECT container_id.container, min(service_id.service) AS service"
             " FROM container_usage_keyed AS u"
             " INNER JOIN container_id ON u.container_key = container_id.container_key"
@@ -230,7 +230,7 @@ def _services(store: Store, engine: str | None) -> dict[str, str]:
             " GROUP BY container_id.container ORDER BY container_id.container",
             {},
         )
-    return dict(found.iter_rows())
+    return dict(pairs.iter_rows())
 
 
 def models_of(text: str | None) -> tuple[str, ...]:

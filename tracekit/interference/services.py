@@ -147,11 +147,11 @@ class _Fitter:
         if pooled is None:
             zero = {"b0": about["cpu_mean"], **dict.fromkeys(self._table.coefficients, 0.0)}
             return {**about, **zero, "basis": "none", "verdict": "not identifiable"}
-        kept = {name: pooled_row[name] for name in SCHEMA if name.startswith("k")}
+        pooled_k = {name: pooled_row[name] for name in SCHEMA if name.startswith("k")}
         expected = float(columns.mean(axis=0) @ pooled.coefficients[1:])
         return {
             **about,
-            **kept,
+            **pooled_k,
             "b0": about["cpu_mean"] - expected,
             "basis": "pooled",
             "negative": pooled_row["negative"],
@@ -187,13 +187,15 @@ class _Fitter:
         return identified, _full_row({**about, **numbers, **judged})
 
     def _numbers(self, fitted: Linear, held: Held) -> Row:
-        found: Row = {}
+        numbers: Row = {}
         for at, name in enumerate(("b0", *self._table.coefficients)):
             values = (fitted.coefficients, fitted.errors, fitted.low, fitted.high)
-            found |= {f"{name}{end}": float(v[at]) for end, v in zip(_LIMITS, values, strict=True)}
+            numbers |= {
+                f"{name}{end}": float(v[at]) for end, v in zip(_LIMITS, values, strict=True)
+            }
         pressures = fitted.coefficients[1 : 1 + self._table.pressures]
         return {
-            **found,
+            **numbers,
             "r2": fitted.r2,
             "rmse": fitted.rmse,
             "cv_rmse": held.rmse,

@@ -65,8 +65,8 @@ def make_table(rows: pl.DataFrame, *, load: bool = False, other_sockets: bool = 
     Load is relative to the service's mean load: its coefficient is the CPU of a doubling, so that
     services can be pooled.
     """
-    asked = PRESSURES if other_sockets else PRESSURES[:2]
-    names: Sequence[str] = [name for name in asked if rows[name].is_not_null().any()]
+    wanted = PRESSURES if other_sockets else PRESSURES[:2]
+    names: Sequence[str] = [name for name in wanted if rows[name].is_not_null().any()]
     whole = rows.height
     if load:
         names = [*names, LOAD]

@@ -50,9 +50,9 @@ def guard(kind: type[PlacementPolicy], check: Check) -> None:
         Gets the name of the method, its result and its arguments; raises for a result that breaks
         a promise.
     """
-    known = {name for one in kind.__mro__[1:-1] for name in vars(one)} | {"select"}
+    names = {name for one in kind.__mro__[1:-1] for name in vars(one)} | {"select"}
     for name, value in list(vars(kind).items()):
-        if isinstance(value, types.FunctionType) and name in known and not name.startswith("_"):
+        if isinstance(value, types.FunctionType) and name in names and not name.startswith("_"):
             setattr(kind, name, _guarded(kind, name, value, check))
     if "score" not in vars(kind) and "score_formula" in vars(kind):
         kind.score = _guarded(kind, "score", kind.score, check)  # type: ignore[method-assign]
@@ -202,9 +202,9 @@ def _unchanged(
     for owner, name, array, copy in before:
         same = owner is None or getattr(owner, name) is array
         if not same or array.shape != copy.shape or array.tobytes() != copy.tobytes():
-            whose = "" if owner is None else f"{type(owner).__name__.lower()}."
+            prefix = "" if owner is None else f"{type(owner).__name__.lower()}."
             raise OwnPolicyError(
-                f"{place_of(kind, method)}: {method} changed {whose}{name},"
+                f"{place_of(kind, method)}: {method} changed {prefix}{name},"
                 " which it was handed to look at",
                 hint="what a policy is handed is not to be changed: compute new arrays from it",
             )

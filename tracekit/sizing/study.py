@@ -118,8 +118,8 @@ def run_study(
 def _parts(whole: SimulationSet, model: Model | None, seed: int) -> Split:
     """Training and test chains of a seed; test containers are in the order of placement."""
     rng = np.random.default_rng([seed, 0])
-    known = set() if model is None else set(model.about.get("trained_on", ()))
-    seen = np.array([container in known for container in whole.containers])
+    trained_on = set() if model is None else set(model.about.get("trained_on", ()))
+    seen = np.array([container in trained_on for container in whole.containers])
     parts = _unseen(whole, seen) if seen.any() else split(whole, rng)
     return Split(parts.training, parts.test.take(rng.permutation(parts.test.size)))
 
@@ -145,8 +145,10 @@ def _train(
     checkpoints: Path | None,
     progress: Progress,
 ) -> Trained:
-    kept = None if checkpoints is None else checkpoints / f"{model_name(policy, seed)}.pt"
-    return train(parts.training, settings, policy, seed=seed, checkpoint=kept, progress=progress)
+    checkpoint = None if checkpoints is None else checkpoints / f"{model_name(policy, seed)}.pt"
+    return train(
+        parts.training, settings, policy, seed=seed, checkpoint=checkpoint, progress=progress
+    )
 
 
 def model_name(policy: Ddqn, seed: int) -> str:

@@ -81,7 +81,7 @@ def load_model(path: Path, *, channels: int, cycles: int, actions: int) -> Model
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         head = json.loads(str(arrays.pop("head")))
-        found = {SCHEMA: (head["channels"], head["cycles"], head["actions"])}[head["schema"]]
+        shape = {SCHEMA: (head["channels"], head["cycles"], head["actions"])}[head["schema"]]
     except FileNotFoundError:
         raise TracekitError(
             f"no such model file: {path}",
@@ -95,10 +95,10 @@ def load_model(path: Path, *, channels: int, cycles: int, actions: int) -> Model
     expected = channels, cycles, actions
     layers = {name: np.asarray(value, dtype=np.float32) for name, value in arrays.items()}
     shapes = {name: value.shape for name, value in layers.items()}
-    if found != expected or shapes != layer_shapes(*expected):
+    if shape != expected or shapes != layer_shapes(*expected):
         raise TracekitError(
-            f"{path} is a model of another shape: {found[0]} channels x {found[1]} cycles,"
-            f" {found[2]} sizes; these settings need {channels} x {cycles}, {actions}",
+            f"{path} is a model of another shape: {shape[0]} channels x {shape[1]} cycles,"
+            f" {shape[2]} sizes; these settings need {channels} x {cycles}, {actions}",
             hint="use the settings it was trained with, or train a new one",
         )
     return Model(layers, *expected, about=head["about"])

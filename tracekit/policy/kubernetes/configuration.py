@@ -186,18 +186,18 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
     names = [one.scheduler_name for one in profiles]
     at = _chosen(names, path, profile)
     percentage = profiles[at].percentage_of_nodes_to_score
-    found = _of_profile(
+    read = _of_profile(
         profiles[at],
         top.percentage_of_nodes_to_score if percentage is None else percentage,
         f"profiles[{at}]",
         reading,
     )
-    found.notes += reading.notes
+    read.notes += reading.notes
     if names[1:]:
         others = ", ".join(name for name in names if name != names[at])
-        found.notes.append(f"profiles that are not replayed: {others}")
-    found.add_extenders(top.extenders)
-    return found
+        read.notes.append(f"profiles that are not replayed: {others}")
+    read.add_extenders(top.extenders)
+    return read
 
 
 def _chosen(names: list[str], path: Path, wanted: str) -> int:
@@ -219,40 +219,38 @@ def _of_profile(profile: _Profile, percentage: int, where: str, reading: Reading
     named = {*everywhere, *scoring, *filtering}.union(
         *(one.weights for one in profile.plugins.values())
     )
-    found = Translated(percentage=percentage, scores=bool(scoring))
-    found.notes = [*_notes(scoring, filtering, named), *_off_by_mistake(profile)]
+    read = Translated(percentage=percentage, scores=bool(scoring))
+    read.notes = [*_notes(scoring, filtering, named), *_off_by_mistake(profile)]
     arguments: dict[str, Any] = {}
     for at, one in enumerate(profile.plugin_config):
         args, kind = f"{where}.pluginConfig[{at}].args", _ARGUMENTS.get(one.name, _NONE)
         if one.name in _KNOWN_PLUGINS:
             arguments[one.name] = decode(one.args, kind.kind, args, reading)
         if one.name in SCORERS and one.name not in scoring:
-            found.notes.append(f"{args} has no effect: {one.name} does not score")
+            read.notes.append(f"{args} has no effect: {one.name} does not score")
     reading.check()
     built = {
         name: kind.built(arguments.get(name, kind.kind()))
         for name, kind in _ARGUMENTS.items()
         if name in scoring or name == "Coscheduling"
     }
-    found.parts = [
+    read.parts = [
         Part(float(weight or 1), built[name]) for name, weight in scoring.items() if name in SCORERS
     ]
-    found.lifted = {
+    read.lifted = {
         rule for rule, names in _RULES.items() if not any(name in filtering for name in names)
     }
-    found.preempts = _PREEMPTION in _at_point(
-        everywhere, profile.point("postFilter"), {_PREEMPTION}
-    )
+    read.preempts = _PREEMPTION in _at_point(everywhere, profile.point("postFilter"), {_PREEMPTION})
     if "Coscheduling" in named:
-        found.gang_wait_ms = 1000 * built["Coscheduling"]["wait_s"]
-        found.gang_backoff_ms = 1000 * built["Coscheduling"]["backoff_s"]
-    for point, what, known in (
+        read.gang_wait_ms = 1000 * built["Coscheduling"]["wait_s"]
+        read.gang_backoff_ms = 1000 * built["Coscheduling"]["backoff_s"]
+    for point, what, plugins in (
         (profile.point("queueSort"), "sorts the queue", _SORTING),
         (profile.point("bind"), "binds", {"DefaultBinder"}),
     ):
-        if not _at_point(everywhere, point, known | (everywhere.keys() - _KNOWN_PLUGINS)):
-            found.notes.append(f"kube-scheduler does not start with this profile: no plugin {what}")
-    return found
+        if not _at_point(everywhere, point, plugins | (everywhere.keys() - _KNOWN_PLUGINS)):
+            read.notes.append(f"kube-scheduler does not start with this profile: no plugin {what}")
+    return read
 
 
 def _off_by_mistake(profile: _Profile) -> list[str]:

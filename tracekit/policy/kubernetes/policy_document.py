@@ -95,7 +95,7 @@ _KNOWN = {name for names in _RULES.values() for name in names} | {
 def translated(document: Mapping[str, object]) -> Translated:
     """The policies, lifted rules and notes of a document."""
     top = decode(document, _Document)
-    found = Translated()
+    read = Translated()
     listed = top.priorities
     if listed is None:
         listed = tuple(_Priority(name=name, weight=1) for name in _DEFAULT)
@@ -106,18 +106,18 @@ def translated(document: Mapping[str, object]) -> Translated:
         name, argument = one.name, one.argument
         if name in _PRIORITIES or argument.requested_to_capacity_ratio_arguments:
             policy = _PRIORITIES.get(name, _ratio)(argument)
-            found.parts.append(Part(float(one.weight), policy))
+            read.parts.append(Part(float(one.weight), policy))
         elif name in _SILENT:
             silent.append(name)
         else:
             (own if argument.is_own else strange).append(name)
-    found.scores = bool(listed)
+    read.scores = bool(listed)
     own += [one.name for one in top.predicates or () if one.argument.is_own]
     predicates = {one.name for one in top.predicates or ()}
     if top.predicates is not None:
-        found.lifted = {rule for rule, names in _RULES.items() if not predicates & set(names)}
+        read.lifted = {rule for rule, names in _RULES.items() if not predicates & set(names)}
         if not predicates & _ROOM:
-            found.notes.append("requests are respected, although no predicate asks for it")
+            read.notes.append("requests are respected, although no predicate asks for it")
     strange += sorted(predicates - _KNOWN - set(own))
     for what, names in (
         (
@@ -128,6 +128,6 @@ def translated(document: Mapping[str, object]) -> Translated:
         ("tell no nodes apart, for want of data", ", ".join(silent)),
     ):
         if names:
-            found.notes.append(f"{what}: {names}")
-    found.add_extenders(top.extenders)
-    return found
+            read.notes.append(f"{what}: {names}")
+    read.add_extenders(top.extenders)
+    return read

@@ -95,8 +95,8 @@ class _Constraint(Fields, frozen=True):
 
     def __post_init__(self) -> None:
         if self.topology_key not in TOPOLOGY:
-            known = ", ".join(TOPOLOGY)
-            raise ValueError(f"topologyKey is '{self.topology_key}', expected one of {known}")
+            labels = ", ".join(TOPOLOGY)
+            raise ValueError(f"topologyKey is '{self.topology_key}', expected one of {labels}")
         if self.max_skew < 1:
             raise ValueError(f"maxSkew is {self.max_skew}, expected 1 or more")
 

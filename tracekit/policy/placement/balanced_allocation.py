@@ -108,8 +108,8 @@ class BalancedAllocation(PlacementPolicy):
     ) -> dict[str, FloatArray]:
         fractions = {}
         for share in shares(snapshot, container, nodes, self.resources, nonzero=False):
-            asked = share.requested - share.incoming if before else share.requested
-            fraction = forms.requested_share(np.maximum(share.allocatable, 1), asked)
+            requested = share.requested - share.incoming if before else share.requested
+            fraction = forms.requested_share(np.maximum(share.allocatable, 1), requested)
             every = share.counted.all()
             fractions[share.name] = fraction if every else np.where(share.counted, fraction, np.nan)
         return fractions

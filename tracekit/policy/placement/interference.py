@@ -79,9 +79,9 @@ def of_fit(folder: Path) -> Profile:
             hint="make one: tracekit fit STORE --out DIR, then interference[fit=DIR]",
         ) from None
     rows = table.select("service", "cpu_mean", pl.col("k2").fill_null(0.0)).iter_rows()
-    known = {service: (cpu, k2) for service, cpu, k2 in rows}
+    services = {service: (cpu, k2) for service, cpu, k2 in rows}
     mean = table["cpu_mean"].mean()
-    return Profile(known, float(mean or 0.0), float(pooled or 0.0))  # type: ignore[arg-type]
+    return Profile(services, float(mean or 0.0), float(pooled or 0.0))  # type: ignore[arg-type]
 
 
 def node_scores(

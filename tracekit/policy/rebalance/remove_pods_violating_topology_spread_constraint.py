@@ -70,7 +70,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
 
     def _own(self, turn: Turn) -> list[_Constraint]:
         """The distinct constraints of the pods that the evictor lets go."""
-        cycle, found, ranked = turn.cycle, {}, _ranked(turn)
+        cycle, distinct, ranked = turn.cycle, {}, _ranked(turn)
         for text in dict.fromkeys(cycle.text[turn.may].tolist()):
             pod = cycle.pods.texts[text]
             hard = [one for one in pod.rules if one.kind == "topologySpread"]
@@ -80,9 +80,9 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
                     pod.bears if rule.taints else None,
                 )
                 key = dataclasses.replace(rule, least=1), asks, bears
-                if key not in found:
-                    found[key] = self._stated(turn, rule, text, ranked)
-        return list(found.values())
+                if key not in distinct:
+                    distinct[key] = self._stated(turn, rule, text, ranked)
+        return list(distinct.values())
 
     def _stated(self, turn: Turn, rule: Rule, text: int, ranked: IntArray) -> _Constraint:
         cycle = turn.cycle
@@ -107,7 +107,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
         takers = one.eligible & np.isin(one.domain, few)
         fits = functools.cache(lambda at: turn.fits_other(at, takers))
         order = sorted(rows.values(), key=len)
-        low, high, found = 0, len(order) - 1, []
+        low, high, evicted = 0, len(order) - 1, []
         while low < high:
             if len(order[high]) <= mean:
                 high -= 1
@@ -119,15 +119,15 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
                 continue
             order[high].sort(key=fits)
             going = order[high][-count:]
-            found += [at for at in going if not self.balance_node_fit or fits(at)]
+            evicted += [at for at in going if not self.balance_node_fit or fits(at)]
             del order[high][-count:]
             order[low] += going
-        return found
+        return evicted
 
     def _rows(self, turn: Turn, one: _Constraint) -> dict[int, list[int]]:
         """The counted containers of each domain, in their order."""
-        known = np.unique(one.domain[one.eligible & (one.domain >= 0)])
-        rows: dict[int, list[int]] = {domain: [] for domain in known.tolist()}
+        domains = np.unique(one.domain[one.eligible & (one.domain >= 0)])
+        rows: dict[int, list[int]] = {domain: [] for domain in domains.tolist()}
         where = one.domain[turn.node[one.counts]]
         for at, domain in zip(one.counts.tolist(), where.tolist(), strict=True):
             if domain >= 0:

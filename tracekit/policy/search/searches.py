@@ -310,13 +310,13 @@ def _scrounge(
 def _scout(
     positions: FloatArray,
     costs: FloatArray,
-    found: tuple[FloatArray, float],
+    goal: tuple[FloatArray, float],
     rows: IntArray,
     rng: Any,
     out: FloatArray,
 ) -> None:
-    """Write the moves of scouts, relative to the best or the worst; ``found`` is (best, cost)."""
-    (best, best_cost), draws, last = found, np.empty(len(rows)), 0
+    """Write the moves of scouts, relative to the best or the worst; ``goal`` is (best, cost)."""
+    (best, best_cost), draws, last = goal, np.empty(len(rows)), 0
     for row in range(len(rows)):
         draws[row] = rng.standard_normal()
     for row in range(1, len(costs)):

@@ -164,8 +164,8 @@ class Placed:
     @property
     def stays(self) -> BoolArray:
         """Containers that no rebalancer can evict now, shape (placed,)."""
-        known = [one for one in (self.daemon, self.barred) if one is not None]
-        return np.asarray(np.logical_or.reduce([np.zeros(len(self.node), dtype=np.bool_), *known]))
+        masks = [one for one in (self.daemon, self.barred) if one is not None]
+        return np.asarray(np.logical_or.reduce([np.zeros(len(self.node), dtype=np.bool_), *masks]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

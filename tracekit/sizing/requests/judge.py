@@ -155,7 +155,9 @@ class Spared(NamedTuple):
     kept: BoolArray
 
 
-def spared(request: FloatArray, rest: RecordedUse, asked: FloatArray, risk_share: float) -> Spared:
+def spared(
+    request: FloatArray, rest: RecordedUse, present: FloatArray, risk_share: float
+) -> Spared:
     """Replace each recommended cut that is exceeded too often by the present request.
 
     This is a single pass: a cut is decided and judged by the same time, and a service with its
@@ -165,15 +167,15 @@ def spared(request: FloatArray, rest: RecordedUse, asked: FloatArray, risk_share
     ----------
     request : float64, shape (services, 2)
         Recommended requests; NaN leaves the present request.
-    asked : float64, shape (services, 2)
+    present : float64, shape (services, 2)
         Present requests.
     """
     first = judged(rest, request)
-    kept = (first.above.sum(axis=0) > risk_share * first.steps.sum(axis=0)) & (request < asked)
-    if not kept.any():
-        return Spared(request, first, kept)
-    request = np.where(kept, np.nan, request)
-    return Spared(request, judged(rest, request), kept)
+    stays = (first.above.sum(axis=0) > risk_share * first.steps.sum(axis=0)) & (request < present)
+    if not stays.any():
+        return Spared(request, first, stays)
+    request = np.where(stays, np.nan, request)
+    return Spared(request, judged(rest, request), stays)
 
 
 def kept_at_risk(study: Study) -> pl.DataFrame:
@@ -185,7 +187,7 @@ def services_of(
     name: str,
     use: RecordedUse,
     advice: Advice,
-    found: Judged,
+    judgement: Judged,
     *,
     quantiles: FloatArray,
     risk_share: float,
@@ -198,16 +200,18 @@ def services_of(
     kept : bool, shape (services, 2), optional
         Services that would be at risk with less than their present request.
     """
-    lived = found.lived_ms.sum(axis=0)
-    span = float(found.window_ms.sum())
+    lived = judgement.lived_ms.sum(axis=0)
+    span = float(judgement.window_ms.sum())
     stay = np.zeros((len(use.services), len(RESOURCES)), dtype=bool) if kept is None else kept
-    some = np.flatnonzero((lived > 0) | (found.steps.sum(axis=(0, 2)) > 0))
+    some = np.flatnonzero((lived > 0) | (judgement.steps.sum(axis=(0, 2)) > 0))
     frames = []
     for at, (resource, unit) in enumerate(RESOURCES):
-        steps, above, excess, limited, beyond, asked, now, stated = (
+        steps, above, excess, limited, beyond, reserved, now, stated = (
             one[:, some, at].sum(axis=0)
-            for one in (found.steps, found.above, found.excess, found.limited, found.beyond,
-                        found.asked, found.asked_now, found.stated_now)
+            for one in (
+                judgement.steps, judgement.above, judgement.excess, judgement.limited,
+                judgement.beyond, judgement.asked, judgement.asked_now, judgement.stated_now,
+            )
         )  # fmt: skip
         none = np.full(len(some), np.nan)
         lower, upper = (
@@ -224,18 +228,18 @@ def services_of(
                     "containers": lived[some] / span,
                     "request_now": np.where(stated > 0, _ratio(stated, lived[some]), np.nan),
                     "reserved_now": np.where(now > 0, _ratio(now, lived[some]), np.nan),
-                    "reserved_then": np.where(asked > 0, _ratio(asked, lived[some]), np.nan),
+                    "reserved_then": np.where(reserved > 0, _ratio(reserved, lived[some]), np.nan),
                     "recommended": advice.request[some, at],
                     "lower": lower,
                     "upper": upper,
-                    "freed": (now - asked) / span,
+                    "freed": (now - reserved) / span,
                     "use_p50": quantiles[some, at, 0],
                     "use_p95": quantiles[some, at, 1],
                     "use_max": quantiles[some, at, 2],
                     "judged_container_steps": steps.astype(np.int64),
                     "above_share": share,
                     "excess_mean": _ratio(excess, above),
-                    "excess_max": np.where(steps > 0, found.most[some, at], np.nan),
+                    "excess_max": np.where(steps > 0, judgement.most[some, at], np.nan),
                     "beyond_limit_share": _ratio(beyond, limited),
                     "at_risk": np.nan_to_num(share) > risk_share,
                     KEPT: stay[some, at],
@@ -245,27 +249,29 @@ def services_of(
     return pl.concat(frames).sort("service", "resource", maintain_order=True)
 
 
-def totals_of(name: str, found: Judged, services: pl.DataFrame, seed: int) -> pl.DataFrame:
+def totals_of(name: str, judgement: Judged, services: pl.DataFrame, seed: int) -> pl.DataFrame:
     """The rows of a policy over all services, one for each resource."""
     rows = []
     for at, (resource, unit) in enumerate(RESOURCES):
         mine = services.filter(policy=name, resource=resource)
-        steps, above, excess, limited, beyond, asked, now = (
+        steps, above, excess, limited, beyond, reserved, now = (
             one[:, :, at].sum(axis=1)
-            for one in (found.steps, found.above, found.excess, found.limited, found.beyond,
-                        found.asked, found.asked_now)
+            for one in (
+                judgement.steps, judgement.above, judgement.excess, judgement.limited,
+                judgement.beyond, judgement.asked, judgement.asked_now,
+            )
         )  # fmt: skip
-        freed_low, freed_high = interval(now - asked, found.window_ms, seed)
+        freed_low, freed_high = interval(now - reserved, judgement.window_ms, seed)
         above_low, above_high = interval(above, steps, seed)
-        span = found.window_ms.sum()
+        span = judgement.window_ms.sum()
         rows.append(
             {
                 "policy": name,
                 "resource": resource,
                 "unit": unit,
                 "requested_now": now.sum() / span,
-                "requested": asked.sum() / span,
-                "freed": (now - asked).sum() / span,
+                "requested": reserved.sum() / span,
+                "freed": (now - reserved).sum() / span,
                 "freed_low": freed_low,
                 "freed_high": freed_high,
                 "above_share": _one(above, steps),

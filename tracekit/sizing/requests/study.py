@@ -164,7 +164,7 @@ def requests_of(
     chosen, left_out = _by_use(policies)
     past, rest = _parted(use, learn_share)
     seen = past.quantiles(0.5)[:, :, 0]
-    grown, asked = growth_of(use), use.requested()
+    grown, present = growth_of(use), use.requested()
     grows = growing(use, grown)
     nothing = np.full(seen.shape, np.nan)
     advised: dict[str, Advice] = {NOW: Advice(nothing)}
@@ -174,10 +174,12 @@ def requests_of(
         assert given is not None  # noqa: S101 - every chosen policy recommends
         # a service without past use keeps its request under the oracle, too; and a request is not
         # cut if the use of the service grows
-        kept = np.isnan(seen) | (grows & (given.request <= asked))
-        advised[str(policy)] = given._replace(request=np.where(kept, np.nan, given.request))
+        stays = np.isnan(seen) | (grows & (given.request <= present))
+        advised[str(policy)] = given._replace(request=np.where(stays, np.nan, given.request))
     quantiles = use.quantiles(*_QUANTILES)
-    results = {name: spared(one.request, rest, asked, risk_share) for name, one in advised.items()}
+    results = {
+        name: spared(one.request, rest, present, risk_share) for name, one in advised.items()
+    }
     services = pl.concat(
         services_of(
             name,
@@ -292,10 +294,10 @@ def subject_of(totals: pl.DataFrame, chosen: Sequence[SizingPolicy], risk_share:
         return float(rows[name]["above_share"].fill_null(0.0).max())  # type: ignore[arg-type]
 
     def merit(name: str) -> tuple[int, float]:
-        known = rows[name].filter(pl.col("above_share").is_not_null())
-        whole = known.select(pl.max_horizontal("requested_now", "requested")).to_series()
-        saved = (known["freed"] / whole).fill_nan(0.0).min()
-        return -int(known["services_at_risk"].sum()), float(saved or 0.0)  # type: ignore[arg-type]
+        judged = rows[name].filter(pl.col("above_share").is_not_null())
+        whole = judged.select(pl.max_horizontal("requested_now", "requested")).to_series()
+        saved = (judged["freed"] / whole).fill_nan(0.0).min()
+        return -int(judged["services_at_risk"].sum()), float(saved or 0.0)  # type: ignore[arg-type]
 
     within = [name for name in rows if risk(name) <= risk_share]
     return max(within, key=merit) if within else min(rows, key=risk)

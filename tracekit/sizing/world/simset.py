@@ -152,17 +152,17 @@ class SimulationSet:
         """The part with some chains; its facts are those of the whole."""
         return self.take(np.flatnonzero(np.isin(self.chain, chains)))
 
-    def take(self, kept: IntArray) -> SimulationSet:
+    def take(self, chosen: IntArray) -> SimulationSet:
         """The part with some containers, and the edges between them."""
         place = np.full(self.size, -1, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
+        place[chosen] = np.arange(len(chosen))
         ends = place[self.edges]
         inside = (ends >= 0).all(axis=1)
         return SimulationSet(
             name=self.name,
-            containers=tuple(self.containers[at] for at in kept),
-            chain=self.chain[kept],
-            need=self.need[kept],
+            containers=tuple(self.containers[at] for at in chosen),
+            chain=self.chain[chosen],
+            need=self.need[chosen],
             times_ms=self.times_ms,
             edges=ends[inside],
             calls=self.calls[inside],

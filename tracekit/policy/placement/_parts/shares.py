@@ -47,19 +47,19 @@ def shares(
     resource that the container does not request is left out.
     """
     on_nodes = snapshot.nonzero_requested if nonzero else snapshot.requested
-    asked = container.nonzero_request if nonzero else container.request
+    request = container.nonzero_request if nonzero else container.request
     for short, weight, column, dropped in _columns(*_hashable(snapshot, weights)):
-        if dropped and asked[column] == 0:
+        if dropped and request[column] == 0:
             continue
         # the column first, as one index is faster than two
         allocatable = snapshot.allocatable[:, column][nodes]
         yield Share(
             name=short,
             weight=weight,
-            requested=on_nodes[:, column][nodes] + asked[column],
+            requested=on_nodes[:, column][nodes] + request[column],
             allocatable=allocatable,
             counted=allocatable > 0,
-            incoming=int(asked[column]),
+            incoming=int(request[column]),
         )
 
 
