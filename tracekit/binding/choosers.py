@@ -70,8 +70,7 @@ def whole_cores(state: VcpuState, free: IntArray, size: int) -> IntArray:
 
     Parameters
     ----------
-    free : int64, shape (free places,)
-        Ascending.
+    free : int64, shape (free places,), ascending
     """
     mates = state.room.mates[free]
     whole = _whole(state, free)
@@ -208,15 +207,7 @@ class HostThenBind:
 
 @dataclass(frozen=True, kw_only=True)
 class Following:
-    """Hosts chosen by another replay, with vCPUs on them.
-
-    Parameters
-    ----------
-    label : str
-    host : int64, shape (instances,)
-        -1 for an instance that was never placed.
-    bind : Bind
-    """
+    """Hosts that another replay chose, -1 for an instance without one, with vCPUs on them."""
 
     label: str
     host: IntArray
@@ -328,7 +319,6 @@ class Recorded:
     host : int64, shape (containers,)
         -1 for an unknown host.
     places : sequence of int64 arrays
-        The recorded places of each container.
     """
 
     host: IntArray
