@@ -7,21 +7,18 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading_support import rows_of
 from tests_support import CALL_HEADER, NODE_HEADER, RATE_HEADER, RESOURCE_HEADER, hex_id
 
 from tracekit.intake.read import table_file as reading_module
-from tracekit.intake.read.arrow_rows import table_of
 from tracekit.intake.read.blocks import lines_in_blocks
 from tracekit.intake.read.coded import LINE
 from tracekit.intake.read.discover import discover
-from tracekit.intake.read.plan import key_kinds, kind_of
 from tracekit.intake.read.scanner import Scanner
-from tracekit.intake.read.table_file import CodedFile, Reading, open_coded, read_file
+from tracekit.intake.read.table_file import CodedFile, open_coded
 
 WIDE_HEADER = "timestamp,msname,msinstanceid,nodeid,providerrpc_rt,providerrpc_mcr,http_mcr,http_rt"
 HEADERS = [NODE_HEADER, RESOURCE_HEADER, RATE_HEADER, CALL_HEADER, WIDE_HEADER]
@@ -90,25 +87,6 @@ def _plain(path: Path, monkeypatch: pytest.MonkeyPatch) -> CodedFile:
     return coded
 
 
-def _everything(coded: CodedFile) -> tuple[pl.DataFrame, pl.DataFrame, Reading]:
-    """Rows with the names back in the place of keys, rejects, and what was counted."""
-    blocks = list(coded.blocks())
-    table = table_of(coded.file.match)
-    columns = {}
-    for column in table.columns:
-        values = np.concatenate([block.columns[column.name] for block in blocks])
-        columns[column.name] = pl.Series(values)
-        if column.kind in {"id", "text"}:
-            some = coded.keys.texts(key_kinds(table).index(kind_of(column)))
-            texts = pl.Series(pa.chunked_array(some, pa.large_string()), dtype=pl.String)
-            found = texts.gather(np.where(values < 0, 0, values)) if texts.len() else texts
-            found = found if texts.len() else pl.Series([None] * values.size, dtype=pl.String)
-            columns[column.name] = found.set(pl.Series(values < 0), None)
-    columns[LINE] = pl.Series(np.concatenate([block.columns[LINE] for block in blocks]))
-    rejects = pl.concat([block.rejects for block in blocks])
-    return pl.DataFrame(columns), rejects, coded.reading
-
-
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(data=_files(), times=st.integers(1, 4), block_bytes=st.sampled_from([300, 1 << 20]))
@@ -123,8 +101,8 @@ def test_both_ways_find_the_same(
             return
         small = partial(lines_in_blocks, block_bytes=block_bytes)
         patched.setattr(reading_module, "lines_in_blocks", small)
-        rows, rejects, reading = _everything(_compiled(path, patched))
-        plain_rows, plain_rejects, plain_reading = _everything(_plain(path, patched))
+        rows, rejects, reading = rows_of(_compiled(path, patched))
+        plain_rows, plain_rejects, plain_reading = rows_of(_plain(path, patched))
     assert rows.equals(plain_rows)
     assert rejects.equals(plain_rejects)
     assert reading.counts == plain_reading.counts
@@ -157,7 +135,7 @@ def test_names_are_right_whatever_followed_them_before(
         return before(scanner, block, line)
 
     monkeypatch.setattr(Scanner, "read", read)
-    frame, rejects, _ = _everything(_compiled(path, monkeypatch))
+    frame, rejects, _ = rows_of(_compiled(path, monkeypatch))
     assert rejects.is_empty()
     assert frame["container"].to_list() == [hex_id("c", c) for c in containers.tolist()]
     assert frame["node"].to_list() == [hex_id("n", n) for n in nodes.tolist()]
@@ -217,22 +195,8 @@ def test_odd_lines_of_many_blocks_stand_where_they_stood(
     path.write_text("\n".join([NODE_HEADER, *lines]) + "\n")
     small = partial(lines_in_blocks, block_bytes=block_bytes)
     monkeypatch.setattr(reading_module, "lines_in_blocks", small)
-    frame, rejects, _ = _everything(_compiled(path, monkeypatch))
+    frame, rejects, _ = rows_of(_compiled(path, monkeypatch))
     broken = [at for at in range(rows) if times[at] == "soon"]
     assert frame["time_ms"].to_list() == [at for at in range(rows) if at not in broken]
     assert frame[LINE].to_list() == [at + 2 for at in range(rows) if at not in broken]
     assert rejects["line"].to_list() == [at + 2 for at in broken]
-
-
-def test_the_careful_way_agrees_with_the_frames_of_read_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "MSCallGraph_0.csv"
-    lines = [f"{n},t{n % 3},{n},0.{n},(?),rpc,{hex_id('s', n % 4)},,{n}" for n in range(50)]
-    path.write_text("\n".join([CALL_HEADER, *lines]) + "\n")
-    coded = _plain(path, monkeypatch)
-    frame, _, _ = _everything(coded)
-    clean = pl.concat([block.frame for block in read_file(coded.file, Reading())])
-    assert frame.select("trace", "downstream", "line").equals(
-        clean.select("trace", "downstream", "line")
-    )

@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from reading_support import rows_of
 from tests_support import NODE_HEADER, csv_text, hex_id
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.read.discover import discover
-from tracekit.intake.read.table_file import Reading, read_file
+from tracekit.intake.read.table_file import open_coded
 
 NODE = hex_id("node", 0)
 COLUMNS = {"timestamp": "time_ms", "nodeid": "node", "node_cpu_usage": "cpu_fraction"}
@@ -27,9 +28,7 @@ DICTIONARY = pa.dictionary(pa.int8(), pa.string())
 def read(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The clean rows and the rejects of the trace file."""
     (file,) = discover(path).files
-    blocks = list(read_file(file, Reading()))
-    clean = pl.concat([block.frame for block in blocks])
-    return clean, pl.concat([block.rejects for block in blocks])
+    return rows_of(open_coded(file))[:2]
 
 
 def with_values(folder: Path, column: str, values: pa.Array) -> Path:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading_support import rows_of
 from tests_support import (
     CALL_HEADER,
     NODE_HEADER,
@@ -24,7 +25,7 @@ from tests_support import (
 from tracekit.base.errors import TracekitError
 from tracekit.intake.read.discover import discover
 from tracekit.intake.read.parse import parse_block
-from tracekit.intake.read.table_file import Reading, read_file
+from tracekit.intake.read.table_file import Reading, open_coded
 from tracekit.intake.read.validate import Counts, validate
 from tracekit.store.tables import all_tables
 
@@ -35,13 +36,7 @@ GOOD = f"0,{NODE},0.5,0.7"
 def read(path: Path) -> tuple[pl.DataFrame, pl.DataFrame, Reading]:
     """The clean rows, the rejects and the reading of the one trace file at ``path``."""
     (file,) = discover(path).files
-    reading = Reading()
-    blocks = list(read_file(file, reading))
-    return (
-        pl.concat([block.frame for block in blocks]),
-        pl.concat([block.rejects for block in blocks]),
-        reading,
-    )
+    return rows_of(open_coded(file))
 
 
 def read_lines(tmp_path: Path, header: str, lines: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -1,4 +1,4 @@
-"""Rows of Arrow tables: a trace table as Parquet, wide tables, and fractions above 1."""
+"""Rows of Arrow tables: trace tables in Parquet, wide tables, and fractions above 1."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,10 +20,10 @@ from tracekit.intake.read.validate import CleanBlock, Counts, validate
 from tracekit.intake.sources import Match, Unpivot
 from tracekit.store.tables import Column, Kind, Table, all_tables
 
-# Types of Parquet columns: a value is treated as its text would be in a CSV.
+# Types of Parquet columns: a value is treated like its text in a CSV.
 
 
-_ASKED = {
+_EXPECTED = {
     "time": "whole milliseconds or a timestamp",
     "number": "numbers",
     "id": "strings or whole numbers",
@@ -33,7 +33,7 @@ _PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 
 
 def check_types(name: str, found: Mapping[str, pa.DataType], columns: Mapping[str, Column]) -> None:
-    """Raise TracekitError for a type that no text of a CSV stands for.
+    """Raise TracekitError if a column's type has no counterpart in CSV text.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def check_types(name: str, found: Mapping[str, pa.DataType], columns: Mapping[st
     for at, column in columns.items():
         if not _is_read(found[at], column.kind):
             raise TracekitError(
-                f"{name}: column '{at}' is of type {found[at]}, expected {_ASKED[column.kind]}",
+                f"{name}: column '{at}' is of type {found[at]}, expected {_EXPECTED[column.kind]}",
                 hint="cast the column, and write the file again",
             )
 
@@ -69,7 +69,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def typed(raw: pl.Series, kind: Kind) -> pl.Series:
-    """A column as the table has it; NULL where a value does not fit."""
+    """A column in the type that its kind has in the table; NULL for a value that does not fit."""
     if raw.dtype.is_decimal() or raw.dtype in (pl.Categorical, pl.Enum, pl.Null):
         raw = raw.cast(pl.String)
     if kind in {"id", "text"}:
@@ -85,20 +85,20 @@ def typed(raw: pl.Series, kind: Kind) -> pl.Series:
 
 
 def _timestamps(raw: pl.Series) -> pl.Series:
-    """Milliseconds since 1970, in UTC; NULL where a timestamp is finer."""
+    """Milliseconds since 1970 in UTC; NULL for a timestamp with a fraction of a millisecond."""
     assert isinstance(raw.dtype, pl.Datetime)  # noqa: S101 - as the caller saw
     ticks, per_ms = raw.to_physical(), _PER_MS[raw.dtype.time_unit]
     return (ticks // per_ms).set(ticks % per_ms != 0, None)
 
 
 def _floats(raw: pl.Series) -> pl.Series:
-    """Whole numbers of milliseconds; NULL for all else."""
+    """Whole numbers of milliseconds; NULL for every other float."""
     fits = raw.is_finite() & (raw == raw.floor()) & (raw.abs() < 2.0**63)
     return raw.set(~fits, None).cast(pl.Int64)
 
 
 def _texts(raw: pl.Series, kind: Kind) -> pl.Series:
-    """Texts as the CSV reader takes them: by itself, each different one once."""
+    """Texts parsed by the CSV reader; each distinct text is parsed once."""
     in_a_line = raw.filter(raw.is_not_null() & ~raw.str.contains("[,\\n\\r\\x00]")).unique()
     block = "".join(f"{text},\n" for text in in_a_line).encode()
     table = replace(next(iter(all_tables().values())), columns=(_ANY[kind],))
@@ -115,22 +115,22 @@ _ANY = {
 
 @dataclass(frozen=True)
 class Layout:
-    """A file's table as its lines have it, and the place of each column in a line."""
+    """The table that a file's lines hold, and the position of each column in a line."""
 
     table: Table
     positions: Mapping[str, int]
 
 
 def layout_of(match: Match) -> Layout:
-    """The layout of a recognised header; for wide tables, measures are columns of their own."""
+    """The layout of a recognised header. In a wide table each measure is a column."""
     table = table_of(match)
     spread = match.format.unpivot
     if spread is None:
         return Layout(table, match.positions)
     value = table.column(spread.value_column)
-    kept = [c for c in table.columns if c.name not in {spread.name_column, spread.value_column}]
+    plain = [c for c in table.columns if c.name not in {spread.name_column, spread.value_column}]
     measures = [replace(value, name=name, required=False, often_absent=True) for name in match.wide]
-    return Layout(replace(table, columns=(*kept, *measures)), {**match.positions, **match.wide})
+    return Layout(replace(table, columns=(*plain, *measures)), {**match.positions, **match.wide})
 
 
 def table_of(match: Match) -> Table:
@@ -139,9 +139,9 @@ def table_of(match: Match) -> Table:
 
 
 def unpivot(rows: CodedRows, match: Match, keys: Keys) -> CodedRows:
-    """The rows of the base table: as they are, or one for each measure of a wide row.
+    """The rows of the base table: unchanged, or one row for each measure of a wide row.
 
-    Measures of one line follow each other in the order of the header.
+    The measures of one line keep the order of the header.
     """
     spread = match.format.unpivot
     return rows if spread is None else _spread(rows, match, spread, keys)
@@ -149,17 +149,19 @@ def unpivot(rows: CodedRows, match: Match, keys: Keys) -> CodedRows:
 
 def _spread(rows: CodedRows, match: Match, spread: Unpivot, keys: Keys) -> CodedRows:
     measures = sorted(match.wide, key=lambda name: match.wide[name])
-    # a key for every measure the header has, in its order, whether or not it has values
+    # every measure of the header gets a key, in the order of the header, also one without values
     kind = key_kinds(table_of(match)).index(spread.name_column)
     names = keys.encode(kind, pl.Series(measures, dtype=pl.String))
     values = np.stack([rows.columns[name].astype(np.float64) for name in measures], axis=1)
     line, measure = np.nonzero(~np.isnan(values))
-    kept = {name: column[line] for name, column in rows.columns.items() if name not in match.wide}
+    repeated = {
+        name: column[line] for name, column in rows.columns.items() if name not in match.wide
+    }
     spread_columns: dict[str, NDArray[np.generic]] = {
         spread.name_column: names[measure],
         spread.value_column: values[line, measure],
     }
-    return CodedRows({**kept, **spread_columns, LINE: rows.columns[LINE][line]}, rows.rejects)
+    return CodedRows({**repeated, **spread_columns, LINE: rows.columns[LINE][line]}, rows.rejects)
 
 
 _BATCH_ROWS = 200_000
@@ -190,7 +192,7 @@ def _types(file: TraceFile, names: Mapping[str, str]) -> dict[str, pa.DataType]:
 
 
 def _batches(file: TraceFile, columns: list[str]) -> Iterator[tuple[pl.DataFrame, list[int]]]:
-    """Rows of the file, and which of each batch hold text that is none."""
+    """Batches of rows, each with the places of the rows whose text is not UTF-8."""
     with _damaged(file), parquet_file(file.path) as opened:
         for batch in opened.iter_batches(_BATCH_ROWS, columns=columns):
             texts = [_text(column) for column in batch.columns]
@@ -199,11 +201,11 @@ def _batches(file: TraceFile, columns: list[str]) -> Iterator[tuple[pl.DataFrame
 
 
 def _text(column: pa.Array) -> tuple[pa.Array, list[int]]:
-    """The column with all its text in UTF-8, and the rows where it was not; nobody else looks."""
+    """The column with all its text in UTF-8, and the places of the rows that were not UTF-8."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_timestamp(column.type):
-        # its instants are those of UTC, whatever zone they are shown in
+        # Arrow stores instants in UTC; the zone is only for display
         column = column.view(pa.timestamp(column.type.unit))
     try:
         column.validate(full=True)
@@ -261,29 +263,29 @@ def _parsed(batch: pl.DataFrame, broken: list[int], table: Table, first_line: in
     return Parsed(frame.filter(~pl.col("line").is_in(lines)), rejects, found, shown)
 
 
-#: Use of more than this many percent is an amount of something.
+#: Values above this many percent are amounts.
 _MOST_PERCENT = 400.0
-#: What tables of resources say of an amount whose unit is a share.
+#: The unit of an amount that is a fraction.
 _UNIT = "fraction"
 _AMOUNTS = ("amount", "request", "limit")
 
 
 def usual_maximum() -> float:
-    """Up to which a fraction is usual: that of a node's use."""
+    """The largest usual fraction: the one that ``node_usage`` states for CPU."""
     columns = {one.name: one for one in all_tables()["node_usage"].columns}
-    found = columns["cpu_fraction"].usual_maximum
-    assert found is not None  # noqa: S101 - it is stated there
-    return found
+    usual = columns["cpu_fraction"].usual_maximum
+    assert usual is not None  # noqa: S101 - the table states it
+    return usual
 
 
 def check_above(name: str, what: str, *, above: int, of: int, most: float, usual: float) -> None:
-    """Raise TracekitError where most values are above what is usual.
+    """Raise TracekitError if most values are above the usual maximum.
 
     Parameters
     ----------
-    name, what : the file, and what the values are called there
-    above, of : how many are above ``usual``, and how many there are
-    most : the largest
+    name, what : the name of the file, and the name of the values in it
+    above, of : the number of values above ``usual``, and the number of all values
+    most : the largest value
     """
     if above * 2 <= of:
         return
@@ -297,12 +299,12 @@ def check_above(name: str, what: str, *, above: int, of: int, most: float, usual
 
 @dataclass
 class Fractions:
-    """Shares among the amounts of a file, by table, column and resource."""
+    """Counts of the fractions among the amounts of a file, by table, column and resource."""
 
     _seen: dict[tuple[str, str, str], tuple[int, int, float]] = field(default_factory=dict)
 
     def note(self, table: str, rows: pl.DataFrame) -> None:
-        """Rows as a source's code gives them; those of another unit are passed over."""
+        """Count the fractions among rows of a source's code; rows of another unit do not count."""
         if "unit" not in rows.columns or "resource" not in rows.columns:
             return
         shares = rows.filter(pl.col("unit") == _UNIT)
@@ -321,7 +323,7 @@ class Fractions:
             self._seen[key] = (before[0] + above, before[1] + of, max(before[2], most or 0.0))
 
     def check(self, name: str) -> None:
-        """Raise TracekitError where most shares of a resource are far above 1."""
+        """Raise TracekitError if most fractions of a resource are far above 1."""
         for (_, column, resource), (above, of, most) in sorted(self._seen.items()):
             what = resource if column == "amount" else f"{column} of {resource}"
             check_above(name, what, above=above, of=of, most=most, usual=usual_maximum())

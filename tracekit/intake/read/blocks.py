@@ -7,12 +7,12 @@ from tracekit.intake.read.gunzip import Readable
 from tracekit.intake.read.lines import EMPTY_LINES, LINE_BYTES, BeyondLimitError
 
 BLOCK_BYTES = 1 << 20
-#: Bytes behind a block, so that the compiled walk may read whole words.
+#: Bytes behind a block: the compiled walk reads whole words.
 PADDING = 8
 _TWO_ENDS = b"\n\n"
 _ENDS = re.compile(rb"\n++")
 BOM = b"\xef\xbb\xbf"
-#: Looked for from the first return of a run alone, so that a long run costs its length.
+#: Matches only at the first return of a run, so that the time is linear in the length of the run.
 _RETURNS = re.compile(rb"(?<!\r)\r++\n")
 
 
@@ -21,12 +21,11 @@ def lines_in_blocks(
 ) -> Iterator[bytes]:
     r"""Blocks of whole lines, each ending in ``\n``, of about ``block_bytes``.
 
-    A byte-order mark at the start is taken off, Windows line ends become ``\n``, and a last line
-    without an end gets one, so that later stages know one kind of line only. Behind each block
-    stand ``padding`` zero bytes.
+    A byte-order mark at the start is removed. Windows line ends become ``\n``, and a last line
+    without an end gets one. ``padding`` zero bytes follow each block.
 
-    Of a line longer than ``LINE_BYTES`` only so much is given, and a NUL behind it: it stays one
-    line, and no stage can take it for a row.
+    A line longer than ``LINE_BYTES`` is cut there and gets a NUL at its end. So it stays one line,
+    and no later stage takes it for a row.
 
     Raises
     ------
@@ -59,22 +58,22 @@ def lines_in_blocks(
 
 
 class _EmptyLines:
-    """Counts the empty lines at the end of what was read so far."""
+    """Counts the empty lines at the end of the text that was read."""
 
     def __init__(self) -> None:
         self._bytes = 0
         self._run = 0
 
     def count(self, block: bytes, size: int) -> None:
-        """Go on with a block of whole lines, of this size without the padding behind."""
+        """Add a block of whole lines; ``size`` is its length without the padding."""
         leading = _ENDS.match(block)
-        found = len(leading[0]) if leading else 0
-        if self._run + found > EMPTY_LINES:
+        newlines = len(leading[0]) if leading else 0
+        if self._run + newlines > EMPTY_LINES:
             raise BeyondLimitError(
                 f"has more than {EMPTY_LINES:,} empty lines one behind another, from byte"
                 f" {self._bytes - self._run:,} of its text on"
             )
-        if found == size:
+        if newlines == size:
             self._run += size
         elif block.endswith(_TWO_ENDS, 0, size):
             self._run = size - len(block[:size].rstrip(b"\n")) - 1
@@ -84,7 +83,7 @@ class _EmptyLines:
 
 
 def _cut(pieces: list[bytes | memoryview]) -> list[bytes | memoryview] | None:
-    """Take what follows the last line end off the pieces; None when there is no line end."""
+    """Remove the text after the last line end from the pieces, and return it; None if no end."""
     for at in range(len(pieces) - 1, -1, -1):
         piece = pieces[at]
         end = bytes(piece).rfind(b"\n") + 1
@@ -96,18 +95,18 @@ def _cut(pieces: list[bytes | memoryview]) -> list[bytes | memoryview] | None:
 
 
 def _cut_short(line: list[bytes | memoryview]) -> bytes:
-    """The beginning of a line that is too long for any row."""
+    """The beginning of a line that is longer than the limit, with a NUL at its end."""
     return b"".join(line)[:LINE_BYTES] + b"\0"
 
 
 def _from_line_end(pieces: list[bytes | memoryview]) -> bytes:
-    """The pieces after a line that was cut short, from its end on."""
+    """The rest of the pieces, from the end of the line that was cut."""
     whole = b"".join(pieces)
     return whole[whole.index(b"\n") :]
 
 
 def _read_full(stream: Readable, size: int) -> list[bytes | memoryview]:
-    """Read ``size`` bytes unless the stream ends: archive readers hand out less at a time."""
+    """Read ``size`` bytes, or all bytes before the end of the stream."""
     parts: list[bytes | memoryview] = []
     while size > 0 and (part := stream.read(size)):
         parts.append(part)
@@ -119,5 +118,5 @@ def _unix(block: bytes) -> bytes:
     if b"\r" not in block:
         return block
     block = block.replace(b"\r\n", b"\n")
-    # converted to Windows' line ends more than once
+    # some tools convert to Windows line ends more than once
     return _RETURNS.sub(b"\n", block) if b"\r\n" in block else block

@@ -1,4 +1,4 @@
-"""A file that a source reads by code: its batches, held to the rules of their tables."""
+"""A file that a source's own code reads: its batches, checked by the rules of their tables."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -46,14 +46,14 @@ from tracekit.store.tables import Table, all_tables
 
 _PIECE_BYTES = 1 << 20
 _LONGEST_TEXT = 500
-#: So many broken rows of a table make a block.
+#: The number of broken rows that make a block.
 _BLOCK_REJECTS = 4096
-#: The source and the kind of file that is looked for in a tar.
+#: The source and the kind of the member to read from a tar; None for any.
 _Wanted = tuple[str, str] | None
 
 
 class _Unpacked(io.RawIOBase):
-    """A file unpacked, as a raw file."""
+    """An unpacked file, as a raw file."""
 
     def __init__(self, path: Path, on_read: Callable[[int], None], wanted: _Wanted) -> None:
         self._open = ExitStack()
@@ -79,26 +79,26 @@ class _Unpacked(io.RawIOBase):
 
 
 class _Begun:
-    """A stream of which the first bytes were read already."""
+    """A stream whose first bytes were read already."""
 
     def __init__(self, start: bytes, rest: Readable, archive: Iterator[Member]) -> None:
         self._start = start
         self._rest = rest
-        self._archive = archive  # closed, it would close what is read
+        self._archive = archive  # if it were collected, the stream would close
 
     def read(self, size: int, /) -> bytes | None:
-        found, self._start = self._start[:size], self._start[size:]
-        return found or self._rest.read(size)
+        data, self._start = self._start[:size], self._start[size:]
+        return data or self._rest.read(size)
 
 
 def _member(path: Path, kind: FileKind, raw: BinaryIO, wanted: tuple[str, str]) -> Readable:
-    """The first member of a tar that is of a kind; empty where none is."""
+    """The first member of a tar that has the wanted kind; an empty stream if none has it."""
     release, word = wanted
     archive = members(path, kind, HashingReader(raw))
     for member in archive:
         start = start_of(member.stream)
-        found = recognise_by_reader(Head(name=member.name, start=start), release=release)
-        if found is not None and found.file.word == word:
+        match = recognise_by_reader(Head(name=member.name, start=start), release=release)
+        if match is not None and match.file.word == word:
             return _Begun(start, member.stream, archive)
     return io.BytesIO()
 
@@ -109,12 +109,12 @@ def opened(
     on_read: Callable[[int], None] = lambda _: None,
     wanted: _Wanted = None,
 ) -> Opened:
-    """A file for a reader.
+    """A file for a source's reader.
 
     Parameters
     ----------
-    on_read : told the bytes unpacked
-    wanted : for a tar, the source and the kind of the member that is meant
+    on_read : called with the number of unpacked bytes
+    wanted : of a tar, the source and the kind of the member to read
     """
     return Opened(path=path, name=name, stream=partial(_stream, path, on_read, wanted))
 
@@ -124,7 +124,7 @@ def _stream(path: Path, on_read: Callable[[int], None], wanted: _Wanted) -> Buff
 
 
 def _beside(file: TraceFile) -> dict[str, tuple[Opened, ...]]:
-    assert isinstance(file.match, ClusterMatch)  # noqa: S101 - as the caller saw
+    assert isinstance(file.match, ClusterMatch)  # noqa: S101 - the caller checked it
     beside: dict[str, tuple[Opened, ...]] = {}
     for word, path, name in file.beside:
         other = opened(path, name, wanted=(file.match.source.name, word))
@@ -133,29 +133,33 @@ def _beside(file: TraceFile) -> dict[str, tuple[Opened, ...]]:
 
 
 class ReaderFile:
-    """The rows of a file by base table; ``keys`` and ``counts`` are whole once all are consumed."""
+    """The rows of a file by base table; ``keys`` and ``counts`` are complete after all blocks."""
 
     def __init__(self, file: TraceFile, aside: Path) -> None:
-        assert isinstance(file.match, ClusterMatch)  # noqa: S101 - as the caller saw
+        assert isinstance(file.match, ClusterMatch)  # noqa: S101 - the caller checked it
         self._file = file
         self._match = file.match
         self._aside = aside
         self.keys: dict[str, PlainKeys] = {}
         self.counts: dict[str, Counts] = {}
         self.fractions = Fractions()
-        #: Lines that were read, of which some gave no row, since who reads took them last.
+        #: The lines read since the caller emptied this list; some of them gave no row.
         self.lines: list[NDArray[np.int64]] = []
 
     def blocks(self, on_read: Callable[[int], None]) -> Iterator[tuple[str, CodedRows]]:
-        """Rows and rejects of one table after another; raises TracekitError for a damaged file."""
+        """Blocks of rows and rejects, each with its table; raises TracekitError if damaged."""
         for table in self._match.file.tables:
-            self._known(table)
+            self._prepared(table)
         for kind, one in self._parts(on_read):
             with _as_error(self._file, self._match):
                 yield from self._rows_of(kind.read(one))
 
     def _rows_of(self, some: Read) -> Iterator[tuple[str, CodedRows]]:
-        """Broken rows wait for others of their table: a block costs as much for one as for many."""
+        """The blocks of what a reader yields.
+
+        Broken rows wait for others of their table, because a block costs as much for one as for
+        many.
+        """
         waiting: dict[str, list[Broken]] = {}
         for read in some:
             if isinstance(read, Broken):
@@ -167,7 +171,7 @@ class ReaderFile:
                 yield read.table, self._taken(read)
         yield from self._rejected(waiting)
 
-    def _known(self, name: str) -> Table:
+    def _prepared(self, name: str) -> Table:
         table = all_tables()[name]
         if name not in self.keys:
             self.keys[name] = PlainKeys(len(key_kinds(table)))
@@ -175,7 +179,7 @@ class ReaderFile:
         return table
 
     def _parts(self, on_read: Callable[[int], None]) -> Iterator[tuple[ClusterFile, Opened]]:
-        """The file, or the members of the tar that the source knows, each set down aside."""
+        """The file itself, or each member of a tar that the source recognises, written to disk."""
         file = self._file
         beside = _beside(file)
         if file.kind not in {"tar", "tar.gz"}:
@@ -188,16 +192,16 @@ class ReaderFile:
                 with path.open("wb") as out:
                     while data := member.stream.read(_PIECE_BYTES):
                         out.write(data)
-                found = recognise_by_reader(
+                match = recognise_by_reader(
                     head_of(path, member.name), release=self._match.source.name
                 )
-                if found is not None:
+                if match is not None:
                     one = opened(path, f"{file.name}/{member.name}", on_read)
-                    yield found.file, _with(one, beside, file)
+                    yield match.file, _with(one, beside, file)
                 path.unlink()
 
     def _taken(self, read: Batch) -> CodedRows:
-        table = self._known(read.table)
+        table = self._prepared(read.table)
         self.fractions.note(table.name, read.rows)
         if read.lines is not None:
             self.lines.append(read.lines.cast(pl.Int64).to_numpy())
@@ -211,12 +215,12 @@ class ReaderFile:
                 orient="row",
             )
             empty = pl.DataFrame(schema={"line": pl.Int64})
-            yield name, CodedRows(self._checked(empty, self._known(name)).columns, rejects)
+            yield name, CodedRows(self._checked(empty, self._prepared(name)).columns, rejects)
 
     def _checked(
         self, rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None = None
     ) -> CodedRows:
-        """The rows by the rules of the table; a line may stand for several of them."""
+        """The rows after the rules of the table; several rows may come from one line."""
         lines = rows["line"].cast(pl.Int64).to_numpy()
         missing = self._match.source.missing_names
         clean = validate(_parsed(rows, table, stood), table, missing, self.counts[table.name])
@@ -234,9 +238,9 @@ def _with(one: Opened, beside: dict[str, tuple[Opened, ...]], file: TraceFile) -
 
 
 def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Parsed:
-    """The rows with the columns of the table; ``line`` is their place among these rows.
+    """The rows with the columns of the table; ``line`` is a row's place among these rows.
 
-    ``stood`` are the lines of the file that the rows are made of, where they are known.
+    ``stood`` holds the lines of the file from which the rows were made, if the source gives them.
     """
     if "position" not in rows.columns and any(c.name == "position" for c in table.columns):
         # the order of the file is the order of the source
@@ -255,7 +259,7 @@ def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Par
     places_of: dict[int, int] = {}
 
     def line_of(at: int) -> dict[str, object]:
-        assert stood is not None  # noqa: S101 - as whoever asks saw
+        assert stood is not None  # noqa: S101 - the callers checked it
         if not places_of:
             places_of.update(zip(stood["line"].cast(pl.Int64), range(stood.height), strict=True))
         return stood.row(places_of[int(rows["line"][at])], named=True)
@@ -281,16 +285,16 @@ def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Par
 
 @contextmanager
 def _as_error(file: TraceFile, match: ClusterMatch) -> Iterator[None]:
-    """Turns a reader's exception at a malformed file into one clear error."""
+    """Turn a reader's exception at a malformed file into one clear error."""
     try:
         with damaged_as_error(file.path):
             yield
     except (TracekitError, MemoryError, AssertionError):
         raise
     except Exception as error:
-        # a reader meets whatever there is in a file; what it stumbles over is said, not hidden
-        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        # a file may hold anything, so a reader may raise any exception: the error shows it
+        cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise TracekitError(
-            f"{file.name} is not read as {match.source.name} {match.file.word}: {said[:300]}",
+            f"{file.name} is not read as {match.source.name} {match.file.word}: {cause[:300]}",
             hint=f"expected {match.file.title}; nothing of it was taken in",
         ) from error

@@ -1,4 +1,4 @@
-"""Rows as they wait to be sorted: numbers, and keys in the place of names."""
+"""Rows before sorting: numbers, and integer keys in place of names."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,40 +16,40 @@ from tracekit.store.tables import Column, Table
 
 
 class Keys(Protocol):
-    """Gives int32 keys, 0, 1, 2, ... within each kind."""
+    """Gives int32 keys, 0, 1, 2, ..., within each kind of name."""
 
     def encode(self, kind: int, names: pl.Series) -> Int32Array:
         """The key of each name, -1 for NULL, shape (names,)."""
 
     def texts(self, kind: int) -> Iterator[pa.Array]:
-        """The names of a kind in the order of their keys: large strings, some at a time."""
+        """The names of a kind in the order of their keys, in arrays of large strings."""
 
 
 class PlainKeys:
-    """Keys by dictionary: no start-up, for files that are small."""
+    """Keys by dictionary: they need no compiled code, which pays for small files."""
 
     def __init__(self, kinds: int) -> None:
-        self._known: list[dict[str, int]] = [{} for _ in range(kinds)]
+        self._keys: list[dict[str, int]] = [{} for _ in range(kinds)]
 
     def encode(self, kind: int, names: pl.Series) -> Int32Array:
         """The key of each name, -1 for NULL, shape (names,)."""
-        known = self._known[kind]
+        keys = self._keys[kind]
         distinct = names.drop_nulls().unique(maintain_order=True)
-        return coded(names, distinct, [known.setdefault(name, len(known)) for name in distinct])
+        return coded(names, distinct, [keys.setdefault(name, len(keys)) for name in distinct])
 
     def texts(self, kind: int) -> Iterator[pa.Array]:
         """The names of a kind in the order of their keys."""
-        names = pl.Series(list(self._known[kind]), dtype=pl.String)
-        # a type that needs no cast: that would load pyarrow's compute functions
+        names = pl.Series(list(self._keys[kind]), dtype=pl.String)
+        # this type needs no cast, which would load pyarrow's compute functions
         yield names.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def coded(names: pl.Series, distinct: pl.Series, keys: Sequence[int] | Int32Array) -> Int32Array:
-    """Each name's key, given those of the distinct names; -1 for NULL."""
+    """The key of each name, from the keys of the distinct names; -1 for NULL; shape (names,)."""
     pairs = pl.DataFrame({"name": distinct, "key": pl.Series(keys, dtype=pl.Int32)})
     wanted = pl.DataFrame({"name": names})
-    found = wanted.join(pairs, on="name", how="left", maintain_order="left")
-    return found["key"].fill_null(-1).to_numpy()
+    joined = wanted.join(pairs, on="name", how="left", maintain_order="left")
+    return joined["key"].fill_null(-1).to_numpy()
 
 
 DTYPES = {"time": np.int64, "number": np.float64, "id": np.int32, "text": np.int32}
@@ -58,12 +58,12 @@ LINE = "line"
 
 @dataclass(frozen=True)
 class CodedRows:
-    """Rows of a base table in the order of the file, and the broken ones beside them.
+    """Rows of a base table in the order of the file, and the broken rows.
 
     Attributes
     ----------
     columns : by column name, and ``line``; each of shape (rows,). Times and lines are int64,
-        numbers float64 with NaN for NULL, names int32 keys of the file with -1 for NULL
+        numbers are float64 with NaN for NULL, names are int32 keys of the file with -1 for NULL
     rejects : ``line, column, reason, text``
     """
 
@@ -77,7 +77,7 @@ class CodedRows:
 
 
 def code(clean: CleanBlock, table: Table, keys: Keys) -> CodedRows:
-    """Put keys in the place of a clean block's names."""
+    """The rows of a clean block with keys in place of names."""
     kinds = key_kinds(table)
     columns = {
         column.name: _coded(clean.frame[column.name], column, kinds, keys)
@@ -98,7 +98,7 @@ def _coded(
 
 
 def in_line_order(parts: list[CodedRows]) -> dict[str, NDArray[np.generic]]:
-    """The columns of several parts of one block, put together in the order of lines."""
+    """The columns of several parts, joined and sorted by line."""
     joined = {
         name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns
     }

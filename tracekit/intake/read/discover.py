@@ -1,4 +1,4 @@
-"""Which files of a folder are trace tables: by content and header, not by name."""
+"""Which files of a folder are trace tables: content and header decide, not the name."""
 
 import os
 import re
@@ -32,18 +32,18 @@ from tracekit.intake.sources import (
     recognise_by_reader,
 )
 
-# Searches a whole folder: files, links to folders, and whatever is neither.
+# The search of a whole folder: files, links to folders, and all other paths.
 
 
 @dataclass
 class Searched:
-    """The result of a search; hidden names, which begin with a dot, are left out.
+    """The result of a search; names that begin with a dot are left out.
 
     Attributes
     ----------
     files : in no order
-    others : what is no file, with what it is instead
-    closed : folders that may not be read, with the system's reason
+    others : paths that are neither files nor folders, each with what it is
+    closed : folders that may not be read, each with the system's reason
     """
 
     files: list[Path] = field(default_factory=list)
@@ -52,12 +52,12 @@ class Searched:
 
 
 def search(folder: Path) -> Searched:
-    """Search a folder, and the folders in it; each once, however many links lead there."""
+    """Search a folder and its subfolders; each only once, however many links lead to it."""
     if is_remote(folder):
         return Searched(files=[path for path in folder.rglob("*") if _is_seen(path, folder)])
     found = Searched()
     real = folder.resolve()
-    # a link to a folder above would lead out of this one, and back into it
+    # a link to a folder above leads back into this one
     seen = {_identity(one) for one in (real, *real.parents)}
     folders, links = deque([folder]), deque[Path]()
     while folders or links:
@@ -73,7 +73,7 @@ def search(folder: Path) -> Searched:
             elif not path.is_dir():
                 found.others.append((path, what_it_is(path)))
             elif path.is_symlink():
-                # real folders first: their files keep their real names
+                # real folders come first, so that their files keep their real names
                 links.append(path)
             else:
                 seen.add(_identity(path))
@@ -82,7 +82,7 @@ def search(folder: Path) -> Searched:
 
 
 def what_it_is(path: Path) -> str:
-    """What is at a path that is neither file nor folder."""
+    """A description of a path that is neither file nor folder."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -110,11 +110,11 @@ def _identity(path: Path) -> tuple[int, int]:
 
 _LONGEST_HEADER = 1 << 16
 _ROWS_SHOWN = 5
-#: How the parts of a table begin.
+#: The beginning of the names of a table's parts.
 _PART = "part-"
-#: What Spark writes beside the parts of a table: summaries that hold no rows.
+#: Summaries that Spark writes beside the parts of a table; they hold no rows.
 _OF_SPARK = ("_metadata", "_common_metadata")
-#: How files of tables end; an empty file of another name is a marker, such as ``_SUCCESS``.
+#: The endings of table files; an empty file with another ending is a marker, such as ``_SUCCESS``.
 _DATA = frozenset((
     ".csv", ".parquet", ".json", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".zip", ".xlsx",
     ".xls", ".swf", ".om", ".prom",
@@ -123,13 +123,17 @@ _DATA = frozenset((
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A file that holds a trace table: where it is, how it is packed, what its header says.
+    """A file that holds a trace table: its path, its packing, and the match of its header.
 
-    ``beside`` are the files of the same source that lie with it, for those that are read by code:
-    the kind of each in one word, its path, its name. ``stored_sizes`` are the nodes that the store
-    held before, each with its cores and bytes; ``stored`` what it held of somebody's own tables,
-    each with the file it is set down in. ``together_bytes`` is the size of all files that are read
-    in the same go.
+    Attributes
+    ----------
+    path, name : the path of the file, and its name in the store and in messages
+    kind, match : the packing of the file, and the table that its header matches
+    beside : if a source's code reads the file, the files of the source in the folder, each with its
+        kind, path and name
+    stored_sizes : the nodes that the store already holds, each with its cores and bytes
+    stored : the rows that the store already holds: table, and the file to which they are written
+    together_bytes : the size of all files that are read in the same ingest
     """
 
     path: Path
@@ -149,10 +153,13 @@ class TraceFile:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What a folder holds.
+    """The files of a folder.
 
-    ``files`` are trace tables; ``passed_over`` files that are none, each with the reason;
-    ``unreadable`` files that are damaged, each with its error.
+    Attributes
+    ----------
+    files : trace tables
+    passed_over : files that are no trace tables, each with the reason
+    unreadable : damaged files, each with its error
     """
 
     files: tuple[TraceFile, ...]
@@ -166,7 +173,7 @@ class Discovery:
 
 
 def check_exists(source: Path) -> None:
-    """Raise TracekitError when there is no such file or folder."""
+    """Raise TracekitError if the file or folder does not exist."""
     if not source.exists():
         raise TracekitError(
             f"no such file or folder: {source}",
@@ -175,10 +182,13 @@ def check_exists(source: Path) -> None:
 
 
 def discover(source: Path, *, release: str = "auto") -> Discovery:
-    """The trace tables in a folder (searched whole) or single file, in natural order of names.
+    """The trace tables in a file or in a folder with its subfolders, in natural order of names.
 
-    Raises TracekitError when the path does not exist, when nothing in it is a trace table, and
-    when a file is nearly one but lacks a column. A damaged file raises when it is all there is.
+    Raises
+    ------
+    TracekitError
+        If the path does not exist, if nothing in it is a trace table, or if a file lacks one
+        column of a trace table. A damaged file raises only if the folder has no trace table.
     """
     check_exists(source)
     if not source.is_dir() and not source.is_file():
@@ -188,14 +198,14 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
         )
     if source.is_file():
         return Discovery((identify(source, _text(Path(source.name)), release),))
-    there = search(source)
+    listing = search(source)
     found: list[TraceFile] = []
     hints: list[str | None] = []
-    passed_over = [(_name(path, source), f"is {what}") for path, what in there.others]
+    passed_over = [(_name(path, source), f"is {what}") for path, what in listing.others]
     unreadable: list[tuple[str, TracekitError]] = [
-        (_name(path, source), _closed(path, reason)) for path, reason in there.closed
+        (_name(path, source), _closed(path, reason)) for path, reason in listing.closed
     ]
-    for path in sorted(there.files, key=lambda p: natural(_name(p, source))):
+    for path in sorted(listing.files, key=lambda p: natural(_name(p, source))):
         name = _name(path, source)
         if path.name in _OF_SPARK or (path.suffix not in _DATA and path.stat().st_size == 0):
             passed_over.append((name, "is a marker, no table"))
@@ -214,13 +224,13 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
 
 
 def _one_of_each(source: Path, found: list[TraceFile]) -> None:
-    """Raise where files lie together that would be merged into what none of them is."""
+    """Raise TracekitError if a folder holds two lists that a store cannot hold together."""
     kinds: dict[tuple[str, str], list[TraceFile]] = {}
     for file in found:
         if isinstance(file.match, ClusterMatch) and file.match.file.alone:
             kinds.setdefault((file.match.source.name, file.match.file.word), []).append(file)
     for (release, word), files in kinds.items():
-        # a file beside the same one in gzip is one list: its content tells
+        # a file and the same file in gzip are one list
         names = list(dict.fromkeys(file.name.removesuffix(".gz") for file in files))
         if len(names) > 1:
             more = f" and {len(names) - 2} more" if len(names) > 2 else ""
@@ -232,13 +242,13 @@ def _one_of_each(source: Path, found: list[TraceFile]) -> None:
 
 
 def _side_by_side(found: list[TraceFile]) -> tuple[TraceFile, ...]:
-    """The files, each of those that are read by code with the others of its source."""
+    """The files; each file that code reads gets the list of all files of its source."""
     by_source: dict[str, tuple[tuple[str, Path, str], ...]] = {}
     for file in found:
         if isinstance(file.match, ClusterMatch):
-            known = by_source.get(file.match.source.name, ())
+            others = by_source.get(file.match.source.name, ())
             by_source[file.match.source.name] = (
-                *known,
+                *others,
                 (file.match.file.word, file.path, file.name),
             )
     return tuple(
@@ -265,13 +275,13 @@ def _text(path: Path) -> str:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """A sort key under which part 10 follows part 9."""
+    """A sort key that puts part 10 after part 9."""
     parts = [part for part in re.split(r"(\d+)", name) if part]
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 class _NotATableError(TracekitError):
-    """A file that is no trace table at all; passed over in a folder."""
+    """The file is no trace table; in a folder it is passed over."""
 
 
 def _nothing_found(
@@ -290,7 +300,7 @@ def _nothing_found(
         )
     name, reason = passed_over[0]
     more = f" (and {len(passed_over) - 1} more like it)" if len(passed_over) > 1 else ""
-    # it is told what helps them where that is the same of all
+    # a hint that all files share is shown
     own = hints[0] if len(set(hints)) == 1 and len(hints) == len(passed_over) else None
     return TracekitError(
         f"no trace tables in {source}: {name}: {reason}{more}",
@@ -299,29 +309,32 @@ def _nothing_found(
 
 
 def identify(path: Path, name: str, release: str) -> TraceFile:
-    """The trace table in a file, called ``name`` in messages; raises as ``discover`` does."""
+    """The trace table in a file, called ``name`` in messages; raises like ``discover``."""
     kind = file_kind(path)
     problem = TracekitError("no file inside the archive", hint="expected a CSV in it")
     for head, (header, *rows) in _heads(path, kind):
         match = recognise(header, rows=rows, release=release)
         if not isinstance(match, Match):
-            # a file that is no table by its own name may be a part of the table that its folder is
+            # the file may also be a part of the table that its folder is named after
             heads = (head, *_as_parts(path, head))
-            found = [recognise_by_reader(one, release=release) for one in heads]
+            matches = [recognise_by_reader(one, release=release) for one in heads]
             named = heads if path.name.startswith(_PART) else heads[:1]
             lacks = [lacking(one, release=release) for one in named]
-            match = next((one for one in (*found, *lacks) if one is not None), match)
+            match = next((one for one in (*matches, *lacks) if one is not None), match)
         if isinstance(match, Match):
             return TraceFile(path=path, name=name, kind=kind, match=match)
         problem = match
-    near = isinstance(problem, MissingColumnError)
-    raise (TracekitError if near else _NotATableError)(f"{name}: {problem.what}", hint=problem.hint)
+    lacks_column = isinstance(problem, MissingColumnError)
+    raise (TracekitError if lacks_column else _NotATableError)(
+        f"{name}: {problem.what}", hint=problem.hint
+    )
 
 
 def _as_parts(path: Path, head: Head) -> Iterator[Head]:
-    """The file as a part of a table that a folder is: NAME.parquet/ or NAME/ as Spark writes it.
+    """The head of a file under the name of the table whose part it may be.
 
-    Folders of partitions, ``day=1``, lie between.
+    Spark writes a table as a folder: NAME.parquet/ or NAME/. Folders of partitions, ``day=1``, may
+    lie between the folder and the file.
     """
     folder = next((one for one in path.resolve().parents if "=" not in one.name), path.parent)
     form = ".parquet" if head.columns else ".csv"
@@ -330,13 +343,13 @@ def _as_parts(path: Path, head: Head) -> Iterator[Head]:
 
 
 def head_of(path: Path, name: str) -> Head:
-    """How a file that is neither packed nor Parquet begins."""
+    """The first bytes of a file that is neither packed nor Parquet."""
     with open_head(path) as raw:
         return Head(name=Path(name).name, start=raw.read(_LONGEST_HEADER))
 
 
 def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]:
-    """How each member begins, and its first lines as fields: header, rows that show the ids."""
+    """The first bytes of each member, and its first lines as fields: the header and some rows."""
     if kind == "parquet":
         fields = _parquet_head(path)
         yield Head(name=path.name, start=PARQUET_MAGIC, columns=tuple(fields[0])), fields
@@ -352,7 +365,7 @@ def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]
 
 
 def start_of(stream: Readable) -> bytes:
-    """The part of a file that a ``Head`` shows."""
+    """The first bytes of a stream, as many as a ``Head`` holds."""
     start = b""
     while len(start) < _LONGEST_HEADER and (data := stream.read(_LONGEST_HEADER - len(start))):
         start += data
@@ -376,5 +389,5 @@ def _texts(column: pa.Array) -> list[str]:
     try:
         return [str(value) for value in column.to_pylist()]
     except (ValueError, OverflowError, pa.ArrowException):
-        # Python has no such value, for example a timestamp of the year 100000
+        # Python cannot represent the value, for example a timestamp of the year 100000
         return [""] * len(column)

@@ -1,6 +1,7 @@
-"""A gzip stream at the speed of isal: large pieces, checksum and length verified by the library.
+"""A gzip stream at the speed of isal, in large pieces; the library checks checksum and length.
 
-``isal.igzip.IGzipFile`` does the same through Python's buffered readers, at twice the CPU time.
+``isal.igzip.IGzipFile`` does the same through Python's buffered readers and takes twice the CPU
+time.
 """
 
 import re
@@ -9,20 +10,20 @@ from typing import Protocol
 from isal import igzip_lib
 
 _RAW_BYTES = 1 << 20
-#: Of a further member: what is left over of a piece is copied, so that many short ones take long.
+#: The first piece of a further member: the unused rest of a piece is copied for each member.
 _FIRST_BYTES = 1 << 10
 _NO_PADDING = re.compile(rb"[^\0]")
 
 
 class Readable(Protocol):
-    """Anything with ``read``."""
+    """An object with ``read``."""
 
     def read(self, size: int, /) -> bytes | None:
         """Read up to ``size`` bytes; no bytes at the end."""
 
 
 class GunzipStream:
-    """Reads the content of a gzip stream, of one member or of any number written one after another.
+    """Reads the content of a gzip stream of one or several members.
 
     Raises EOFError when the stream ends early, and isal's error when it is corrupt.
     """
@@ -35,7 +36,7 @@ class GunzipStream:
         self._piece_bytes = _RAW_BYTES
 
     def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes of content; fewer are not yet the end, none are."""
+        """Up to ``size`` bytes of content; no bytes at the end of the stream."""
         while True:
             if self._member.eof and not self._next_member():
                 return b""
@@ -47,7 +48,7 @@ class GunzipStream:
                 return content
 
     def _piece(self) -> bytes:
-        """The next bytes of the stream; after a short member few, for they may hold many more."""
+        """The next bytes of the stream; few after a short member, as more members may follow."""
         if self._at == len(self._ahead):
             self._ahead, self._at = self._raw.read(_RAW_BYTES) or b"", 0
         piece = self._ahead[self._at : self._at + self._piece_bytes]
@@ -56,13 +57,13 @@ class GunzipStream:
         return piece
 
     def _next_member(self) -> bool:
-        """Go on to a further member, if more than padding is left."""
+        """Begin the next member; False if only padding is left."""
         self._at -= len(self._member.unused_data)
-        while (found := _NO_PADDING.search(self._ahead, self._at)) is None:
+        while (match := _NO_PADDING.search(self._ahead, self._at)) is None:
             self._ahead, self._at = self._raw.read(_RAW_BYTES) or b"", 0
             if not self._ahead:
                 return False
-        self._at = found.start()
+        self._at = match.start()
         self._member = _new_member()
         self._piece_bytes = _FIRST_BYTES
         return True

@@ -1,4 +1,4 @@
-"""The few machine instructions that compiled loops need and numba does not offer."""
+"""The machine instructions that compiled loops need and numba does not offer."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -17,7 +17,7 @@ _DOUBLE_WORD = ir.IntType(128)
 
 @_instruction
 def load_word(_context: Any, array: Type, at: Type) -> Any:
-    """Eight bytes of a uint8 array from any place, as a little-endian uint64, unchecked."""
+    """Eight bytes of a uint8 array from any position, as a little-endian uint64, unchecked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data

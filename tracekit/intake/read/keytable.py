@@ -1,6 +1,6 @@
-"""A hash table from id texts to keys, for compiled loops: open addressing over the ids' bytes.
+"""A hash table from id texts to keys, for compiled loops; it uses open addressing.
 
-A hit is one only when all bytes agree; the hash merely says where to look.
+The hash says where to look. A text matches an id only if all bytes are equal.
 """
 
 from typing import Any, NamedTuple
@@ -21,17 +21,18 @@ _EIGHT = np.uint64(8)
 
 
 class KeyTable(NamedTuple):
-    """The arrays of a table; ``used`` is [ids, bytes of their texts].
+    """The arrays of a table of ids.
 
     Attributes
     ----------
-    slots : id + 1 at its place, 0 where there is none, shape (a power of two,) int32
+    slots : id + 1 at its place, 0 in a free place, shape (a power of two,) int32
     hashes : by id, uint64
-    starts : by id, where its text starts; one more than ids, int64
-    text : the texts one after another, uint8
-    kinds : by id, the kind (which entity or column) it belongs to, uint8
-    numbers : by id, its key among those of its kind, int32; below zero for a spelling of "unknown"
+    starts : by id, the start of its text; one more than ids, int64
+    text : the texts, one after another, uint8
+    kinds : by id, its kind (an entity or a column), uint8
+    numbers : by id, its key within its kind, int32; negative for a spelling of "unknown"
     counts : by kind, the number of ids, int64
+    used : the number of ids, and the number of bytes of their texts
     """
 
     slots: Int32Array
@@ -60,10 +61,10 @@ def new_table(kinds: int) -> KeyTable:
 
 
 def grown(arrays: list[NDArray[Any]], ids: int, text_bytes: int) -> KeyTable:
-    """A table with room for at least so many more ids and bytes, doubled where it is short.
+    """A table with room for at least so many more ids and bytes; short arrays are doubled.
 
-    ``arrays`` are those of a table that nothing else holds: each is let go as soon as its longer
-    form is there, so that a table of millions of ids is never in memory twice.
+    ``arrays`` must be the only reference to a table's arrays. Each array is freed when its longer
+    copy exists, so a table of millions of ids is never in memory twice.
     """
     place = {name: at for at, name in enumerate(KeyTable._fields)}
     known, length = (int(used) for used in arrays[place["used"]])
@@ -104,13 +105,13 @@ def _place_all(slots: Int32Array, hashes: UInt64Array, known: int) -> None:
 
 @compiled
 def _masked(word: np.uint64, size: int) -> np.uint64:
-    """The first ``size`` bytes of a word, 1 to 8."""
+    """The first ``size`` bytes of a word; ``size`` is 1 to 8."""
     return word & (_ALL >> (_EIGHT * np.uint64(8 - size)))
 
 
 @compiled
 def hash_of(text: UInt8Array, start: int, size: int, kind: int) -> np.uint64:
-    """The hash of a text of that kind; ``text`` must go on for ``PADDING`` bytes."""
+    """The hash of a text of this kind; ``text`` must have ``PADDING`` bytes behind it."""
     left = np.uint64(size) * _MIX_A + np.uint64(kind)
     right = _MIX_B
     at = 0
@@ -131,7 +132,7 @@ def hash_of(text: UInt8Array, start: int, size: int, kind: int) -> np.uint64:
 
 @compiled
 def same_text(left: UInt8Array, at: int, right: UInt8Array, there: int, size: int) -> bool:
-    """Whether ``size`` bytes are the same; both must go on for ``PADDING`` bytes."""
+    """Whether ``size`` bytes are equal; both texts must have ``PADDING`` bytes behind them."""
     done = 0
     while done + 8 <= size:
         if load_word(left, at + done) != load_word(right, there + done):  # type: ignore[call-arg, arg-type]
@@ -155,9 +156,9 @@ def find(
     size: int,
     code: np.uint64,
 ) -> int:
-    """The id number of a text with that hash, or -1. The kind is part of the hash's 64 bits.
+    """The number of the id with this text and hash, or -1. The hash depends on the kind too.
 
-    Arrays come one by one: handing over the whole table costs more than the look.
+    The arrays are passed one by one, because passing the whole table costs more than the search.
     """
     mask = slots.size - 1
     at = np.int64(code) & mask
@@ -188,7 +189,7 @@ def add(
     kind: int,
     code: np.uint64,
 ) -> int:
-    """The id number of a text, given now if it has none; there must be room, see ``grown``."""
+    """The number of the id with this text; a new id if there is none. ``grown`` makes room."""
     key = find(slots, hashes, starts, known, text, start, size, code)
     if key >= 0:
         return key
@@ -212,7 +213,7 @@ def add(
 
 @compiled
 def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> Int32Array:
-    """The local keys of texts of one kind; ``starts`` has one more place than there are texts."""
+    """The keys of texts of one kind, shape (texts,); ``starts`` has one more place than texts."""
     slots, hashes, begins, known, kinds, numbers, counts, used = table
     keys = np.empty(starts.size - 1, dtype=np.int32)
     for n in range(starts.size - 1):
@@ -238,7 +239,7 @@ def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> I
 
 
 def add_unknown(table: KeyTable, spellings: list[str]) -> KeyTable:
-    """The table with the spellings of "unknown" under each kind: the nth has the key ``-1 - n``."""
+    """The table with the spellings of "unknown" under each kind; the nth has the key ``-1 - n``."""
     for kind in range(table.counts.size):
         for n, spelling in enumerate(spellings):
             text = padded([spelling.encode()])
@@ -250,13 +251,13 @@ def add_unknown(table: KeyTable, spellings: list[str]) -> KeyTable:
 
 
 def padded(texts: list[bytes]) -> UInt8Array:
-    """Texts one after another, and the bytes behind them that compiled loops may look at."""
+    """Texts, one after another, with the padding that compiled loops may read."""
     return np.frombuffer(b"".join([*texts, bytes(PADDING)]), dtype=np.uint8)
 
 
 @compiled
 def in_key_order(table: KeyTable, kind: int) -> Int32Array:
-    """The ids of one kind in the order of their local keys."""
+    """The ids of one kind in the order of their keys."""
     kinds, numbers = table.kinds, table.numbers
     ids = np.empty(table.counts[kind], dtype=np.int32)
     for key in range(table.used[0]):
@@ -267,7 +268,7 @@ def in_key_order(table: KeyTable, kind: int) -> Int32Array:
 
 @compiled
 def gathered(table: KeyTable, ids: Int32Array) -> tuple[UInt8Array, IntArray]:
-    """The texts of some ids: bytes and offsets."""
+    """The texts of some ids: their bytes, and the offset of each."""
     starts, known = table.starts, table.text
     offsets = np.zeros(ids.size + 1, dtype=np.int64)
     for n in range(ids.size):

@@ -1,4 +1,4 @@
-"""The lines of a block: which are malformed, and the text of any one of them."""
+"""The lines of a block: which are malformed, and the text of each."""
 
 import functools
 
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, IntArray, UInt8Array
 
-# Limits on trace files, so that no file can take memory or time without end.
+# Limits on trace files: they bound the memory and the time that a file can take.
 #
-# Real archives hold one CSV whose lines have some 300 bytes. Each limit is thousands of times more.
+# Real archives hold one CSV whose lines have about 300 bytes. Each limit is far above that.
 
 
-#: The longest line of a CSV; a longer one is rejected as no row of any table.
+#: The longest line of a CSV; a longer line is a reject.
 LINE_BYTES = 1 << 20
-#: The most empty lines one behind another; each is a rejected row, and no table has so many.
+#: The most empty lines in a row; each is a reject.
 EMPTY_LINES = 1 << 22
 #: The longest extended header of a tar archive.
 HEADER_BYTES = 1 << 20
@@ -23,21 +23,21 @@ MEMBERS = 10_000
 
 
 class BeyondLimitError(Exception):
-    """A file asks for more than a limit allows; the text goes on after the file's name."""
+    """A file exceeds a limit; the message continues a sentence that begins with the file's name."""
 
 
 TEXT_SHOWN = 240
 
 _FIELDS, _NUL, _ENCODING, _RETURN, _LENGTH = 1, 2, 3, 4, 5
-#: What is wrong with text in another encoding; with a line without any text.
+#: The reasons for text in another encoding, and for a line without text.
 NOT_UTF8 = "is not UTF-8 text"
 EMPTY = "is empty"
-#: What a CSV reader would silently leave away from the field before.
+#: polars would silently drop this return from the field before the comma.
 RETURN = b"\r,"
 
 
 class Lines:
-    """The lines of a block of CSV, found without splitting it.
+    """The lines of a block of CSV; the block is not split.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ class Lines:
         return self.block.count(b"\n")
 
     def text(self, line: int) -> bytes:
-        """A line by its number, without its end."""
+        """The text of the line with this number, without its end."""
         at = line - self.first_line
         start = int(self._ends[at - 1]) + 1 if at else 0
         return self.block[start : int(self._ends[at])]
 
     def faults(self) -> NDArray[np.int8]:
-        """For each line 0, or what is wrong with it as a line, shape (lines,)."""
+        """For each line the code of its fault, 0 without a fault, shape (lines,)."""
         faults = np.zeros(len(self._ends), dtype=np.int8)
         commas = np.searchsorted(np.flatnonzero(self._bytes == ord(",")), self._ends)
         faults[np.diff(commas, prepend=0) != self._width - 1] = _FIELDS
@@ -85,23 +85,23 @@ class Lines:
                 self.text(at + self.first_line).decode()
             except UnicodeDecodeError:
                 faults[at] = _ENCODING
-        # what was cut short ends in the NUL that was put there
+        # a line that was cut ends in the NUL that ``lines_in_blocks`` added
         long = np.flatnonzero(np.diff(self._ends, prepend=-1) > LINE_BYTES)
         faults[long[self._bytes[self._ends[long] - 1] == 0]] = _LENGTH
         return faults
 
     def empty(self) -> BoolArray:
-        """Which lines have no text at all, shape (lines,)."""
+        """Which lines have no text, shape (lines,)."""
         return np.asarray(np.diff(self._ends, prepend=-1) == 1)
 
     def without(self, bad: IntArray) -> bytes:
-        """The block without the lines at the given places."""
-        kept = np.ones(len(self._ends), dtype=np.bool_)
-        kept[bad] = False
-        return self._bytes[np.repeat(kept, np.diff(self._ends, prepend=-1))].tobytes()
+        """The block without the lines at these places."""
+        stays = np.ones(len(self._ends), dtype=np.bool_)
+        stays[bad] = False
+        return self._bytes[np.repeat(stays, np.diff(self._ends, prepend=-1))].tobytes()
 
     def reason(self, line: int, fault: int) -> str:
-        """What is wrong with a malformed line, in words."""
+        """The fault of a malformed line, in words."""
         if fault == _NUL:
             return "holds a NUL byte, expected text"
         if fault == _RETURN:
@@ -114,5 +114,5 @@ class Lines:
         return f"has {text.count(b',') + 1} fields, expected {self._width}" if text else EMPTY
 
     def shown(self, line: int) -> str:
-        """A line as the rejects keep it: readable, and cut when long."""
+        """The text of a line for the rejects: readable, and cut if it is long."""
         return self.text(line)[:TEXT_SHOWN].decode(errors="replace").replace("\0", "\\0")

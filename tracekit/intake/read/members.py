@@ -1,4 +1,4 @@
-"""Opens a trace file, whatever it is: CSV, gzip, tar, tar.gz; told apart by its first bytes."""
+"""Opens a trace file as CSV, gzip, tar or tar.gz; its first bytes say which it is."""
 
 import hashlib
 import re
@@ -19,9 +19,8 @@ from tracekit.base.opened import GZIP_MAGIC, PARQUET_MAGIC
 from tracekit.intake.read.gunzip import GunzipStream, Readable
 from tracekit.intake.read.lines import HEADER_BYTES, MEMBERS, BeyondLimitError
 
-# The members of a tar stream, read forwards only and in large pieces. Headers are Python's
-# ``tarfile``'s to understand; only the copying between its buffers is left out, which costs as
-# much as the decompression itself.
+# The members of a tar stream, read forwards in large pieces. ``tarfile`` parses the headers. Its
+# copying between buffers is avoided: that costs as much as the decompression.
 
 _BLOCK = tarfile.BLOCKSIZE
 _PAX_SIZE = re.compile(rb"\d+ size=(\d+)\n")
@@ -29,7 +28,7 @@ _SKIPPED_BYTES = 1 << 20
 
 
 class TarMember:
-    """One file of the archive; must be read, or skipped, before the next is asked for."""
+    """One file of an archive; it must be read or skipped before the next one."""
 
     def __init__(self, stream: Readable, name: str, size: int) -> None:
         self.name = name
@@ -37,7 +36,7 @@ class TarMember:
         self._left = size
 
     def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes of the file; raises EOFError when the archive ends within it."""
+        """Up to ``size`` bytes of the file; raises EOFError if the archive ends within it."""
         if not self._left:
             return b""
         data = self._stream.read(min(size, self._left)) or b""
@@ -47,16 +46,22 @@ class TarMember:
         return data
 
     def skip(self) -> None:
-        """Read on to the file's end."""
+        """Read to the end of the file."""
         while self.read(_SKIPPED_BYTES):
             pass
 
 
 def tar_members(stream: Readable) -> Iterator[TarMember]:
-    """The regular files of a tar stream, one after another.
+    """The regular files of a tar stream, in their order.
 
-    Raises EOFError when the archive is cut, tarfile.HeaderError when a header is broken,
-    BeyondLimitError for more files or longer headers than a trace can have.
+    Raises
+    ------
+    EOFError
+        If the archive is cut.
+    tarfile.HeaderError
+        If a header is broken.
+    BeyondLimitError
+        If the archive has more files or a longer header than the limits allow.
     """
     size_override: int | None = None
     headers = 0
@@ -80,13 +85,13 @@ def tar_members(stream: Readable) -> Iterator[TarMember]:
 
 
 def _size_in(member: TarMember, size: int) -> int | None:
-    """The size of the file that an extended header speaks of, if it tells it."""
+    """The file size that an extended header states; None if it states none."""
     if size > HEADER_BYTES:
         raise BeyondLimitError(
             f"has an extended header of {size:,} bytes, expected at most {HEADER_BYTES:,}"
         )
-    found = _PAX_SIZE.search(b"".join(iter(lambda: member.read(_SKIPPED_BYTES), b"")))
-    return int(found[1]) if found else None
+    size_field = _PAX_SIZE.search(b"".join(iter(lambda: member.read(_SKIPPED_BYTES), b"")))
+    return int(size_field[1]) if size_field else None
 
 
 def _exactly(stream: Readable, size: int) -> bytes:
@@ -101,7 +106,7 @@ def _exactly(stream: Readable, size: int) -> bytes:
 
 
 class UnreadableError(TracekitError):
-    """A file that is damaged: empty, cut or corrupt."""
+    """The file is damaged: empty, cut or corrupt."""
 
 
 FileKind = Literal["csv", "csv.gz", "tar", "tar.gz", "parquet"]
@@ -114,14 +119,14 @@ _AGAIN = "nothing of it was ingested; fetch the file again"
 
 @dataclass
 class Member:
-    """One CSV inside a trace file (or the file itself), as a stream of bytes."""
+    """One CSV inside a trace file, or the file itself, as a stream of bytes."""
 
     name: str
     stream: Readable
 
 
 class HashingReader:
-    """A binary file that hashes and counts what is read from it; the hash in another thread."""
+    """A binary file that counts and hashes the bytes read; the hash runs in another thread."""
 
     def __init__(self, raw: BinaryIO, on_read: Callable[[int], None] | None = None) -> None:
         self._raw = raw
@@ -130,7 +135,7 @@ class HashingReader:
         self._on_read = on_read
 
     def read(self, size: int, /) -> bytes:
-        """Read like a file."""
+        """Read up to ``size`` bytes."""
         data = self._raw.read(size)
         self._beside.do(self._hash.update, data)
         if self._on_read is not None:
@@ -138,7 +143,7 @@ class HashingReader:
         return data
 
     def finish(self) -> str:
-        """Read what is left and return the sha256 of the whole file."""
+        """Read to the end; return the sha256 of the whole file."""
         while self.read(1 << 20):
             pass
         self._beside.finish()
@@ -146,7 +151,7 @@ class HashingReader:
 
 
 class ContentReader:
-    """A stream that keeps the CRC-32 and length of what was read: the identity of the content."""
+    """A stream with the CRC-32 and length of the bytes read, which identify the content."""
 
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
@@ -154,7 +159,7 @@ class ContentReader:
         self.count_bytes = 0
 
     def read(self, size: int, /) -> bytes:
-        """Read like a file."""
+        """Read up to ``size`` bytes."""
         data = self._stream.read(size) or b""
         self.crc = crc32(data, self.crc)
         self.count_bytes += len(data)
@@ -162,7 +167,7 @@ class ContentReader:
 
 
 def file_kind(path: Path) -> FileKind:
-    """What the file is, by content; raises TracekitError for an empty file."""
+    """The kind of a file, by its content; raises TracekitError for an empty file."""
     with open_head(path) as raw:
         head = raw.read(_HEAD_BYTES)
     if not head:
@@ -191,7 +196,7 @@ def _gzip_head(path: Path) -> bytes:
 
 @contextmanager
 def damaged_as_error(path: Path) -> Iterator[None]:
-    """Turn what readers raise on a cut or corrupt archive into one clear error."""
+    """Turn the exceptions of a cut or corrupt archive into one clear error."""
     try:
         yield
     except EOFError as error:
@@ -213,10 +218,10 @@ def damaged_as_error(path: Path) -> Iterator[None]:
 
 
 def members(path: Path, kind: FileKind, raw: HashingReader) -> Iterator[Member]:
-    """The CSV members of a file, one after another; each must be read before the next is asked for.
+    """The CSV members of a file; each must be read before the next is requested.
 
-    When all are consumed the archive is read to its very end, so that a cut or corrupt tail is
-    noticed. Wrap the loop in ``damaged_as_error``.
+    After the last member the archive is read to its end, so that a cut or corrupt tail raises. Wrap
+    the loop in ``damaged_as_error``.
     """
     stream: Readable = GunzipStream(raw) if kind in {"csv.gz", "tar.gz"} else raw
     if kind in {"csv", "csv.gz"}:

@@ -1,8 +1,8 @@
-"""From a block of CSV lines to typed columns, with the malformed lines apart.
+"""From a block of CSV lines to typed columns and rejects.
 
-Almost every line of a real trace is clean. So the block goes to the CSV reader whole, or less its
-malformed lines; a value that is no number becomes NULL there, and its text is looked up again only
-for the rejects. No step loops over good rows in Python.
+Almost every line of a real trace is clean. So polars parses the whole block, or the block without
+its malformed lines. A value that is no number becomes NULL; only a reject looks its text up again.
+No step loops over good rows in Python.
 """
 
 import re
@@ -17,7 +17,7 @@ from tracekit.intake.read.blocks import BOM
 from tracekit.intake.read.lines import EMPTY, RETURN, Lines
 from tracekit.store.tables import Column, Table
 
-#: A decimal as files have it; ``float`` alone would take blanks, '1_000' and digits of any script.
+#: A decimal; ``float`` alone would also take blanks, '1_000' and digits of other scripts.
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
@@ -31,11 +31,11 @@ class Parsed:
 
     Attributes
     ----------
-    frame : typed columns of the base table, in its order, and ``line`` (int64, header = line 1)
-    rejects : ``line, column, reason, text`` of the lines that are no rows at all
-    found : the text of a column's value in a line, as it stands in the file
-    shown : the text of a line, as the rejects keep it
-    numbers : the columns that the file has as numbers, so that NULL is no text that is none
+    frame : columns of the base table, in its order, and ``line`` (int64; the header is line 1)
+    rejects : ``line, column, reason, text`` of the lines that are no rows
+    found : the text of a column's value in a line of the file
+    shown : the text of a line for the rejects
+    numbers : the columns that the file stores as numbers; a NULL in them is an absent value
     """
 
     frame: pl.DataFrame
@@ -45,13 +45,12 @@ class Parsed:
     numbers: frozenset[str] = frozenset()
 
 
-#: What a line may not hold, and the CSV reader does not mind.
+#: Bytes that a line may not hold but polars accepts.
 _ODD = (b"\0", RETURN)
-#: Taken off a file's start already; the reader would take one off any block.
 
 
 def row_schema(table: Table) -> dict[str, type[pl.DataType]]:
-    """The columns of a parsed frame."""
+    """The columns of a parsed frame, with their types."""
     return {column.name: TYPES[column.kind] for column in table.columns} | {"line": pl.Int64}
 
 
@@ -67,7 +66,7 @@ def parse_block(
 
     Parameters
     ----------
-    positions : for each column of ``table``, its place in a line
+    positions : for each column of ``table``, its position in a line
     width : the number of fields a line must have
     first_line : the line number of the block's first line
     """
@@ -101,9 +100,9 @@ def parse_block(
 def _read_csv(
     block: bytes, columns: Sequence[Column], positions: Sequence[int], width: int
 ) -> pl.DataFrame | None:
-    """The block as typed columns, NULL where a value does not fit; None if it is unreadable.
+    """The block as typed columns, NULL for values that do not fit; None if it is unreadable.
 
-    All columns are read, also those of no use: only then does the reader notice a line that is too
+    The reader parses all columns, also unused ones, because only then it notices a line that is too
     long. A line that is too short has NULL in its last column.
     """
     at_place = dict(zip(positions, columns, strict=True))
@@ -113,6 +112,7 @@ def _read_csv(
         )
         for at in range(width)
     }
+    # polars removes a byte-order mark from the start of any block
     text = BOM + block if block.startswith(BOM) else block
     try:
         return pl.read_csv(
@@ -123,13 +123,13 @@ def _read_csv(
 
 
 def _maybe_short(frame: pl.DataFrame) -> bool:
-    """Whether some line may have had too few fields: its last column is NULL then."""
+    """Whether a line may have too few fields: its last column is then NULL."""
     return frame.to_series(-1).null_count() > 0
 
 
 def _malformed(lines: Lines, faults: NDArray[np.int8]) -> pl.DataFrame:
     bad = np.flatnonzero(faults)
-    # of blank lines a file may have millions: they cost no step of their own
+    # a file may have millions of blank lines, so no step loops over them
     others = np.flatnonzero(~lines.empty()[bad])
     numbers = (bad[others] + lines.first_line).tolist()
     kinds = faults[bad[others]].tolist()
@@ -149,7 +149,7 @@ def _malformed(lines: Lines, faults: NDArray[np.int8]) -> pl.DataFrame:
 def _mend_times(
     frame: pl.DataFrame, table: Table, found: Callable[[int, str], str]
 ) -> pl.DataFrame:
-    """A time written as 30000.0 is a time; one written as 30000.5 is not."""
+    """The frame with a time such as 30000.0 read as a whole number; 30000.5 stays NULL."""
     for column in table.columns:
         if column.kind == "time" and frame[column.name].null_count():
             missing = frame.filter(pl.col(column.name).is_null())["line"].to_list()

@@ -1,4 +1,4 @@
-"""The layout of a file's lines, as arrays that compiled loops can follow."""
+"""The layout of a file's lines, as arrays for compiled loops."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,11 +19,12 @@ class Fields(NamedTuple):
     Attributes
     ----------
     what : PASSED_OVER, TIME, NUMBER or NAME
-    place : the row of the output array of that sort
+    place : the row in the output array of its sort
     kind : for names, the kind of key
     required : whether a row without a value is broken
-    absent : whether an absent number is as it should be
-    least, usual_most : the smallest value allowed; the largest that is not counted
+    absent : whether the number may be absent
+    least : the smallest allowed value
+    usual_most : the largest usual value; larger values are counted
     """
 
     what: UInt8Array
@@ -39,8 +40,10 @@ class Fields(NamedTuple):
 class Plan:
     """How the lines of a file become columns of a table.
 
-    ``times``, ``numbers`` and ``names`` are the columns of each sort, in the order of the output
-    arrays; ``unknown`` the spellings that stand for "name unknown", in key order.
+    Attributes
+    ----------
+    times, numbers, names : the columns of each sort, in the order of the output arrays
+    unknown : the spellings of an unknown name, in the order of their keys
     """
 
     table: Table
@@ -52,7 +55,7 @@ class Plan:
 
 
 def key_kinds(table: Table) -> tuple[str, ...]:
-    """What keys are given for: the entities of a table, and each of its text columns."""
+    """The kinds of keys of a table: its entities, and each of its text columns."""
     texts = tuple(column.name for column in table.columns if column.kind == "text")
     return (*table.entities, *texts)
 
@@ -65,7 +68,7 @@ def kind_of(column: Column) -> str:
 def make_plan(
     table: Table, positions: Mapping[str, int], width: int, missing_names: frozenset[str]
 ) -> Plan:
-    """The plan for lines of ``width`` fields, ``positions`` being the place of each column."""
+    """The plan for lines of ``width`` fields; ``positions`` has the position of each column."""
     sorts: dict[int, list[Column]] = {TIME: [], NUMBER: [], NAME: []}
     fields = _empty(width)
     kinds = key_kinds(table)

@@ -1,7 +1,7 @@
-"""The compiled walk over lines of CSV: fields to times, numbers and keys in one pass.
+"""The compiled walk over lines of CSV: times, numbers and keys in one pass.
 
-It takes only what is plainly right. A line with anything unusual about it is "odd": its place is
-noted, and ``parse`` and ``validate`` decide about it, as they do about every line of a small file.
+The walk takes only plain lines. It notes the place of every other line, an "odd" line. ``parse``
+and ``validate`` decide about odd lines, as they decide about all lines of a small file.
 """
 
 from typing import NamedTuple
@@ -27,8 +27,8 @@ from tracekit.intake.read.plan import NAME, NUMBER, TIME, Fields
 # Fewer than 2^53 as digits and a small power of ten: one exact division or product (Clinger 1990).
 # Otherwise 128 bits of the power of five decide (Lemire, "Number parsing at a gigabyte per second",
 # Software: Practice and Experience 51(8), 2021, algorithm 1; that the cut product always suffices:
-# Mushtak and Lemire, "Fast number parsing without fallback", ibid. 53(7), 2023). What is outside
-# both, such as twenty digits or subnormal results, is not parsed here: the caller goes another way.
+# Mushtak and Lemire, "Fast number parsing without fallback", ibid. 53(7), 2023). Numbers
+# outside both, such as twenty digits or subnormal results, are not parsed here.
 
 
 _LEAST_POWER, _MOST_POWER = -60, 40
@@ -42,7 +42,7 @@ _HIDDEN_BIT = np.uint64(1 << 52)
 
 
 def _power_of_five(power: int) -> int:
-    """The 128 leading bits of ``5^power``; of a negative power rounded up."""
+    """The 128 leading bits of ``5^power``; rounded up for a negative power."""
     if power < 0:
         divisor = 5**-power
         bits = divisor.bit_length() + 127 if divisor & (divisor - 1) else 127
@@ -61,18 +61,18 @@ _FIVES = _power_words()
 _TENS = np.array([float(10**power) for power in range(_EXACT_POWER + 1)])
 
 
-#: The power of an ``e`` without digits: far beyond all that can be read here.
+#: The power for an ``e`` without digits: far above all powers that are decided here.
 _NO_EXPONENT = 1 << 20
 
 
 @compiled
 def rounded(digits: np.uint64, power: int) -> float:
-    """The float64 nearest to ``digits * 10^power``; NaN when that is to be found out elsewhere."""
+    """The float64 nearest to ``digits * 10^power``; NaN if this method cannot decide it."""
     if digits <= _EXACT_DIGITS and -_EXACT_POWER <= power <= _EXACT_POWER:
         if power < 0:
             return float(digits) / _TENS[-power]
         return float(digits) * _TENS[power]
-    # nought to whatever power is nought, but '0e' is no number
+    # zero to any power is zero, but '0e' is no number
     if digits == _U0 and power < _NO_EXPONENT // 2:
         return 0.0
     if power < _LEAST_POWER or power > _MOST_POWER:
@@ -116,10 +116,10 @@ _TEN = np.uint64(10)
 
 @compiled
 def number_at(text: UInt8Array, start: int) -> tuple[float, int]:
-    """The number that starts at ``start``, and the place behind it.
+    """The number that starts at ``start``, and the position behind it.
 
-    NaN when there is none, or none that can be read here. The text must go on behind the number
-    with a byte that is part of none.
+    The number is NaN if the text is no number, or one that this method cannot decide. A byte that
+    is part of no number must follow it.
     """
     at = start
     negative = text[at] == _MINUS
@@ -166,7 +166,7 @@ def _leading_noughts(text: UInt8Array, begun: int) -> int:
 
 @compiled
 def _exponent_at(text: UInt8Array, start: int) -> tuple[int, int]:
-    """The whole number behind an ``e``; one that is far too large when there is none."""
+    """The whole number after an ``e``, and its end; a huge number if the text is no number."""
     at = start
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
@@ -189,19 +189,19 @@ _MOST_TIME_FIGURES = 18
 
 
 class Rows(NamedTuple):
-    """Where rows go: room for as many as ``lines`` is long.
+    """The output arrays of the walk, with room for as many rows as ``lines`` is long.
 
     Attributes
     ----------
     times, numbers, keys : (columns, rows) int64, float64, int32
     lines : the line number of each row, int64
     odd : start, end and number of each odd line, (3, rows) int64
-    unknown : by field and spelling, how many names were unknown, int64
-    above : by field, how many values were above the usual maximum, int64
-    guess : by field, how long its last name was, int64
-    follow : by field and context, the id that stood there the last time, -1 for none, int32
-    trusted : by field, whether to look at ``follow`` first
-    hits : by field, how many rows ``follow`` had right, int64
+    unknown : by field and spelling, the number of unknown names, int64
+    above : by field, the number of values above the usual maximum, int64
+    guess : by field, the length of its last name, int64
+    follow : by field and context, the last id in this context, -1 for none, int32
+    trusted : by field, whether the walk tries ``follow`` first
+    hits : by field, the number of rows for which ``follow`` was right, int64
     """
 
     times: IntArray
@@ -227,15 +227,17 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: with names looked up in a 
     rows: Rows,
     main: int,
 ) -> tuple[int, int, int, int, int]:
-    """Walk over lines from ``start`` until the text, the room for rows or that for keys ends.
+    """Walk over lines from ``start`` until the text ends, or the room for rows or for keys.
 
-    ``text`` holds whole lines and ``PADDING`` bytes. Returns why it ended, the place and number of
-    the next line, and how many rows and odd lines there are. What was counted stands in ``rows``.
+    ``text`` holds whole lines and ``PADDING`` bytes. Returns the reason for the end, the position
+    and number of the next line, the number of rows and the number of odd lines. All counts are in
+    ``rows``.
 
-    Rows come in an order that repeats: behind one container stands the same container, service
-    and node as the last time. So a name is first compared with the one that ``follow`` has for its
-    context: the id of field ``main`` in this line, or in the line before for fields up to ``main``.
-    Its text lies where the last one's neighbour was, while a hash leads all over the memory.
+    The order of rows repeats: after one container comes the same container, service and node as the
+    last time. So a name is first compared with the id that ``follow`` has for its context. The
+    context of a field is the id of field ``main``: of this line for fields after ``main``, else of
+    the line before. The text of that id is close in memory to the last one, while a hash leads
+    anywhere in memory.
     """
     whats, places, kinds_of, required, absent, least, usual_most = fields
     slots, hashes, starts, known, kinds, local_keys, counts, used = table
@@ -256,7 +258,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: with names looked up in a 
             if what == NAME:
                 kind, size = kinds_of[field], guess[field]
                 key, code = -1, np.uint64(0)
-                # what equals a known id byte for byte needs no looking through
+                # a text that equals an id byte for byte needs no check
                 if trusted[field]:
                     context = name_key[main] if field > main else before
                     likely = follow[field, context & contexts] if context >= 0 else np.int32(-1)
@@ -344,7 +346,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: with names looked up in a 
 
 @compiled
 def _plain_end(text: UInt8Array, at: int) -> int:
-    """The end of the plain ASCII from ``at`` on: a comma, a line end, or a byte out of place."""
+    """The end of the plain ASCII text at ``at``: a comma, a line end, or another byte."""
     while True:
         byte = text[at]
         if byte == _COMMA or byte < _SPACE or byte >= _DELETE:
@@ -361,7 +363,7 @@ def _line_end(text: UInt8Array, at: int) -> int:
 
 @compiled
 def _whole_at(text: UInt8Array, start: int) -> tuple[int, int]:
-    """The whole number at ``start``, and its end; the smallest of all when there is none."""
+    """The whole number at ``start``, and its end; the smallest int64 if the text is no number."""
     at, value = start, 0
     while True:
         figure = np.int64(text[at]) - _ZERO

@@ -1,7 +1,7 @@
-"""Blocks of lines to coded rows by the compiled walk; its odd lines go the careful way.
+"""Blocks of lines to coded rows by the compiled walk; polars parses the odd lines.
 
-The careful way costs as much for one line as for thousands. So the rows of some blocks wait for
-each other, and the odd lines of all of them go that way together.
+Polars costs as much for one line as for thousands. So the rows of several blocks wait, and their
+odd lines are parsed together.
 """
 
 from collections import Counter
@@ -37,13 +37,13 @@ _SOME = 1 << 16
 
 
 class HashKeys:
-    """Keys for ``kinds`` kinds of names; ``unknown`` are the spellings that stand for no name."""
+    """Keys for ``kinds`` kinds of names; ``unknown`` has the spellings of an unknown name."""
 
     def __init__(self, kinds: int, unknown: tuple[str, ...]) -> None:
         self.table: KeyTable = add_unknown(new_table(kinds), list(unknown))
 
     def make_room(self, names_bytes: int = 0) -> None:
-        """Room for at least the names of one more line."""
+        """Make room for at least the names of one more line."""
         self._grow(_MORE_IDS, _MORE_BYTES + names_bytes)
 
     def _grow(self, ids: int, text_bytes: int) -> None:
@@ -60,7 +60,7 @@ class HashKeys:
         return coded(names, distinct, add_all(self.table, padded(texts), starts, kind))
 
     def texts(self, kind: int) -> Iterator[pa.Array]:
-        """The names of a kind in the order of their keys, some at a time: there may be millions."""
+        """The names of a kind in the order of their keys, in arrays of limited size."""
         ids = in_key_order(self.table, kind)
         for start in range(0, ids.size, _SOME):
             text, offsets = gathered(self.table, ids[start : start + _SOME])
@@ -69,11 +69,11 @@ class HashKeys:
 
 
 _ROWS_AT_ONCE = 1 << 15
-#: So many of the last ids are remembered with what followed them, a power of two.
+#: The number of contexts with a last id, a power of two.
 _CONTEXTS = 1 << 17
-#: One right guess in so many pays for the wrong ones.
+#: One right guess in this many guesses pays for the wrong ones.
 _OFTEN = 3
-#: So many blocks, or so many bytes of odd lines, wait for each other.
+#: The most blocks, and the most bytes of odd lines, that wait.
 _BLOCKS_TOGETHER = 16
 _ODD_BYTES_TOGETHER = 1 << 20
 
@@ -82,7 +82,7 @@ Careful = Callable[[bytes, int], CleanBlock]
 
 @dataclass
 class _Held:
-    """What was read of blocks that wait for each other."""
+    """The rows and the odd lines of the blocks that wait."""
 
     blocks: int = 0
     good: list[CodedRows] = field(default_factory=list)
@@ -92,11 +92,11 @@ class _Held:
 
     @property
     def is_enough(self) -> bool:
-        """Whether the rows are to wait no longer."""
+        """Whether the blocks have waited long enough."""
         return self.blocks >= _BLOCKS_TOGETHER or self.odd_bytes >= _ODD_BYTES_TOGETHER
 
     def add_odd(self, block: bytes, odd: IntArray) -> None:
-        """Keep odd lines: for each its start, its end and its number, shape (3, lines)."""
+        """Add odd lines: start, end and number of each, shape (3, lines)."""
         if not odd.size:
             return
         self.odd_lines += [block[start:end] for start, end in odd[:2].T.tolist()]
@@ -109,7 +109,7 @@ class Scanner:
 
     Parameters
     ----------
-    careful : parses whole lines with the number of the first; lines count on by one from there
+    careful : parses whole lines; takes the lines and the number of the first one
     """
 
     def __init__(self, plan: Plan, keys: HashKeys, counts: Counts, careful: Careful) -> None:
@@ -121,7 +121,7 @@ class Scanner:
         self._held = _Held()
 
     def rows(self, blocks: Iterator[bytes], first_line: int) -> Iterator[CodedRows]:
-        """The rows of blocks of whole lines, each with ``PADDING`` bytes behind it, in order."""
+        """The rows of blocks in their order; ``PADDING`` bytes follow the lines of each block."""
         line = first_line
         for block in blocks:
             line = self.read(block, line)
@@ -131,7 +131,7 @@ class Scanner:
             yield self._whole()
 
     def read(self, block: bytes, first_line: int) -> int:
-        """Hold the rows of a block; the number of the line after it."""
+        """Add the rows of a block to the waiting ones; return the number of the line after it."""
         text = np.frombuffer(block, dtype=np.uint8)
         at, line, why = 0, first_line, SHORT_OF_KEYS
         held, taken = self._held, 0
@@ -163,7 +163,7 @@ class Scanner:
         return CodedRows(columns, no_rejects())
 
     def _whole(self) -> CodedRows:
-        """All that is held, in the order of lines; nothing is held after it."""
+        """All waiting rows in the order of lines; afterwards no rows wait."""
         held, self._held = self._held, _Held()
         parts, rejects = held.good, no_rejects()
         if held.odd_lines:
@@ -183,7 +183,7 @@ class Scanner:
         return code(mapped, self._plan.table, self._keys)
 
     def _main(self) -> int:
-        """The field of names of which there are the most; the names around it follow from it."""
+        """The field whose kind has the most names; other names of a line follow from it."""
         fields, counts = self._plan.fields, self._keys.table.counts
         many = [
             int(counts[kind]) if what == NAME else -1
@@ -192,12 +192,12 @@ class Scanner:
         return int(np.argmax(many))
 
     def _trust(self, rows: int) -> None:
-        """Look first where names followed each other before, as long as that is often right."""
+        """For each field, try ``follow`` first if it was right for many of the ``rows`` rows."""
         self._rows.trusted[:] = self._rows.hits * _OFTEN > rows
         self._rows.hits[:] = 0
 
     def _count(self) -> None:
-        """Move what the walk counted to where all counts are."""
+        """Move the counts of the walk into the counts of the file."""
         for at in np.flatnonzero(self._plan.fields.what).tolist():
             column = self._column(at)
             if column is None:

@@ -1,11 +1,10 @@
-"""Streams one trace file as clean blocks of a base table."""
+"""Reads one trace file as coded rows of a base table."""
 
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TypeVar
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.ahead import Pieces, ahead
@@ -27,55 +26,33 @@ from tracekit.intake.read.plan import key_kinds, make_plan
 from tracekit.intake.read.validate import CleanBlock, Counts, validate
 from tracekit.intake.sources import Match, recognise
 
-#: What is worth loading, and on a new machine compiling, the quick way: a file of this size, or one
-#: of some size among files of so much together; of less where the code is compiled already. To load
-#: it costs as much as some 5 MiB the plain way, to compile it as much as 60.
+#: The compiled walk pays for a file of this size. It also pays for a smaller file if all files
+#: together are large; less is enough if the code is compiled already. Loading the code costs as
+#: much as 5 MiB by polars, compiling it as much as 60 MiB.
 COMPILED_FROM_BYTES = 16 << 20
 _SOME_BYTES = 256 << 10
 _TOGETHER_BYTES, _TOGETHER_COMPILED_BYTES = 64 << 20, 8 << 20
-#: What is unpacked while numba loads.
+#: The number of blocks that are unpacked while numba loads.
 _BLOCKS_AHEAD = 8
-
-#: Turns blocks of whole lines, and the number of the first line, into rows.
-T = TypeVar("T")
-BlocksReader = Callable[[Iterator[bytes], int], Iterator[T]]
+#: The number of the first line below the header.
+_FIRST_LINE = 2
 
 
 @dataclass
 class Reading:
-    """What is known of a file once its blocks are consumed.
+    """What is stated about a file after its blocks were read.
 
-    ``content`` identifies what was read whatever the packing: CRC-32 and length of the CSV text.
+    ``content`` identifies the text whatever its packing: CRC-32 and length of the CSV.
     """
 
     sha256: str = ""
     content: str = ""
     counts: Counts = field(default_factory=Counts)
-    members_passed_over: list[str] = field(default_factory=list)
-
-
-def read_file(
-    file: TraceFile, reading: Reading, on_read: Callable[[int], None] | None = None
-) -> Iterator[CleanBlock]:
-    """The clean blocks of a trace file; fills ``reading`` when the last one is consumed.
-
-    Raises TracekitError when the file turns out truncated or corrupt; what was yielded before
-    that must then be thrown away.
-    """
-
-    def reader(match: Match) -> BlocksReader[CleanBlock]:
-        return partial(_clean_blocks, match, reading.counts)
-
-    with _reading(file, reading, on_read) as raw:
-        if file.kind == "parquet":
-            yield from parquet_blocks(file, reading.counts)
-        else:
-            yield from _csv_blocks(file, raw, reading, reader)
 
 
 @dataclass
 class CodedFile:
-    """A trace file as coded rows; ``keys`` knows the names once they are all consumed."""
+    """A trace file as coded rows; ``keys`` holds all names after the last block."""
 
     file: TraceFile
     reading: Reading
@@ -83,7 +60,7 @@ class CodedFile:
 
     @cached_property
     def keys(self) -> Keys:
-        """Made when the first names are due: numba loads while the first blocks are unpacked."""
+        """The keys, made with the first names: numba loads while the first blocks are unpacked."""
         kinds = len(key_kinds(table_of(self.file.match)))
         if not self.padding:
             return PlainKeys(kinds)
@@ -93,30 +70,56 @@ class CodedFile:
             return HashKeys(kinds, tuple(sorted(self.file.match.source.missing_names | {""})))
 
     def blocks(self, on_read: Callable[[int], None] | None = None) -> Iterator[CodedRows]:
-        """The rows of the base table; raises as ``read_file`` does."""
+        """Blocks of rows of the base table; raises TracekitError if the file is cut or corrupt."""
+        match = self.file.match
         with _reading(self.file, self.reading, on_read) as raw:
             if self.file.kind == "parquet":
-                table = layout_of(self.file.match).table
+                table = layout_of(match).table
                 for clean in parquet_blocks(self.file, self.reading.counts):
-                    yield unpivot(code(clean, table, self.keys), self.file.match, self.keys)
+                    yield unpivot(code(clean, table, self.keys), match, self.keys)
             else:
-                for rows in _csv_blocks(self.file, raw, self.reading, self._reader, self.padding):
-                    yield unpivot(rows, self.file.match, self.keys)
+                for rows in self._csv_blocks(raw):
+                    yield unpivot(rows, match, self.keys)
 
-    def _reader(self, match: Match) -> BlocksReader[CodedRows]:
-        counts, table = self.reading.counts, layout_of(match).table
-        if self.padding:
-            return _scanner(match, self.keys, counts)
+    def _csv_blocks(self, raw: HashingReader) -> Iterator[CodedRows]:
+        file = self.file
+        for member in members(file.path, file.kind, raw):
+            # unpacking takes longest, so its thread does nothing else
+            pieces = ahead(iter(partial(member.stream.read, BLOCK_BYTES), b""))
+            content = ContentReader(Pieces(pieces))
+            blocks = ahead(lines_in_blocks(content, padding=self.padding), _BLOCKS_AHEAD)
+            header, body = _split_header(next(blocks, b""))
+            match = recognise(header, release=file.match.source.name)
+            if not isinstance(match, Match) or match.format is not file.match.format:
+                blocks.close()
+                pieces.close()
+                _check_no_table(file, member, header)
+                continue
+            read = self._scanned if self.padding else self._parsed
+            yield from read(match, _chain(body, blocks))
+            self.reading.content += f"crc32:{content.crc:08x}:{content.count_bytes}"
 
-        def coded(blocks: Iterator[bytes], first_line: int) -> Iterator[CodedRows]:
-            for clean in _clean_blocks(match, counts, blocks, first_line):
-                yield code(clean, table, self.keys)
+    def _scanned(self, match: Match, blocks: Iterator[bytes]) -> Iterator[CodedRows]:
+        """The rows of blocks of whole lines below the header, by the compiled walk."""
+        from tracekit.intake.read.scanner import HashKeys, Scanner  # noqa: PLC0415 - as in keys
 
-        return coded
+        assert isinstance(self.keys, HashKeys)  # noqa: S101 - there is padding
+        layout, counts = layout_of(match), self.reading.counts
+        missing = match.source.missing_names
+        plan = make_plan(layout.table, layout.positions, len(match.header), missing)
+        careful = partial(_clean, match=match, counts=counts)
+        return Scanner(plan, self.keys, counts, careful).rows(blocks, _FIRST_LINE)
+
+    def _parsed(self, match: Match, blocks: Iterator[bytes]) -> Iterator[CodedRows]:
+        """The rows of blocks of whole lines below the header, by polars."""
+        line, table = _FIRST_LINE, layout_of(match).table
+        for block in blocks:
+            yield code(_clean(block, line, match, self.reading.counts), table, self.keys)
+            line += block.count(b"\n")
 
 
 def open_coded(file: TraceFile) -> CodedFile:
-    """The file, to be read the compiled way if that pays."""
+    """The file as coded rows, with the compiled walk if it pays."""
     enough = _TOGETHER_COMPILED_BYTES if is_compiled("scan.py") else _TOGETHER_BYTES
     together = file.together_bytes >= enough
     least = min(_SOME_BYTES, COMPILED_FROM_BYTES) if together else COMPILED_FROM_BYTES
@@ -124,23 +127,11 @@ def open_coded(file: TraceFile) -> CodedFile:
     return CodedFile(file, Reading(), 0 if plain else PADDING)
 
 
-def _scanner(match: Match, keys: Keys, counts: Counts) -> BlocksReader[CodedRows]:
-    from tracekit.intake.read.scanner import (  # noqa: PLC0415 - as in open_coded
-        HashKeys,
-        Scanner,
-    )
-
-    assert isinstance(keys, HashKeys)  # noqa: S101 - open_coded gives no other with padding
-    layout = layout_of(match)
-    plan = make_plan(layout.table, layout.positions, len(match.header), match.source.missing_names)
-    return Scanner(plan, keys, counts, lambda lines, at: _clean(lines, match, at, counts)).rows
-
-
 @contextmanager
 def _reading(
     file: TraceFile, reading: Reading, on_read: Callable[[int], None] | None
 ) -> Iterator[HashingReader]:
-    """The opened file; at the end ``reading`` knows what was read."""
+    """The opened file; afterwards ``reading`` is complete."""
     with open_whole(file.path) as handle:
         raw = HashingReader(handle, on_read)
         with damaged_as_error(file.path):
@@ -149,31 +140,8 @@ def _reading(
     reading.content = reading.content or f"sha256:{reading.sha256}"
 
 
-def _csv_blocks(
-    file: TraceFile,
-    raw: HashingReader,
-    reading: Reading,
-    reader: Callable[[Match], BlocksReader[T]],
-    padding: int = 0,
-) -> Iterator[T]:
-    for member in members(file.path, file.kind, raw):
-        # unpacking is the longest work of all: nothing else is done in its thread
-        pieces = ahead(iter(partial(member.stream.read, BLOCK_BYTES), b""))
-        content = ContentReader(Pieces(pieces))
-        blocks = ahead(lines_in_blocks(content, padding=padding), _BLOCKS_AHEAD)
-        header, body = _split_header(next(blocks, b""))
-        match = recognise(header, release=file.match.source.name)
-        if not isinstance(match, Match) or match.format is not file.match.format:
-            blocks.close()
-            pieces.close()
-            _other_member(file, member, header, reading)
-            continue
-        yield from reader(match)(_chain(body, blocks), 2)
-        reading.content += f"crc32:{content.crc:08x}:{content.count_bytes}"
-
-
-def _other_member(file: TraceFile, member: Member, header: list[str], reading: Reading) -> None:
-    """A member of the archive that is not of its table: passed over when it is no trace table."""
+def _check_no_table(file: TraceFile, member: Member, header: list[str]) -> None:
+    """Raise TracekitError when a member of the archive is a trace table of another format."""
     match = recognise(header)
     if isinstance(match, Match):
         raise TracekitError(
@@ -181,7 +149,6 @@ def _other_member(file: TraceFile, member: Member, header: list[str], reading: R
             f" and, in {member.name}, {match.format.file_stem}",
             hint="unpack it and ingest the files apart",
         )
-    reading.members_passed_over.append(member.name)
 
 
 def _split_header(first: bytes) -> tuple[list[str], bytes]:
@@ -195,16 +162,7 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _clean_blocks(
-    match: Match, counts: Counts, blocks: Iterator[bytes], first_line: int
-) -> Iterator[CleanBlock]:
-    line = first_line
-    for block in blocks:
-        yield _clean(block, match, line, counts)
-        line += block.count(b"\n")
-
-
-def _clean(block: bytes, match: Match, first_line: int, counts: Counts) -> CleanBlock:
+def _clean(block: bytes, first_line: int, match: Match, counts: Counts) -> CleanBlock:
     layout = layout_of(match)
     positions = [layout.positions[column.name] for column in layout.table.columns]
     parsed = parse_block(block, layout.table, positions, len(match.header), first_line)
@@ -213,11 +171,11 @@ def _clean(block: bytes, match: Match, first_line: int, counts: Counts) -> Clean
 
 @contextmanager
 def nothing_collected() -> Iterator[None]:
-    """Load libraries without looking for garbage.
+    """Load libraries without garbage collection.
 
-    Nothing that is loaded is ever garbage, yet Python looks through all of it again and again,
-    a quarter of the time that loading takes. A process that has frozen what it loaded at its start,
-    as those of tracekit's own do, freezes this too.
+    Loaded modules are never garbage, yet Python searches them again and again, which takes a
+    quarter of the time to load them. If the process froze its modules at the start, the new ones
+    are frozen too.
     """
     was = gc.isenabled()
     gc.disable()

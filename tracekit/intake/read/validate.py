@@ -1,4 +1,4 @@
-"""The rules every row must pass; the names that stand for 'unknown' become NULL and are counted."""
+"""The rules for every row; the spellings of an unknown name become NULL and are counted."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,22 +13,20 @@ _WANTED = {"time": "a whole number of ms", "number": "a number", "id": "an id", 
 
 @dataclass(frozen=True)
 class CleanBlock:
-    """Rows of a base table with text ids and ``line``; the broken rows beside them."""
+    """Clean rows of a base table with text ids and ``line``, and the rejects of the same lines."""
 
     frame: pl.DataFrame
     rejects: pl.DataFrame
 
-    @property
-    def rows_read(self) -> int:
-        """Rows in the file that this block stands for."""
-        return self.frame.height + self.rejects.height
-
 
 @dataclass
 class Counts:
-    """What was found in rows that were kept, by column.
+    """Counts of unusual values in rows that were taken.
 
-    ``missing`` counts each spelling of an unknown name, ``above`` values over the usual maximum.
+    Attributes
+    ----------
+    missing : by column and spelling, the number of unknown names
+    above : by column, the number of values over the usual maximum
     """
 
     missing: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -41,7 +39,7 @@ def validate(
     missing_names: frozenset[str],
     counts: Counts,
 ) -> CleanBlock:
-    """Split parsed rows into clean ones and rejects; count what was mended."""
+    """The clean rows and the rejects of parsed rows; adds to ``counts``."""
     frame = parsed.frame
     named = frame.with_columns(_unnamed(column, missing_names) for column in table.columns)
     reasons = [_first_fault(column, _unparsed(column, parsed)) for column in table.columns]
@@ -56,7 +54,7 @@ def validate(
 
 
 def _unnamed(column: Column, missing_names: frozenset[str]) -> pl.Expr:
-    """The column with every spelling of 'unknown' replaced by NULL."""
+    """The column with NULL in place of every spelling of an unknown name."""
     name = pl.col(column.name)
     if column.kind not in {"id", "text"}:
         return name
@@ -64,7 +62,7 @@ def _unnamed(column: Column, missing_names: frozenset[str]) -> pl.Expr:
 
 
 def _unparsed(column: Column, parsed: Parsed) -> list[int]:
-    """Lines in which an optional number is there but is no number; an absent one is no fault."""
+    """Lines whose text for an optional number is no number; an absent number is no fault."""
     if column.required or column.kind != "number" or column.name in parsed.numbers:
         return []
     if not parsed.frame[column.name].null_count():
@@ -86,7 +84,7 @@ def _first_fault(column: Column, unparsed: list[int]) -> pl.Expr:
 
 
 def _rejects(parsed: Parsed, faults: pl.Series, table: Table) -> pl.DataFrame:
-    """The rows with a fault: the column it is in, what was found there and what would be right."""
+    """The rejects of the rows with a fault: column, value found, and what would be right."""
     at = faults.is_not_null().arg_true()
     lines = parsed.frame["line"].gather(at).to_list()
     columns = faults.gather(at).to_list()
