@@ -5,15 +5,12 @@ from __future__ import annotations
 import gzip
 import subprocess
 import tarfile
-import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tracekit.intake.read.discover import discover
-from tracekit.synth.table_file import Archive, combined
+from tracekit.synth.table_file import Archive
 
 SIZES = [0, 1, 511, 512, 513, 8703, 8704, 9215, 9216, 9217, 10240, 300_000]
 
@@ -56,18 +53,3 @@ def test_ingest_knows_it(tmp_path: Path) -> None:
     header = b",timestamp,nodeid,node_cpu_usage,node_memory_usage\n"
     written(tmp_path / "a.tar.gz", header)
     assert discover(tmp_path).files[0].kind == "tar.gz"
-
-
-@given(st.binary(max_size=200), st.binary(max_size=200))
-def test_checksums_combine_as_if_taken_over_both(first: bytes, second: bytes) -> None:
-    both = combined(zlib.crc32(first), zlib.crc32(second), len(second))
-    assert both == zlib.crc32(first + second)
-
-
-def test_checksums_combine_over_more_than_four_gib_of_zeros() -> None:
-    million = zlib.crc32(b"\0" * 1_000_000)
-    crc, size = million, 1_000_000
-    for _ in range(13):
-        crc, size = combined(crc, crc, size), 2 * size
-    assert size > 2**32
-    assert combined(crc, million, 1_000_000) == combined(million, crc, size)

@@ -1,8 +1,8 @@
-"""Made-up traces in the shape of CTM21, with the truth about them on the side.
+"""Made-up traces in the shape of CTM21, with the truth that was planted in them.
 
-``write`` leaves archives that ``tracekit ingest`` reads like the released ones, and in ``truth/``
-what was planted in them. Shapes follow the statistics published about the real trace; no real row,
-id or series is in here.
+``write`` makes archives that ``tracekit ingest`` reads like the released ones, and the folder
+``truth`` with the planted values. The distributions follow published statistics of the real trace;
+a made-up trace has no real row, id or series.
 """
 
 from tracekit.synth.files import SynthSummary

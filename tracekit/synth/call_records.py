@@ -1,4 +1,4 @@
-"""Records of calls in the trace: one end or both, names known or not, files and order."""
+"""The records of calls: the ends that record a call, the names they print, their file and order."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tracekit.synth.shapes import Seeds, trace_ids
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Traces that start in the same file, and which ends recorded each of their calls."""
+    """Traces that start in the same file, with the ends that recorded each of their calls."""
 
     calls: Calls
     ends: tuple[BoolArray, BoolArray]
@@ -25,7 +25,7 @@ class Batch:
 
 
 def trace_truth(batch: Batch) -> pl.DataFrame:
-    """trace_id, start_ms, duration_ms, calls, records, depth (dots of the deepest rpc id)."""
+    """One row for each trace: start, duration, calls, records, depth (dots of the deepest id)."""
     calls, start_ms, ends = batch.calls, batch.start_ms, batch.ends
     count = len(start_ms)
     records = ends[0].astype(np.int64) + ends[1]
@@ -45,9 +45,9 @@ def trace_truth(batch: Batch) -> pl.DataFrame:
 
 
 def call_truth(directory: Directory, batch: Batch, one_in: int) -> pl.DataFrame:
-    """One row per call with the true names, whoever recorded it; no caller for entries.
+    """One row for each call with its true names, for one trace in ``one_in``.
 
-    Of the traces only one in ``one_in`` is told about.
+    The caller of an entry is null.
     """
     calls, start_ms, ends = batch.calls, batch.start_ms, batch.ends
     kept = np.flatnonzero(calls.trace % one_in == 0)
@@ -69,20 +69,21 @@ def call_truth(directory: Directory, batch: Batch, one_in: int) -> pl.DataFrame:
 
 
 UNKNOWN = "(?)"
-#: Who records a call, by type in the order of RPC_TYPES: both ends, the called end only (response
-#: time negative); otherwise the calling end. Fits the real shares of negative response times:
-#: rpc 41 %, http 51 %, mq 27 %, others none.
+#: Shares of calls, by type in the order of RPC_TYPES, that both ends record, and that the called
+#: end alone records (with a negative response time); the calling end records all others. They fit
+#: the real shares of negative response times: rpc 41 %, http 51 %, mq 27 %, others none.
 BOTH_ENDS = np.array([0.25, 0.05, 0.0, 0.0, 0.0, 0.0])
 CALLED_END = np.array([0.26, 0.48, 0.0, 0.0, 0.27, 0.0])
 ENTRY_CALLED_END = 0.7
-#: Entries that left no record although the calls below them did.
+#: The share of entries with calls below them that left no record.
 ENTRY_LOST = 0.4
-#: Each end of an rpc or http call at times does not know the other.
+#: Shares of records of rpc and http calls without the name of the other end, and of other records
+#: without the caller's name.
 OTHER_END_UNKNOWN = 0.27
 CALLER_UNKNOWN = 0.02
 BOTH_UNKNOWN_SELF = 0.13
 _CALLING = 2
-#: Traces start this long before the end, so that their calls end within it.
+#: The last trace starts this long before the end, so that all calls end within the time covered.
 LAST_START_MS = 120_000
 RUNS_PER_FILE = 40
 
@@ -94,7 +95,7 @@ class CallPart:
     Parameters
     ----------
     file_rows : int
-        About how many rows the whole file will have, rather fewer than more; exact for one part.
+        A cautious estimate of the rows of the whole file; exact for a file of one part.
     """
 
     number: int
@@ -116,13 +117,14 @@ class CallWorld:
 def call_parts(world: CallWorld, starts: Sequence[IntArray], first: int = 0) -> Iterator[CallPart]:
     """The MSCallGraph files from number ``first`` on, each in one or more parts, in order.
 
-    Rows that are later than a file's end go to the next file. No trace is so long that its rows
-    reach further, so files can be made from the one before their first.
+    Rows after the end of a file go to the next file. No trace reaches beyond that, so a run of
+    files needs only the traces of the file before it.
 
     Parameters
     ----------
-    starts : for each file, from the one before ``first`` on if there is one, the ms at which its
-        traces start, sorted
+    starts : sequence of int64
+        The start times in ms of the traces of each file, sorted; from the file before ``first`` on,
+        if there is one.
     """
     before = first > 0
     rest: list[pl.DataFrame] = []
@@ -144,7 +146,7 @@ class _Split:
 def _parts(
     world: CallWorld, starts: IntArray, number: int, rest: list[pl.DataFrame]
 ) -> Iterator[_Split]:
-    """One file's batches of traces, each spread over the whole time of the file."""
+    """The parts of one file, each from a batch of traces over the whole time of the file."""
     preset, seeds, directory = world.preset, world.seeds, world.directory
     rng, id_rng = seeds.stream("calls", number), seeds.stream("trace ids", number)
     batches = max(1, -(-len(starts) // preset.batch_traces))
@@ -166,13 +168,13 @@ def _parts(
 
 
 def _apart(rows: pl.DataFrame) -> pl.DataFrame:
-    """A copy of few rows of a large frame that does not keep all its text in memory."""
+    """A copy of few rows of a large frame, so that the large frame's text can be freed."""
     copied = pl.from_arrow(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
     return copied if isinstance(copied, pl.DataFrame) else rows
 
 
 def _fewest(rows: int, batches: int) -> int:
-    """Rows that a file of several batches will hardly have fewer of, judged by one of them."""
+    """A cautious estimate of the rows of a file of several batches, by the rows of one batch."""
     return rows if batches == 1 else int(0.8 * rows * batches)
 
 
@@ -187,7 +189,7 @@ def _batch(
 
 
 def trace_starts(preset: Preset, seeds: Seeds) -> list[IntArray]:
-    """When the traces of each file start, following the daily curve; ms, sorted."""
+    """The start times in ms of the traces of each file, sorted; they follow the daily curve."""
     rng = seeds.stream("trace starts")
     grid_ms = np.linspace(0, preset.horizon_ms - LAST_START_MS, 2000)
     load = 1 + 0.3 * shapes.daily(shapes.START_HOUR + grid_ms / MS_PER_HOUR)
@@ -199,7 +201,7 @@ def trace_starts(preset: Preset, seeds: Seeds) -> list[IntArray]:
 
 
 def _ends(rng: np.random.Generator, calls: Calls) -> tuple[BoolArray, BoolArray]:
-    """Whether the calling and the called end recorded each call; some entries neither did."""
+    """Whether the calling and the called end recorded each call; some entries have no record."""
     draw = rng.random(len(calls.kind))
     both = draw < BOTH_ENDS[calls.kind]
     called = ~both & (draw < (BOTH_ENDS + CALLED_END)[calls.kind])
@@ -212,7 +214,7 @@ def _ends(rng: np.random.Generator, calls: Calls) -> tuple[BoolArray, BoolArray]
 
 
 def _printed(rng: np.random.Generator, directory: Directory, batch: Batch) -> pl.DataFrame:
-    """The records of calls, the calling ends' first."""
+    """The records of calls: first those of the calling ends, then those of the called ends."""
     calls, start_ms, ids = batch.calls, batch.start_ms, batch.ids
     calling = np.flatnonzero(batch.ends[0])
     call = np.concatenate([calling, np.flatnonzero(batch.ends[1])])
@@ -242,7 +244,7 @@ def _names(
     call: IntArray,
     called_end: BoolArray,
 ) -> tuple[pl.Series, pl.Series]:
-    """Caller and callee as printed: an end knows itself, and most of the time the other one."""
+    """The printed caller and callee: an end knows itself, and mostly the other end."""
     kind = calls.kind[call]
     draw = rng.random(len(call))
     other = (kind < _CALLING) & (draw < OTHER_END_UNKNOWN)
@@ -262,7 +264,7 @@ def _names(
 def _interfaces(
     rng: np.random.Generator, directory: Directory, calls: Calls, call: IntArray
 ) -> pl.Series:
-    """The called interface of rpc and http calls, the same at both ends; empty for the others."""
+    """The interface of rpc and http calls, equal at both ends; empty for other types."""
     which = (rng.random(len(calls.kind)) ** 2 * INTERFACES).astype(np.int64)
     names = pl.concat([directory.interfaces, pl.Series([""])])
     at = calls.callee * INTERFACES + which
@@ -270,7 +272,7 @@ def _interfaces(
 
 
 def _in_file_order(rng: np.random.Generator, rows: pl.DataFrame) -> pl.DataFrame:
-    """Runs of mixed traces: neither sorted by time nor kept together by trace."""
+    """The rows in the order of a real file: runs of mixed traces, neither by time nor by trace."""
     run = rng.integers(RUNS_PER_FILE, size=rows.height)
     home = rows["traceid"].str.slice(26).str.to_integer(base=16).to_numpy() % RUNS_PER_FILE
     stays = rng.random(rows.height) < 0.8

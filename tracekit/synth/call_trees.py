@@ -1,4 +1,4 @@
-"""The calls of traces as trees, grown level by level for all traces at once."""
+"""The calls of traces as trees, made level by level for all traces at once."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,11 @@ import polars as pl
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.synth.shapes import Seeds, hashes
 
-# Possible calls: every service has a few fixed targets for each type of call.
-
 RPC_TYPES = ("rpc", "http", "mc", "db", "mq", "userDefined")
-#: Targets of a service per type; a call of type userDefined stays in its service.
+#: The number of targets of a service for each type; a call of type userDefined calls itself.
 TARGETS = {"rpc": 6, "http": 2, "mc": 2, "db": 2, "mq": 1}
-#: Services of the call graph that are in no usage table, per service that is: the usage tables
-#: cover two clusters out of more than ten.
+#: Services without use for each service with use: the usage tables cover two of more than ten
+#: clusters.
 OUTSIDE_SERVICES = 2
 MIDDLEWARE_SHARE = {"mc": 0.3, "db": 0.4, "mq": 0.2}
 INTERFACES = 4
@@ -28,16 +26,16 @@ class Directory:
     Parameters
     ----------
     services : Series of String
-        Ids: first those of the usage tables, then others that call, then caches, databases
+        Ids of the services of the usage tables, then of other callers, then of caches, databases
         and queues.
     callers : int
-        How many of ``services``, from the first, call others.
+        The number of services that call others; they are the first of ``services``.
     targets : dict of str to int64, shape (callers, targets)
-        For each type of call the services that a caller calls.
+        The services that each caller calls, by type of call.
     interfaces : Series of String
         ``INTERFACES`` ids for each service, one service after another.
     entry : float64, shape (callers,)
-        Share of traces that enter at each caller.
+        The share of traces whose entry is each caller.
     """
 
     services: pl.Series
@@ -48,7 +46,7 @@ class Directory:
 
 
 def make_directory(seeds: Seeds, inside: pl.Series) -> Directory:
-    """Draw the services around those of the usage tables, and everybody's targets."""
+    """Draw the services beside those of the usage tables, and the targets of all callers."""
     rng = seeds.stream("call directory")
     callers = len(inside) * (1 + OUTSIDE_SERVICES)
     kinds = {kind: max(3, round(share * callers)) for kind, share in MIDDLEWARE_SHARE.items()}
@@ -85,17 +83,17 @@ def _draw(
     return np.asarray(rng.choice(among, size=(callers, count), p=weight))
 
 
-#: Calls by type below the entry; rpc and http may call on. Records of rpc calls are doubled at
-#: times, which brings the mix of records to the real one.
+#: Shares of the types of calls below the entry; rpc and http calls may make calls. Some rpc calls
+#: have two records, which brings the shares of records to the real ones.
 TYPE_SHARES = {"rpc": 0.375, "http": 0.030, "mc": 0.450, "db": 0.065, "mq": 0.053}
-#: Children of a call that calls on: P(1..5) as measured at depth 1 by the trace's authors; the
-#: rest is a tail that brings the mean to 3.6.
+#: Probabilities of 1 to 5 children, as the trace's authors measured them at depth 1; the rest is a
+#: tail that brings the mean to 3.6.
 CHILDREN = (0.222, 0.479, 0.177, 0.025, 0.010)
 TAIL_MEAN = 14.0
 MOST_CHILDREN = 60
 MOST_DOTS = 14
 SELF_CALL_SHARE = 0.16
-#: The entry of a trace is not always 0 or 0.1 (alibaba/clusterdata issue 157).
+#: Shares of the rpc ids of entries (alibaba/clusterdata issue 157).
 ENTRIES = {"0": 0.04, "0.1": 0.70, "0.1.1": 0.26}
 ENTRY_HTTP_SHARE = 0.7
 _CALLING = 2
@@ -114,13 +112,13 @@ class Calls:
     trace : int64
         Number of the trace.
     parent : int64
-        Number of the calling call, -1 for the entry of a trace.
+        Number of the call that made this one, -1 for the entry of a trace.
     rpc_id : Series of String
         Path of the call in its trace, ``0.1.3``.
     caller, callee : int64
-        Services, as places in the directory; ``caller`` is -1 for an entry.
+        Services, as positions in the directory; ``caller`` is -1 for an entry.
     kind : int64
-        Type of call, as a place in ``RPC_TYPES``.
+        Type of call, as a position in ``RPC_TYPES``.
     duration_ms, offset_ms : float64, whole numbers
         Duration, and start after the start of the trace.
     """
@@ -148,9 +146,9 @@ class _Level:
 def grow(
     rng: np.random.Generator, directory: Directory, traces: int, calls_on: tuple[float, float]
 ) -> Calls:
-    """Grow the call trees of ``traces`` traces.
+    """Draw the call trees of ``traces`` traces.
 
-    ``calls_on`` is how likely the entry of a trace, and a call below it, makes calls of its own.
+    ``calls_on`` are the probabilities that the entry of a trace, and a call below it, makes calls.
     """
     levels = [_entries(rng, directory, traces)]
     first = 0
@@ -241,7 +239,7 @@ def _callees(
 def _durations(
     rng: np.random.Generator, kind: IntArray, parent: IntArray, sizes: list[int]
 ) -> FloatArray:
-    """A call lasts as long as its own work and the longest of the calls it makes."""
+    """The duration of each call: its own work plus the longest of the calls that it makes."""
     median, sigma = np.array(OWN_TIME_MS).T
     own = median[kind] * np.exp(sigma[kind] * rng.standard_normal(len(kind)))
     duration: FloatArray = np.minimum(np.rint(own), LONGEST_MS)
@@ -259,7 +257,7 @@ def _durations(
 def _offsets(
     rng: np.random.Generator, duration: FloatArray, parent: IntArray, sizes: list[int]
 ) -> FloatArray:
-    """A call starts while its caller's still runs, and ends before it."""
+    """The start of each call after the start of its trace; each call lies within its parent."""
     place = rng.random(len(duration))
     offset = np.zeros(len(duration))
     start = sizes[0]

@@ -1,4 +1,4 @@
-"""Each container over time: its call rates (MSRTQps files) and its use (MSResource files)."""
+"""The call rates (MSRTQps files) and the use (MSResource files) of containers over time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from tracekit.synth.presets import MINUTES_PER_RATE_FILE, STEPS_PER_HOUR, STEPS_
 from tracekit.synth.services import METRIC_PAIRS, MIRRORED_PAIRS, NOISE_SD
 from tracekit.synth.world import World
 
-#: Calls of a pair per call of the first pair of its kind, which has a factor of 1.
+#: The calls of each pair of metrics, relative to the first pair of the kind.
 PAIR_FACTORS = {"providerRPC": 1.0, "HTTP": 0.6, "consumerRPC": 1.7, "consumerMQ": 0.25}
 LOAD_NOISE_SD = 0.02
 _PAIRS = tuple(PAIR_FACTORS)
 
 
 def calls_in_minute(world: World, minute: int) -> FloatArray:
-    """Calls each container answers in the minute that ends at ``minute``, shape (containers,).
+    """Calls that each container answers in the minute that ends at ``minute``, shape (containers,).
 
-    Whole numbers: the trace prints them divided by 60.
+    These are whole numbers; the trace prints them divided by 60.
     """
     containers = world.containers
     noise = world.seeds.stream("rate noise", minute).standard_normal(len(containers.service))
@@ -35,13 +35,13 @@ def calls_in_minute(world: World, minute: int) -> FloatArray:
 
 
 def rate_minutes(world: World, number: int) -> range:
-    """Minutes in MSRTQps file ``number``: half an hour, the last file holding only the end."""
+    """The minutes of MSRTQps file ``number``: half an hour; the last file has one minute."""
     first = number * MINUTES_PER_RATE_FILE
     return range(first, min(first + MINUTES_PER_RATE_FILE, world.preset.minutes))
 
 
 def rate_blocks(world: World, number: int) -> Iterator[pl.DataFrame]:
-    """Rows of MSRTQps file ``number``, in no order at all, a group of containers at a time."""
+    """Rows of MSRTQps file ``number`` in random order, one group of containers after another."""
     minutes = rate_minutes(world, number)
     calls = np.stack([calls_in_minute(world, minute) for minute in minutes], axis=1)
     rng = world.seeds.stream("rate rows", number)
@@ -52,7 +52,7 @@ def rate_blocks(world: World, number: int) -> Iterator[pl.DataFrame]:
 
 
 def row_count(world: World, number: int) -> int:
-    """Rows in MSRTQps file ``number``."""
+    """The number of rows of MSRTQps file ``number``."""
     minutes = rate_minutes(world, number)
     pairs = np.array([len(metrics) for metrics in METRIC_PAIRS.values()])
     present = np.clip(minutes.stop - np.maximum(_first_minutes(world), minutes.start), 0, None)
@@ -101,7 +101,7 @@ def _pair_rows(
     counts: FloatArray,
     pair: str,
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """Both metrics of a pair: container, minute of the file, metric and value of each row."""
+    """The rows of both metrics of a pair: container, minute of the file, metric, value."""
     service = world.containers.service[chosen]
     rate = counts / 60
     latency = world.services.latency_ms[service][:, None] * np.exp(
@@ -143,12 +143,12 @@ class UsageHour:
 
     @property
     def rows(self) -> int:
-        """Number of samples."""
+        """The number of samples."""
         return int(self.present.sum())
 
     @property
     def first_step(self) -> int:
-        """Step of the trace at which the hour starts."""
+        """The step of the trace at which the hour starts."""
         return self.number * STEPS_PER_HOUR
 
 
@@ -161,7 +161,7 @@ class NoiseState:
 
 
 def noise_states(world: World) -> Iterator[NoiseState]:
-    """The noise at the start of every hour: with it, hours can be made in any order."""
+    """The noise at the start of every hour, so that hours can be made in any order."""
     count = world.preset.containers
     cpu, memory = world.seeds.stream("container start").standard_normal((2, count))
     for hour in range(world.preset.hours):
@@ -172,9 +172,9 @@ def noise_states(world: World) -> Iterator[NoiseState]:
 
 
 def usage_hour(world: World, number: int, state: NoiseState) -> UsageHour:
-    """One hour, from the noise at its start.
+    """The use of one hour, from the noise at its start.
 
-    At 96,000 containers an array takes 93 MB, so everything that can be is done in place.
+    The arrays are changed in place: for 96,000 containers each takes 93 MB.
     """
     rng = world.seeds.stream("container noise", number)
     cpu_factor = _factor(_walk(rng, state.cpu, NOISE_KEEP), NOISE_SD)
@@ -203,7 +203,7 @@ def _grid(world: World) -> FloatArray:
 
 
 def _cpu_demand(world: World, steps: IntArray) -> FloatArray:
-    """CPU before noise: an idle part, and a part proportional to the calls of the minute.
+    """CPU without noise: an idle part plus a part proportional to the calls of the minute.
 
     A sample at time t belongs to the minute that ends at or after t.
     """
@@ -219,7 +219,7 @@ def _cpu_demand(world: World, steps: IntArray) -> FloatArray:
 
 
 def _walk(rng: np.random.Generator, state: FloatArray, keep: float) -> FloatArray:
-    """An hour of AR(1) noise that goes on from ``state``, shape (steps, containers)."""
+    """An hour of AR(1) noise that continues ``state``, shape (steps, containers)."""
     out = rng.standard_normal((STEPS_PER_HOUR, len(state)))
     out *= np.sqrt(1 - keep**2)
     for at in range(STEPS_PER_HOUR):
@@ -229,7 +229,7 @@ def _walk(rng: np.random.Generator, state: FloatArray, keep: float) -> FloatArra
 
 
 def _factor(walk: FloatArray, sd: float) -> FloatArray:
-    """1 plus bounded noise of a standard deviation, shape (containers, steps)."""
+    """1 plus bounded noise with the standard deviation ``sd``, shape (containers, steps)."""
     limit = shapes.BOUND
     walk /= limit
     np.tanh(walk, out=walk)
@@ -241,7 +241,7 @@ def _factor(walk: FloatArray, sd: float) -> FloatArray:
 
 
 def _add_spikes(rng: np.random.Generator, cpu: FloatArray) -> None:
-    """Raise a few samples, the less the closer they are to 1."""
+    """Raise a few samples; the closer a sample is to 1, the smaller is the rise."""
     count = rng.binomial(cpu.size, SPIKE_SHARE)
     at = rng.integers(cpu.size, size=count)
     sizes = np.minimum(rng.exponential(SPIKE_SIZE, size=count), 2.0)
@@ -260,7 +260,7 @@ def _put_on_grid(rng: np.random.Generator, cpu: FloatArray, grid: FloatArray) ->
 
 
 def usage_blocks(world: World, hour: UsageHour) -> Iterator[pl.DataFrame]:
-    """Rows of one MSResource file: blocks of containers, ordered by time inside a block."""
+    """Rows of one MSResource file: blocks of containers, ordered by time within a block."""
     rng = world.seeds.stream("container blocks", hour.number)
     order = rng.permutation(world.preset.containers)
     size = world.preset.block_entities

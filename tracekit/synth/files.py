@@ -1,4 +1,4 @@
-"""The output folder of a made-up trace: its archives, its files of nodes and sizes, the truth."""
+"""The output folder of a made-up trace: archives, tables of nodes and containers, the truth."""
 
 import json
 import shutil
@@ -27,16 +27,17 @@ from tracekit.synth.services import DOMAIN_NODES, RACK_NODES, RESOURCES, NodeSha
 from tracekit.synth.table_file import Receipt, TableFile, empty_folder
 from tracekit.synth.world import World
 
-#: The first real row stands at 35,820,000 ms of 43,200,000, all others of the head near 0.
+#: The time of the first row of the Node file, as a share of the trace: the real one is at
+#: 35,820,000 of 43,200,000 ms, and the rows after it begin at 0.
 FIRST_ROW_PLACE = 0.829
-#: The planted time that no other row is near to, in lengths of the trace.
+#: The time of the planted stray row, in lengths of the trace.
 STRAY_TIME_FACTOR = 10
 
 
 def write_nodes(
     file: TableFile, world: World, plan: NodePlan, blocks: Iterator[NodeBlock]
 ) -> Iterator[NodeBlock]:
-    """Write the rows of all nodes, and hand each group on."""
+    """Write the rows of all nodes, and yield each group after it is written."""
     for number, block in enumerate(blocks):
         rows = block_rows(world, block)
         odd = {_place(block, at, step): "usage_above_one" for at, step in _above(plan, block)}
@@ -67,10 +68,7 @@ def _first_row(world: World, block: NodeBlock, taken: dict[int, str]) -> int:
 
 
 def _stray_row(world: World, block: NodeBlock) -> dict[str, object]:
-    """A sample at an impossible time.
-
-    Its values are the node's means, so it moves neither them nor the correlation.
-    """
+    """A sample at an impossible time, with the node's means as values."""
     at = len(block.members) - 1
     return {
         "timestamp": STRAY_TIME_FACTOR * world.preset.horizon_ms + STEP_MS,
@@ -80,15 +78,13 @@ def _stray_row(world: World, block: NodeBlock) -> dict[str, object]:
     }
 
 
-# Tables of nodes and containers beside the archives, as a user could have them. They are files of
-# the source ``folder``: ``nodes.csv`` and ``containers.csv``.
-
+#: The folder of ``nodes.csv`` and ``containers.csv``, files of the source ``folder``.
 FOLDER = "sizes"
 _LIMITS = ("cpu_limit_milli", "memory_limit_bytes")
 
 
 def write_sizes(folder: Path, world: World) -> list[Receipt]:
-    """Write both tables; no row of them is broken."""
+    """Write the tables of nodes and containers, without broken rows."""
     (folder / FOLDER).mkdir()
     tables = {"node": node_table(world), "container": container_table(world)}
     return [_write(folder / FOLDER, name, rows) for name, rows in tables.items()]
@@ -108,7 +104,7 @@ def _write(folder: Path, table: str, rows: pl.DataFrame) -> Receipt:
 
 
 def node_table(world: World) -> pl.DataFrame:
-    """Nodes: what they have, where they stand, what they cost."""
+    """The table of nodes: capacity, rack and fault domain, price."""
     sizes, at = world.node_sizes, np.arange(world.preset.nodes)
     kinds = [sizes.kinds[shape] for shape in sizes.shape]
     return pl.DataFrame(
@@ -125,7 +121,7 @@ def node_table(world: World) -> pl.DataFrame:
 
 
 def _special(kinds: Sequence[NodeShape]) -> dict[str, Sequence[object]]:
-    """The columns of a cluster with room: the type that a node is sold as, GPUs, taints."""
+    """Further columns of a cluster with room: the instance type, GPUs and taints of each node."""
     taints = [
         json.dumps([{"key": kind.taint, "value": "", "effect": "NoSchedule"}] if kind.taint else [])
         for kind in kinds
@@ -138,7 +134,7 @@ def _special(kinds: Sequence[NodeShape]) -> dict[str, Sequence[object]]:
 
 
 def container_table(world: World) -> pl.DataFrame:
-    """Containers: their lives, where they ran, what they ask for and may use at most."""
+    """The table of containers: service, node, arrival, requests and limits."""
     containers, sizes = world.containers, world.service_sizes
     return pl.DataFrame(
         {
@@ -154,9 +150,9 @@ def container_table(world: World) -> pl.DataFrame:
 
 
 def _bound(world: World, planted: Planted) -> dict[str, Sequence[object]]:
-    """What containers ask for that only special nodes have, and the taints that they tolerate.
+    """Further columns of a cluster with room: requested GPUs, and tolerations.
 
-    A container tolerates the taints of the node where it runs, and of its planted home.
+    A container tolerates the taints of its node and of its planted home.
     """
     kinds, shape = world.node_sizes.kinds, world.node_sizes.shape
     needed = planted.bound_to[world.containers.service]
@@ -182,24 +178,24 @@ _PIECES = ".pieces"
 
 
 def write_truth(folder: Path, name: str, table: pl.DataFrame) -> None:
-    """Write a table of the truth whole."""
+    """Write a table of the truth as Parquet."""
     table.write_parquet(folder / TRUTH / f"{name}.parquet", statistics=False)
 
 
 def write_rows(folder: Path, name: str, table: pl.DataFrame) -> None:
-    """Write rows that other programs give as CSV."""
+    """Write a table of the truth as CSV, as other programs print it."""
     table.write_csv(folder / TRUTH / f"{name}.csv")
 
 
 def write_piece(folder: Path, name: str, number: int, table: pl.DataFrame) -> None:
-    """Write the piece of a table that belongs to archive ``number``."""
+    """Write the piece of a table of the truth that belongs to archive ``number``."""
     pieces = folder / TRUTH / _PIECES / name
     pieces.mkdir(parents=True, exist_ok=True)
     table.write_parquet(pieces / f"{number:06d}.parquet", statistics=False)
 
 
 def join_pieces(folder: Path) -> None:
-    """Make one table of each table's pieces, in the order of the archives."""
+    """Join the pieces of each table of the truth, in the order of the archives."""
     for pieces in sorted((folder / TRUTH / _PIECES).glob("*")):
         paths = sorted(pieces.iterdir())
         schema = pq.read_schema(paths[0])
@@ -215,10 +211,15 @@ _PARTIAL = ".synth-partial"
 
 @contextmanager
 def staged(out: Path, parts: Sequence[str]) -> Iterator[Path]:
-    """A folder to write ``parts`` in, which move to ``out`` when all of them are complete.
+    """A temporary folder for ``parts``, which move to ``out`` when all of them are complete.
 
-    The truth, with the manifest in it, goes first and comes last: a folder with a manifest is
-    whole. Raises TracekitError when ``out`` holds something that this program did not write.
+    The old truth is removed first, and the new truth with its manifest moves last, so that a folder
+    with a manifest is complete.
+
+    Raises
+    ------
+    TracekitError
+        When ``out`` has files that are not of a made-up trace.
     """
     check_out(out)
     make_folder(out)
@@ -265,15 +266,21 @@ def _is_made_up(out: Path) -> bool:
 LAYOUTS = (layout.NODE, layout.CONTAINER, layout.RATE, layout.CALL)
 _WORDS = {"node": layout.NODE, "resource": layout.CONTAINER, "rate": layout.RATE,
           "call": layout.CALL}  # fmt: skip
-#: The word for the tables of nodes and containers, which the release does not have.
+#: The name of the tables of nodes and containers in ``--tables``; the release does not have them.
 SIZE = "size"
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Some tables, and the numbers of their archives; None stands for all.
+    """The tables and the archives to write.
 
-    ``sizes``: whether the tables of nodes and containers are written too.
+    Parameters
+    ----------
+    layouts : collection of Layout
+    parts : container of int, optional
+        Numbers of archives; None for all.
+    sizes : bool
+        Whether the tables of nodes and containers are written.
     """
 
     layouts: Collection[Layout] = LAYOUTS
@@ -282,11 +289,11 @@ class Selection:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether all archives are written."""
         return self.parts is None and len(self.layouts) == len(LAYOUTS)
 
     def numbers(self, kind: Layout, files: int) -> list[int]:
-        """The archives to write of a table that has so many; one of one archive is taken whole."""
+        """The archives to write of a table with ``files`` archives; a single archive always."""
         if kind not in self.layouts:
             return []
         every = self.parts is None or files == 1
@@ -294,9 +301,12 @@ class Selection:
 
 
 def select(tables: Collection[str], parts: Container[int] | None) -> Selection:
-    """The selection of tables by word (``resource``), name or file stem; all when none is named.
+    """The selection of tables by word (``resource``), name or file stem; all for no name.
 
-    Raises TracekitError for an unknown table.
+    Raises
+    ------
+    TracekitError
+        For an unknown table.
     """
     known = dict(_WORDS)
     for kind in LAYOUTS:
@@ -316,12 +326,14 @@ def select(tables: Collection[str], parts: Container[int] | None) -> Selection:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SynthSummary(Shown):
-    """What was written.
+    """The files of a made-up trace.
 
     Parameters
     ----------
     rows : dict of str to int
-        Rows of each base table's files, broken ones included.
+        Rows of the files of each base table, broken rows included.
+    defects : dict of str to int
+        Planted defects by the right action of a reader.
     truth : Path
         The folder with the planted truth.
     """
@@ -337,7 +349,7 @@ class SynthSummary(Shown):
 
 
 def summarise(out: Path, preset: str, seed: int, receipts: list[Receipt]) -> SynthSummary:
-    """Count what the receipts say."""
+    """The sums of rows, defects and bytes over the receipts of all files."""
     rows: Counter[str] = Counter()
     defects: Counter[str] = Counter()
     for receipt in sorted(receipts, key=lambda receipt: receipt.path):
@@ -356,7 +368,7 @@ def summarise(out: Path, preset: str, seed: int, receipts: list[Receipt]) -> Syn
 
 
 def write_manifest(truth: Path, summary: SynthSummary, preset: Preset) -> None:
-    """Say what the folder holds; a folder of truth with it is whole."""
+    """Write the manifest of a made-up trace into the folder of its truth."""
     document = {
         "schema": SYNTH_SCHEMA,
         "about": "made-up trace in the shape of CTM21; these tables hold what was planted in it",

@@ -1,4 +1,4 @@
-"""Writing a made-up trace: archives in the layout of the release, and the truth beside them."""
+"""Writes a made-up trace: archives in the layout of the release, and the planted truth."""
 
 import functools
 import os
@@ -65,7 +65,7 @@ from tracekit.synth.world import World, make_world
 
 @dataclass(frozen=True)
 class SentTask:
-    """A task with what its process needs to draw the same world for itself."""
+    """A task for another process, which draws the world of the trace again from its seed."""
 
     task: Task
     folder: Path
@@ -73,7 +73,7 @@ class SentTask:
     seeds: Seeds
 
     def run(self, _: OnProgress) -> Done:
-        """Do the task in the world that the last task here had, if it is the same."""
+        """Do the task; the world of the last task of this process is reused if it is the same."""
         return self.task.run(self.folder, _world(self.preset, self.seeds))
 
 
@@ -85,9 +85,9 @@ def _world(preset: Preset, seeds: Seeds) -> World:
 def run_all(
     tasks: Sequence[Task], folder: Path, world: World, crew: Crew | None
 ) -> Iterator[tuple[Task, Done]]:
-    """Run every task: in this process in order, or by a crew, as they come to an end.
+    """Run every task, in this process or by a crew, and yield each with its result.
 
-    A crew is closed when a task fails: no process writes any more when the error is raised.
+    When a task fails, the crew is closed before the error is raised, so that no process writes.
     """
     if crew is None:
         for task in tasks:
@@ -108,12 +108,12 @@ def run_all(
         raise
 
 
-#: Fewer container rows are not worth other processes: they are written before these have begun.
+#: Fewer rows of containers are written by this process alone, before others would have started.
 FEW_ROWS = 500_000
-#: What a process takes, and how much of it an hour of one container; all of them may take so much.
+#: The memory of a process, its part for each container, and the limit for all processes together.
 JOB_BYTES, JOB_BYTES_PER_CONTAINER = 250 << 20, 4500
 ALL_JOBS_BYTES = 1500 << 20
-#: Call files that one task writes, with one more to be made before them.
+#: The number of call files that one task writes.
 CALL_FILES_PER_TASK = 12
 
 
@@ -128,26 +128,30 @@ def write(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> SynthSummary:
-    """Write a made-up trace into the folder ``out``; same preset and seed, same bytes.
+    """Write a made-up trace into the folder ``out``; the same preset and seed give the same bytes.
 
     An earlier made-up trace in ``out`` is replaced.
 
     Parameters
     ----------
-    jobs : processes that write side by side; what they write does not depend on it. 0: as many as
-        there are cores, 2 GiB of memory bear, and the size of the trace is worth
-    tables : words or names of tables (``node``, ``resource``, ``rate``, ``call``, and ``size`` for
-        the tables of nodes and containers, which the release lacks); all when empty
-    parts : numbers of archives of each table; all when None. An archive is the same whether or not
-        the others are written. The truth is then told about what was made only.
-    crew : processes that are there already, for when ``jobs`` is 0. They are taken if they are no
-        more than those would be, and closed only when something goes wrong.
+    jobs : int
+        The number of processes that write; the bytes do not depend on it. 0 chooses the number by
+        cores, memory and the size of the trace.
+    tables : collection of str
+        Words or names of tables (``node``, ``resource``, ``rate``, ``call``, and ``size`` for the
+        tables of nodes and containers, which the release lacks); all when empty.
+    parts : container of int, optional
+        Numbers of archives of each table; all when None. The bytes of an archive do not depend on
+        the other archives. The truth then covers the written archives only.
+    crew : Crew, optional
+        Running processes, used where ``jobs`` is 0 and they are not too many. They are closed only
+        after an error.
 
     Raises
     ------
     TracekitError
-        For an unknown preset or table, parts that no table has, a negative seed, no job, and a
-        folder that holds anything else.
+        For an unknown preset or table, parts that no table has, a negative seed or number of jobs,
+        and a folder with other files.
     """
     plan, seeds = get_preset(preset), Seeds(seed)
     selection = select(tables, parts)
@@ -166,7 +170,7 @@ def write(
 
 @contextmanager
 def _writers(jobs: int, taken: Crew | None) -> Iterator[Crew | None]:
-    """The crew that was taken, or one for these files alone; none where one process is enough."""
+    """The given crew, or a new one; None where one process is enough."""
     if taken is not None or jobs == 1:
         yield taken
         return
@@ -178,7 +182,7 @@ def _writers(jobs: int, taken: Crew | None) -> Iterator[Crew | None]:
 
 
 def _fitting_jobs(preset: Preset) -> int:
-    """The number of jobs that pays; a small trace is done before another process has begun."""
+    """The number of processes for a trace, by cores and memory; 1 for a small trace."""
     if preset.containers * preset.steps < FEW_ROWS:
         return 1
     job_bytes = JOB_BYTES + JOB_BYTES_PER_CONTAINER * preset.containers
@@ -196,7 +200,7 @@ def _check_parts(preset: Preset, selection: Selection) -> None:
 
 
 class _Writer:
-    """Writes the files of one trace: tasks side by side, then what needs the sums of all hours."""
+    """Writes the files of one trace: the tasks, then the files that need the sums of all hours."""
 
     def __init__(self, folder: Path, world: World, selection: Selection, crew: Crew | None) -> None:
         self._folder, self._world, self._selection, self._crew = folder, world, selection, crew
@@ -211,8 +215,8 @@ class _Writer:
             self._receipts += write_sizes(self._folder, self._world)
 
     def write(self, progress: Progress) -> list[Receipt]:
-        """Write everything; the receipts of all archives."""
-        # calls first: their tasks are long, and one that is begun last keeps one process busy
+        """Write all files, and return the receipts of all archives."""
+        # the long tasks of calls come first, so that all processes end together
         tasks = [*self._call_tasks(), *self._usage_tasks(), *self._rate_tasks()]
         nodes = layout.NODE in self._selection.layouts
         total = sum(task.archives for task in tasks) + nodes
@@ -236,7 +240,7 @@ class _Writer:
         return self._receipts
 
     def _write_interference(self) -> None:
-        """Binding and its cost, beside the truth: the trace itself holds nothing of it."""
+        """Write the planted binding to vCPUs and its cost; the trace itself has none of it."""
         planted = plant(self._world)
         write_truth(self._folder, "binding", binding_table(self._world, planted))
         write_rows(self._folder, "monitoring", monitoring_table(self._world, planted))
@@ -246,7 +250,7 @@ class _Writer:
         return self._selection.numbers(kind, file_count(self._world.preset, kind))
 
     def _usage_tasks(self) -> Iterator[Task]:
-        """All hours when the nodes, or the whole truth, need their sums."""
+        """The tasks of container usage; all hours where nodes or the truth need their sums."""
         wanted = self._numbers(layout.CONTAINER)
         every = self._selection.whole or layout.NODE in self._selection.layouts
         if not (every or wanted):
@@ -262,7 +266,7 @@ class _Writer:
             yield RateTask(number=number, rows=FileRows(rows[number], sum(rows)))
 
     def _call_tasks(self) -> Iterator[Task]:
-        """Runs of neighbouring files; as long as they can be in one process."""
+        """The tasks of calls: runs of neighbouring files, one run where one process writes."""
         wanted = self._numbers(layout.CALL)
         if not wanted:
             return
@@ -273,7 +277,7 @@ class _Writer:
             yield CallTask(first=first, archives=last - first + 1, starts=starts[before : last + 1])
 
     def _write_usage_truth(self, shown: Shown, *, nodes: bool) -> None:
-        """Containers first: a node's use is at least that of its containers."""
+        """Write the truth of containers, then the nodes: their use includes their containers'."""
         world = self._world
         if len(self._sums) < world.preset.hours:
             return
@@ -295,7 +299,7 @@ class _Writer:
 
 
 def _runs(numbers: list[int], longest: int) -> Iterator[tuple[int, int]]:
-    """Neighbouring numbers as (first, last), at most so many at a time."""
+    """Runs of neighbouring numbers as (first, last), of at most ``longest`` numbers."""
     start = 0
     for at in range(1, len(numbers) + 1):
         ends = at == len(numbers) or numbers[at] != numbers[at - 1] + 1 or at - start == longest
@@ -304,14 +308,12 @@ def _runs(numbers: list[int], longest: int) -> Iterator[tuple[int, int]]:
             start = at
 
 
-# The planted decision as tables of the truth: spare nodes, right requests, new homes, money.
-
-#: A request of so many times what is needed counts as over-stated.
+#: A request of more than this multiple of the right request counts as over-stated.
 OVER_STATED = 1.5
 
 
 def decision_tables(world: World) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Names and tables; none where no decision is planted."""
+    """The tables of the planted decision with their names; none without a planted decision."""
     if world.planted is None:
         return
     yield "decision", _decision(world, world.planted)
@@ -326,7 +328,7 @@ def _prices(world: World) -> np.ndarray:
 
 
 def _decision(world: World, planted: Planted) -> pl.DataFrame:
-    """One row: how many nodes are enough with right requests, at which ceiling, what that saves."""
+    """One row: the nodes that are enough with right requests, the ceiling, the saving."""
     prices = _prices(world)
     return pl.DataFrame(
         {
@@ -355,7 +357,7 @@ def _nodes(world: World, planted: Planted) -> pl.DataFrame:
 
 
 def _services(world: World, planted: Planted) -> pl.DataFrame:
-    """Right requests are of CPU; those for memory are about right as they are."""
+    """The requested and the right CPU of each service; requests for memory are about right."""
     asked = world.service_sizes.request[:, CPU] / 1000
     kinds = [None if at < 0 else world.node_sizes.kinds[at] for at in planted.bound_to]
     return pl.DataFrame(

@@ -1,7 +1,4 @@
-"""The layout of the released files, and the defects that are planted in them.
-
-A defect says what a careful reader does about it.
-"""
+"""The layout of the released files, and the defects that are planted in them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,17 +14,17 @@ class Layout:
     Parameters
     ----------
     table : str
-        The base table its rows belong to.
+        The base table of its rows.
     columns : tuple of str
         The header after the unnamed index column.
     entity : str
-        The column with the id that a row cannot do without.
+        The column with the id that every row must have.
     names : tuple of str
         Columns with ids that may be missing.
     measures : tuple of str
         Columns with numbers.
     unique : bool
-        Whether a row is known by its entity and time, so that another with the same is wrong.
+        Whether entity and time identify a row, so that a second row with both is a defect.
     """
 
     table: str
@@ -100,7 +97,7 @@ class FileShape:
     in_folder : bool
         Whether the archive holds the file inside a folder of the same name.
     spellings : tuple of (str, str)
-        Columns that this file spells otherwise.
+        Columns with their other spelling in this file.
     """
 
     name: str
@@ -110,7 +107,7 @@ class FileShape:
 
 
 def file_shape(layout: Layout, number: int) -> FileShape:
-    """The shape of the file of that number; most are plain, some have what users report."""
+    """The shape of file ``number``; a few files have the peculiarities that users report."""
     name = f"{layout.stem}_{number}"
     if layout.stem == "MSResource" and number == 0:
         return FileShape(name=name, in_folder=True)
@@ -136,13 +133,12 @@ class Fault:
     Parameters
     ----------
     action : {'rejected', 'dropped', 'null', 'kept'}
-        What a careful reader does: put the row aside, drop it as a repetition, keep the row
-        without the value, or keep it as it is.
+        The right action of a reader: reject the row, drop it as a repetition, keep the row without
+        the value, or keep it unchanged.
     where : {'after', 'later', 'instead'}
-        The broken row follows the good one it was made from, follows it at some distance, or
-        stands in its place.
+        Whether the broken row follows its good row directly, at some distance, or replaces it.
     spoil : callable
-        Turns the fields of a good row, by column, into the fields of the broken line.
+        Turns the fields of a good row, by column, into the fields of the broken row.
     """
 
     name: str
@@ -152,7 +148,7 @@ class Fault:
 
 
 def faults_of(layout: Layout) -> list[Fault]:
-    """The kinds of defects that the files of a table get."""
+    """The faults that are planted in the files of a table."""
     return [fault for fault in _FAULTS if _applies(fault.name, layout)]
 
 
@@ -235,7 +231,7 @@ _FAULTS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """A fault to plant at the good row of that number, counted from 0 in its file."""
+    """A fault to plant at a good row; rows of a file count from 0."""
 
     row: int
     fault: Fault
@@ -252,10 +248,10 @@ def plan_faults(
     share: float,
     minimum: int,
 ) -> list[Planned]:
-    """Choose rows of file ``number`` (of ``files``) to spoil, in row order, each at most once.
+    """Choose distinct rows of file ``number`` (of ``files``) for faults, in row order.
 
-    A table's faults of one kind, ``share`` of its rows but at least ``minimum``, are dealt out
-    over its files in turn, each kind starting at another file.
+    A table has ``share`` of its rows, but at least ``minimum``, as faults of each kind. They are
+    distributed over its files in turn; each kind starts at another file.
     """
     kinds: list[Fault] = []
     for at, fault in enumerate(faults_of(layout)):
@@ -268,5 +264,5 @@ def plan_faults(
     return sorted(planned, key=lambda plan: plan.row)
 
 
-#: Repeated rows are common in call tables: 77 of the first 999 real ones. Fewer are planted here.
+#: The factor for repeated rows in call tables, where they are common: 77 of the first 999 rows.
 _CALL_REPEATS = 50

@@ -1,4 +1,4 @@
-"""Use of each node over time, with a correlation of CPU and memory that is planted exactly."""
+"""The use of nodes over time, with an exact planted correlation of CPU and memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,29 +13,29 @@ from tracekit.synth.presets import STEPS_PER_HOUR, Preset
 from tracekit.synth.shapes import Seeds
 from tracekit.synth.world import World
 
-#: Zones of the correlation r: A below -0.3, B up to 0.3, C from 0.3 on, U without a correlation.
+#: Shares of the zones of the correlation r: A below -0.3, B up to 0.3, C from 0.3 on, U undefined.
 ZONE_SHARES = {"A": 0.16, "B": 0.35, "C": 0.46, "U": 0.03}
 ZONE_RANGES = {"A": (-0.90, -0.35), "B": (-0.25, 0.25), "C": (0.35, 0.95)}
-#: Nodes whose r lies within 0.02 of an edge, where a wrong sign of < shows.
+#: The share of nodes whose r is within 0.02 of an edge, which exposes a wrong comparison.
 NEAR_EDGE_SHARE = 0.05
-#: Nodes with one sample above the whole of their capacity, as a share; at least three.
+#: The share of nodes (at least three) with one sample above their capacity.
 ABOVE_ONE_SHARE = 0.002
 
 
 @dataclass(frozen=True)
 class _Noise:
-    """How the use of what runs beside containers varies over time.
+    """The variation of background use over time.
 
     Parameters
     ----------
     sd : float
-        Noise of CPU.
+        Standard deviation of the noise of CPU.
     keep : float
-        What is left of it a step later.
+        Its autocorrelation from step to step.
     bound : float
-        Standard deviations that it stays within.
+        Its limit, in standard deviations.
     memory_sd : float
-        Usual spread of memory.
+        Median standard deviation of memory.
     swing : float
         Height of the daily curve.
     """
@@ -48,15 +48,15 @@ class _Noise:
 
 
 FREE = _Noise(0.060, 0.68, shapes.BOUND, 0.0009, 0.035)
-#: Where nodes stay below the ceiling: the median step from sample to sample is the same.
+#: The noise of nodes below the ceiling, with the same median change from sample to sample.
 BOUNDED = _Noise(0.056, 0.0, 1.0, 0.0004, 0.010)
-#: What runs beside containers gives way below the ceiling; special nodes are busy before.
+#: The CPU from which background use yields; the steps and the range of busy special nodes.
 GIVES_WAY, BUSY_STEPS, BUSY = 0.795, 236, (0.83, 0.86)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodePlan:
-    """What is planted about the nodes' series.
+    """The planted properties of the nodes' series.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class NodePlan:
     pearson_r : float64, shape (nodes,)
         Correlation of CPU and memory; NaN for nodes of constant memory.
     above_one_step : int64, shape (nodes,)
-        Step at which a node's CPU exceeds 1, -1 where it never does.
+        The step at which a node's CPU exceeds 1, -1 for none.
     """
 
     zones: list[str]
@@ -104,7 +104,7 @@ def plan_nodes(preset: Preset, seeds: Seeds) -> NodePlan:
 
 
 def zone_of(pearson_r: float) -> str:
-    """The zone of a correlation; at the edges as published, -0.3 is B and 0.3 is C."""
+    """The zone of a correlation; as published, -0.3 is in B and 0.3 is in C."""
     if np.isnan(pearson_r):
         return "U"
     if pearson_r < -ZONE_LIMIT:
@@ -130,9 +130,9 @@ def node_blocks(
     Parameters
     ----------
     cpu_below : float64, shape (nodes, steps)
-        CPU of the containers of each node, fraction of the node: its use is never below.
+        CPU of the containers of each node, as a fraction of the node; a lower limit of its use.
     memory_below : float64, shape (nodes,)
-        The most memory the containers of each node ever hold, fraction of the node.
+        The largest memory of the containers of each node, as a fraction of the node.
     """
     order = world.seeds.stream("node blocks").permutation(world.preset.nodes)
     size = world.preset.block_entities
@@ -150,7 +150,7 @@ def node_blocks(
 def _cpu(
     world: World, plan: NodePlan, rng: np.random.Generator, members: IntArray, below: FloatArray
 ) -> FloatArray:
-    """Containers' use plus that of everything else on the node, which is always positive."""
+    """CPU of nodes: the use of containers plus background use, which is always positive."""
     level = world.nodes.cpu_level[members]
     others = np.maximum(level - below.mean(axis=1), 0.3 * level)
     steps = below.shape[1]
@@ -170,7 +170,7 @@ def _cpu(
 def _keep_below_ceiling(
     world: World, rng: np.random.Generator, members: IntArray, below: FloatArray, cpu: FloatArray
 ) -> None:
-    """Bend CPU so that what runs beside containers yields; special nodes are busy at first."""
+    """Limit CPU to the ceiling by reducing background use; special nodes are busy at first."""
     np.minimum(cpu, np.maximum(below * 1.01, GIVES_WAY), out=cpu)
     special = np.flatnonzero(world.node_sizes.special[members])
     cpu[special, :BUSY_STEPS] = rng.uniform(*BUSY, (len(special), BUSY_STEPS))
@@ -179,10 +179,10 @@ def _keep_below_ceiling(
 def _memory_swing(
     rng: np.random.Generator, pearson_r: FloatArray, cpu: FloatArray, room: FloatArray, usual: float
 ) -> FloatArray:
-    """Memory around its mean whose sample correlation with ``cpu`` is the planted r, to rounding.
+    """Memory around its mean, whose sample correlation with ``cpu`` is the planted r.
 
-    With c the standardised CPU and e noise made orthogonal to it, r c + sqrt(1 - r^2) e has unit
-    variance and correlation r with c. It is scaled to stay within ``room``, shape (members,).
+    c is the standardised CPU, and e is noise that is orthogonal to c. Then r c + sqrt(1 - r^2) e
+    has unit variance and correlation r with c. It is scaled to stay within ``room``, (members,).
     """
     r = np.nan_to_num(pearson_r)[:, None]
     along = _standardised(cpu)
@@ -200,7 +200,7 @@ def _standardised(series: FloatArray) -> FloatArray:
 
 
 def block_rows(world: World, block: NodeBlock) -> pl.DataFrame:
-    """Rows of a group of nodes as the Node file has them, ordered by time."""
+    """The rows of a group of nodes in the Node file, ordered by time."""
     steps = block.cpu_fraction.shape[1]
     return pl.DataFrame(
         {

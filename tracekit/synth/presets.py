@@ -1,4 +1,4 @@
-"""Sizes of made-up traces: one file per preset."""
+"""The presets: sizes of made-up traces."""
 
 from dataclasses import dataclass
 
@@ -12,32 +12,32 @@ MINUTES_PER_RATE_FILE = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """How large a made-up trace is.
+    """The size of a made-up trace.
 
     Parameters
     ----------
     hours : int
         Length of the trace. Usage is sampled every 30 s, call rates every minute.
     call_minutes_per_file : int
-        Minutes that one MSCallGraph archive covers; 5 in the real release. Small traces take
-        fewer and longer archives.
+        Minutes that one MSCallGraph archive covers; 5 in the real release. Small traces have fewer
+        and longer archives.
     block_entities : int
-        Nodes or containers whose rows stand together in a file, ordered by time.
+        The number of nodes or containers in a block of rows of a file, ordered by time.
     fault_share : float
         Rows of each kind of defect, as a share of a table's rows.
     fault_minimum : int
-        Rows of each kind of defect that every table has at least.
+        The least number of rows of each kind of defect in a table.
     kind_shares : tuple of float
-        Shares of services of each kind of ``METRIC_PAIRS``; they make the rows of MSRTQps.
+        Shares of services of each kind of ``METRIC_PAIRS``; they determine the rows of MSRTQps.
     entry_calls_on, calls_on : float, 0..1
-        How likely the service at the entry of a trace, and one below it, makes calls of its own;
-        they make the size of the traces.
+        The probability that the entry of a trace, and a call below it, makes calls; they determine
+        the size of the traces.
     batch_traces : int
-        Traces that are made at a time, which bounds the memory.
+        The number of traces made at once, which limits the memory.
     truth_traces : int
-        The truth about single calls is kept for one trace in so many.
+        The truth has the single calls of one trace in this number.
     room : bool
-        Whether a decision is planted: ``tracekit.synth.room``.
+        Whether a decision is planted: see ``tracekit.synth.room``.
     """
 
     title: str
@@ -64,7 +64,7 @@ class Preset:
 
     @property
     def minutes(self) -> int:
-        """Number of call-rate samples: both ends of the trace are included."""
+        """Number of samples of call rates, with both ends of the trace."""
         return self.hours * 60 + 1
 
     @property
@@ -74,7 +74,7 @@ class Preset:
 
     @property
     def rate_files(self) -> int:
-        """Number of MSRTQps archives: half an hour each, the last holding only the end."""
+        """Number of MSRTQps archives: half an hour each; the last has one minute."""
         return -(-self.minutes // MINUTES_PER_RATE_FILE)
 
     @property
@@ -84,7 +84,7 @@ class Preset:
 
     @property
     def call_file_ms(self) -> int:
-        """Length of what one MSCallGraph archive covers."""
+        """Time that one MSCallGraph archive covers."""
         return self.call_minutes_per_file * MS_PER_MINUTE
 
 

@@ -1,16 +1,16 @@
-"""A cluster with room: nodes that can go, requests that are over-stated, prices, special nodes.
+"""A cluster with room: spare nodes, over-stated requests, prices, and special nodes.
 
-What is published of the trace says how busy nodes and containers are, and nothing of their sizes.
-So the sizes are planted, and with them a decision that is there to be found:
+The publications on the trace describe the use of nodes and containers, but not their sizes. So the
+sizes are planted, and with them a decision that a user should find:
 
-*Nodes* are of two types that are sold. Small ones are busy, large ones less so. A few nodes are
-special: some have a GPU, some a taint of their own.
+*Nodes* have two instance types. Small nodes are busy, large ones less so. A few nodes are special:
+some have a GPU, some a taint.
 
-*Requests* of CPU are over-stated: those of large containers fill the large nodes, and most others
-ask for a multiple of what they need. They fill the nodes by request, and use little.
+*Requests* for CPU are over-stated. The requests of large containers fill the large nodes, and most
+other containers request a multiple of their need. The nodes are full by requests, and little used.
 
-*Spare* nodes are small ones, so many that none of the others is above the ceiling once all that
-runs is spread over these by use. The home that each container then has is planted too.
+*Spare* nodes are small nodes. Without them, all containers can be placed by use so that no other
+node exceeds the ceiling. The home of each container in that placement is planted too.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from tracekit.synth.room_requests import (
 from tracekit.synth.services import CPU, MEMORY, NodeSizes, Services, ServiceSizes
 from tracekit.synth.shapes import Seeds
 
-#: What containers use at least of an idle node, and how far memory swings above its mean.
+#: The least CPU of containers on a node, and the largest rise of memory above its mean.
 LEAST_CPU, MEMORY_SWING = 0.02, 0.012
 
 
@@ -51,7 +51,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Placing:
-    """Services of so many containers, their requests, the nodes, and who is bound to which kind."""
+    """The containers of each service, their requests, the nodes, and the bound services."""
 
     containers: IntArray
     asked: Requests
@@ -59,9 +59,9 @@ class Placing:
     bound: IntArray
 
     def production(self, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """Service and node of each container; the nodes are as busy as ``nodes.level`` says.
+        """Service and node of each container, such that the nodes have the use ``nodes.level``.
 
-        Large containers are on large nodes and all others on small ones, and requests fit.
+        Large containers are on large nodes, all others on small nodes, and all requests fit.
         """
         nodes, capacity = self.nodes, self.nodes.sizes.capacity
         others = nodes.of_kind([kind.others_cpu for kind in KINDS])
@@ -82,16 +82,17 @@ class Placing:
         return found.service, found.node
 
     def without(self, rng: np.random.Generator, spare: BoolArray, others: FloatArray) -> Spread:
-        """Homes by use on the nodes that stay; ``others`` is used beside containers, (nodes, 2).
+        """Homes by use on the nodes that are not spare.
 
-        What is used beside containers on spare nodes goes to the others by what is free there.
+        ``others``, shape (nodes, 2), is the background use. That of spare nodes moves to the other
+        nodes, in proportion to their free capacity.
         """
         capacity = self.nodes.sizes.capacity[:, : MEMORY + 1].astype(np.float64)
         free = np.where(spare[:, None], 0, (1 - others) * capacity)
         gone = (others * capacity)[spare].sum(axis=0)
         taken = others * capacity + gone * free / free.sum(axis=0)
         left = capacity * (CEILING_CPU_FRACTION, CEILING_MEMORY_FRACTION - MEMORY_SWING) - taken
-        # memory has to fit and CPU is evened out: a byte left is as good as any number of them
+        # memory only has to fit, and CPU is spread evenly
         whole = np.stack([np.ones(len(capacity)), capacity[:, CPU]], axis=1)
         each = self.asked.used[:, [MEMORY, CPU]]
         room = _Room(left=left[:, [MEMORY, CPU]], whole=whole, each=each, firm=1)
@@ -100,21 +101,23 @@ class Placing:
 
     @property
     def _allowed(self) -> BoolArray:
-        """The nodes that each service can run on, shape (services, nodes)."""
+        """The nodes on which each service can run, shape (services, nodes)."""
         kind, bound = self.nodes.sizes.shape, self.bound[:, None]
         return np.asarray((bound == kind) | (bound < 0) & (kind != TAINTED))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Room:
-    """What is left on nodes of the whole, float64, shape (nodes, amounts); the first may not end.
+    """The room on nodes while containers are placed.
 
     Parameters
     ----------
+    left, whole : float64, shape (nodes, amounts)
+        The amounts that are left, and those of empty nodes.
     each : float64, shape (services, amounts)
-        What a container of a service takes.
+        The amounts of a container of each service.
     firm : int
-        How many of the amounts may not be exceeded.
+        The first ``firm`` amounts may not be exceeded.
     """
 
     left: FloatArray
@@ -125,9 +128,9 @@ class _Room:
     def spread(
         self, rng: np.random.Generator, containers: IntArray, order: IntArray, allowed: BoolArray
     ) -> Spread:
-        """Place the services in this order, where most is left of what is scarcest there.
+        """Place the services in this order, each on the nodes whose scarcest amount is largest.
 
-        No service is twice on a node as long as another one has room.
+        No node gets two containers of a service while another node has room.
         """
         services, nodes = [], []
         for service in order:
@@ -154,13 +157,13 @@ class Planted:
     Parameters
     ----------
     right_cpu_cores : float64, shape (services,)
-        What a container of the service needs.
+        The need of a container of the service.
     bound_to : int64, shape (services,)
-        The kind of the only nodes that a service can run on, -1 for any that has no taint.
+        The kind of the only nodes on which a service can run, -1 for all nodes without a taint.
     spare : bool, shape (nodes,)
-        Nodes that can go together.
+        Nodes that can be removed together.
     home : int64, shape (containers,)
-        The node of each container once they are gone.
+        The node of each container after their removal.
     """
 
     right_cpu_cores: FloatArray
@@ -171,7 +174,7 @@ class Planted:
 
 @dataclass(frozen=True, kw_only=True)
 class RoomyCluster:
-    """Sizes of nodes and services, production's placement, the nodes' mean use, the decision.
+    """A cluster with room: sizes, production's placement, the nodes' mean use, the decision.
 
     Parameters
     ----------
@@ -219,7 +222,7 @@ def make_room(
 
 
 def _in_order_of(service: IntArray, homes: Spread) -> IntArray:
-    """The homes of containers that stand in another order of their services."""
+    """The homes in the order of production's containers; both have the same services."""
     node = np.empty_like(homes.node)
     node[np.argsort(service, kind="stable")] = homes.node[np.argsort(homes.service, kind="stable")]
     return node

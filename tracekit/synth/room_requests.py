@@ -1,4 +1,4 @@
-"""Requests and limits of services: most ask for more CPU than they need."""
+"""Nodes of a cluster with room, and requests of services that mostly exceed their need for CPU."""
 
 from dataclasses import dataclass
 
@@ -21,26 +21,24 @@ from tracekit.synth.services import (
 )
 from tracekit.synth.shapes import Seeds
 
-# Nodes of two types that are sold, a few special ones, and how busy each is.
-
-#: A node is full at this part of its CPU as 99th percentile over time, and of its memory.
+#: The ceiling of a node: the 99th percentile over time of its CPU, and its memory.
 CEILING_CPU_FRACTION, CEILING_MEMORY_FRACTION = 0.80, 0.90
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of node: what it is, how many there are, and how it is used.
+    """A kind of node: its type, its share of the nodes, and its use.
 
     Parameters
     ----------
     share : float
-        Its part of all nodes.
+        Its share of all nodes.
     containers, most_containers : float, int
-        How many a node has, usually and at most.
+        The usual and the largest number of containers of a node.
     others_cpu : float
-        The part of its CPU that is used beside containers.
+        The background use of CPU, as a fraction.
     cpu : tuple of float
-        Mean CPU of the least busy node, of one at ``FEW``, and of the busiest.
+        Mean CPU of the least busy node, of the node at the share ``FEW``, and of the busiest.
     memory : tuple of float
         Mean memory of the emptiest node and of the fullest.
     """
@@ -54,8 +52,8 @@ class Kind:
     memory: tuple[float, float]
 
 
-#: Types and prices on demand of a cloud provider, in USD an hour. Together their nodes have the
-#: published quantiles: most are alike, the last few much busier.
+#: Instance types and on-demand prices of a cloud provider, in USD an hour. The use of all nodes
+#: together has the published quantiles.
 SMALL, LARGE, GPU, TAINTED = range(4)
 KINDS = (
     Kind(
@@ -96,9 +94,9 @@ KINDS = (
     ),
 )
 FEW = 0.85
-#: CPU and memory of the large nodes that are nearly idle, which have two containers at most.
+#: CPU and memory of the large nodes that are nearly idle, and their largest number of containers.
 IDLE, IDLE_CONTAINERS = ((0.08, 0.70), (0.22, 0.15)), 2
-#: Mean use that leaves room for peaks below the ceiling.
+#: The mean use whose peaks stay below the ceiling.
 FULL = (0.66, 0.82)
 
 
@@ -118,12 +116,12 @@ class Nodes:
     idle: BoolArray
 
     def of_kind(self, values: list[float]) -> FloatArray:
-        """The value of each node's kind, shape (nodes,)."""
+        """The value for the kind of each node, shape (nodes,)."""
         return np.array(values)[self.sizes.shape]
 
 
 def draw_nodes(preset: Preset, seeds: Seeds) -> Nodes:
-    """Draw the kinds of nodes, and their levels evenly from the ranges of each kind."""
+    """Draw the kinds of nodes, and their mean use evenly from the ranges of each kind."""
     counts = [round(kind.share * preset.nodes) for kind in KINDS[LARGE:]]
     by_kind = np.repeat(range(len(KINDS)), [preset.nodes - sum(counts), *counts])
     kind: IntArray = seeds.stream("room nodes").permutation(by_kind)
@@ -141,9 +139,9 @@ def draw_nodes(preset: Preset, seeds: Seeds) -> Nodes:
 
 
 def spare_nodes(nodes: Nodes) -> BoolArray:
-    """Small nodes that can go, shape (nodes,): what is used fills the others to ``FULL``.
+    """Spare nodes, bool, shape (nodes,): without them all use fills the other nodes to ``FULL``.
 
-    Those with most memory in use go: what stays is then most alike.
+    They are the small nodes with the most memory in use, so that the remaining nodes are alike.
     """
     capacity = nodes.sizes.capacity[:, : MEMORY + 1].astype(np.float64)
     needed = (nodes.level * capacity).sum(axis=0) / FULL
@@ -154,17 +152,17 @@ def spare_nodes(nodes: Nodes) -> BoolArray:
     return spare
 
 
-#: A right request is a percentile of use with a margin, as the Vertical Pod Autoscaler has it.
+#: A right request is a percentile of use plus a margin, as the Vertical Pod Autoscaler computes it.
 RIGHT_PERCENTILE, RIGHT_MARGIN = 0.9, 0.15
-#: The part of containers that ask for ``FACTOR`` times what they need, or for the whole of their
-#: limit; large ones, which ask for all of it, are ``BIG`` of all containers.
+#: The share of containers that request ``FACTOR`` times their need, or their limit; and the share
+#: of large containers, which request their limit.
 OVER_STATED, FACTOR, BIG = 0.85, 2.9, 0.34
-#: The parts of large nodes, and of small ones, that are requested.
+#: The requested shares of large and of small nodes.
 LARGE_REQUESTED, SMALL_REQUESTED = 0.94, 0.78
-#: CPU that a container uses which asks for what it needs, that needs a GPU, that is on a tainted
-#: node; and the largest limit of the latter.
+#: CPU in use of a container with a right request, of one with a GPU, of one on a tainted node; and
+#: the largest limit of bound containers.
 USED_CORES, GPU_CORES, TAINTED_CORES, MOST_CORES = 0.15, 1.4, 0.75, 12
-#: Services that use less of their limit than this need no GPU.
+#: The least use, as a fraction of the limit, of services that need a GPU.
 LEAST_GPU_FRACTION = 0.18
 MEMORY_GIB_PER_CORE, DISK_GIB, KBIT_PART = 2.5, 40, 0.25
 MILLI_STEP, MEMORY_STEP = 50, 128 * BYTES_PER_MIB
@@ -180,7 +178,7 @@ class Requests:
         Services whose containers are on large nodes in production.
     right_cpu_cores : float64, shape (services,)
     used : float64, shape (services, 2)
-        What a container uses on average, millicores and bytes.
+        Mean use of a container, in millicores and bytes.
     """
 
     sizes: ServiceSizes
@@ -196,14 +194,15 @@ def draw_requests(
     bound: IntArray,
     busy: FloatArray,
 ) -> Requests:
-    """Limits whose requests fill the nodes; what containers use of their limit is given.
+    """Draw limits and requests that fill the nodes, for given use as a fraction of the limits.
 
-    Small containers use about the same amount each, so that their limits differ as their use of
-    them does. Memory goes by use of CPU, and is requested as it is needed.
+    All small containers use about the same amount of CPU; their limits follow from the fraction.
+    Memory is in proportion to the CPU in use, and its requests are right.
 
     Parameters
     ----------
-    bound : int64, shape (services,), as ``bound_to`` gives it
+    bound : int64, shape (services,)
+        The result of ``bound_to``.
     busy : float64, shape (services,)
         CPU of a busy minute over the mean.
     """
@@ -233,19 +232,19 @@ def draw_requests(
 
 
 def busy_minute(activity: FloatArray, cpu_signal: FloatArray) -> FloatArray:
-    """CPU of a service at the percentile of minutes that right requests are for, over the mean."""
+    """CPU of each service at the percentile of minutes of right requests, over its mean."""
     calls = np.quantile(activity, RIGHT_PERCENTILE, axis=1)
     return np.asarray(1 - cpu_signal + cpu_signal * calls)
 
 
 def _right_fractions(services: Services, busy: FloatArray) -> FloatArray:
-    """The right request of each service, a fraction of its limit."""
+    """The right request of each service, as a fraction of its limit."""
     noise = 1 + NOISE_SD * shapes.normal(np.array([RIGHT_PERCENTILE]))[0]
     return np.asarray(np.minimum(services.cpu_fraction * busy * noise * (1 + RIGHT_MARGIN), 1))
 
 
 def _big(services: Services, over: BoolArray, nodes: Nodes) -> BoolArray:
-    """Services of large containers: those that use least, each at most once on a large node."""
+    """Services of large containers: those with the least use, at most one on each large node."""
     large = int(((nodes.sizes.shape == LARGE) & ~nodes.idle).sum())
     can = over & (services.sizes <= large)
     by_use = np.argsort(np.where(can, services.cpu_fraction, np.inf), kind="stable")
@@ -255,7 +254,7 @@ def _big(services: Services, over: BoolArray, nodes: Nodes) -> BoolArray:
 
 
 def _big_cores(services: Services, big: BoolArray, nodes: Nodes) -> float:
-    """The size of large containers: so many of them as a large node has fill it."""
+    """The cores of a large container, such that the containers of a large node fill it."""
     large = ((nodes.sizes.shape == LARGE) & ~nodes.idle).sum()
     on_each = np.ceil(services.sizes[big].sum() / large)
     return float(LARGE_REQUESTED * KINDS[LARGE].shape.cpu_cores / on_each)
@@ -264,7 +263,7 @@ def _big_cores(services: Services, big: BoolArray, nodes: Nodes) -> float:
 def _used_cores(
     services: Services, over: BoolArray, bound: IntArray, part: FloatArray, nodes: Nodes
 ) -> FloatArray:
-    """What a small container of each service uses; ``part`` of limits is requested, 0 by big."""
+    """Cores in use of a small container of each service; ``part`` is the request over the limit."""
     rest = nodes.sizes.capacity[np.isin(nodes.sizes.shape, (SMALL, GPU)), CPU].sum() / 1000
     asked = services.sizes @ (part / services.cpu_fraction * over)
     used = np.where(over, SMALL_REQUESTED * rest / asked, USED_CORES)
@@ -277,9 +276,9 @@ def _in_steps(amounts: FloatArray | IntArray, step: int = MILLI_STEP) -> IntArra
 
 
 def bound_to(services: Services, kind: IntArray) -> IntArray:
-    """The kind of the only nodes that each service can run on, shape (services,); -1 for any.
+    """The kind of the only nodes on which each service can run, shape (services,); -1 for all.
 
-    Services of few containers need a GPU, one on each such node, or tolerate the taint.
+    Services of few containers need a GPU (one container for each GPU), or tolerate the taint.
     """
     sizes = services.sizes
     found = np.full(len(sizes), -1, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""One CSV file of the trace as it grows: good rows in, good and broken lines out, into a tar.gz.
+"""Writes one CSV file of the trace into a tar.gz, with planted broken lines among the good rows.
 
-A tar header holds the size of what follows, which is known at the end only. So the header is
-written as a stored block of the gzip stream, whose length does not depend on what it says, and
-filled in when the archive is closed. Nothing is kept aside, in memory or on the disk.
+The header of a tar holds the size of the file, which is known at the end only. So the header is
+written as a stored block of the gzip stream, whose length does not depend on its content, and is
+overwritten when the archive is finished. No copy is made in memory or on the disk.
 """
 
 import heapq
@@ -21,39 +21,6 @@ from isal import isal_zlib
 
 from tracekit.synth.layout import Action, Fault, FileShape, Layout, Planned, Row
 
-_POLYNOMIAL = 0xEDB88320
-_ONE = 1 << 31
-
-
-def combined(first: int, second: int, second_bytes: int) -> int:
-    """CRC-32 of a text of CRC ``first`` followed by one of ``second_bytes`` and CRC ``second``.
-
-    A CRC is a polynomial over GF(2); what follows a text multiplies it by x to the number of bits.
-    """
-    return _times(_power_of_x(8 * second_bytes), first) ^ second
-
-
-def _times(a: int, b: int) -> int:
-    """The product of two polynomials modulo that of CRC-32, bits in reverse order."""
-    product = 0
-    while a:
-        if a & _ONE:
-            product ^= b
-        a = (a << 1) & 0xFFFFFFFF
-        b = (b >> 1) ^ (_POLYNOMIAL if b & 1 else 0)
-    return product
-
-
-def _power_of_x(exponent: int) -> int:
-    power, square = _ONE, _ONE >> 1
-    while exponent:
-        if exponent & 1:
-            power = _times(power, square)
-        square = _times(square, square)
-        exponent >>= 1
-    return power
-
-
 LEVEL = 1
 _MTIME = 1_591_923_600
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
@@ -62,9 +29,9 @@ _STORED = 0
 
 
 class Archive:
-    """The archive at ``path``, holding ``name``.csv; whole once it is finished.
+    """The archive at ``path`` with the file ``name``.csv; complete after ``finish``.
 
-    Nothing in it depends on the machine or the moment.
+    Its bytes do not depend on the machine or the time.
     """
 
     def __init__(self, path: Path, *, name: str, in_folder: bool) -> None:
@@ -77,7 +44,7 @@ class Archive:
         self._file.write(_GZIP_HEADER + _stored(self._header()))
 
     def write(self, text: bytes | memoryview) -> None:
-        """Add to the CSV."""
+        """Append text to the CSV file."""
         self._pack(text)
         self._text_bytes += len(text)
 
@@ -86,11 +53,11 @@ class Archive:
         self._file.write(self._deflate.compress(data))
 
     def close(self) -> None:
-        """Let go of the file, finished or not."""
+        """Close the file, finished or not."""
         self._file.close()
 
     def finish(self) -> None:
-        """Write the end, and in the header what is known now."""
+        """Write the end of the archive, and its header with the size."""
         self._pack(b"\0" * (-self._text_bytes % tarfile.BLOCKSIZE))
         size = self._text_bytes + (-self._text_bytes % tarfile.BLOCKSIZE)
         header = self._header()
@@ -99,7 +66,7 @@ class Archive:
         self._pack(b"\0" * end)
         self._file.write(self._deflate.flush())
         rest = size + end
-        crc = combined(isal_zlib.crc32(header), self._crc, rest)
+        crc = isal_zlib.crc32_combine(isal_zlib.crc32(header), self._crc, rest)
         self._file.write(struct.pack("<LL", crc, (len(header) + rest) & 0xFFFFFFFF))
         self._file.seek(len(_GZIP_HEADER))
         self._file.write(_stored(header))
@@ -112,7 +79,7 @@ class Archive:
 
 
 def _stored(data: bytes) -> bytes:
-    """A deflate block that holds data as it is, not the last block of its stream."""
+    """A deflate block with uncompressed data; it is not the last block of its stream."""
     return struct.pack("<BHH", _STORED, len(data), len(data) ^ 0xFFFF) + data
 
 
@@ -129,13 +96,13 @@ def empty_folder(path: Path) -> None:
     path.mkdir(parents=True)
 
 
-#: How many rows after the good one a repeated row may stand.
+#: The least and the largest distance in rows between a good row and its late repetition.
 LATER_ROWS = (5, 400)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Defect:
-    """A planted defect: line 1 of a file is its header."""
+    """A planted defect. Lines count from 1, which is the header."""
 
     source_file: str
     line: int
@@ -147,7 +114,7 @@ class Defect:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """The receipt of a written file: ``rows`` counts all lines but the header."""
+    """A written file with its planted defects; ``rows`` counts all lines but the header."""
 
     path: Path
     table: str
@@ -159,7 +126,7 @@ class Receipt:
 
 @dataclass(order=True)
 class _Event:
-    """Something to do once row ``row`` is written, or in its place when ``late`` is 0."""
+    """A fault to plant after row ``row``, or in its place where ``late`` is 0."""
 
     row: int
     late: int
@@ -169,7 +136,7 @@ class _Event:
 
 
 class TableFile:
-    """A file of the trace, written to an archive when its ``with`` block ends well.
+    """A file of the trace; its archive is complete when its ``with`` block ends without an error.
 
     Parameters
     ----------
@@ -217,7 +184,7 @@ class TableFile:
             self.receipt = self._receipt()
 
     def add(self, rows: pl.DataFrame, *, kept: Mapping[int, str] | None = None) -> None:
-        """Write good rows; ``kept`` names what is odd about some of them, by place in ``rows``."""
+        """Write good rows; ``kept`` has the defects of odd rows, by their position in ``rows``."""
         odd = sorted((kept or {}).items())
         start, end = self._good_rows, self._good_rows + rows.height
         while self._events and self._events[0].row < end:
@@ -228,7 +195,7 @@ class TableFile:
         self._write_rows(rows, start, end, odd)
 
     def add_odd(self, row: Mapping[str, object], name: str, action: Action) -> None:
-        """Write one row that is a defect by itself, made by the caller."""
+        """Write one row that is itself a defect."""
         frame = pl.DataFrame([row], schema=list(self._layout.columns))
         line = frame.write_csv(include_header=False, quote_style="never").rstrip("\n")
         self._plant(line.split(","), name, action, str(row[self._layout.entity]))
@@ -236,7 +203,7 @@ class TableFile:
     def _write_rows(
         self, rows: pl.DataFrame, start: int, upto: int, odd: list[tuple[int, str]]
     ) -> list[tuple[int, str]]:
-        """Write the rows before number ``upto`` that are not written yet."""
+        """Write the next rows, up to number ``upto``; returns the odd rows after them."""
         offset, count = self._good_rows - start, upto - self._good_rows
         if count <= 0:
             return odd
@@ -268,7 +235,7 @@ class TableFile:
         self._good_rows += event.late == 0
 
     def _fields(self, values: Mapping[str, object]) -> Row:
-        """A good row as it is printed, by column."""
+        """The printed fields of a good row, by column."""
         frame = pl.DataFrame([values])
         line = frame.write_csv(include_header=False, quote_style="never").rstrip("\n")
         return dict(zip(self._layout.columns, line.split(","), strict=True))
@@ -293,7 +260,7 @@ class TableFile:
         self._lines += 1
 
     def _plant_the_rest(self) -> None:
-        """Repeat what was to be repeated after the last row; rows that never came stay good."""
+        """Write the late repetitions that are due after the last row; drop all other faults."""
         while self._events:
             event = heapq.heappop(self._events)
             if event.good is not None:
