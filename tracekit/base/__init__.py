@@ -1,1 +1,1 @@
-"""What every room stands on: errors, files, numbers, registries; imports nothing of the others."""
+"""The base of all packages: errors, files, numbers, registries; it imports no other package."""

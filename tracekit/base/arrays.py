@@ -1,4 +1,4 @@
-"""Types of the arrays that functions take and give, named by what an element is."""
+"""Types of numpy arrays, named by the type of their elements."""
 
 from typing import TypeAlias
 

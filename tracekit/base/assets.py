@@ -1,7 +1,7 @@
-"""Finds ``queries/`` and ``reports/``; nothing else knows where they are.
+"""Finds the folders ``queries`` and ``reports``.
 
-In an installed wheel they lie inside the package; in a checkout or an editable install they
-lie beside it. The current directory is never searched.
+In an installed wheel they are inside the package; in a checkout or an editable install they are
+beside it. The current folder is never searched.
 """
 
 from pathlib import Path
@@ -12,7 +12,13 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def asset_dir(name: str) -> Path:
-    """The folder ``queries`` or ``reports`` of this installation."""
+    """The folder ``queries`` or ``reports`` of this installation.
+
+    Raises
+    ------
+    TracekitError
+        When the installation has no such folder.
+    """
     shipped = _PACKAGE / "_assets" / name
     if shipped.is_dir():
         return shipped

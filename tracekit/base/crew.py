@@ -1,4 +1,4 @@
-"""Crews: tasks are done by this process, or by several processes side by side."""
+"""Crews: they run tasks in this process, or in several worker processes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tracekit.base.isolation import interpreter
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
 K = TypeVar("K")
-#: Called with what was done since the last call, in bytes, and with rows and rejects so far.
+#: Called with the bytes done since the last call, and with the rows and the rejects so far.
 OnProgress = Callable[[int, int, int], None]
 
-#: One thread each: there are as many workers as there are cores to use. What a worker frees goes
-#: back to the system, so that its memory is what it needs and not what it once needed; but for 64
-#: MB, as asking for the same pages again and again took a sixth of all time.
+#: The environment of workers. Each uses one thread, because there is a worker for each core. Memory
+#: that a worker frees goes back to the system; it keeps 64 MB, because requesting the same pages
+#: again took a sixth of the time.
 _ENVIRONMENT = {
     "POLARS_MAX_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -40,42 +40,42 @@ _ENVIRONMENT = {
 
 
 def unheard(*_: int) -> None:
-    """Tell nobody of progress."""
+    """Ignore progress."""
 
 
 class Task(Protocol[R_co]):
-    """Something to do that can be sent to another process."""
+    """A piece of work that can be sent to another process."""
 
     def run(self, on_progress: OnProgress) -> R_co:
-        """Do it."""
+        """Do the work and return its result."""
 
 
 class Crew(Protocol):
-    """Does tasks."""
+    """Runs tasks; ``size`` is the number that run at the same time."""
 
     size: int
 
     def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
-        """Do a task, now or later; what it raises comes out of the future."""
+        """Run a task now or later; the future has its result or its error."""
 
     def close(self) -> None:
-        """Stop at once, whatever is under way."""
+        """Stop at once, also in the middle of tasks."""
 
 
 def each_done(crew: Crew, tasks: Iterable[tuple[K, Task[S]]]) -> Iterator[tuple[K, Future[S]]]:
-    """Have a crew do tasks; the key and the future of each, as they come to an end."""
+    """Run tasks by a crew; yields the key and the future of each task when it has ended."""
     running = {crew.submit(task): key for key, task in tasks}
     for future in as_completed(running):
         yield running.pop(future), future
 
 
 class Alone:
-    """Does each task at once, in this process."""
+    """Runs each task at once, in this process."""
 
     size = 1
 
     def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
-        """Do the task; the future is done."""
+        """Run the task; the returned future is done."""
         done: Future[S] = Future()
         try:
             done.set_result(task.run(on_progress))
@@ -84,22 +84,24 @@ class Alone:
         return done
 
     def close(self) -> None:
-        """Nothing is under way."""
+        """Do nothing, because no task is running."""
 
 
 class Workers:
-    """Does up to ``size`` tasks at a time, each in a process of its own.
+    """Runs up to ``size`` tasks at the same time, each in a worker process.
 
     Parameters
     ----------
-    without : modules that the processes cannot import, because the tasks do not need them
+    size : int
+    without : tuple of str
+        Modules that the workers must not import.
     """
 
     def __init__(self, size: int, without: tuple[str, ...] = ()) -> None:
         self.size = size
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         self._without = without
-        # one per core at once, while the task is prepared; more only when a task finds none idle
+        # a worker for each core starts now; more start when a task finds no idle worker
         self._all = [_Worker(without) for _ in range(min(size, os.cpu_count() or 1))]
         for worker in self._all:
             self._idle.put(worker)
@@ -107,13 +109,13 @@ class Workers:
         self._lock = threading.Lock()
 
     def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
-        """Do the task as soon as a worker is free; ``on_progress`` is called by one at a time."""
+        """Run the task as soon as a worker is idle; calls of ``on_progress`` never overlap."""
 
-        def told(size: int, rows: int, rejected: int) -> None:
+        def one_at_a_time(size: int, rows: int, rejected: int) -> None:
             with self._lock:
                 on_progress(size, rows, rejected)
 
-        return self._threads.submit(self._do, task, told)
+        return self._threads.submit(self._do, task, one_at_a_time)
 
     def _do(self, task: Task[S], on_progress: OnProgress) -> S:
         worker = self._free()
@@ -147,7 +149,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT},
-            # Ctrl-C is for the process that was started; it stops the others itself
+            # Ctrl-C reaches only the main process, which stops the workers
             start_new_session=True,
         )
 
@@ -180,7 +182,7 @@ def _close(pipe: Any) -> None:
     try:
         pipe.close()
     except OSError:
-        # bytes that never reached a worker that is gone
+        # the worker ended before it read all bytes
         return
 
 
@@ -192,22 +194,20 @@ def _lost(process: subprocess.Popen[bytes]) -> LostWorkerError:
 
 
 class LostWorkerError(TracekitError):
-    """A worker is gone; nothing more can be done in this run."""
+    """A worker process ended during a task; the run cannot continue."""
 
 
-# A worker process: takes tasks from its standard input, gives answers on its standard output.
-#
-# It ends when its input does, whatever it is at, and so never outlives the process that started
-# it. Started as a program of its own rather than by ``multiprocessing``, which would run the
-# caller's script a second time.
+# A worker process reads tasks from its standard input and writes results to its standard output.
+# It ends when its input ends, so it never outlives the main process. It is a program of its own,
+# because ``multiprocessing`` would run the caller's script a second time.
 
 
 def main() -> None:
-    """Answer tasks until the input ends; arguments are modules that these tasks do without."""
+    """Run tasks until the input ends; the arguments are modules that must not be imported."""
     for name in sys.argv[1:]:
         sys.modules[name] = None  # type: ignore[assignment]
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # what a library may print must not get between the answers
+    # output of libraries must not mix with the results
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     tasks: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
@@ -220,9 +220,9 @@ def _receive(requests: IO[bytes], tasks: queue.Queue[Any]) -> None:
     known = 0
     with contextlib.suppress(Exception):
         while True:
-            # the first task loads most of what this process will ever hold
+            # the first task imports most modules, which the collector need not visit again
             gc.disable()
-            task = pickle.load(requests)  # noqa: S301 - from the process that started this one
+            task = pickle.load(requests)  # noqa: S301 - from the main process
             if len(sys.modules) > known:
                 known = len(sys.modules)
                 gc.freeze()
@@ -244,7 +244,7 @@ def _answer(task: Any, replies: IO[bytes]) -> None:
 
 
 def _give_back() -> None:
-    """Return to the system what a task has freed; glibc keeps what lies between things in use."""
+    """Return the memory that a task has freed to the system; glibc would keep it."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -1,7 +1,4 @@
-"""Errors that the user can mend; printed once, by ``tracekit.commands.main``.
-
-Refusals of the system are recognised in the errors of polars, DuckDB and pyarrow.
-"""
+"""Errors that the user can mend, and errors of the operating system inside those of libraries."""
 
 import difflib
 import errno
@@ -11,16 +8,16 @@ from collections.abc import Iterable, Sequence
 
 
 class TracekitError(Exception):
-    """The call or its input is wrong: one line that says what, and one that helps.
+    """The call or its input is wrong. ``tracekit.commands.main`` prints the error.
 
     Parameters
     ----------
     what : str
-        What was wrong, the value found, and what would be right.
+        The fault, the value found, and the expected value, in one line.
     hint : str, optional
-        What to do about it.
+        The remedy.
     details : sequence of str
-        Lines of their own below the first.
+        Further lines below the first.
     """
 
     exit_code = 2
@@ -32,7 +29,7 @@ class TracekitError(Exception):
         self.details = tuple(details)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A worker's error comes out where the task came from, whatever it was made of."""
+        """Pickle the error with all its attributes, for errors of workers."""
         return _again, (type(self), self.args, self.__dict__)
 
 
@@ -45,19 +42,19 @@ def _again(
 
 
 class CheckFailedError(TracekitError):
-    """The work is done, but a check the user asked for failed."""
+    """The work is done, but a check that the user requested failed."""
 
     exit_code = 1
 
 
-#: So many letters begin a word.
+#: The least number of first letters that identify a word.
 _BEGUN = 3
 
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """The known word that ``word`` was most likely meant to be, if any comes close.
+    """The known word that ``word`` most likely means; None where none is similar.
 
-    The first letters of a word are more of it than letters that happen to be in another one.
+    A word that begins with ``word`` is preferred to one with similar letters.
     """
     words = list(known)
     begun = [one for one in words if len(word) >= _BEGUN and one.startswith(word)]
@@ -66,10 +63,7 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
 
 
 def strangers(words: Iterable[str], known: Iterable[str]) -> str:
-    """Words that are not known, in one text, each with the one that it misspells, if it does.
-
-    A stranger may be real, and merely not of here: only what is a letter or two away is named.
-    """
+    """Unknown words in one text, each with the known word that differs by a letter or two."""
     names = list(known)
     meant = {word: nearest(word, names, cutoff=0.88) for word in words}
     return ", ".join(
@@ -78,24 +72,24 @@ def strangers(words: Iterable[str], known: Iterable[str]) -> str:
 
 
 def _of_a_word(word: str, known: Sequence[str]) -> str | None:
-    """The shortest known name that has a word of its own which ``word`` was meant to be."""
+    """The shortest known name with a part that is similar to ``word``."""
     by_word: dict[str, list[str]] = {}
     for name in known:
         for one in re.split(r"[/_]", name):
             by_word.setdefault(one, []).append(name)
-    # a letter or two away: words of long names are many
+    # the cutoff is high, because long names have many parts
     close = nearest(word, by_word, cutoff=0.8)
     return min(by_word[close], key=len) if close else None
 
 
 def _of_initials(word: str, known: Sequence[str]) -> str | None:
-    """The known name whose words begin with the letters of ``word``: ``vpa``."""
+    """The known name whose parts begin with the letters of ``word``, such as ``vpa``."""
     initials = {"".join(one[:1] for one in name.split("_")): name for name in known}
     return initials.get(word.casefold())
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], *, listing: str) -> TracekitError:
-    """The error for a name that no file carries: suggests the likely one, or how to list all."""
+    """The error for an unknown name; its hint has a similar name and the command that lists all."""
     names = list(known)
     close = nearest(name, names) or _of_a_word(name, names) or _of_initials(name, names)
     some = ", ".join(difflib.get_close_matches(name, names, n=3, cutoff=0))
@@ -104,9 +98,9 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, listing: str) ->
 
 
 _ENGINES = ("polars", "duckdb", "_duckdb", "pyarrow")
-#: Rust's standard library ends the text of each error of the system in this.
+#: The end of the text of each system error of Rust's standard library.
 _RUST = re.compile(r"\(os error (\d+)\)")
-#: polars' word for a footer that could not be written; which error of the system it was is lost.
+#: The text of polars for a footer that could not be written; it does not have the system error.
 _UNWRITTEN = "Invalid thrift: transport error"
 _SPELLED = (
     errno.ENOSPC,
@@ -122,12 +116,12 @@ _SPELLED = (
 
 
 def is_of_an_engine(error: BaseException) -> bool:
-    """Whether an error was raised by what reads and writes tables for us."""
+    """Whether an error was raised by polars, DuckDB or pyarrow."""
     return any(kind.__module__.partition(".")[0] in _ENGINES for kind in type(error).__mro__)
 
 
 def system_error(error: BaseException) -> OSError | None:
-    """The system's refusal that an engine's error tells of; None where it tells of another."""
+    """The system error inside an error of polars, DuckDB or pyarrow; None for any other error."""
     if isinstance(error, OSError) and error.errno is not None:
         return error
     if not (isinstance(error, OSError) or is_of_an_engine(error)):

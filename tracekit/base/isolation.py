@@ -1,9 +1,8 @@
-"""Modules come from where Python and tracekit are installed, never from the folder one stands in.
+"""Keeps the current folder out of the places from which Python imports.
 
 ``python -m``, ``python -c`` and an empty entry of ``PYTHONPATH`` (``export PYTHONPATH=/x:``) put
-the current folder first among the places to import from. People stand in folders of traces that
-they were given: a ``numpy.py`` there must not run. Folders that ``PYTHONPATH`` names are the user's
-own word and stay.
+the current folder first among these places. The current folder may hold a trace of others, and a
+``numpy.py`` in it must not run. Folders that ``PYTHONPATH`` names stay: the user chose them.
 """
 
 import os
@@ -14,14 +13,14 @@ _HOME = os.path.abspath(os.path.join(__file__, "../../.."))  # noqa: PTH100, PTH
 
 
 def leave_current_folder() -> None:
-    """Import nothing more from the current folder in this process."""
+    """Remove the current folder from the import path of this process."""
     sys.path[:] = safe_path()
 
 
 def safe_path() -> list[str]:
-    """Where this process imports from, without the current folder; tracekit's own place is there.
+    """The import path without the current folder, and with the folder of tracekit.
 
-    A checkout that one stands in is tracekit's own place; then it is searched last.
+    Where the current folder is tracekit's checkout, it comes last.
     """
     named = set() if sys.flags.ignore_environment else _named(os.environ.get("PYTHONPATH", ""))
     here = _current_folder()
@@ -30,9 +29,9 @@ def safe_path() -> list[str]:
 
 
 def interpreter(module: str) -> list[str]:
-    """The command that runs ``main()`` of a module in a fresh Python that imports as this one does.
+    """The command that runs ``main()`` of a module in a new Python with the same import path.
 
-    What follows the command are the arguments of ``main``. The environment has no say in it.
+    Arguments of ``main`` follow the command. The environment does not change the import path.
     """
     flags = ["-E", *(["-B"] if sys.dont_write_bytecode else [])]
     start = f"import sys; sys.path[:] = {safe_path()!r}; from {module} import main; main()"

@@ -1,7 +1,7 @@
-"""Compiling: numba behind a typed front, and kernels as values that compiled code can call.
+"""Compiling with numba, and kernels as values that compiled code can call.
 
-Numba keeps compiled code on disk and looks for changes in the function's own file alone, although
-the code of every function it calls is inside. So it is kept under a digest of all that code.
+Numba caches compiled code on disk, and checks the function's own file for changes, although the
+code of all called functions is inside. So the cache has a digest of all that code in its name.
 """
 
 import functools
@@ -40,26 +40,23 @@ PLACED = types.void(F2, _I3, types.int64, I2, F1)
 
 
 def compiled(function: F) -> F:
-    """The function compiled on its first call for each type of arguments; kept on disk."""
+    """Compile the function on its first call for each type of arguments; cached on disk."""
     made: F = _kept(function, no_cfunc_wrapper=True)
     return made
 
 
 def compiled_for(*arguments: Any) -> Callable[[F], F]:
-    """The function compiled for arguments of these types, where no call would tell them all."""
+    """Compile the function for arguments of these types when it is defined; cached on disk."""
     return lambda function: _kept(function, types.void(*arguments))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """The function compiled into each that calls it, by the constants that it is called with."""
+    """Compile the function inline into each function that calls it."""
     return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
 def compiled_in_any_order(function: F) -> F:
-    """As ``compiled``, but sums in any order: quicker, and different in the last digit.
-
-    For numbers that are no NaN.
-    """
+    """As ``compiled``, with sums in any order: faster, with another last digit, not for NaN."""
     made: F = _kept(function, fastmath={"reassoc", "nnan", "nsz"})
     return made
 
@@ -76,13 +73,13 @@ def _kept(function: Callable[..., Any], *signature: Any, **options: Any) -> Any:
 
 
 class NotCompiledError(Exception):
-    """Numba cannot compile a function; the text is its reason in one line."""
+    """Numba cannot compile a function; the text is the reason in one line."""
 
 
 def _reason(error: NumbaError) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith(("Failed in", "During:"))]
-    return told[0] if told else type(error).__name__
+    reasons = [line for line in lines if line and not line.startswith(("Failed in", "During:"))]
+    return reasons[0] if reasons else type(error).__name__
 
 
 def with_functions(
@@ -90,20 +87,20 @@ def with_functions(
     named: Mapping[str, Any],
     instead: Mapping[FunctionType, FunctionType],
 ) -> FunctionType:
-    """A copy of a plain function that calls these functions, to be compiled with them inside.
+    """A copy of a plain function that compiles together with the functions that it calls.
 
-    Its name ends in a digest of the code of all that it calls, so that what is kept on disk under
-    that name is compiled from exactly this code, in whichever file it stands.
+    The name of the copy ends in a digest of the code of all called functions, so that cached code
+    of that name was compiled from exactly this code.
 
     Parameters
     ----------
-    named : mapping of str
-        Functions, compiled ones too, by the module's name that each takes the place of.
-    instead : mapping of functions
-        Functions that compiled code calls instead of others, however deep within.
+    named : mapping of str to function
+        Replacements of names in the function's module, plain or compiled.
+    instead : mapping of function to function
+        Replacements of functions at any depth of calls.
     """
     names: dict[str, Any] = dict(function.__globals__)
-    code = [function.__qualname__, repr(function.__defaults__), *_told(function.__code__)]
+    code = [function.__qualname__, repr(function.__defaults__), *_texts(function.__code__)]
     for name in function.__code__.co_names:
         value: Any = named.get(name, names.get(name))
         if isinstance(value, FunctionType):
@@ -111,7 +108,7 @@ def with_functions(
             code.append(inside.py_func.__qualname__)
         elif hasattr(value, "py_func"):
             names[name] = value
-            code += [value.py_func.__qualname__, *_told(value.py_func.__code__)]
+            code += [value.py_func.__qualname__, *_texts(value.py_func.__code__)]
         elif isinstance(value, int | float | tuple):
             code.append(repr(value))
     digest = hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
@@ -124,26 +121,26 @@ def with_functions(
 
 @functools.cache
 def _inside(function: FunctionType, instead: tuple[tuple[FunctionType, FunctionType], ...]) -> Any:
-    """A plain function that compiled code alone calls; compiled once for all that call it."""
+    """A compiled version of a plain function, for calls by compiled code only; compiled once."""
     known = dict(instead)
     plain = with_functions(known.get(function, function), {}, known)
-    # without ways in from elsewhere, which take long to compile
+    # without wrappers for calls from Python and C, which take long to compile
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return numba.njit(nogil=True, error_model="numpy", **options)(plain)
 
 
-def _told(code: CodeType) -> list[str]:
-    """The code of a function as a text, the same in every process."""
+def _texts(code: CodeType) -> list[str]:
+    """The code of a function as texts that are equal in every process."""
     inner = [code_ for code_ in code.co_consts if isinstance(code_, CodeType)]
     plain = [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
     found = [code.co_code.hex(), *code.co_names, *code.co_varnames, *plain]
-    return found + [text for one in inner for text in _told(one)]
+    return found + [text for one in inner for text in _texts(one)]
 
 
 class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
-    """A function compiled for one signature, to be handed to compiled code as an argument.
+    """A function compiled for one signature, which compiled code takes as an argument.
 
-    One compiled engine then serves every kernel, and what is kept on disk stays valid.
+    So one compiled engine serves every kernel, and its cached code stays valid.
     """
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
@@ -159,22 +156,22 @@ class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
 
     @property
     def function(self) -> Any:
-        """What compiled code calls by its name, to be compiled with it inside."""
+        """The compiled function, for inlining into other compiled code."""
         return self._compiled
 
     def __wrapper_address__(self) -> int:
         return int(self._address)
 
     def signature(self) -> Any:
-        """The type of the function, as numba asks for it."""
+        """The type of the function, for numba."""
         return self._signature
 
 
 class Direct:
-    """A compiled function for arguments of the types that its first call had, and no others.
+    """A compiled function whose calls all have arguments of the same types.
 
-    Numba looks up the types of all arguments at every call, which takes a kernel's worth of time
-    where functions are among them; this keeps what the first look-up found.
+    Numba looks up the types of all arguments at every call, which is slow where functions are among
+    them; this class caches the first look-up.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -182,7 +179,7 @@ class Direct:
         self._entry: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function gives."""
+        """Call the function and return its result."""
         if self._entry is not None:
             return self._entry(*arguments)
         result = self._function(*arguments)

@@ -1,7 +1,4 @@
-"""The folder for things that take long to make: compiled code, and views that were bound.
-
-Nothing there is data. It can be removed at any time, and is then made again.
-"""
+"""The cache folder: compiled code, and bound views. It can be removed at any time."""
 
 import functools
 import hashlib
@@ -10,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parents[1]
-#: Where compiled functions are written, and what constants they hold.
+#: Folders with the sources of compiled functions and of the constants in them.
 _ROOMS = (
     "binding",
     "analysis/metrics",
@@ -29,10 +26,9 @@ _ROOMS = (
 
 @functools.cache
 def kept_folder() -> Path:
-    """A folder that only this user, or who installed this package, writes to.
+    """The cache folder, to which only this user or the installer of the package can write.
 
-    It is beside the package's own compiled modules; else in the user's cache; else a new one, which
-    is not found again.
+    It is in the package's ``__pycache__``, else in the user's cache, else a new temporary folder.
     """
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracekit"
     for folder in (_PACKAGE / "__pycache__", user):
@@ -42,13 +38,13 @@ def kept_folder() -> Path:
             continue
         if os.access(folder, os.W_OK):
             return folder
-    # a name that others can tell beforehand could hold their code
+    # others could put code into a folder whose name they can predict
     return Path(tempfile.mkdtemp(prefix="tracekit-"))
 
 
 @functools.cache
 def compiled_folder() -> Path:
-    """Where compiled code of exactly these sources is kept."""
+    """The cache folder for compiled code of exactly these sources."""
     rooms = sorted(path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py"))
     sources = [_PACKAGE / "base" / "jit.py", *rooms]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
@@ -57,5 +53,5 @@ def compiled_folder() -> Path:
 
 @functools.cache
 def is_compiled(file: str) -> bool:
-    """Whether functions of a source file are there compiled; nothing is loaded to find out."""
+    """Whether the cache has compiled functions of a source file."""
     return any(compiled_folder().glob(f"*/{file.removesuffix('.py')}.*.nbi"))

@@ -1,9 +1,8 @@
-"""Numba, independent of the working folder: nothing else imports it.
+"""Numba without settings from the current folder; all imports of numba go through this module.
 
-Numba takes settings from a hidden file of the current folder, when it is imported and again at each
-compilation. Such a file can name the folder that compiled code is read from, and compiled code is
-kept as pickles: otherwise a working folder from someone else could make numba run its code.
-Variables of the environment are the user's own word and stay.
+Numba reads settings from a hidden file of the current folder, when it is imported and again at each
+compilation. The file can name the folder of cached compiled code, which is pickled. So a folder of
+another person could make numba run code. Variables of the environment stay in force.
 """
 
 import importlib
@@ -14,12 +13,12 @@ from typing import Any
 
 
 def _imported() -> Any:
-    """Numba, whose settings file is never read: no YAML while it starts, no name afterwards."""
+    """Import numba without YAML, so that it cannot read the file, and clear the file's name."""
     yaml = sys.modules.get("yaml")
     sys.modules["yaml"] = None  # type: ignore[assignment]
     try:
         with warnings.catch_warnings():
-            # it says that it cannot read the file
+            # numba warns that it cannot read the file
             warnings.simplefilter("ignore")
             config: Any = importlib.import_module("numba.core.config")
     finally:
@@ -32,7 +31,7 @@ def _imported() -> Any:
 
 numba = _imported()
 
-# only now: what is imported first has read the settings
+# these imports must follow, because the first import of numba reads the settings
 from numba.core import cgutils, types  # noqa: E402
 from numba.core.errors import NumbaError  # noqa: E402
 from numba.core.types import Type, WrapperAddressProtocol  # noqa: E402
@@ -55,5 +54,5 @@ __all__ = [
 
 
 def own_cache_folder() -> str | None:
-    """The user's folder for compiled code; None where none is set."""
+    """The folder for compiled code that the user set; None where none is set."""
     return os.environ.get("NUMBA_CACHE_DIR") or None

@@ -1,7 +1,7 @@
-"""Opens files that a user named: what is no file is named as what it is.
+"""Opens files, and refuses pipes, sockets and devices with their names.
 
-Opening a pipe waits for who writes into it, and a device may be read without end. So whatever a
-user gives, and whatever lies in a folder that others can write, is opened here.
+Opening a pipe waits for a writer, and a device may have no end. So files that a user names, and
+files in folders that others can write, are opened here.
 """
 
 import errno
@@ -17,13 +17,13 @@ _SORTS = (
     (stat.S_ISBLK, "a device"),
 )
 
-#: What files of these kinds begin with.
+#: The first bytes of gzip and Parquet files.
 GZIP_MAGIC = b"\x1f\x8b"
 PARQUET_MAGIC = b"PAR1"
 
 
 class NoFileError(OSError):
-    """Something else stands where a file is expected; ``strerror`` says what."""
+    """A pipe, a socket or a device where a file is expected; ``strerror`` names it."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(errno.EINVAL, f"it is {what}, not a file", str(path))
@@ -31,12 +31,12 @@ class NoFileError(OSError):
 
 
 def sort_of(mode: int) -> str | None:
-    """The word for a thing of that mode; None for a file, a folder and a link."""
+    """The word for a pipe, socket or device of this mode; None for a file, folder or link."""
     return next((name for test, name in _SORTS if test(mode)), None)
 
 
 def check_file(path: Path) -> None:
-    """Raise NoFileError for a pipe, a socket or a device, and OSError where nothing is."""
+    """Raise NoFileError for a pipe, socket or device, and OSError for a missing path."""
     what = sort_of(os.stat(path).st_mode)  # noqa: PTH116 - asked for each of thousands of parts
     if what is not None:
         raise NoFileError(path, what)
@@ -50,7 +50,7 @@ def open_file(path: Path) -> BufferedReader:
     NoFileError
         For a pipe, a socket or a device.
     OSError
-        Where it is not there, or may not be read.
+        When the file is missing or may not be read.
     """
     if isinstance(path, Path):
         check_file(path)
@@ -58,19 +58,22 @@ def open_file(path: Path) -> BufferedReader:
 
 
 def read_bytes(path: Path) -> bytes:
-    """All of a file; raises as ``open_file``."""
+    """The bytes of a file; raises as ``open_file``."""
     with open_file(path) as file:
         return file.read()
 
 
 def read_text(path: Path) -> str:
-    """All of a file, which is text in UTF-8; raises as ``open_file``, and UnicodeDecodeError."""
+    """The text of a UTF-8 file, with ``\\n`` as line ends.
+
+    Raises as ``open_file``, and UnicodeDecodeError.
+    """
     text = read_bytes(path).decode("utf-8")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file; raises NoFileError where a pipe, a socket or a device is."""
+    """Whether a path is a file; raises NoFileError for a pipe, socket or device."""
     if not isinstance(path, Path):
         return bool(path.is_file())
     if path.exists():

@@ -1,4 +1,4 @@
-"""How long work tells that it is moving; the command line draws it, a notebook may ignore it."""
+"""Progress of long work: functions report it, the command line shows it."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -6,20 +6,20 @@ from typing import Protocol
 
 
 class Task(Protocol):
-    """One piece of work in progress."""
+    """A running piece of work."""
 
     def advance(self, amount: float, note: str = "") -> None:
-        """Say that ``amount`` more of the task's total is done, with a short note."""
+        """Report that ``amount`` more of the task's total is done, with a short note."""
 
 
 class Progress(Protocol):
-    """Where a library call announces its tasks."""
+    """Receives the progress of a function call."""
 
     def stage(self, text: str, *, then: str = "") -> None:
-        """Say that a new stage begins, ``ingest``, and what comes ``then``."""
+        """Report the start of a stage, such as ``ingest``, and the stage after it."""
 
     def say(self, text: str) -> None:
-        """Say what a stage came to: ``1,234 rows of 2 files``."""
+        """Report the result of a stage, such as ``1,234 rows of 2 files``."""
 
     def task(self, text: str, total: float | None, unit: str) -> AbstractContextManager[Task]:
         """A task of ``total`` units (None when unknown), as a context manager."""

@@ -1,4 +1,4 @@
-"""One thing per file in a folder: the file's name is the thing's public name."""
+"""Registries: public objects found in the modules of a package, and in installed packages."""
 
 import importlib
 import importlib.metadata
@@ -13,23 +13,31 @@ T = TypeVar("T")
 
 
 def instances(package: ModuleType, kind: type[T]) -> dict[str, T]:
-    """Every ``kind`` object of a package's files, by file name.
+    """The object of type ``kind`` of each public module of a package, by the module's name.
 
-    Raises TracekitError when a file holds none or more than one: a file that is silently
-    skipped is worse than one that stops the program.
+    Raises
+    ------
+    TracekitError
+        When a module has none or several.
     """
     return _discover(package, kind.__name__, lambda module: _instances_in(module, kind))
 
 
 def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
-    """Every subclass of ``base`` defined in a package's files, by file name."""
+    """The subclass of ``base`` that each public module of a package defines, by the module's name.
+
+    Raises as ``instances``.
+    """
     return _discover(package, base.__name__, lambda module: _subclasses_in(module, base))
 
 
 def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
-    """Every ``kind`` object of a package's files, as many as each holds, by its name there.
+    """All objects of type ``kind`` in the public modules of a package, by their names.
 
-    Raises TracekitError when two files give the same name.
+    Raises
+    ------
+    TracekitError
+        When two modules use the same name.
     """
     found: dict[str, T] = {}
     for name in module_names(package):
@@ -43,17 +51,24 @@ def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
 def with_brought(
     found: Mapping[str, T], group: str, belongs: Callable[[str, object], bool], kind: str
 ) -> dict[str, T]:
-    """What is registered here and what installed packages bring, by name, sorted.
+    """The registered objects and those of installed packages, sorted by name.
 
     Parameters
     ----------
+    found : mapping
+        The registered objects by name.
     group : str
-        The entry points' group, such as ``tracekit.policies``; an entry point's name is the name
-        of the thing.
+        The group of entry points, such as ``tracekit.policies``; the name of an entry point is the
+        name of its object.
     belongs : callable
-        Whether a name and its object are one of the kind.
+        Whether an object of an entry point may be registered under its name.
+    kind : str
+        The word for the objects in errors.
 
-    Raises TracekitError for an object of another kind or name, and for a name that is taken.
+    Raises
+    ------
+    TracekitError
+        For an object that does not belong, and for a name that is taken.
     """
     every = dict(found)
     for point in importlib.metadata.entry_points(group=group):
@@ -74,14 +89,14 @@ def with_brought(
 
 
 def pick(known: Mapping[str, T], name: str, kind: str, *, listing: str) -> T:
-    """The thing of that name; raises TracekitError that suggests a near one, or how to list all."""
+    """The object with a name; raises TracekitError with a similar name for an unknown one."""
     if name not in known:
         raise unknown_name(kind, name, known, listing=listing)
     return known[name]
 
 
 def module_names(package: ModuleType) -> list[str]:
-    """Public file names of a package, sorted; a leading underscore marks a helper."""
+    """The names of the public modules of a package, sorted; helpers begin with an underscore."""
     return sorted(
         info.name
         for info in pkgutil.iter_modules(package.__path__)

@@ -1,22 +1,21 @@
-"""The shape of a JSON document: which fields, of which types, in which range; checked in one go.
+"""Shapes of JSON documents: fields with types and ranges, checked when a document is read.
 
-A foreign document is checked against its shape where it is read, so that later code need not check
-again. ``ShapeError`` says where in the document what was found, and what would be right.
+``ShapeError`` has the place in the document, the value found, and the expected value.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-#: Checks a value that stands at a place, spelled as ``nodes[2].name``.
+#: Checks a value; the text is its place in the document, as ``nodes[2].name``.
 Shape = Callable[[Any, str], None]
 
-#: Whole numbers up to here are kept exactly by every JSON reader, and sums of them by int64.
+#: The largest whole number that every JSON reader keeps exactly.
 LARGEST = 2**53
 _SHOWN = 60
 
 
 class ShapeError(ValueError):
-    """A value that is not of the shape wanted; the text names its place."""
+    """A value that does not have the expected shape; the text names its place."""
 
     def __init__(self, place: str, found: Any, wanted: str) -> None:
         self.wanted = wanted
@@ -24,7 +23,7 @@ class ShapeError(ValueError):
 
 
 def shown(value: Any) -> str:
-    """A value as an error quotes it: its JSON, cut when long."""
+    """A value for an error message: its JSON, shortened."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list):
@@ -38,7 +37,7 @@ def shown(value: Any) -> str:
 
 
 def _digits(value: int) -> int:
-    """About how many digits a number has."""
+    """The approximate number of digits of an integer."""
     return int(value.bit_length() * 0.30103) + 1
 
 
@@ -55,11 +54,11 @@ def flag(value: Any, place: str) -> None:
 
 
 def anything(_value: Any, _place: str) -> None:
-    """Whatever JSON can say."""
+    """Any value."""
 
 
 def number(minimum: float = -LARGEST, maximum: float = LARGEST, *, whole: bool = False) -> Shape:
-    """A finite number within a range; with ``whole`` no fraction."""
+    """A finite number within a range; with ``whole`` a whole number."""
     kind = "a whole number" if whole else "a number"
 
     def check(value: Any, place: str) -> None:
@@ -119,7 +118,7 @@ def list_of(shape: Shape) -> Shape:
 
 
 def row(*shapes: Shape) -> Shape:
-    """A list of so many items, each of its own shape."""
+    """A list with an item for each shape."""
 
     def check(value: Any, place: str) -> None:
         if not isinstance(value, list | tuple) or len(value) != len(shapes):
@@ -131,7 +130,7 @@ def row(*shapes: Shape) -> Shape:
 
 
 def map_of(shape: Shape) -> Shape:
-    """An object with every value of the shape, whatever its names."""
+    """An object with any names, whose values all have the shape."""
 
     def check(value: Any, place: str) -> None:
         for name, item in _object(value, place).items():
@@ -141,7 +140,7 @@ def map_of(shape: Shape) -> Shape:
 
 
 def record(fields: Mapping[str, Shape]) -> Shape:
-    """An object with the fields; an ``optional`` one may be absent, others are anyone's."""
+    """An object with these fields; ``optional`` fields may be absent, other fields are ignored."""
 
     def check(value: Any, place: str) -> None:
         found = _object(value, place)
@@ -164,7 +163,7 @@ _ABSENT = _Absent()
 
 
 def _wanted(shape: Shape) -> str:
-    """The words for what a shape expects."""
+    """The words for the values that a shape expects."""
     try:
         shape(None, "")
     except ShapeError as error:
@@ -181,7 +180,7 @@ def _takes_null(shape: Shape) -> bool:
 
 
 def bounded(value: Any, place: str) -> None:
-    """Whatever JSON can say, its numbers finite and no larger than 64 bits hold."""
+    """Any value whose numbers are finite and within 64 bits."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             bounded(item, f"{place}.{name}")

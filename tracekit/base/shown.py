@@ -1,4 +1,4 @@
-"""Results that show themselves in a notebook and at a prompt, by the printer of the report."""
+"""Results that show themselves in a notebook and at a prompt, with the printer of the report."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 
 def _printer() -> Any:
-    # rooms below the report have results, too; the printer is loaded when one is shown
+    # packages below the report have results, so the printer is imported when one is shown
     return importlib.import_module("tracekit.report.notebook")
 
 
 class Shown:
-    """Mixed into a dataclass (``repr=False``), or a mapping: it shows itself."""
+    """A base of dataclasses (``repr=False``) and mappings that show themselves."""
 
     def __repr__(self) -> str:
-        """Its facts, and where the rest is; never its data."""
+        """The facts of the result, and the way to its data."""
         return str(_printer().text_of(self))
 
     def _repr_html_(self) -> str:
@@ -24,14 +24,14 @@ class Shown:
 
 
 class EntriesShown(list[Mapping[str, Any]]):
-    """The entries of a kind, as a list that shows itself: name and title of each."""
+    """A list of entries that shows the name and the title of each."""
 
     def __init__(self, kind: str, entries: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(entries)
         self._kind = kind
 
     def __repr__(self) -> str:
-        """How many there are."""
+        """The number of entries."""
         return f"{len(self)} {self._kind.replace('_', ' ')}"
 
     def _repr_html_(self) -> str:

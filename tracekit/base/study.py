@@ -1,4 +1,4 @@
-"""Study folders: what a study found, as Parquet frames beside a document that says what it was."""
+"""Study folders: the frames of a study as Parquet files, with a document on its parameters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document=STUDY)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Study(Shown):
-    """What a study found.
+    """The results of a study.
 
     Parameters
     ----------
     name : str
-        Of the study, for example ``search_functions``; report pages ask for it.
+        For example ``search_functions``; pages of the report find the study by it.
     about : mapping
-        What was studied, with every parameter; JSON values.
-    frames : mapping of str to frame
+        Every parameter of the study, as JSON values.
+    frames : mapping of str to DataFrame
     """
 
     name: str
@@ -39,7 +39,7 @@ class Study(Shown):
 
 
 def write_study(study: Study, out: Path) -> None:
-    """Write a study folder, whole or not at all; one that is there is replaced."""
+    """Write a study folder completely or not at all; an existing study folder is replaced."""
     document = {
         "schema": SCHEMA,
         "tool_version": VERSION,
@@ -51,7 +51,13 @@ def write_study(study: Study, out: Path) -> None:
 
 
 def read_study(folder: Path) -> Study:
-    """A study from its folder; TracekitError where it is none, or a file of it is gone."""
+    """Read a study from its folder.
+
+    Raises
+    ------
+    TracekitError
+        When the folder is no study folder, or a file is missing or damaged.
+    """
     if kind := kind_of(folder):
         raise TracekitError(
             f"{folder} is a folder of tracekit {kind}, no study folder",
