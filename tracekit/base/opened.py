@@ -64,7 +64,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with ``\\n`` as line ends.
+    """The text of a UTF-8 file, with line feeds as line ends.
 
     Raises as ``open_file``, and UnicodeDecodeError.
     """
