@@ -1,1 +1,1 @@
-"""All analytics of a store: the queries, and what numpy computes from their rows."""
+"""All analytics of a store: its queries, and the results that numpy computes from their rows."""

@@ -1,11 +1,12 @@
-"""Two queries on large tables, another way than their SQL, which stays the definition.
+"""Faster methods for two queries on large tables; the SQL of the queries is the definition.
 
-DuckDB groups by hashing, whatever the order of the rows. The one part of ``node_usage`` is in the
-order of node and time, so its profile is one walk, medians included: in a third of the time. The
-SQL of ``calls/service_edges`` holds every rpc id of the trace at once: gigabytes for each ten
-million records. A trace is never divided, so what ranges of traces give can be added up, and
-quantiles are read off how many calls took each time. Both agree with the SQL but for the twelfth
-decimal, with the parameters at their defaults.
+``usage/node_profile``: DuckDB groups by hashing. The single part of ``node_usage`` is ordered by
+node and time, so that one pass gives the profile in a third of the time.
+
+``calls/service_edges``: the SQL holds every rpc id at once, gigabytes for ten million records. Here
+ranges of whole traces are added up, and quantiles come from the number of calls with each time.
+
+Both agree with the SQL to the twelfth decimal, with default parameters.
 """
 
 import re
@@ -24,16 +25,16 @@ from tracekit.store.query.run import bind, run
 from tracekit.store.sqlfiles import SqlFile, all_queries, default_of, get_query
 
 EDGES, PROFILE = "calls/service_edges", "usage/node_profile"
-#: Fewer rows are answered at once either way; so small a table is left to the SQL.
+#: Smaller tables are left to the SQL.
 FROM_ROWS = 1_000_000
-#: The rows of a query, by a store and what has the ids of its keys.
+#: Computes the rows of a query from a store and a database with the ids of its keys.
 Way = Callable[[Store, Database], pl.DataFrame]
 
 _EDGE = ("upstream_key", "downstream_key", "rpc_type")
 _REMOTE = ("rpc", "http", "mq")
 _TIME, _CALLS = pl.col("time"), pl.col("calls")
 _QUANTILES = {"response_time_p50_ms": 0.5, "response_time_p95_ms": 0.95}
-#: Once so many rows of counted times have gathered, equal ones are added up.
+#: The number of collected rows after which equal times are added up.
 _TIMES_AT_ONCE = 2_000_000
 
 
@@ -44,12 +45,15 @@ def run_query(
     *,
     own: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """The rows of a query, as ``tracekit.store.query.run`` gives them.
+    """The rows of a query, as of ``tracekit.store.query.run``.
 
-    What it builds on of large tables is answered as ``way_of`` has it, where no parameter is given
-    that the SQL would heed.
+    The method of ``way_of`` replaces the SQL of this query, and of queries that it reads, where
+    none of their parameters is given.
 
-    Raises TracekitError for an unknown query or parameter, or a value of the wrong type.
+    Raises
+    ------
+    TracekitError
+        For an unknown query or parameter, or a value of the wrong type.
     """
     query = get_query(name)
     variables = bind(query, params or {})
@@ -73,7 +77,7 @@ def run_query(
 
 
 def way_of(query: str, store: Store) -> Way | None:
-    """The other way to answer a query on this store; None where its SQL does."""
+    """The faster method for a query on this store; None where the SQL is used."""
     if query == EDGES and sum(part.rows for part in store.manifest.parts("call")) >= FROM_ROWS:
         return service_edges
     if query == PROFILE and [
@@ -84,7 +88,7 @@ def way_of(query: str, store: Store) -> Way | None:
 
 
 def _built_on(query: SqlFile) -> list[SqlFile]:
-    """The queries whose views a query reads, directly or through others, and itself."""
+    """The query, and all queries whose views it reads, directly or through others."""
     views = {other.view_name: other for other in all_queries().values()}
     found, left = {query.name: query}, [query]
     while left:
@@ -95,12 +99,12 @@ def _built_on(query: SqlFile) -> list[SqlFile]:
 
 
 def _views_read(query: SqlFile) -> Collection[str]:
-    """The views of the header, or every word of a file without a header."""
+    """The views that the header of a file names; without a header every word of the file."""
     return query.reads or set(re.findall(r"\w+", query.text))
 
 
 def node_profile(store: Store, database: Database) -> pl.DataFrame:
-    """The rows of ``queries/usage/node_profile.sql``, of the one part of ``node_usage``."""
+    """The rows of ``queries/usage/node_profile.sql``, from the single part of ``node_usage``."""
     cpu, memory = pl.col("cpu_fraction"), pl.col("memory_fraction")
     moments = (
         scan_parquet(*store.table_files("node_usage"))
@@ -173,7 +177,7 @@ def service_edges(store: Store, database: Database) -> pl.DataFrame:
 
 
 def _calls(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row for each rpc id and pair of services: the calls it stands for and their time."""
+    """The number of calls and their time, for each rpc id, pair of services and type."""
     waited = pl.col("response_time_ms")
     positive = pl.when(waited > 0).then(waited)
     ends = (
@@ -197,7 +201,7 @@ def _added(times: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _quantiles(times: pl.DataFrame) -> pl.DataFrame:
-    """Quantiles of each edge's times, between two of them by how near the place is to either."""
+    """Quantiles of the times of each edge, interpolated linearly between two times."""
     upto, last = pl.col("upto"), pl.col("ids").sum() - 1
     ordered = times.sort(*_EDGE, "time").with_columns(
         pl.col("ids").cum_sum().over(_EDGE, order_by="time").alias("upto")

@@ -1,4 +1,4 @@
-"""Runs every analysis that a store has the tables for: queries and results, as steps."""
+"""Runs all analyses for which a store has the tables: queries and computed results, as steps."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -24,14 +24,14 @@ from tracekit.store.tables import all_tables
 
 @dataclass(frozen=True, repr=False)
 class Analysis(Shown):
-    """What the analytics of a store gave.
+    """The results of the analytics of a store.
 
     Parameters
     ----------
     frames : dict of str to DataFrame
-        Rows by name: queries as ``<subject>/<question>``, computed results by their own name.
+        Rows by the name of the query (``<subject>/<question>``) or of the computed result.
     missing : dict of str to tuple of str
-        Results that the store has no rows for, each with the base tables it lacks.
+        Results without data, each with the base tables that the store lacks.
     """
 
     frames: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Analysis(Shown):
 
 
 class Work:
-    """What there is to do for a store; what is done stands in ``analysis``."""
+    """The steps of the analysis of a store; their results are collected in ``analysis``."""
 
     def __init__(self, store: Store, database: AnyDatabase, analysis: Analysis, seed: int) -> None:
         self._store = store
@@ -49,13 +49,13 @@ class Work:
         self._queries = [q for q in in_reading_order(all_queries()) if not needs_a_choice(q)]
 
     def steps(self) -> dict[str, Callable[[], None]]:
-        """Each query and each result, in an order in which they can be done."""
+        """Each query and each result, in an order that respects their dependencies."""
         queries = {query.name: partial(self._query, query) for query in self._queries}
         results = {name: partial(self._result, name) for name in all_results()}
         return {**queries, **results}
 
     def without(self, names: Collection[str]) -> dict[str, Callable[[], None]]:
-        """The steps but for these and those that build on them."""
+        """The steps without these and without those that depend on them."""
         left: dict[str, Callable[[], None]] = {}
         after = self.after()
         for name, step in self.steps().items():
@@ -65,13 +65,13 @@ class Work:
         return left
 
     def after(self) -> dict[str, Collection[str]]:
-        """For each the queries it builds on."""
+        """The queries on which each step depends."""
         names = {query.view_name: query.name for query in self._queries}
         queries = {q.name: [names[r] for r in q.reads if r in names] for q in self._queries}
         return {**queries, **{name: result.queries for name, result in all_results().items()}}
 
     def _query(self, query: SqlFile) -> None:
-        """Add a query's rows, or what it lacks; kept for the queries that build on it."""
+        """Add the rows of a query, or its missing tables."""
         missing = tables_missing(self._store, tables_needed(query, all_queries()))
         if missing:
             self._analysis.missing[query.name] = missing
@@ -87,7 +87,7 @@ class Work:
         return self._database.keep(query) if read_again else self._database.frame(query.text)
 
     def _result(self, name: str) -> None:
-        """Add a computed result, or what it lacks."""
+        """Add a computed result, or its missing tables."""
         result, absent = all_results()[name], self._analysis.missing
         lacking = [absent[query] for query in result.queries if query in absent]
         own = tables_missing(self._store, result.tables)
@@ -98,16 +98,14 @@ class Work:
         self._analysis.frames[name] = result.function(self._inputs)
 
 
-# Which base tables a query cannot do without.
-
-#: Queries of this subject speak about whatever tables there are.
+#: Queries of this subject are about any tables of the store, and need none.
 ABOUT_ANY_TABLE = "quality/"
-#: Use in its other form.
+#: The two tables of containers' use, which stand in for each other.
 _OTHER_FORM = {"container_usage": "container_amount", "container_amount": "container_usage"}
 
 
 def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, ...]:
-    """Base tables a query reads, itself or through the views it builds on, sorted."""
+    """The base tables that a query reads, directly or through views, sorted."""
     by_view = {other.view_name: other for other in queries.values()}
     needed: set[str] = set()
     waiting = [query]
@@ -122,9 +120,9 @@ def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, 
 
 
 def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
-    """The base tables among these that have no row in the store.
+    """The base tables among these that have no rows in the store.
 
-    What reads use both as amounts and as shares can do with either.
+    One of the two tables of containers' use is enough.
     """
     there = {name for name in needed if any(part.rows for part in store.manifest.parts(name))}
     lacking = (name for name in needed if name not in there)
@@ -132,22 +130,26 @@ def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def needs_a_choice(query: SqlFile) -> bool:
-    """Whether the query is about one entity that the user names."""
+    """Whether the query is about a single entity that the user must name."""
     return any(param.type == "VARCHAR" and param.default == "''" for param in query.params)
 
 
 def side_by_side(
     steps: Mapping[str, Callable[[], None]], after: Mapping[str, Collection[str]], lanes: int
 ) -> Iterator[str]:
-    """Do every step once, each after those it builds on; yields its name when it is done.
+    """Run every step once, after those on which it depends; yields its name when it has ended.
 
-    With one lane the steps are done one by one, in this thread and in the order given. What a step
-    raises is raised here, once the steps that are under way have ended; no other is begun.
+    After the error of a step no other step starts, and the error is raised when the running steps
+    have ended.
 
     Parameters
     ----------
-    steps : what to do, by name, in an order in which they could be done one by one
-    after : for each step the names of those it builds on; names of no step do not count
+    steps : mapping of str to callable
+        In an order that respects the dependencies.
+    after : mapping of str to collection of str
+        The names on which each step depends; names that are no steps are ignored.
+    lanes : int
+        The number of threads. With one lane the steps run in this thread, in the given order.
     """
     if lanes == 1:
         for name, step in steps.items():
@@ -163,7 +165,7 @@ def side_by_side(
         under_way: dict[Future[None], str] = {}
         try:
             while waiting.is_active():
-                # what most others wait for goes first; among equals the order given decides
+                # the step on which most others depend goes first, then the given order decides
                 ready = sorted([*ready, *waiting.get_ready()], key=lambda n: -weight[n])
                 while ready and len(under_way) < lanes:
                     name = ready.pop(0)
@@ -178,7 +180,7 @@ def side_by_side(
 
 
 def _built_on(builds_on: Mapping[str, Collection[str]]) -> dict[str, int]:
-    """For each step how many others build on it, at one remove or more."""
+    """The number of steps that depend on each step, directly or through others."""
     built = {name: set(under) for name, under in builds_on.items()}
     for name in TopologicalSorter(builds_on).static_order():
         for under in builds_on[name]:
@@ -200,13 +202,16 @@ def analyze(
 ) -> Analysis:
     """Run every query that needs no choice, and every result computed from their rows.
 
-    Two are under way at a time where there are two cores. With ``out``, all are also written as
-    ``out/<name>.parquet``, whole or not at all. The same seed gives the same intervals.
+    The same seed gives the same intervals.
 
     Parameters
     ----------
-    engine : what ``tracekit.store.query.run.open_database`` understands
-    without : queries and results to leave out, with all that builds on them
+    out : Path, optional
+        A folder for all results as ``<name>.parquet``, written completely or not at all.
+    engine : str, optional
+        See ``tracekit.store.query.run.open_database``.
+    without : collection of str
+        Queries and results to leave out, with all that depend on them.
     """
     if out is not None:
         ANALYSIS_FOLDER.check_free(out)

@@ -1,4 +1,4 @@
-"""What ``tracekit analyze`` shows of its results: a few small tables."""
+"""The small tables that ``tracekit analyze`` shows of its results."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,15 +10,15 @@ from tracekit.analysis.run import Analysis
 from tracekit.base.units import percent
 from tracekit.base.words import counted, words_of
 
-#: An interval of so many units of its first digit, or less, shows two digits.
+#: An interval shows two digits where its first digit, with the decimals after it, is below this.
 _TWO = 2.95
-#: Significant digits of a number on a screen, at most; whole numbers keep theirs.
+#: The most significant digits of a number on a screen; whole numbers keep all digits.
 _SIGNIFICANT = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryTable:
-    """A table that fits 80 columns; its name is that of the result it shows."""
+    """A table for 80 columns; ``name`` is the name of the shown result."""
 
     title: str
     columns: Sequence[str]
@@ -28,7 +28,7 @@ class SummaryTable:
 
 
 def summary(analysis: Analysis) -> Iterator[SummaryTable]:
-    """The tables whose results are there, in the order a reader wants them."""
+    """The tables of all results that the analysis has, in the order for a reader."""
     if requests_recorded(analysis) and (first := _availability_zones(analysis)):
         yield first
     for name, build in (
@@ -42,7 +42,7 @@ def summary(analysis: Analysis) -> Iterator[SummaryTable]:
 
 
 def _availability_zones(analysis: Analysis) -> SummaryTable | None:
-    """The nodes of each availability zone: what is requested and used of them."""
+    """The requested and used shares of the nodes of each availability zone; None without zones."""
     frame = analysis.frames.get("usage/availability_zones", pl.DataFrame())
     if frame.is_empty():
         return None
@@ -158,33 +158,33 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
         text = "-" if mean is None else f"{round(100 * mean, places) + 0.0:.{places}f}"
         reach = "" if known is None else f" ±{half:.{places}f}"
         if mean is not None and reach and measure not in _CAUSE_CELLS and half > 100 * mean:
-            # no share is below 0, nor above all
+            # a share is within 0 and 1
             reach = f" (0 to {min(100 * mean + half, 100):.{places}f})"
         cells.append(text + reach)
     return cells
 
 
 def requests_recorded(analysis: Analysis) -> bool:
-    """Whether the store says what containers request, as the trace of 2021 does not."""
+    """Whether the store has requests of containers; the trace of 2021 has none."""
     return not analysis.frames.get("services/requests", pl.DataFrame()).is_empty()
 
 
 def _decimals(reach: float) -> int:
-    """Decimals that leave an interval one digit, or two where the first is a 1 or a 2."""
+    """The decimals that show an interval with one digit, or with two where the first is 1 or 2."""
     places = math.floor(math.log10(reach))
-    # what two digits would show as 3.0 is a 3
+    # 2.95 and more would be shown as 3.0
     return max(0, -places + int(reach / 10**places < _TWO))
 
 
 def _most_decimals(value: float) -> int:
-    """Decimals that leave a value its significant digits, whatever its interval allows."""
+    """The most decimals of a value, by its significant digits."""
     return _SIGNIFICANT + 10 if not value else max(0, _SIGNIFICANT - 1 - _magnitude(value))
 
 
 def _with_interval(value: float, reach: float) -> int | None:
-    """Decimals of a value and of half its interval; None where the value stands alone.
+    """The decimals of a value and of half its interval; None to show no interval.
 
-    An interval narrower than the last digit shown is float dust, or as good as none.
+    An interval that is narrower than the last shown digit is not shown.
     """
     if not math.isfinite(reach) or reach <= 0:
         return None

@@ -1,1 +1,1 @@
-"""Call graphs: each trace's tree, rebuilt from rpc ids and from records that tell of each other."""
+"""Call graphs: the trees of calls of traces, rebuilt from rpc ids and repaired by other records."""

@@ -1,4 +1,4 @@
-"""Calls: what the records of one place amount to."""
+"""Calls: made of the records of each place (an rpc id of a trace)."""
 
 from dataclasses import dataclass
 
@@ -12,20 +12,21 @@ from tracekit.base.arrays import BoolArray, FloatArray, Int32Array, IntArray
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """Calls sorted by place, within it those first that can call on; arrays of shape (calls,).
+    """Calls sorted by place, and within a place by type; arrays of shape (calls,).
 
     Parameters
     ----------
     place : int64
-        The call's place, which is that of the service it reaches.
+        The position of the call's rpc id in ``Places``.
     repeats : int64
-        How many calls with these names the records under this rpc id show.
+        The number of calls with these names under this rpc id.
     missing_twins : int64
-        Records that the other end should have left of these calls.
+        The number of missing records of the other end.
     duration_ms : float64
-        What the calling end waited, else what the called end worked; the longest of repeats.
+        The time that the calling end waited, else the time that the called end worked; the longest
+        of repeats.
     by_caller, by_callee : bool
-        Which ends recorded it; neither for a call that was inserted.
+        Whether each end recorded the call; both are False for an inserted call.
     """
 
     place: IntArray
@@ -45,9 +46,9 @@ class Calls:
 
 
 def as_documented(records: Records, places: Places, names: Names) -> Calls:
-    """One call per rpc id, as the release's description has it.
+    """One call for each rpc id, as the description of the release defines it.
 
-    Of the records of an rpc id the first known names count, in the order of ``Records``.
+    A call has the first known names of its records, in the order of ``Records``.
     """
     place = places.of_record
     starts = np.flatnonzero(np.diff(place, prepend=-1) != 0)
@@ -71,11 +72,10 @@ def as_documented(records: Records, places: Places, names: Names) -> Calls:
 
 
 def as_named(records: Records, places: Places, names: Names) -> Calls:
-    """One call per rpc id, type and names; what else happened under that id is a repeat.
+    """One call for each rpc id, type and names, with the number of its repeats.
 
-    Of a call over the network each end leaves a record, of any other the caller only: with c
-    records of calling ends, d of called ends and z in all, that is ``max(c, d, ceil(z / 2))``
-    calls.
+    Both ends record a call over the network; the caller alone records any other call. So c records
+    of calling ends, d of called ends and z in all stand for ``max(c, d, ceil(z / 2))`` calls.
     """
     place = places.of_record
     order = _by_names(records, place, names)
@@ -117,7 +117,7 @@ class _Ends:
 
 
 def _ends(records: Records, order: IntArray, starts: IntArray) -> _Ends:
-    """Sums over runs of the records in the given order; a run starts at each of ``starts``."""
+    """Sums over runs of records in the given order; each run begins at one of ``starts``."""
     if not len(starts):
         none = np.zeros(0, dtype=np.int64)
         return _Ends(
@@ -140,7 +140,7 @@ def _ends(records: Records, order: IntArray, starts: IntArray) -> _Ends:
 
 
 def _by_names(records: Records, place: IntArray, names: Names) -> IntArray:
-    """The order of records by place, type and names; by place and type they are ordered already."""
+    """The order of records by place, type and names; they are already ordered by place and type."""
     same = (place[1:] == place[:-1]) & (records.kind[1:] == records.kind[:-1])
     shared = np.zeros(len(place), dtype=np.bool_)
     shared[1:] |= same
@@ -153,7 +153,7 @@ def _by_names(records: Records, place: IntArray, names: Names) -> IntArray:
 
 
 def _first_known(values: Int32Array, group: IntArray, groups: int) -> Int32Array:
-    """The first known value of each group, UNKNOWN where it has none."""
+    """The first known value of each group; UNKNOWN where it has none."""
     known = np.flatnonzero(values >= 0)[::-1]
     first = np.full(groups, UNKNOWN, dtype=np.int32)
     first[group[known]] = values[known]
@@ -161,11 +161,11 @@ def _first_known(values: Int32Array, group: IntArray, groups: int) -> Int32Array
 
 
 def inserted(records: Records, places: Places, names: Names) -> Calls:
-    """Calls for the gaps, named by what is recorded above and below them where that is one name."""
+    """Calls for the missing rpc ids, with the names that the records above and below agree on."""
     store = records.store[records.kind]
     below = most(names.upstream, places.parent[places.of_record], len(places))
     above = agreed(names.downstream, np.where(store, -1, places.of_record), len(places))
-    # a gap below a gap: what the upper one reaches is known from the calls beside the lower one
+    # where a gap lies below a gap, the calls beside the lower one name the service of the upper
     above = np.where(places.recorded, above, below).astype(np.int32)
     gaps = np.flatnonzero(~places.recorded)
     unknown = np.full(len(gaps), UNKNOWN, dtype=np.int32)
@@ -185,14 +185,14 @@ def inserted(records: Records, places: Places, names: Names) -> Calls:
 
 
 def together(one: Calls, other: Calls) -> Calls:
-    """The calls of both, in order."""
+    """The calls of both, ordered by place."""
     fields = {name: np.concatenate([value, vars(other)[name]]) for name, value in vars(one).items()}
     order = np.argsort(fields["place"], kind="stable")
     return Calls(**{name: value[order] for name, value in fields.items()})
 
 
 def _earliest_below(records: Records, places: Places) -> IntArray:
-    """The earliest time at or below each place, of shape (places,)."""
+    """The earliest time at or below each place, shape (places,)."""
     earliest = np.full(len(places), np.iinfo(np.int64).max)
     np.minimum.at(earliest, places.of_record, records.time_ms)
     for level in range(int(places.depth.max(initial=0)), 0, -1):

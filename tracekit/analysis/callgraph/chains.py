@@ -1,4 +1,4 @@
-"""Call chains: traces that call along the same edges, and a choice of chains that differ."""
+"""Call chains: sets of edges that many traces share, and a choice of different chains."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from tracekit.store.folder import Store
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-#: The choice is made among this many of the most frequent chains.
+#: The number of the most frequent chains among which the choice is made.
 MOST_CANDIDATES = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
-    """A set of edges, (upstream_key, downstream_key), and the traces that call along just these.
+    """A set of edges, with the traces whose calls follow exactly these edges.
 
     Parameters
     ----------
+    edges : frozenset of (int, int)
+        (upstream_key, downstream_key).
     traces : int
-        How many traces have this edge set.
+        The number of traces with this set of edges.
     member : int
-        Key of a trace with the most frequent numbers of calls per edge among them.
+        The key of one of them, with the most frequent numbers of calls for each edge.
     """
 
     edges: frozenset[tuple[int, int]]
@@ -39,12 +41,12 @@ class Chain:
 
     @property
     def services(self) -> list[int]:
-        """Keys of the services on the chain, sorted."""
+        """The keys of the services on the chain, sorted."""
         return sorted({service for edge in self.edges for service in edge})
 
 
 class ChainCounter:
-    """Counts how many traces have each edge set, and each edge set with numbers of calls."""
+    """Counts the traces of each set of edges, and of each set with its numbers of calls."""
 
     def __init__(self, services: pl.Series) -> None:
         self._services = services
@@ -57,7 +59,7 @@ class ChainCounter:
         self._tally.add(counted.agg(pl.len().cast(pl.Int64).alias("traces"), first))
 
     def chains(self) -> list[Chain]:
-        """The most frequent chains, in that order; those of equal frequency by their edges."""
+        """The most frequent chains in falling order of frequency, then by their edges."""
         common = self._tally.frame().sort(
             "edges", "traces", "calls", descending=[False, True, False]
         )
@@ -72,10 +74,10 @@ class ChainCounter:
 
 
 def signatures(calls: pl.DataFrame, services: pl.Series) -> pl.DataFrame:
-    """One row per trace with an edge between two of the services: trace_key, edges, calls.
+    """One row for each trace with an edge between two of the services: trace_key, edges, calls.
 
-    ``edges`` and ``calls`` are texts that are equal for traces with the same edges, and with the
-    same number of calls along each. A call of a service to itself is no edge.
+    The text ``edges`` is equal for traces with the same edges, and the text ``calls`` for traces
+    with the same numbers of calls. A call of a service to itself is no edge.
     """
     ends = ("upstream_key", "downstream_key")
     inside = pl.all_horizontal(pl.col(end).is_in(services.implode()) for end in ends)
@@ -89,7 +91,7 @@ def signatures(calls: pl.DataFrame, services: pl.Series) -> pl.DataFrame:
 
 
 def signature(chain: Chain) -> str:
-    """The chain's edges as ``signatures`` writes them."""
+    """The edges of a chain as a text, as in ``signatures``."""
     return " ".join(f"{up}-{down}" for up, down in sorted(chain.edges))
 
 
@@ -99,11 +101,16 @@ def _parsed(edges: str) -> frozenset[tuple[int, int]]:
 
 
 def choose(chains: list[Chain], count: int, spare: dict[int, int]) -> list[Chain]:
-    """Greedily the chains that differ most from each other by the Jaccard distance of their edges.
+    """Choose chains that differ most, greedily by the Jaccard distance of their edges.
 
-    The first is the most frequent; each further one has the largest distance to the nearest chosen
-    one, the more frequent of equals. A chain takes a container of each of its services, of which
-    ``spare`` says how many there are; one that would share a container is passed over.
+    The first chain is the most frequent one. Each further chain has the largest distance to the
+    nearest chosen one; the more frequent chain breaks ties. A chain takes one container of each of
+    its services; chains for which a service has no container left are skipped.
+
+    Parameters
+    ----------
+    spare : dict of int to int
+        The number of containers of each service.
     """
     if not chains:
         return []
@@ -127,7 +134,7 @@ def choose(chains: list[Chain], count: int, spare: dict[int, int]) -> list[Chain
 
 
 def _membership(chains: list[Chain]) -> tuple[csr_matrix, IntArray]:
-    """Which chain has which edge, as a sparse matrix of chains x edges; and edges per chain."""
+    """A sparse matrix of chains and edges with 1 for each edge of a chain, and edges per chain."""
     numbers = {edge: at for at, edge in enumerate(sorted({e for c in chains for e in c.edges}))}
     sizes = np.array([len(chain.edges) for chain in chains], dtype=np.int64)
     columns = np.array([numbers[edge] for chain in chains for edge in sorted(chain.edges)])
@@ -140,34 +147,33 @@ def _membership(chains: list[Chain]) -> tuple[csr_matrix, IntArray]:
     return matrix, sizes
 
 
-# Calls along the edges of chains, by what containers report themselves. Call graphs are a sample
-# of calls (0.5 % in CTM21), so that in most periods none goes along an edge. The rates of calls
-# are reported whole (MSRTQps). What a container answers in a period is its own rate; the sample
-# tells how its callers on the chain share it (Yao et al., 1.1 (3): both tables).
+# Call graphs are a sample of calls (0.5 % in CTM21), so most periods have no call along an edge.
+# Rates of calls are complete (MSRTQps). So the calls of a container in a period are its reported
+# rate, divided among its callers as in the sample (Yao et al., 1.1 (3): both tables).
 
-#: Rates of calls that a container answers; the first that it reports is its own.
+#: Metrics of calls that a container answers; the first that it reports counts.
 ANSWERED = ("providerRPC_MCR", "HTTP_MCR", "consumerMQ_MCR")
 
 
 def rated_calls(store: Store, sampled: pl.DataFrame, period_ms: int) -> pl.DataFrame:
-    """The table of calls, by rates where the container that is called reports any.
+    """The table of calls from reported rates.
 
     Parameters
     ----------
     sampled : DataFrame
-        timestamp, um, dm (container_key), calls: those of the sampled traces, per period and edge.
+        timestamp, um, dm (container_key), calls of the sampled traces, for each period and edge.
 
     Returns
     -------
     DataFrame
-        The same columns, sorted; ``calls`` is a float. Edges to containers without rates keep the
+        The same columns, sorted; ``calls`` is a float. Edges to containers without rates have the
         calls of the sample.
     """
     edges = sampled.group_by("um", "dm").agg(pl.col("calls").sum().cast(pl.Float64).alias("seen"))
     shares = edges.with_columns(share=pl.col("seen") / pl.col("seen").sum().over("dm"))
     rates = _answered(store, edges["dm"].unique())
     parts = MS_PER_MINUTE // period_ms
-    # a rate stands under the end of its minute, as usage samples do under theirs
+    # the time of a rate is the end of its minute
     ends = pl.col("time_ms") + (MS_PER_MINUTE - pl.col("time_ms") % MS_PER_MINUTE) % MS_PER_MINUTE
     by_rate = (
         rates.join(shares, left_on="container_key", right_on="dm")
@@ -190,7 +196,7 @@ def rated_calls(store: Store, sampled: pl.DataFrame, period_ms: int) -> pl.DataF
 
 
 def _answered(store: Store, containers: pl.Series) -> pl.DataFrame:
-    """container_key, time_ms, value: calls per second that each of the containers answers."""
+    """container_key, time_ms, value: the calls per second that each container answers."""
     files = [scan_parquet(path) for path in store.table_files("service_rate")]
     if not files:
         return pl.DataFrame(

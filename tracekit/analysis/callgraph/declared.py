@@ -1,6 +1,6 @@
-"""What a rebuilding of call graphs takes, and an export of chains: each with its default.
+"""The parameters of rebuilding call graphs and of exporting chains, with their defaults.
 
-Nothing heavy is imported here, since verbs read it for the command line's help.
+This module imports nothing heavy, because the command line reads it for its help.
 """
 
 from typing import Annotated, Literal, get_args

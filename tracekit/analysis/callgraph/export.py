@@ -39,7 +39,7 @@ NEED_AT_FULL_USE = 4.0
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Exported(Shown):
-    """How much was written: chains, containers, rows of the two tables."""
+    """The numbers of exported chains, containers and rows, with the names of the files."""
 
     chains: int
     containers: int
@@ -53,18 +53,19 @@ def export(
 ) -> Exported:
     """Write ``calltable.csv``, ``containerState.csv`` and ``chains.csv`` to a folder.
 
-    Chains are edge sets between services that have containers in the store, rebuilt in repair
-    mode; ``chains`` of them are chosen by ``chains.choose``. Every chain has containers of its
-    own, one for each service on it: those with the most samples first.
+    Chains are sets of edges between services with containers, from call graphs in repair mode.
+    ``chains.choose`` chooses ``chains`` of them. Each chain has its own container of each of its
+    services; containers with more samples are taken first.
 
-    Calls per period and edge are the rate that the called container reports (``edge_rates``),
-    shared among its callers as in all traces of the chain. A container that reports no rate has
-    its calls counted in these traces. The time of a row is the end of its period, since a usage
-    sample at t is of the time before t (alibaba/clusterdata issue 144). Needs are
-    ``min(4 x fraction, 4)``, in cores and GB.
+    The calls of a period and edge come from ``chains.rated_calls``. The time of a row is the end of
+    its period, because a sample of use at t covers the time before t (alibaba/clusterdata issue
+    144). Needs are ``min(4 x fraction, 4)``, in cores and GB.
 
-    Raises TracekitError when the store lacks calls or container usage, or no call goes between
-    two services with containers.
+    Raises
+    ------
+    TracekitError
+        When the store lacks calls or container usage, or no call goes between two services with
+        containers.
     """
     frames = simulation_frames(store, chains=chains, progress=progress)
     out.mkdir(parents=True, exist_ok=True)
@@ -84,7 +85,7 @@ def export(
 def simulation_frames(
     store: Store, *, chains: int = CHAINS, progress: Progress = SILENT
 ) -> dict[str, pl.DataFrame]:
-    """What ``export`` writes, by file name."""
+    """The tables of ``export`` by file name; raises as ``export``."""
     parts = open_parts(store)
     hosts = _containers(store)
     with progress.task("export", None, "pieces") as task:
@@ -112,7 +113,7 @@ def _graphs(parts: list[Part], task: Task) -> Iterator[pl.DataFrame]:
 
 
 def _containers(store: Store) -> pl.DataFrame:
-    """service_key, container_key; of each service the containers with the most samples first."""
+    """service_key, container_key; the containers of a service in falling order of samples."""
     from tracekit.store.query.database import Database  # noqa: PLC0415 - duckdb is slow to import
 
     with Database(store) as database:
@@ -130,9 +131,9 @@ def _containers(store: Store) -> pl.DataFrame:
 
 
 def _members(chosen: list[Chain], hosts: pl.DataFrame) -> pl.DataFrame:
-    """Members of each chain: chain (from 0), trace_key, traces, service_key, container_key.
+    """The containers of each chain: chain (from 0), trace_key, traces, service_key, container_key.
 
-    No container stands in two chains.
+    No container is in two chains.
     """
     lists = hosts.group_by("service_key").agg("container_key")
     waiting = {service: list(containers) for service, containers in lists.rows()}
@@ -177,7 +178,7 @@ def _call_table(
 def _printed(
     names: StoreNames, table: pl.DataFrame, states: pl.DataFrame, members: pl.DataFrame
 ) -> dict[str, pl.DataFrame]:
-    """The files, with original ids and the column names of the study."""
+    """The tables with original ids and the column names of the study."""
     containers, services = names.of("container"), names.of("service")
     return {
         "calltable.csv": table.select(
