@@ -1,6 +1,7 @@
-"""The broken rows of files, a fact for each file, table and kind; the rows are in ``reject``.
+"""Facts on broken rows by file, table and kind; and the quality tables of a store.
 
-The quality tables hold the defects that ingest met, and the files that it took in.
+The rows themselves are in the table ``reject``. The quality tables have the defects that ingest
+found, and the files that it read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,29 +30,29 @@ NESTED = "is nested too deeply"
 TOO_LONG = "holds a number of too many digits"
 TOO_LARGE = "is longer than the 16 MiB that are read of one object"
 NO_OBJECT = "is no object of Kubernetes"
-#: It is whole and of no object: the log lacks what changed until its next event.
+#: A reject without an object: the log lacks the changes up to its next event.
 WATCH_ENDED = "is an error of the watch"
 
-#: It is read, and a store behind the server may have had more of it.
+#: A reject of an answer that was read, but may be incomplete.
 PARTIAL_ANSWER = "is of an answer that came with a warning"
 
-#: It is of no row: the file has what a table holds by other metrics alone.
+#: A reject without a row: the file has the content of a table under other metrics only.
 UNREAD = "is of metrics that are not read"
 
 UNREADABLE = (NO_JSON, VALUE_CUT_OFF, LIST_CUT_OFF, NESTED, TOO_LONG, TOO_LARGE, NO_OBJECT)
 
-#: The defects that such rejects are counted as.
+#: The defects under which these rejects are counted.
 UNREADABLE_DEFECT, WATCH_DEFECT = "unreadable_document", "watch_error"
 PARTIAL_DEFECT = "partial_answer"
 UNREAD_DEFECT = "metric_not_read"
 
 
-#: So many kinds of broken rows are facts of their own, the others one together.
+#: The number of kinds of broken rows with a fact of their own; the others share one fact.
 _KINDS = 5
 
 
 def broken_rows(entries: Sequence[SourceEntry]) -> list[Fact]:
-    """The kinds of broken rows, most rows first, and one fact for all further kinds."""
+    """A fact for each kind of broken rows, most rows first, and one fact for all further kinds."""
     kinds = [
         (defect.rows, entry, defect)
         for entry in entries
@@ -77,12 +78,12 @@ def broken_rows(entries: Sequence[SourceEntry]) -> list[Fact]:
     return facts
 
 
-#: Rejects that are no rows of their table: they are about a whole file or answer.
+#: Rejects that are about a whole file or answer, and not about a row.
 _NO_ROWS = (WATCH_DEFECT, PARTIAL_DEFECT, UNREAD_DEFECT)
 
 
 def all_rejected(manifest: Manifest, tables: Sequence[str]) -> TracekitError | None:
-    """The error that all rows of a table are rejects, with the first reason; None without any."""
+    """The error for tables whose rows are all rejects, with the first reason; None for none."""
     for table in tables:
         entries = manifest.parts(table)
         broken = [
@@ -104,7 +105,7 @@ def all_rejected(manifest: Manifest, tables: Sequence[str]) -> TracekitError | N
 
 
 def place_in(file: str, line: int) -> str:
-    """Where a row of a file is: the objects of a JSON document are counted, not its lines."""
+    """The place of a row in a file: its line, or the number of its object in a JSON document."""
     json = file.removesuffix(".gz").endswith(".json")
     return f"{'object' if json else 'line'} {line}"
 
@@ -220,7 +221,7 @@ _LINES = pa.field("lines_read", pa.int64())
 
 
 def write_quality(store: Store) -> None:
-    """Write what ingest met, and the files it took in, as Parquet."""
+    """Write the quality tables of a store as Parquet."""
     moves = {}
     for path, table in quality_tables(store.manifest.sources):
         target = store.path / path
@@ -249,7 +250,7 @@ def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Tab
 
 
 def has_lines(sources: Sequence[SourceEntry]) -> bool:
-    """Whether the table of files has the column of lines; what was written earlier stays valid."""
+    """Whether the table of files has the column of lines, because some file has their number."""
     return any(entry.lines_read is not None for entry in sources)
 
 

@@ -1,8 +1,8 @@
-"""The catalog: ``catalog.duckdb`` inside a store, its views ready for the plain duckdb CLI.
+"""The catalog: ``catalog.duckdb`` inside a store, with views for the plain duckdb CLI.
 
-Its views name their files by full paths, so that it opens from any folder; DuckDB knows no path
-relative to a database. The schema ``here`` has the same views with paths from inside the store:
-they hold wherever the store was moved or is mounted, for who stands in it.
+The views name their files by full paths, so that the catalog opens from any folder; DuckDB has no
+paths relative to a database. The schema ``here`` has the same views with paths relative to the
+store: they work after the store was moved, from inside the store.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from tracekit.store.views import base_views, query_views, quoted, quoted_plain
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# The views of ``queries/`` for a catalog, bound once and then copied. DuckDB binds a view when it
-# makes it, which takes a sixth of a second for all of ``queries/``. What it binds hangs on the
-# queries and on the columns that they read, not on a store's files. So the bound views are kept
-# beside compiled code, under a digest of all that, and copied: a copy is not bound again. The
-# digest of a copy's own bytes is in its name too: one whose bytes are others is not used.
+# DuckDB binds a view when it creates it, which takes a sixth of a second for all of ``queries/``.
+# The bound views depend on the queries and the columns that they read, not on a store's files. So
+# the bound views are cached beside compiled code, under a digest of queries and columns, and copied
+# into catalogs. The name of a cached file also has the digest of its bytes; a changed file is not
+# used.
 
 #: The name of the database of bound views while it is attached.
 _BOUND = "bound"
@@ -47,13 +47,13 @@ WHERE database_name = ? ORDER BY schema_name, table_name, column_index
 def copy_query_views(
     con: DuckDBPyConnection, target: str, schemas: Sequence[str], *, by_kept: bool = True
 ) -> None:
-    """Put the views of ``queries/`` into each of these schemas of an attached database.
-
-    The schemas have the base tables. A damaged or missing copy is made again.
+    """Create the views of ``queries/`` in schemas of an attached database with the base tables.
 
     Parameters
     ----------
-    by_kept : use a copy, and keep one; without it all views are bound
+    by_kept : bool
+        Whether to use the cached views, which are made again where they are missing or damaged;
+        otherwise all views are bound.
     """
     digest = _digest(con, target) if by_kept else None
     if digest is not None and _copied_from_kept(con, digest, target):
@@ -69,7 +69,7 @@ def copy_query_views(
 
 
 def _copied_from_kept(con: DuckDBPyConnection, digest: str, target: str) -> bool:
-    """Whether a copy that is as it was written could be used."""
+    """Copy the cached views; returns whether an undamaged cache was used."""
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
     for kept in kept_folder().glob(f"views-{digest}-*.duckdb"):
@@ -81,7 +81,7 @@ def _copied_from_kept(con: DuckDBPyConnection, digest: str, target: str) -> bool
 
 
 def _named(digest: str, written: Path) -> Path:
-    """The name that a copy of these bytes is kept under."""
+    """The path of the cache for these bytes."""
     own = hashlib.sha256(written.read_bytes()).hexdigest()[:_DIGITS]
     return kept_folder() / f"views-{digest}-{own}.duckdb"
 
@@ -104,7 +104,7 @@ def _copied(con: DuckDBPyConnection, kept: Path, target: str) -> None:
 
 
 def _bind(con: DuckDBPyConnection, target: str, schemas: Sequence[str]) -> None:
-    """Make the views in the database of bound views, over the base tables of the target."""
+    """Bind the views in a database of their own, over the base tables of the target."""
     con.execute("BEGIN")
     for schema in schemas:
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {_BOUND}.{schema}")
@@ -115,7 +115,7 @@ def _bind(con: DuckDBPyConnection, target: str, schemas: Sequence[str]) -> None:
 
 
 def _keep(con: DuckDBPyConnection, digest: str) -> None:
-    """Write the bound views to a file for the next call; where that fails the next binds anew."""
+    """Write the bound views to the cache; after a failure the next call binds them again."""
     import duckdb  # noqa: PLC0415 - as above
 
     written = kept_folder() / f"views-{digest}.{os.getpid()}"
@@ -149,7 +149,7 @@ STORAGE_VERSION = "v1.0.0"
 
 
 def write_catalog(store: Store) -> None:
-    """Write the quality tables and ``catalog.duckdb``; both can be made anew from the manifest."""
+    """Write the quality tables and ``catalog.duckdb``, both from the manifest."""
     write_quality(store)
     temporary = store.path / f".{CATALOG}.new"
     temporary.unlink(missing_ok=True)
@@ -166,7 +166,8 @@ def write_catalog_to(store: Store, target: Path, *, by_kept_views: bool = True) 
 
     Parameters
     ----------
-    by_kept_views : take the views as an earlier call bound them, where they are kept
+    by_kept_views : bool
+        Whether to use the cached views.
     """
     if _TAKEN_FOR_MORE & set(str(store.path.resolve())):
         _write_elsewhere(store, target, by_kept_views)
@@ -175,9 +176,12 @@ def write_catalog_to(store: Store, target: Path, *, by_kept_views: bool = True) 
 
 
 def mend_catalog(store: Store) -> Path:
-    """The path of a store's catalog, made anew where the store was moved since it was made.
+    """The path of a store's catalog, which is written again where the store was moved.
 
-    Raises TracekitError on an object store, which has none, and where it cannot be written.
+    Raises
+    ------
+    TracekitError
+        For an object store, which has no catalog, and where the catalog cannot be written.
     """
     if is_remote(store.path):
         raise TracekitError(
@@ -192,10 +196,10 @@ def mend_catalog(store: Store) -> Path:
 
 
 def mend_moved_catalog(store: Store) -> None:
-    """Make a store's catalog anew where the store was moved or copied, and can be written.
+    """Write a store's catalog again where the store was moved or copied.
 
-    For whoever opens the store without its catalog: of a copy, the catalog would go on answering
-    from the original, without a word. One that is gone, damaged or open elsewhere is left alone.
+    Otherwise the catalog of a copy would read the files of the original. A catalog that is missing,
+    damaged or open in another process is left unchanged, and so is one that cannot be written.
     """
     if not is_remote(store.path) and _names_this_place(store) is False:
         with suppress(OSError, TracekitError):
@@ -203,7 +207,7 @@ def mend_moved_catalog(store: Store) -> None:
 
 
 def _names_this_place(store: Store) -> bool | None:
-    """Whether the catalog's views name files of the store; None where it cannot be read."""
+    """Whether the catalog's views name the files of this store; None where it is unreadable."""
     import duckdb  # noqa: PLC0415 - as below
 
     try:
@@ -218,7 +222,7 @@ def _names_this_place(store: Store) -> bool | None:
 
 
 def _write_elsewhere(store: Store, target: Path, by_kept_views: bool) -> None:
-    """Write the views where the path of the store is a plain one."""
+    """Write the views through a plain path, where the store's path has special characters."""
     with tempfile.TemporaryDirectory() as aside:
         plain = Path(aside) / "store"
         plain.symlink_to(store.path.resolve())

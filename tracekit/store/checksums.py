@@ -1,4 +1,4 @@
-"""What an ingest wrote is what stands in the store still: its parts, and its quality tables."""
+"""Checks the files of a store: parts, quality tables and catalog are as ingest wrote them."""
 
 import io
 import tempfile
@@ -17,17 +17,17 @@ from tracekit.store.folder import CATALOG, SourceEntry, Store
 
 
 def damaged_parts(folder: Path, entries: Iterable[SourceEntry]) -> Iterator[Damage]:
-    """The files of these entries that are missing or changed; all of them are read."""
+    """The missing and changed files of these entries; reads every file."""
     for entry in entries:
         yield from damaged(folder, entry.checksums, entry.file)
 
 
 def damaged_quality(store: Store) -> Iterator[Damage]:
-    """The quality tables that do not say what the manifest says, from which they are made.
+    """The quality tables that differ from the manifest, from which they are made.
 
-    They are written behind it. An ingest that was killed between leaves tables that lack its last
-    source file: that is not damage. One whose bytes are not those that would be written, though
-    another version of the library does not claim to have written it, is damaged, whatever it says.
+    Quality tables are written after the manifest: after a killed ingest they lack its last source
+    file, which is no damage. A table with other bytes than today's is damaged, unless another
+    version of the library wrote it.
     """
     for path, wanted in quality_tables(store.manifest.sources):
         try:
@@ -47,10 +47,9 @@ def damaged_quality(store: Store) -> Iterator[Damage]:
 
 
 def stale_quality(store: Store) -> Iterator[str]:
-    """The quality tables that are not what would be written here today.
+    """The quality tables that differ from those that would be written today.
 
-    Another version of a library wrote them, or they are damaged in a way that cannot be told from
-    that.
+    Another version of a library wrote them, or they have damage that looks like that.
     """
     for path, wanted in quality_tables(store.manifest.sources):
         if not _is_as_written(store.path / path, wanted):
@@ -70,7 +69,7 @@ def _writer() -> str:
 
 
 def unfinished(store: Store) -> bool:
-    """Whether an ingest was cut short, so that the quality tables lack its last source file."""
+    """Whether the quality tables lack a source file, because an ingest was killed."""
     path, wanted = next(one for one in quality_tables(store.manifest.sources) if one[0] == SOURCES)
     try:
         found = parquet_file(store.path / path).metadata.num_rows
@@ -78,8 +77,6 @@ def unfinished(store: Store) -> bool:
         return False
     return bool(found < wanted.num_rows)
 
-
-# Whether a store's catalog is as it would be written here, as another would, or damaged.
 
 #: Of the main header of a DuckDB file, which has a checksum: the version of the library.
 _VERSION = slice(52, 84)
@@ -92,10 +89,10 @@ ORDER BY ALL
 
 
 def checked_catalog(store: Store) -> tuple[bool, str | None]:
-    """Whether it is, byte by byte, what would be written here today; if not, its damage.
+    """Whether the catalog equals the one that would be written today, byte by byte; and its damage.
 
-    There is no damage where it is gone, or where the store was moved or another version wrote it:
-    it cannot be told then what its bytes were.
+    The damage is None where the catalog is missing, the store was moved, or another version wrote
+    the catalog: its original bytes are then unknown.
     """
     with tempfile.TemporaryDirectory() as aside:
         made, copy = Path(aside) / "made", Path(aside) / "copy"

@@ -1,7 +1,4 @@
-"""Contradictions in a store's tables, a fact each.
-
-``ingest``, ``info``, ``check``, a replay and its report all have the same, from here.
-"""
+"""Facts on contradictions in a store's tables, for ``ingest``, ``info``, ``check`` and replays."""
 
 import functools
 from collections.abc import Iterable, Iterator
@@ -35,33 +32,33 @@ from tracekit.store.quantities import absent_use
 from tracekit.store.tables import PREFERRED
 from tracekit.store.views import read
 
-#: The source whose lists are of kubectl; its scheduler lets no node take more than it has.
+#: The source of kubectl's lists; its scheduler never exceeds the capacity of a node.
 _KUBERNETES = "kubernetes"
-#: What a replay assumes of nodes that state none of it.
+#: Resources for which a replay assumes an amount where a node states none.
 _ASSUMED = {"cpu": "node_cpu_cores", "memory": "node_memory_bytes"}
-#: Sums of binary fractions may be off by so much.
+#: The rounding error of sums of binary fractions.
 _ROUNDING = 1e-6
-#: The defect of node use that is a sum over containers of which some have no recorded use.
+#: The defect of use of nodes that is a sum over containers, some of them without recorded use.
 SUM_OF_SOME = "sum_of_some"
-#: The defect of containers' use where some containers are listed and have none.
+#: The defect of use of containers where some listed containers have no recorded use.
 WITHOUT_USE = "containers_without_use"
-#: The defect of amounts of CPU without memory at the time, or the other way round.
+#: The defect of samples with CPU and without memory, or with memory and without CPU.
 ONE_OF_TWO = "one_of_two_silent"
-#: The defect of samples that an earlier file states otherwise; that one's count.
+#: The defect of samples that contradict an earlier file, whose values count.
 OTHERWISE = "other_sample_in_two_files"
-#: Containers that never had a node; a replay has a fact of what becomes of them, too.
+#: The kind of facts on containers that never had a node; a replay has such facts too.
 NEVER_RAN = "never_ran"
 _DEFECTS = frozenset({SUM_OF_SOME, WITHOUT_USE, ONE_OF_TWO, OTHERWISE, NEVER_RAN})
 _MS = "time_ms"
 
 
 def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[Fact, ...]:
-    """Facts of what is set aside, left out or impossible; none where all is well.
+    """Facts on data that is ignored, left out or impossible; empty for a store without doubts.
 
     Parameters
     ----------
     counted : frozenset of str
-        Defects, and ``NEVER_RAN``, of which the caller has facts of its own.
+        Defects, and ``NEVER_RAN``, for which the caller has facts of its own.
     """
     return tuple(_doubts(store, _DEFECTS - counted))
 
@@ -70,13 +67,13 @@ _doubt = functools.partial(remark, kind="doubt")
 
 
 def _doubt_of(because: str, names: pl.Series, unit: str, **about: Scalar) -> Fact:
-    """A doubt of some nodes or containers."""
+    """A fact on some nodes or containers."""
     made = _doubt(because, names.len(), unit, names=names.to_list())
     return replace(made, about={**made.about, **about})
 
 
 def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
-    """Each node that is stored with its cores and bytes; 0 where they are not stated in these."""
+    """The name, cores and bytes of each node; 0 where they are missing or in other units."""
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return ()
     _, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))
@@ -121,7 +118,7 @@ def _doubts(store: Store, defects: AbstractSet[str]) -> Iterator[Fact]:
 
 
 def _without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> Iterator[Fact]:
-    """Nodes of which a price is all that is stated, and those without a usable size."""
+    """Facts on nodes with a price only, and on nodes without a usable size."""
     bare = without_size(nodes, capacity)
     silent = pl.all_horizontal(pl.col("state", "labels", "taints").is_null())
     priced = (
@@ -142,7 +139,7 @@ def _without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> Iterator[Fact]
 
 
 def _unlisted(store: Store) -> Iterator[Fact]:
-    """Use of a cluster of one's own whose nodes or pods no file lists."""
+    """Facts on use of nodes or pods that no file lists."""
     ours = [one for one in store.manifest.sources if one.release == _KUBERNETES and one.rows]
     tables = {one.table for one in ours}
     if tables & {"container_amount", "node_amount"} and not tables & {"node", "container"}:
@@ -150,7 +147,7 @@ def _unlisted(store: Store) -> Iterator[Fact]:
 
 
 def _changes(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
-    """Nodes that change within the record, in ways that a replay simplifies or does not follow."""
+    """Facts on changes of nodes that a replay simplifies or ignores."""
     states, sizes, begin = read(store, "node"), read(store, "node_resource"), begins_ms(store)
 
     def ours(found: pl.DataFrame) -> pl.Series:
@@ -187,7 +184,7 @@ def _first_alone(one: pl.DataFrame, other: pl.DataFrame) -> pl.Series:
 
 
 def _left_out(store: Store) -> Iterator[Fact]:
-    """Objects of kubectl, and samples, that broke a rule and are missing from all that follows."""
+    """Facts on objects of kubectl and samples that were left out because they broke a rule."""
     for table in ("node", "container"):
         entries = [one for one in store.manifest.parts(table) if one.release == _KUBERNETES]
         unread, ended = (_rows(entries, one) for one in (UNREADABLE_DEFECT, WATCH_DEFECT))
@@ -208,7 +205,7 @@ def _rows(entries: Iterable[SourceEntry], defect: str) -> int:
 
 
 def _preferences(store: Store) -> Iterator[Fact]:
-    """Preferences of containers that no policy weighs."""
+    """A fact on preferences of containers, which no policy takes into account."""
     parts = read(store, "container").select("container", pl.col("not_held").str.split(", "))
     wishes = parts.explode("not_held").filter(pl.col("not_held").str.starts_with(PREFERRED))
     count = wishes["container"].n_unique()
@@ -218,7 +215,7 @@ def _preferences(store: Store) -> Iterator[Fact]:
 
 
 def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[Fact]:
-    """Pods, and nodes, of which more is requested than the node has."""
+    """Facts on pods and nodes whose requests exceed the capacity of the node."""
     have = capacity.filter(pl.col("cell").is_null() & (pl.col("amount") > 0)).select(
         "node", "resource", "unit", "amount"
     )

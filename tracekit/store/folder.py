@@ -1,6 +1,6 @@
-"""The store folder: its manifest, where things lie in it, and opening one.
+"""The store folder: its manifest, the paths of its files, and opening a store.
 
-The manifest says what is in the store, source file by source file; nothing else counts as in it.
+The manifest lists the source files of the store with their parts; other files do not count.
 """
 
 import json
@@ -27,26 +27,26 @@ FORMAT_VERSION = 5
 OLDEST_READ = 2
 #: Manifests of earlier formats have no seal.
 _SEALED_SINCE = 5
-#: Tables that got columns, and the oldest format whose parts have them all.
+#: Tables that got new columns, with the oldest format whose parts have all columns.
 _COMPLETE_SINCE = {"container": 4}
 NAME = "manifest.json"
-#: What helps against damage of a store.
+#: The hint for a damaged store.
 ANEW = "ingest the trace anew, into another folder"
-#: A manifest ends in its seal: the checksum of all that stands before.
+#: The end of a manifest: its seal, the checksum of all bytes before it.
 _SEAL = b',\n "seal": "'
-#: What a manifest begins with, within so many bytes.
+#: The beginning of a manifest, and the number of bytes in which it must occur.
 _FIRST_KEY, _HEAD_BYTES = b'"format_version"', 64
-#: The release of a part that ingest worked out of others.
+#: The release of a part that ingest derived from other parts.
 DERIVED = "derived"
-#: What is done about a broken row: it is kept apart, with its line and the reason.
+#: The action for a broken row: it goes to the rejects with its line and the reason.
 REJECTED = "rejected"
-#: The kind of rejects that name what nobody lists.
+#: The kind of rejects that name an unlisted node or container.
 UNKNOWN_NAME = "unknown_name"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Defect:
-    """One kind of defect that ingest met in a file."""
+    """One kind of defect that ingest found in a file."""
 
     defect: str
     column: str
@@ -57,14 +57,13 @@ class Defect:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceEntry:
-    """One source file that is in the store.
+    """One source file of the store.
 
-    ``rows_read = rows + rejected + duplicates_dropped``. ``lines_read`` are the lines of the file
-    where it is known and a line may give several rows, as one of ``usage`` of a folder does; shares
-    of broken rows are of these. ``content`` names the unpacked content,
-    so that a copy packed in another way is known again. ``part`` is the Parquet file's number.
-    ``checksums`` has every Parquet file that came with it, by its path in the store; it is empty
-    for a file that was taken in before checksums were kept.
+    ``rows_read = rows + rejected + duplicates_dropped``. ``lines_read`` is the number of lines
+    where a line may give several rows; shares of broken rows are shares of lines. ``content`` is a
+    hash of the unpacked content, so that a copy with another packing is recognised. ``part`` is the
+    number of the Parquet file. ``checksums`` has every Parquet file of this source file by its path
+    in the store; it is empty for files of a format without checksums.
     """
 
     file: str
@@ -86,18 +85,18 @@ class SourceEntry:
 
     @property
     def units_read(self) -> int:
-        """What shares of broken rows are of: lines where they are known, else rows."""
+        """The base of shares of broken rows: the number of lines if it is known, else of rows."""
         return self.rows_read if self.lines_read is None else self.lines_read
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What is in the store.
+    """The content of a store.
 
-    ``dimensions`` holds the number of ids of each entity: ids beyond it belong to an ingest that
-    was interrupted before it was committed. ``quantities`` says of each whether it is recorded,
-    inferred or absent. ``made_up`` says that some of it was drawn by ``tracekit synth``.
-    ``refused`` has each file that an ingest refused and none took in since, with what was wrong.
+    ``dimensions`` has the number of ids of each entity; further ids belong to an interrupted
+    ingest. ``quantities`` maps each quantity to recorded, inferred or absent. ``made_up`` is True
+    where ``tracekit synth`` made some of the data. ``refused`` has the files that ingest refused
+    and that no later ingest read, with the errors.
     """
 
     tool_version: str
@@ -109,16 +108,22 @@ class Manifest:
     format_version: int = FORMAT_VERSION
 
     def parts(self, table: str) -> list[SourceEntry]:
-        """The source files of a table, in the order they came in."""
+        """The source files of a table, in the order of ingest."""
         return [entry for entry in self.sources if entry.table == table]
 
     def stated(self, table: str) -> list[SourceEntry]:
-        """Those with rows that a source states, and that ingest did not work out."""
+        """The source files of a table without the parts that ingest derived."""
         return [one for one in self.parts(table) if one.rows and one.release != DERIVED]
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read a store's manifest; TracekitError when absent, broken or of another format."""
+    """Read a store's manifest.
+
+    Raises
+    ------
+    TracekitError
+        When the manifest is missing, damaged or of another format.
+    """
     path = folder / NAME
     try:
         data = read_bytes(path)
@@ -154,18 +159,18 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _check_names(path: Path, manifest: Manifest) -> None:
-    """Raise TracekitError for what is no plain word where files have it in their paths."""
+    """Raise TracekitError for a name in the manifest that may not be a part of a path."""
     for name in {*manifest.dimensions, *(entry.table for entry in manifest.sources)}:
         if not name.isidentifier():
             raise _damaged(path, f"'{name}' is no name of a table")
 
 
-#: A workload as a result names it: how it is loaded, and where it lies from there.
+#: The keys under which the document of a result names its workload.
 _LOADER = re.compile(r"(?P<how>\w+(?:\[[^\]]*\])?)(?::(?P<path>.+))?")
 
 
 def _given_instead(folder: Path, document: dict[str, Any]) -> str:
-    """What to give in the place of a result: what it was made from."""
+    """The hint for a folder of results: the store or workload from which it was made."""
     load = document.get("workload")
     known = load if isinstance(load, dict) else {}
     found = _LOADER.fullmatch(str(known.get("loader") or ""))
@@ -180,14 +185,14 @@ def _given_instead(folder: Path, document: dict[str, Any]) -> str:
 
 
 def _store_of(folder: Path, load: dict[str, Any]) -> str:
-    """The store that a result names, as far as it is still there."""
+    """The path of the store that a result names; '' where it does not exist."""
     named = load.get("store")
     store = Path(os.path.normpath(folder / named)) if isinstance(named, str) else None
     return f", {quote(str(store))}" if store is not None and is_store(store) else ""
 
 
 def is_store(folder: Path) -> bool:
-    """Whether a folder is a store: the first lines of its manifest say so, and no more is read."""
+    """Whether a folder is a store, by the first lines of its manifest."""
     try:
         with open_file(folder / NAME) as file:
             return _FIRST_KEY in file.read(_HEAD_BYTES)
@@ -230,19 +235,19 @@ def _not_a_store(folder: Path) -> TracekitError:
 
 
 def _made_of(source: Path) -> str:
-    """How a store is made of what was taken for one."""
+    """The hint how to make a store from a path that is none."""
     return f"a store is made of traces: tracekit ingest {quote(str(source))} STORE"
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put a manifest in place in one step, so that a crash leaves the old one or the new one.
+    """Replace the manifest in one step, so that a crash leaves the old or the new one.
 
-    Every file that comes in writes all of them again, so each is a line, which the quick encoder
-    writes: laid out over lines of their own they took six times as long.
+    Each source file is one line, because the fast JSON encoder writes no indentation; an indented
+    manifest, which every ingested file writes again, took six times as long.
     """
     document = {"format_version": manifest.format_version, **vars(manifest)}
     entries = ",".join(f"\n  {_line(entry)}" for entry in document.pop("sources"))
-    # versions that know no such key read the store as well
+    # versions without this key can read the store too
     if not manifest.refused:
         del document["refused"]
     head = json.dumps(document, indent=1, ensure_ascii=False).removesuffix("\n}")
@@ -260,7 +265,7 @@ def _line(entry: SourceEntry) -> str:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Whether a store's manifest has a seal, so that no change of it goes unseen."""
+    """Whether a store's manifest has a seal, which reveals any change."""
     return _SEAL in read_bytes(folder / NAME)
 
 
@@ -269,7 +274,7 @@ def _sealed(body: bytes) -> bytes:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file so that it is never seen half-written, not even after a crash."""
+    """Replace a file in one step, so that no reader sees a part of it, even after a crash."""
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_bytes(data)
     put({temporary: path}, path.parent)
@@ -278,16 +283,16 @@ def replace_file(path: Path, data: bytes) -> None:
 STAGING = ".staging"
 CATALOG = "catalog.duckdb"
 DIMENSIONS = "dimensions"
-#: What a store consists of.
+#: The entries of a store's folder.
 _OWN = frozenset({NAME, CATALOG, DIMENSIONS, LOCK, STAGING, "tables", "rejects", "quality"})
 _HALF_WRITTEN = frozenset(f".{name}.new" for name in _OWN)
 
 
 @dataclass(frozen=True)
 class Store:
-    """An opened store: its folder, or its place on an object store, and what is in it.
+    """An opened store: its folder, or its place on an object store, and its manifest.
 
-    Stores of one path are equal.
+    Stores with the same path are equal.
     """
 
     path: Path
@@ -298,7 +303,7 @@ class Store:
 
     @property
     def name(self) -> str:
-        """The folder's name; ``tracekit run`` calls a store 'store', so there its parent's."""
+        """The name of the folder; for a folder 'store' of ``tracekit run``, that of its parent."""
         folder = self.path.resolve()
         # a bucket has no name above it
         return (folder.parent.name if folder.name == "store" else "") or folder.name
@@ -308,7 +313,7 @@ class Store:
         return [self.path / part_path(table, e.part) for e in self.manifest.parts(table)]
 
     def stated_files(self, table: str) -> list[Path]:
-        """Those with rows that a source states, and that ingest did not work out."""
+        """The Parquet files of a base table without the parts that ingest derived."""
         return [self.path / part_path(table, e.part) for e in self.manifest.stated(table)]
 
     def reject_files(self, table: str) -> list[Path]:
@@ -337,12 +342,12 @@ def open_store(path: str | Path) -> Store:
 
 
 def others(folder: Path) -> list[Path]:
-    """Entries in a store's folder that are not its own: runs, notes."""
+    """Entries in a store's folder that do not belong to the store, such as runs and notes."""
     return sorted(one for one in folder.iterdir() if one.name not in _OWN | _HALF_WRITTEN)
 
 
 def written_of_store(folder: Path) -> Iterator[Path]:
-    """What is written in a store: what is its own, with all that lies in it."""
+    """All paths that belong to a store."""
     for name in _OWN | _HALF_WRITTEN:
         yield folder / name
         yield from (folder / name).rglob("*")
@@ -359,14 +364,14 @@ def rejects_path(table: str, part: int) -> str:
 
 
 def dimension_path(entity: str, first_key: int) -> str:
-    """The path of an entity's ids from a key on, relative to the store."""
+    """The path of the file with an entity's ids from a key on, relative to the store."""
     return f"{DIMENSIONS}/{entity}/part-{first_key:010d}.parquet"
 
 
 def dimension_paths(folder: Path, entity: str, count: int) -> list[Path]:
     """The files with the first ``count`` ids of an entity, in the order of keys.
 
-    A file that begins beyond them belongs to an ingest that was interrupted.
+    Files with later keys belong to an interrupted ingest.
     """
     beyond = folder / dimension_path(entity, count)
     return sorted(path for path in beyond.parent.glob("part-*.parquet") if path < beyond)

@@ -1,4 +1,4 @@
-"""Pods that never had a node, whose load the cluster did not carry; and nodes without use."""
+"""Facts on containers that never had a node, and on nodes without recorded use."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ _SAYS_SO = "kubernetes"
 
 
 def says_so(store: Store) -> bool:
-    """Whether a store's source says of every container whether it has a node."""
+    """Whether a store's source records for every container whether it has a node."""
     return any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
 
 
 def waits() -> pl.Expr:
-    """True for rows of ``container`` without a node that did not leave."""
+    """An expression: rows of ``container`` without a node whose container did not leave."""
     return pl.col("node").is_null() & pl.col("departure_ms").is_null()
 
 
 def gated() -> pl.Expr:
-    """True for those of them that no scheduler may give a node yet."""
+    """An expression: rows of ``container`` that a scheduling gate keeps from getting a node."""
     return waits() & pl.col("not_held").fill_null("").str.split(", ").list.contains(GATES)
 
 
 def never_ran(store: Store) -> pl.DataFrame:
-    """Containers without a node in all rows, a row each; none if no file says so."""
+    """A row for each container without a node in all its rows; empty where no file records it."""
     rows = read(store, "container").sort("time_ms", "position", maintain_order=True)
     lasting = rows.unique("container", keep="last", maintain_order=True)
     return lasting.filter(waits() & says_so(store))
 
 
 def facts(store: Store) -> Iterator[Fact]:
-    """A fact of the containers that never had a node, if there are any."""
+    """A fact on the containers that never had a node, if there are any."""
     rows = never_ran(store)
     if rows.height:
         yield waiting_fact("never_ran", rows, read(store, "container_resource"))
 
 
 def waiting_fact(because: str, rows: pl.DataFrame, resources: pl.DataFrame) -> Fact:
-    """A doubt of containers without a node: the service of most of them, and what they request.
+    """A fact on containers without a node: the service of most of them, and their requests.
 
     Parameters
     ----------
     because : str
-        What becomes of them: the key of a template.
+        The key of a template, which states what happens to these containers.
     rows, resources : DataFrame
         Rows of ``container``, at least one, and of ``container_resource``.
     """
@@ -98,13 +98,13 @@ def waiting_fact(because: str, rows: pl.DataFrame, resources: pl.DataFrame) -> F
 
 # Rejects of earlier ingests that name nodes or containers which the store has come to know.
 
-#: What a reason shows of a name, which may be cut off there.
+#: The length to which the reason of a reject shortens a name.
 _SHOWN = 60
 _NAMED = r"^is '(.*?)', (?:which no file|expected a (?:node|container) of )"
 
 
 def now_listed(store: Store, before: Sequence[SourceEntry]) -> Iterator[Fact]:
-    """A fact of the rejects of these entries that name what a later file lists; none for none."""
+    """A fact on rejects of these entries that name nodes or containers which later files list."""
     strange = [
         one for one in before if any(defect.defect == UNKNOWN_NAME for defect in one.defects)
     ]
@@ -140,9 +140,9 @@ _RAN = ("container", "container_usage")
 
 
 def silent(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
-    """The nodes without recorded use of their own, and without a container; none if all are alike.
+    """Nodes without recorded use and without containers, where other nodes have either.
 
-    A list of kubectl has every pod: there a node without a pod is empty, and is not among them.
+    kubectl lists every pod, so a node without a pod is empty there, and is not included.
     """
     own = without_use(store, nodes)
     if says_so(store) or not own.height:
@@ -151,7 +151,7 @@ def silent(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def silent_facts(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
-    """Facts of the nodes without recorded use: those set aside, and the others."""
+    """Facts on nodes without recorded use: those that are ignored, and the others."""
     own, aside = without_use(store, nodes).height, silent(store, nodes).height
     if aside:
         yield remark("node_silent", aside, "nodes", kind="doubt", of=nodes.height)
@@ -161,7 +161,7 @@ def silent_facts(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
 
 
 def without_use(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
-    """The nodes that no sample of a node is of, where samples are of others."""
+    """The nodes without samples of their own, where other nodes have samples."""
     if not nodes.height:
         return nodes
     used = pl.Series([], dtype=pl.String) if is_moment(store.manifest) else _named(store, _OWN)
@@ -170,24 +170,24 @@ def without_use(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(store: Store, tables: tuple[str, ...]) -> pl.Series:
-    """The nodes that sources speak of in these tables."""
+    """The nodes that sources name in these tables."""
     files = [file for table in tables for file in store.stated_files(table)]
     keys = [scan_parquet(file).select("node_key").unique().collect()["node_key"] for file in files]
     known = pl.concat([pl.Series([], dtype=pl.Int32), *keys]).unique().drop_nulls()
     return ids_of(store, "node").gather(known)
 
 
-#: Samples of nodes count where they cover at least this share of the time of the containers'.
+#: Samples of nodes count where they cover at least this share of the time of containers' samples.
 _LEAST_SHARE = 0.5
-#: So far apart lie the samples of one answer of metrics-server: a scrape's time, twice.
+#: The largest distance of samples in one answer of metrics-server: two scrape intervals.
 _ONE_ANSWER_MS = 2 * MS_PER_MINUTE
 
 
 def is_moment(manifest: Manifest) -> bool:
-    """Whether samples of nodes cover so little that sums over their containers say more.
+    """Whether samples of nodes cover so little time that sums over their containers are better.
 
-    The answer of metrics-server is one moment: beside a day of use of containers it would stand for
-    the whole day. Beside use of containers that is one answer, too, it is what it says.
+    An answer of metrics-server is one moment: beside a day of containers' use it would stand for
+    the whole day. It counts where the containers' use is one moment too.
     """
     nodes, containers = _spans_ms(manifest)
     if nodes is None or containers is None or containers <= _ONE_ANSWER_MS:
@@ -196,19 +196,19 @@ def is_moment(manifest: Manifest) -> bool:
 
 
 def moment(manifest: Manifest) -> Iterator[Fact]:
-    """A fact if nodes' use is left aside as too short."""
+    """A fact where the use of nodes is ignored because it is too short."""
     if is_moment(manifest):
         nodes, containers = _spans_ms(manifest)
         yield remark("moment", nodes, "ms", kind="doubt", containers_ms=containers)
 
 
 def _spans_ms(manifest: Manifest) -> list[int | None]:
-    """How long samples of nodes span, and those of containers."""
+    """The time spans of the samples of nodes and of containers."""
     return [_span_ms(manifest.stated(f"{one}_amount")) for one in ("node", "container")]
 
 
 def _span_ms(entries: Sequence[SourceEntry]) -> int | None:
-    """From the first to the last time of some parts; None where they have no rows."""
+    """The time from the first to the last row of some parts; None where they have no rows."""
     firsts = [one.time_min_ms for one in entries if one.time_min_ms is not None]
     lasts = [one.time_max_ms for one in entries if one.time_max_ms is not None]
     return max(lasts) - min(firsts) if firsts and lasts else None

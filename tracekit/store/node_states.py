@@ -1,4 +1,4 @@
-"""What nodes are at the start and at the end, by the tables ``node`` and ``node_resource``."""
+"""The states of nodes at the start and at the end, from ``node`` and ``node_resource``."""
 
 import json
 
@@ -9,23 +9,23 @@ from tracekit.store.folder import Store
 from tracekit.store.stored_rows import PRICE, followed, held
 from tracekit.store.tables import UNREADY_TAINTS
 
-#: Where use is recorded: of containers, of nodes.
+#: The tables of use: of containers, then of nodes.
 _USED = (("container_amount", "container_usage"), ("node_amount", "node_usage"))
 _MS = "time_ms"
-#: A restart changes what a node offers by less than this share.
+#: A restart changes the allocatable amounts of a node by less than this share.
 _ALIKE = 0.01
-#: Whether a node is there by a row of the table ``node``.
+#: An expression: whether a node is present by a row of the table ``node``.
 _HERE = (pl.col("state") != "gone").fill_null(value=True)
-#: A node without these is no room.
+#: The resources without which nothing can be placed on a node.
 _BASE = ("cpu", "memory")
-#: What one row of ``node_resource`` is about.
+#: The key of ``node_resource`` besides time.
 _SIZED = ("node", "resource", "cell")
-#: How the keys of taints begin that Kubernetes gives a node by itself.
+#: The beginnings of the keys of taints that Kubernetes itself sets.
 _OF_KUBERNETES = "node.kubernetes.io/"
 
 
 def begins_ms(store: Store) -> int | None:
-    """When use begins, of containers where it is recorded, else of nodes; None where it is not."""
+    """The time of the first sample of containers, else of nodes; None without samples."""
     for tables in _USED:
         times = [one.time_min_ms for table in tables for one in store.manifest.stated(table)]
         known = [one for one in times if one is not None]
@@ -37,17 +37,21 @@ def begins_ms(store: Store) -> int | None:
 def nodes_of(
     nodes: pl.DataFrame, resources: pl.DataFrame, begins_ms: int | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The nodes as they are at the start, without what is gone, with the size they have at the end.
+    """The present nodes at the start, with their sizes and prices at the end.
 
-    The start is the time when use begins, where that is given. Changes before it count, later ones
-    do not. The first row counts for a node that is first spoken of later, and where no time is
-    given. The size is the last amount stated, as decisions are about the nodes that there are. An
-    amount of 0 does not count as the last one: a device plugin that restarts states it. The price
-    is the last one stated. A field that a row leaves out keeps its last value.
+    The start is the time of the first use, where it is given; only changes up to it count. A node
+    that is named later, and every node where no time is given, has the state of its first row. A
+    node that is gone at the start and comes back has the state of the row with which it comes back.
+    A field that a row leaves out keeps its last value.
 
-    A row for each node, one that ``node_resource`` alone speaks of too, in the order of the source.
-    Of a node that is gone at the start and comes back, it is the row with which it comes back.
-    A file without times, such as one of prices, adds what files with times since 1970 do not say.
+    The size of a node is its last stated amount above 0, because decisions are about the present
+    nodes, and a device plugin states 0 while it restarts. The price is the last stated one. A file
+    without times, such as a list of prices, adds only fields that files with dates leave out.
+
+    Returns
+    -------
+    DataFrame
+        A row for each node in the order of the source, also for nodes of ``node_resource`` only.
     """
     every, prices = followed(nodes, resources), _prices(nodes)
     resources = _added(resources, *_SIZED)
@@ -62,7 +66,7 @@ def nodes_of(
 
 
 def _come_back(nodes: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
-    """The nodes, each that is gone with its next row that is not, where there is one."""
+    """The nodes, where each node that is gone has its next present row instead, if it has one."""
     gone = nodes.filter(state="gone").select("node", gone_ms=_MS)
     later = every.join(gone, on="node").filter(_HERE & (pl.col(_MS) > pl.col("gone_ms")))
     back = first_rows(later, "node").drop("gone_ms")
@@ -72,9 +76,9 @@ def _come_back(nodes: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
 
 
 def absences(rows: pl.DataFrame) -> pl.DataFrame:
-    """When nodes of the table ``node`` left that came back: ``node``, ``from_ms``, ``until_ms``.
+    """Absences of nodes that came back, in order of time: ``node``, ``from_ms``, ``until_ms``.
 
-    In order of their times. A node that nothing was said of before is not away.
+    The time before the first row of a node is no absence.
     """
     turns = _turns(rows).select("node", _MS, here=_HERE)
     after, before = pl.col(_MS).shift(-1).over("node"), pl.col("here").shift(1).over("node")
@@ -88,17 +92,14 @@ def absences(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _turns(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with which a node comes or is gone, in order of time."""
+    """The rows with which nodes come or leave, in order of time."""
     ordered = held(rows).with_columns(_HERE.alias("here"))
     before = pl.col("here").shift(1).over("node")
     return ordered.filter(before.is_null() | (pl.col("here") != before)).drop("here")
 
 
 def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
-    """Nodes of the table ``node_resource`` that have other amounts from the start on than at last.
-
-    In order of their names.
-    """
+    """The nodes whose amounts at the start differ from the last ones, in order of their names."""
     start = _at(rows, begins_ms, *_SIZED).select(*_SIZED, start_ms=_MS)
     size = _sizes(rows).select(*_SIZED, size="amount")
     both = rows.join(start, on=_SIZED, nulls_equal=True).join(size, on=_SIZED, nulls_equal=True)
@@ -110,10 +111,7 @@ def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
 
 
 def repriced(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
-    """Nodes of the table ``node`` that have another price from the start on than at last.
-
-    In order of their names.
-    """
+    """The nodes whose price at the start differs from the last one, in order of their names."""
     every = held(rows)
     start = _at(every, begins_ms, "node").select("node", start_ms=_MS)
     both = every.join(start, on="node").join(_prices(rows).rename({PRICE: "last"}), on="node")
@@ -122,12 +120,12 @@ def repriced(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
 
 
 def _prices(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last price that is stated of each node; NULL for none, and no column without any."""
+    """The last stated price of each node, NULL for none; without prices there is no column."""
     return _last(rows).select("node", *(one for one in (PRICE,) if one in rows.columns))
 
 
 def _sizes(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last amount above 0 of each thing a node has, else its first row; as the first rows."""
+    """The last amount above 0 of each resource of a node, else its first amount."""
     first = first_rows(rows, *_SIZED)
     known = rows.filter(pl.col("amount") > 0).sort(_MS, maintain_order=True)
     last = known.unique(_SIZED, keep="last", maintain_order=True)
@@ -137,26 +135,26 @@ def _sizes(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:
-    """The row with which each node of the table ``node`` left that is gone at the end."""
+    """The row with which each node left that is gone at the end."""
     last = _turns(rows).unique("node", keep="last", maintain_order=True)
     return last.filter(pl.col("state") == "gone")
 
 
 def cordoned(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last row of each node of the table ``node`` that takes nothing new at the end."""
+    """The last row of each node that is cordoned at the end."""
     return _last(rows).filter(pl.col("state") == "closed")
 
 
 def unready(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last row of each node of the table ``node`` that is not ready at the end."""
+    """The last row of each node that is not ready at the end."""
     marks = pl.col("taints").str.contains_any(list(UNREADY_TAINTS.values()))
     return _last(rows).filter(marks & (pl.col("state") != "gone"))
 
 
 def retainted(begun: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
-    """Nodes that have other taints at the end than when use began, in order of their names.
+    """Nodes whose taints at the end differ from those at the first use, in order of their names.
 
-    Taints that Kubernetes gives a node by itself do not count: of a cordon, or of its condition.
+    Taints that Kubernetes itself sets, for a cordon or a condition, do not count.
     """
     ends = _last(rows).filter(pl.col("state") != "gone").select("node", end="taints")
     both = begun.select("node", "taints").join(ends, on="node").sort("node")
@@ -164,7 +162,7 @@ def retainted(begun: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
 
 
 def _given(taints: str | None) -> str:
-    """The taints that somebody gave a node, as a text; one that states no taints as it stands."""
+    """The taints without those that Kubernetes itself sets, as a text; other texts unchanged."""
     try:
         marks = json.loads(taints or "[]")
         given = [one for one in marks if not str(one["key"]).startswith(_OF_KUBERNETES)]
@@ -174,15 +172,15 @@ def _given(taints: str | None) -> str:
 
 
 def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
-    """Nodes that nothing can be placed on: ``node``, ``resource`` that they have none of.
+    """Nodes without room, with the ``resource`` that each lacks.
 
-    Where a source states the cpu, or the memory, of any node, a node without it or with 0 has no
-    room. Where it states none, sizes are an assumption for all alike.
+    Where any node has a stated amount of cpu or memory, a node without that amount, or with 0, has
+    no room. Where no node has one, the amount is an assumption for all nodes.
 
     Parameters
     ----------
     nodes, capacity : DataFrame
-        As ``nodes_of`` gives them.
+        The results of ``nodes_of``.
     """
     stated = capacity.filter(pl.col("cell").is_null() & (pl.col("amount") > 0))
     found = [
@@ -198,19 +196,19 @@ def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
 
 
 def _last(rows: pl.DataFrame) -> pl.DataFrame:
-    """How each node is at last."""
+    """The last row of each node."""
     return held(rows).unique("node", keep="last", maintain_order=True)
 
 
 def first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Each thing's first row: what it was when the trace began, or when it came."""
+    """The first row of each key: its state at the start of the trace, or when it came."""
     return rows.sort(_MS, maintain_order=True).unique(keys, keep="first", maintain_order=True)
 
 
 def _at(rows: pl.DataFrame, time_ms: int | None, *keys: str) -> pl.DataFrame:
-    """Each thing's last row by a time; of those first spoken of later, and without one, the first.
+    """The last row of each key up to a time, in the order of the first rows.
 
-    In the order of the first rows.
+    A key whose first row is later, and every key without a time, has its first row.
     """
     first = first_rows(rows, *keys)
     if time_ms is None:
@@ -223,7 +221,7 @@ def _at(rows: pl.DataFrame, time_ms: int | None, *keys: str) -> pl.DataFrame:
 
 
 def _added(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Rows without those of no time, whose values stand where the others have none."""
+    """The rows with a time, with missing values filled from the rows without a time."""
     timeless = pl.col(_MS) < EPOCH_FROM_MS
     dated = rows.filter(~timeless)
     if dated.height in (0, rows.height):

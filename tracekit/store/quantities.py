@@ -16,7 +16,7 @@ _DISK = ("disk", "disk_io")
 
 
 def quantities(store: Store) -> dict[str, str]:
-    """For each quantity ``recorded``, ``inferred`` (worked out by ingest) or ``absent``."""
+    """Whether each quantity is ``recorded``, ``inferred`` (derived by ingest) or ``absent``."""
     found = {name: find(store) for name, find in _QUANTITIES.items()}
     for entity in ("node", "container"):
         name, table = f"use of {entity}s", f"{entity}_amount"
@@ -34,7 +34,7 @@ def quantities(store: Store) -> dict[str, str]:
 
 
 def absent_use(store: Store) -> list[str]:
-    """The use that a store with sizes does not record, in the words of ``quantities``."""
+    """The names of the quantities of use that a store with sizes does not record."""
     known = quantities(store)
     if known["node sizes"] == known["requests"] == ABSENT:
         return []
@@ -42,7 +42,7 @@ def absent_use(store: Store) -> list[str]:
 
 
 def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """The quantities of two parts of a store together: the better known of each."""
+    """The quantities of two parts of a store together: recorded wins over inferred and absent."""
     order = (RECORDED, INFERRED, ABSENT)
     return {
         name: min(kind, before.get(name, ABSENT), key=order.index) for name, kind in more.items()
@@ -50,7 +50,7 @@ def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, st
 
 
 def _any(*places: str) -> Callable[[Store], str]:
-    """The best that is known of some columns: ``table.column``, or a table alone."""
+    """A function: the best state of some places, each ``table.column`` or ``table``."""
 
     def find(store: Store) -> str:
         found = {_one(store, *place.partition(".")[::2]) for place in places}
@@ -84,7 +84,7 @@ def _holds(path: Path, column: str) -> bool:
 
 
 def _of(table: str, *resources: str) -> Callable[[Store], str]:
-    """Whether a table speaks of some resources."""
+    """A function: whether a table has rows for some resources."""
 
     def find(store: Store) -> str:
         files = store.table_files(table)
@@ -97,19 +97,19 @@ def _of(table: str, *resources: str) -> Callable[[Store], str]:
 
 
 def _resources(store: Store, table: str) -> list[str]:
-    """The resources that a table speaks of, without those that are quantities of their own."""
+    """The resources in a table, without those that are quantities of their own."""
     names = scan_parquet(*store.table_files(table)).select(pl.col("resource").unique().sort())
     own = {*_NETWORK, *_DISK}
     return [one for one in names.collect()["resource"].to_list() if one not in own]
 
 
 def _use_of_nodes(store: Store) -> str:
-    """By their own samples, unless these are a moment beside the history of their containers."""
+    """The state of use of nodes; samples of one moment beside containers' history do not count."""
     amounts = () if is_moment(store.manifest) else ("node_amount",)
     return _any("node_usage", *amounts)(store)
 
 
-#: What may be recorded, in the words of the report.
+#: The quantities, in the words of the report, with the functions of their states.
 _QUANTITIES: dict[str, Callable[[Store], str]] = {
     "node sizes": _any("node_resource"),
     "requests": _any("container_resource.request"),
@@ -138,5 +138,5 @@ _QUANTITIES: dict[str, Callable[[Store], str]] = {
     "call rates": _any("service_rate"),
     "prices": _any("node.price_per_hour"),
 }
-#: Their names, in the order in which they are told.
+#: The names of the quantities in the order of listings.
 NAMES = tuple(_QUANTITIES)
