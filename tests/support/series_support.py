@@ -71,9 +71,19 @@ def as_export(some: Sequence[Made]) -> str:
     )
 
 
+def as_printed(some: Sequence[Made]) -> str:
+    """What promtool prints of an answer, when it is not asked for JSON."""
+    return "".join(
+        f"{name}{{{labelled(labels, ', ')}}} =>\n"
+        + "".join(f"{value} @[{time}]\n" for time, value in values)
+        for name, labels, values in some
+    )
+
+
 FORMS: list[tuple[str, str, Callable[[Sequence[Made]], str]]] = [
     ("range", "answer.json", as_range),
     ("range", "promtool.json", as_promtool),
+    ("range", "printed.txt", as_printed),
     ("text", "dump.txt", as_dump),
     ("text", "series.om", as_openmetrics),
     ("export", "export.jsonl", as_export),

@@ -307,7 +307,7 @@ SOURCE = ClusterSource(
         ),
         ClusterFile(
             word="range",
-            title="answers of Prometheus to query_range, as JSON",
+            title="answers of Prometheus to query_range, as JSON or as promtool prints them",
             tables=_SERIES,
             recognises=holds_ranges,
             read=read_ranges,

@@ -1,7 +1,14 @@
-"""The form of a file of series: an answer of Prometheus, a dump of promtool, or an export."""
+"""The form of a file of series: an answer of Prometheus, a print or dump of promtool, an export.
+
+``promtool query range`` prints a head ``metric{label="x"} =>`` for each series, and a line
+``value @[seconds]`` for each sample. ``query instant`` prints both in one line.
+Source: prometheus/common model/value.go (Matrix, SampleStream, Sample).
+"""
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
+from typing import NamedTuple
 
 from tracekit.intake.sources._cluster import Head, Opened
 from tracekit.intake.sources.own._json_items import first_members
@@ -16,6 +23,8 @@ _TEXT = r"^([a-zA-Z_:][a-zA-Z0-9_:]*)?(\{.*\})?\s+(\S+)(?:\s+(\S+))?\s*$"
 
 #: What promtool prints of an answer without ``--format=json``.
 _PRINTED = re.compile(rb"[a-zA-Z_:{][^\n]* =>( \S+ @\[\S+\])?\s*(\n|$)")
+_ARROW = b" =>"
+_SAMPLE = re.compile(rb"(\S+) @\[(\S+)\]$")
 
 
 def head_of(opened: Opened) -> Head:
@@ -58,3 +67,40 @@ def holds_texts(head: Head) -> bool:
 def holds_prints(head: Head) -> bool:
     """Whether a file begins as promtool prints an answer without ``--format=json``."""
     return _PRINTED.match(head.start) is not None
+
+
+class Printed(NamedTuple):
+    """A printed series: its head, and number, value and time of each line with a sample."""
+
+    head: bytes
+    line: int
+    samples: list[tuple[int, bytes, bytes]]
+
+
+class Unread(NamedTuple):
+    """A line that is neither a head nor a sample."""
+
+    line: int
+    text: bytes
+
+
+def printed(lines: Iterable[bytes]) -> Iterator[Printed | Unread]:
+    """Yield the series of a print, and the lines that belong to no series."""
+    series: Printed | None = None
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        head, arrow, rest = text.rpartition(_ARROW)
+        if arrow and (not rest or _SAMPLE.match(rest.strip())):
+            if series is not None:
+                yield series
+            series = Printed(head, number, [])
+            text = rest.strip()
+        if not text:
+            continue
+        sample = _SAMPLE.match(text)
+        if sample is None or series is None:
+            yield Unread(number, text)
+        else:
+            series.samples.append((number, sample[1], sample[2]))
+    if series is not None:
+        yield series

@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import Broken, Opened
 from tracekit.intake.sources.own._impossible_use import check_times
 from tracekit.intake.sources.own._json_items import Cut, first_members, items
 from tracekit.intake.sources.own._prometheus.forms import (
     HEAD_BYTES,
+    Unread,
     head_of,
     holds_prints,
+    printed,
 )
 from tracekit.intake.sources.own._prometheus.lines import (
     CUT_AT_LINE,
@@ -153,10 +155,8 @@ def read_series(
 def _ranges(opened: Opened, names: _Wanted) -> Iterator[Series | Broken]:
     head = head_of(opened)
     if holds_prints(head):
-        raise TracekitError(
-            f"{opened.name}: is an answer that promtool printed as text, expected JSON",
-            hint="print it again with: promtool query range --format=json",
-        )
+        yield from _prints(opened, names)
+        return
     name = first_members(head).get("name")
     if name is not None and not names.may_be_in(str(name).encode()):
         return
@@ -197,6 +197,34 @@ def _answered(
         return
     lines = [number] * len(times)
     yield from _series(name, labels, lines, times, texts, file=file, raw=raw, scale=1000.0)
+
+
+def _prints(opened: Opened, names: _Wanted) -> Iterator[Series | Broken]:
+    """The series that promtool prints; a series without a name has the name of its file."""
+    of_file = name_in(PurePath(opened.name).name)
+    with opened.stream() as stream:
+        for one in printed(stream):
+            if isinstance(one, Unread):
+                reason = "is neither a series nor a sample: expected value @[time]"
+                yield _broken(one.line, reason, as_text(one.text))
+                continue
+            if not names.may_be_in(one.head + (of_file or "").encode()):
+                continue
+            parts = labels_of(one.head)
+            if parts is None:
+                yield _broken(one.line, "has labels that cannot be read", as_text(one.head))
+                continue
+            stated, labels = parts
+            if not (stated or of_file):
+                yield _broken(one.line, NAMELESS, labels)
+                continue
+            name, labels = called_now(stated or of_file or "", labels)
+            if names.wanted(name) and one.samples:
+                lines, values, times = zip(*one.samples, strict=True)
+                yield from _series(
+                    name, labels, lines, times, values, file=opened.name, raw=bool(stated),
+                    scale=1000.0,
+                )  # fmt: skip
 
 
 def _exports(opened: Opened, names: _Wanted) -> Iterator[Series | Broken]:
