@@ -1,14 +1,14 @@
 """The commands of tracekit, one file each: the library's function, and how a terminal shows it.
 
-``import tracekit`` offers the function that has the file's name. It opens folders, makes workers
-and writes results; the packages below compute. ``command`` in the same file is what ``tracekit
-NAME`` runs: its docstring is the help, and it prints what the function returns. What is asked for
-stands in the function's signature alone. ``shell`` turns signatures into a command line.
+``import tracekit`` offers the function with the file's name. It opens folders, makes workers and
+writes results; the packages below compute. ``tracekit NAME`` runs ``command`` of the same file,
+which prints what the function returns. The docstring of ``command`` is the help. Arguments and
+options are the parameters of the function. ``shell`` turns signatures into a command line.
 """
 
 from tracekit.base import registry
 
-#: Former names, which still work everywhere but are listed nowhere, with the names of today.
+#: Former names of commands, which still work but are not listed, with the present names.
 FORMERLY = {
     "plan": "estimate",
     "score": "explain",
@@ -16,7 +16,7 @@ FORMERLY = {
     "size": "requests",
     "vary": "sensitivity",
 }
-#: Files without a function of the library, and files without a command.
+#: Files without a library function, and files without a command.
 _SHELL_ONLY, _LIBRARY_ONLY = {"duckdb", "list_"}, {"connect", "export_chains", "listing"}
 
 

@@ -1,12 +1,13 @@
-"""Options of the command line: a verb's parameters carry them in their annotations.
+"""Options of the command line, in the annotations of library functions' parameters.
 
-``jobs: Annotated[int, Option("Processes side by side.", minimum=1)] = 1``. A subcommand is made
-from this; see ``tracekit.commands.shell.signature``. What a package below takes as well is declared
-there, in its ``declared.py``, with ``About``: the verb takes type, help, range and default from
-it, and adds with ``Option`` how it is typed, if that is not by its name. What several verbs ask
-for is declared below; a verb that says part of it in another way adds an ``Option`` with that
-part. Nothing heavy is imported here or by a command's file, so that ``--help`` answers at once: a
-command imports what it needs once it is called.
+For example ``jobs: Annotated[int, Option("Processes side by side.", minimum=1)] = 1``. See
+``tracekit.commands.shell.signature`` for how a subcommand is made of them. A parameter that a lower
+package takes as well is declared there with ``About``, in ``declared.py``: type, help, range and
+default. An ``Option`` beside it adds its flags. Parameters of several commands are declared below;
+a command changes a part of one by a further ``Option``.
+
+This file and the files of commands import nothing heavy at the top, so that ``--help`` answers at
+once. A command imports what it needs when it is called.
 """
 
 import re
@@ -30,27 +31,26 @@ class Option(About):
     Parameters
     ----------
     doc : str
-        Its help; that of the ``About`` it is declared with when empty.
+        The help; empty for the help of the ``About`` beside it.
     names : str
-        Its flags, with blanks between; ``--`` and the parameter's name when empty.
+        The flags, with blanks between; empty for ``--`` and the parameter's name.
     metavar : str, optional
-        What stands for its value in the help.
+        The word for the value in the help.
     read : callable, optional
-        Makes the value from the text that was typed.
+        Makes the value from the typed text.
     takes : type, optional
-        What is typed where that is another type than text: ``read`` is given it whole.
+        The typed value's type, if it is not text; ``read`` gets the whole typed value.
     default : object
-        What holds on the command line when nothing is typed, before ``read``; the verb's own
-        default when None.
+        The typed text by default; None for the function's own default.
     shown : str, optional
-        The default as the help says it, where None stands for it.
+        The default's text in the help, where the default is None.
     off : bool
-        Whether the option is a flag that makes the value False.
+        Whether the option is a flag that sets the value to False.
     completes : str
-        What the shell completes it with: ``policies``, ``stores``, ... of
+        The kind of words that complete it: ``policies``, ``stores``, ... of
         ``tracekit.commands.shell.completion``.
     setting : str
-        What ``tracekit.toml`` calls it where several commands take it from there: ``policies``.
+        The name of a setting of ``tracekit.toml`` that several commands share.
     """
 
     doc: str = ""
@@ -67,14 +67,14 @@ class Option(About):
 
 @dataclass(frozen=True)
 class Argument(Option):
-    """A parameter that is told by where it stands."""
+    """A positional parameter."""
 
 
 _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def size_bytes(text: str) -> int:
-    """A size such as ``1GB``, ``512MiB`` or ``800M`` in bytes; raises TracekitError for another."""
+    """A size such as ``1GB``, ``512MiB`` or ``800M`` in bytes; TracekitError for other text."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text.lower())
     if not found:
         raise TracekitError(
@@ -86,7 +86,7 @@ def size_bytes(text: str) -> int:
 
 
 def key_values(pairs: Sequence[str]) -> Mapping[str, str]:
-    """``name=value`` pairs as a dictionary; raises TracekitError for one without '='."""
+    """``name=value`` pairs as a dictionary; raises TracekitError for a text without '='."""
     parsed = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -99,7 +99,7 @@ def key_values(pairs: Sequence[str]) -> Mapping[str, str]:
 
 
 def named_files(files: Sequence[str]) -> Mapping[str, str]:
-    """``NAME=FILE`` by name; a file alone is named by its first word."""
+    """Files by the names of their tables; a file without a name has its first word as name."""
     named: dict[str, str] = {}
     for one in files:
         name, equals, file = one.partition("=")
@@ -114,16 +114,16 @@ def named_files(files: Sequence[str]) -> Mapping[str, str]:
 
 
 def starting(assume: Sequence[str], start: str) -> Sequence[str]:
-    """The assumptions, with how the replay starts where that is not the default."""
+    """The assumptions, with the start of the replay unless it is the default."""
     return assume if start == START else [*assume, f"start={start}"]
 
 
 def priced(
     assume: Sequence[str], prices: Sequence[str], table: Path | str | None, currency: str | None
 ) -> Sequence[str]:
-    """The assumptions, with prices by instance type and their currency where they are given.
+    """The assumptions, with prices by instance type and their currency if given.
 
-    Raises TracekitError for a price or a currency that is none, and for a table without prices.
+    Raises TracekitError for a wrong price or currency, and for a table without prices.
     """
     from tracekit.cluster.changed.prices import check_currency, read_prices
 
@@ -138,7 +138,7 @@ def priced(
 
 
 def names_in(text: str) -> list[str]:
-    """Names with commas between."""
+    """The names in a text with commas between them."""
     return [name.strip() for name in text.split(",")] if text else []
 
 
@@ -161,7 +161,7 @@ Policies = Annotated[
         metavar="all|common|NAME[param=value,...]",
     ),
 ]
-#: A verb says with an ``Option`` of its own what it is without it.
+#: A command adds an ``Option`` that says what holds without it.
 Repeats = Annotated[int | None, Option("Orders of arrival.", minimum=1, names="--repeat")]
 OtherWorkload = Annotated[
     Path | str | None,

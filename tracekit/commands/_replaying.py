@@ -1,4 +1,4 @@
-"""A replay from its words to its folder: workload, policies, run, run folder."""
+"""A replay with its workload, policies and orders of arrival, and its run folder."""
 
 import contextlib
 import dataclasses
@@ -60,27 +60,27 @@ def replay_by(
     source: WorkloadSource | None = None,
     progress: Progress = SILENT,
 ) -> Run:
-    """As ``replay``, by a given crew, or by this process.
+    """Replay by a crew, or by this process, and write the run folder; see ``commands.replay``.
 
     Parameters
     ----------
     schedulers : Schedulers, optional
-        Several schedulers by whom each policy is replayed, too.
+        Several schedulers, by which each policy is replayed, too.
     follow : bool
-        Whether those that are not in ``repeat_policies`` meet further orders as long as they may
-        still be recommended.
+        Whether policies that are not in ``repeat_policies`` meet further orders as long as they may
+        be recommended.
     fit : path, optional
-        A fit that policy ``interference`` places by where it is given none.
+        The fit for policy ``interference`` where the policy has none of its own.
     keep : bool
         Whether finished replays are kept beside the run folder, until the caller forgets them.
     source : WorkloadSource, optional
-        The workload, where it is shared already.
+        The workload, if it is shared already.
     """
     if store is not None:
         folder, unasked = fit or fit_beside(store.path), fit is not None
         policies = policies.placing_by(folder, unasked=unasked)
         repeat_policies = repeat_policies.placing_by(folder, unasked=unasked)
-    asked = _asked(policies, repeats, repeat_policies, follow=follow, up_to=repeats_up_to)
+    orders = _orders(policies, repeats, repeat_policies, follow=follow, up_to=repeats_up_to)
     RUN_FOLDER.check_free(Path(out))
     source = source or source_of(
         store,
@@ -103,16 +103,16 @@ def replay_by(
         )
         check_feasible(load)
         chosen = choose_policies(policies, load, rebalance, schedulers)
-        repeated = _repeated(asked.policies, chosen, load, rebalance, schedulers)
-        alone = asked.default and not varying(load)
+        repeated = _repeated(orders.policies, chosen, load, rebalance, schedulers)
+        alone = orders.default and not varying(load)
         if alone:
-            asked = asked._replace(repeats=1)
+            orders = orders._replace(repeats=1)
             progress.say(f"one replay of each policy: {ALIKE}")
-        if asked.repeats > 1:
-            progress.say(_cost(len(chosen), len(repeated), asked.repeats))
+        if orders.repeats > 1:
+            progress.say(_cost(len(chosen), len(repeated), orders.repeats))
         replayer = Replayer(kept=Kept(Path(out), load), crew=crew, source=source)
         how = _How(seed=seed, replayer=replayer, progress=progress)
-        run = _replayed(load, chosen, repeated, asked, how)
+        run = _replayed(load, chosen, repeated, orders, how)
     run = dataclasses.replace(run, alone=ALIKE if alone else run.alone)
     stored = None if store is None else store.path
     loader = None if workload is None else str(workload)
@@ -125,9 +125,9 @@ def replay_by(
 
 @contextlib.contextmanager
 def read_once(source: WorkloadSource, out: Path) -> Iterator[WorkloadSource]:
-    """The source of a workload that is read now, and shared by all processes, beside a run folder.
+    """Read a workload now, and share it with all processes, in a folder beside the run folder.
 
-    It is let go before it is mapped: one of them may fit where two do not.
+    The workload is freed before its shared copy is mapped, as memory may hold only one.
     """
     at = kept_folder(out) / "workload"
     with shared(source.load(), at):
@@ -135,14 +135,14 @@ def read_once(source: WorkloadSource, out: Path) -> Iterator[WorkloadSource]:
 
 
 def _answered(run: Run, policies: Entrants, manifest: dict[str, Any], made: Path) -> None:
-    """Write what the replays alone let one decide."""
+    """Write the answer of the replays alone."""
     found = Results(manifest, run.summary, run.repeats)
     choice = choose(found, named=policies.names, in_use=str(policies.in_use))
     write_document(made, document(answer_replays(found, choice)))
 
 
-class _Asked(NamedTuple):
-    """How many orders of arrival, for which policies; ``default``: nobody asked for a number."""
+class _Orders(NamedTuple):
+    """How many orders of arrival, for which policies; ``default``: no number was given."""
 
     repeats: int
     policies: Entrants
@@ -152,7 +152,7 @@ class _Asked(NamedTuple):
 
 
 class _How(TypedDict):
-    """The settings shared by one order of arrival and several."""
+    """Arguments of replays in one order of arrival and in several."""
 
     seed: int
     replayer: Replayer
@@ -163,48 +163,48 @@ def _replayed(
     load: Workload,
     chosen: Sequence[Entrant],
     repeated: Sequence[Entrant],
-    asked: _Asked,
+    orders: _Orders,
     how: _How,
 ) -> Run:
-    if asked.repeats == 1:
+    if orders.repeats == 1:
         return replay_once(load, chosen, **how)
     return repeat_replay(
         load,
         chosen,
-        repeats=asked.repeats,
+        repeats=orders.repeats,
         repeated=repeated,
-        follow=asked.follow,
-        up_to=asked.up_to,
+        follow=orders.follow,
+        up_to=orders.up_to,
         **how,
     )
 
 
-def _asked(
+def _orders(
     policies: Entrants,
     repeats: int | None,
     repeated: Entrants,
     *,
     follow: bool,
     up_to: int | None,
-) -> _Asked:
-    """The number of orders: as many as an interval needs, unless one is given.
+) -> _Orders:
+    """The orders of arrival: as many as an interval needs, unless a number is given.
 
-    Of those that ``all`` or ``common`` stands for, only those meet them that have to be beaten, and
-    those that may still be recommended: see ``answer.repeat.followed``.
+    Of policies of ``all`` or ``common``, only two kinds meet further orders: policies that have to
+    be beaten, and policies that may be recommended (see ``answer.repeat.followed``).
     """
     words = policies.words and not repeated.chosen
     rivals = (OBSERVED, str(policies.in_use), RANDOM) if follow or words else ()
     if repeats is not None:
         most = _more_than(repeats, up_to)
-        return _Asked(repeats, repeated, rivals if follow else (), default=False, up_to=most)
+        return _Orders(repeats, repeated, rivals if follow else (), default=False, up_to=most)
     if words:
         repeated = Entrants(policies.named, policies.named)
         repeated = repeated.also(policies.in_use, parse_entrant(RANDOM))
-    return _Asked(FEWEST, repeated, rivals, default=True, up_to=_more_than(FEWEST, up_to))
+    return _Orders(FEWEST, repeated, rivals, default=True, up_to=_more_than(FEWEST, up_to))
 
 
 def _more_than(repeats: int, up_to: int | None) -> int | None:
-    """Up to how many orders are added; raises TracekitError where there is nothing to add to."""
+    """``up_to`` if orders can be added; raises TracekitError where it is too small."""
     if up_to is None or up_to > repeats >= FEWEST:
         return up_to
     few = f"--repeat is {repeats}, an interval needs {FEWEST}"
@@ -215,7 +215,7 @@ def _more_than(repeats: int, up_to: int | None) -> int | None:
 
 
 def _cost(policies: int, repeated: int, repeats: int) -> str:
-    """A sentence on the cost of repeats, and how to do without."""
+    """A line of progress on the number of replays."""
     whole = policies + repeated * (repeats - 1)
     what_for = "so that an interval can be told (--repeat 1: one order, no interval)"
     if repeats < FEWEST:
@@ -233,7 +233,7 @@ def _repeated(
     rebalance: Sequence[RebalancePolicy],
     schedulers: Schedulers | None,
 ) -> Sequence[Entrant]:
-    """The chosen policies that meet every order of arrival; production among them."""
+    """The chosen policies that meet every order of arrival, with production."""
     if not some.chosen:
         return chosen
     wanted = choose_policies(some, load, rebalance, schedulers)

@@ -1,4 +1,4 @@
-"""Wraps a verb: if it fails because a folder is damaged, the error names the folder."""
+"""Wraps a library function: if it fails because of a damaged folder, the error names the file."""
 
 import errno
 import functools
@@ -15,7 +15,7 @@ from tracekit.base.files.result_folder import AGAIN
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: The system's refusals that have nothing to do with what a file holds.
+#: Errors of the system that do not come from the content of a file.
 _NOT_DAMAGE = {
     errno.ENOSPC,
     errno.EDQUOT,
@@ -29,10 +29,11 @@ _NOT_DAMAGE = {
 
 
 def sound(verb: Callable[P, R]) -> Callable[P, R]:
-    """The verb; where it fails unforeseen, the folders it was given are looked at first.
+    """Wrap a library function.
 
-    What a full or forbidding disk makes an engine raise comes out as OSError. Where a result is to
-    be written, a URL is refused before anything is done.
+    After an unforeseen error, the folders among its arguments are verified, and the first damaged
+    file is the error. The error of an engine on a full or read-only disk becomes an OSError. A URL
+    as ``out`` is refused before the call.
     """
     names = list(inspect.signature(verb).parameters)
     at = names.index("out") if "out" in names else len(names)
@@ -54,7 +55,7 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
                 raise meant from error
             told = isinstance(error, TracekitError)
             cause = error.__cause__ if told else error
-            # what was told on purpose stands, unless all it tells is what an engine said
+            # an error of our own stands, unless it only repeats the error of an engine
             if cause is None or (told and not is_of_an_engine(cause)):
                 raise
             refused = system_error(cause)
@@ -68,19 +69,19 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-#: What ``tracekit run`` and ``tracekit requests`` leave beside a store, and reports read unasked.
+#: Folders that ``tracekit run`` and ``tracekit requests`` write beside a store, for reports.
 _BESIDE = ("store", "analysis", "calls", "fit", "bound", "size", "replay")
 
 
 def _first_damage(given: Iterable[Any]) -> TracekitError | None:
-    """The first damaged file of the folders and of what lies beside them; None if all is sound."""
+    """The first damaged file of the folders and of the folders beside them; None for none."""
     around = (one for folder in _folders(given) for one in _with_beside(folder))
     found = (_damage_of(folder) for folder in dict.fromkeys(around) if folder.is_dir())
     return next((one for one in found if one is not None), None)
 
 
 def _folders(given: Iterable[Any]) -> Iterator[Path]:
-    """The folders among a verb's arguments, and those that lists of them name."""
+    """The folders among arguments, also in lists."""
     for one in given:
         if isinstance(one, str | os.PathLike):
             path = Path(str(one).rpartition(":")[2] if isinstance(one, str) else one)

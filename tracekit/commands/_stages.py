@@ -1,4 +1,4 @@
-"""Stages of a whole run that need the store alone, as tasks that a crew can do beside a replay."""
+"""Stages of a whole run that need only the store, as tasks for a crew beside the replays."""
 
 import contextlib
 import shutil
@@ -20,13 +20,13 @@ from tracekit.interference.run import fit_store, write_fit
 from tracekit.replay.chance.student import FEWEST
 from tracekit.store.folder import Store
 
-#: More containers than this are not bound one by one unasked: about a minute.
+#: The most containers that a run binds; this takes about a minute.
 MOST_BOUND = 5000
 
 
 @dataclass(frozen=True)
 class AnalyzeStage:
-    """Every query and result, into a folder."""
+    """Writes all analyses into a folder."""
 
     store: Store
     out: Path
@@ -40,7 +40,7 @@ class AnalyzeStage:
 
 @dataclass(frozen=True)
 class CallStage:
-    """The call graphs, into a folder; ``jobs`` is 1 where others keep the cores busy."""
+    """Writes the call graphs into a folder; ``jobs`` is 1 beside replays."""
 
     store: Store
     out: Path
@@ -55,11 +55,11 @@ class CallStage:
 
 @dataclass(frozen=True)
 class FitStage:
-    """Fits the cost of neighbours into a folder; skipped where the store lacks the data.
+    """Writes the fit of the cost of neighbours into a folder; skipped where data is missing.
 
     Parameters
     ----------
-    traces : folder of the trace; a made-up one knows who sits where
+    traces : folder of the trace; a made-up trace has the vCPUs of containers
     """
 
     store: Store
@@ -82,7 +82,7 @@ class FitStage:
 
 @dataclass(frozen=True)
 class BindStage:
-    """Placement by a fit, where it is known who sits on which vCPU; into a folder."""
+    """Writes the placement by a fit into a folder, where the vCPUs of containers are known."""
 
     store: Store
     traces: Path
@@ -92,7 +92,7 @@ class BindStage:
     name = "placement down to the vCPU"
 
     def due(self) -> bool:
-        """Whether there is something to bind by a fit that tells sockets apart, not too much."""
+        """Whether the fit tells sockets apart, and there are not too many containers."""
         pooled = read_frame(self.fit / "pooled.parquet").row(0, named=True)
         told = bool(_seats(self.traces)) and pooled["k1"] is not None
         return told and self._count() <= MOST_BOUND
@@ -107,13 +107,13 @@ class BindStage:
 
 
 def _seats(traces: Path) -> tuple[Path, Path] | None:
-    """The files of a made-up trace that say who sits where."""
+    """The files of a made-up trace with the vCPUs of containers, and with the topology."""
     binding, topology = (traces / TRUTH / f"{name}.csv" for name in ("monitoring", "topology"))
     return (binding, topology) if binding.is_file() and topology.is_file() else None
 
 
 def identified(fit: Path) -> bool:
-    """Whether a fit told what containers of one socket, or of one node, cost each other."""
+    """Whether a fit has the cost of neighbours on one socket, or on one node."""
     return read_frame(fit / "pooled.parquet")["k2"][0] is not None
 
 
@@ -121,38 +121,38 @@ Stage = AnalyzeStage | CallStage | FitStage | BindStage
 
 
 class Begun:
-    """Stages that are under way beside what is done meanwhile."""
+    """Stages that run beside other work."""
 
     def __init__(self, crew: Crew, progress: Progress, task: Task) -> None:
         self._crew, self._progress, self._task = crew, progress, task
         self._running: dict[str, Future[None]] = {}
 
     def begin(self, stage: Stage) -> None:
-        """Have a stage done."""
+        """Begin a stage."""
         self._progress.stage(stage.name)
         future = self._crew.submit(stage, lambda *_: None)
         if future.done():
-            # alone: a stage that failed ends the run here, not after the replays
+            # without further processes a failed stage ends the run here, not after the replays
             future.result()
         future.add_done_callback(partial(_tell, self._task, stage.name))
         self._running[stage.name] = future
 
     def ended(self, name: str) -> bool:
-        """Wait for a stage; whether there is one of that name."""
+        """Wait for the end of a stage; False if no stage has the name."""
         if name in self._running:
             self._running[name].result()
         return name in self._running
 
     def end(self) -> None:
-        """Wait for all."""
+        """Wait for the end of all stages."""
         for future in self._running.values():
             future.result()
 
 
 @contextlib.contextmanager
 def under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[Begun]:
-    """The stages begun before, and done after, what is done within."""
-    # what is bound by the fit is begun when the fit is there
+    """Begin stages on entry, and wait for them on exit."""
+    # the binding begins after the fit
     later = sum(isinstance(stage, FitStage) and bool(_seats(stage.traces)) for stage in stages)
     with progress.task("other stages", len(stages) + later, "stages") as task:
         begun = Begun(crew, progress, task)
@@ -163,6 +163,6 @@ def under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterat
 
 
 def _tell(task: Task, name: str, done: Future[None]) -> None:
-    """Reports a failed stage by its error."""
+    """Count a stage as done, unless it failed."""
     if not done.cancelled() and done.exception() is None:
         task.advance(1, name)

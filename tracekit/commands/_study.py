@@ -1,4 +1,4 @@
-"""Verbs that make a study: checked before it is computed, written once it is, and printed."""
+"""Studies of commands: computed, written and printed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def made(study: Callable[[Crew], Study], out: str | Path | None, *, jobs: int = 1) -> Study:
-    """The study, computed by so many processes; written to ``out`` if given.
+    """Compute a study by ``jobs`` processes, and write it to ``out`` if given.
 
-    Raises TracekitError as the study does, and for an ``out`` that holds anything but a study.
+    Raises TracekitError as the study does, and for an ``out`` with anything but a study in it.
     """
     if out is not None:
         STUDY_FOLDER.check_free(Path(out))
@@ -41,12 +41,12 @@ def print_bench(
     json: bool,
     show: Callable[[Study, Sequence[Fact]], None],
 ) -> None:
-    """Print an experiment: its JSON document, or what ``show`` prints and where its page is.
+    """Print an experiment as JSON, or by ``show``.
 
     Parameters
     ----------
     names : sequence of str
-        The parts of the document: frames, and ``facts`` for the claims.
+        The parts of the JSON document: frames, and ``facts`` for the claims.
     """
     from tracekit.answer.claims.every import claim_facts
 

@@ -1,4 +1,4 @@
-"""Reads the files of stores and results, and compares them with what was written."""
+"""Verifies the files of stores and results by their checksums."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tracekit.store.folder import CATALOG, NAME, Store, is_sealed, is_store, ope
 
 @dataclass(frozen=True)
 class Subset:
-    """Every ``of``-th file in the order of their paths, from the ``first`` on; 1 is the first."""
+    """Every ``of``-th file in the order of paths, from number ``first`` on (counted from 1)."""
 
     first: int = 1
     of: int = 1
 
     @classmethod
     def parsed(cls, text: str) -> Self:
-        """``1/7``; raises TracekitError for anything else."""
+        """Parse a text such as ``1/7``; raises TracekitError for other text."""
         first, _, of = text.partition("/")
         if first.isdecimal() and of.isdecimal() and 1 <= int(first) <= int(of):
             return cls(int(first), int(of))
@@ -48,7 +48,7 @@ class Subset:
 
 @dataclass(kw_only=True)
 class Verified:
-    """What was found: see ``tracekit.commands.check``."""
+    """The result of a verification; see ``tracekit.commands.check``."""
 
     verified: int = 0
     without_checksums: list[str] = field(default_factory=list)
@@ -62,19 +62,19 @@ class Verified:
 
 
 def verified(folder: Path, subset: Subset) -> Verified:
-    """Verify a store, a result, or all of them that lie in a folder.
+    """Verify a store, a result, or all stores and results in a folder.
 
     Raises
     ------
     TracekitError
-        Where there is none.
+        For a folder without any.
     """
     one = verified_one(folder, subset)
     if one is not None:
         return one
     inner = [] if is_remote(folder) else sorted(_within(folder))
     if not inner:
-        open_store(folder)  # says what the folder is
+        open_store(folder)  # raises the error
     found = Verified()
     if not is_remote(folder) and (folder / FILE).is_file():
         damage = damage_of_answer(folder / FILE)
@@ -85,7 +85,7 @@ def verified(folder: Path, subset: Subset) -> Verified:
 
 
 def verified_one(folder: Path, subset: Subset) -> Verified | None:
-    """Verify a store or a result; None for a folder that is neither."""
+    """Verify a store or a result; None for any other folder."""
     if is_store(folder):
         return _of_store(open_store(folder), subset)
     result = None if is_remote(folder) else document_of(folder)
@@ -93,14 +93,14 @@ def verified_one(folder: Path, subset: Subset) -> Verified | None:
 
 
 def _within(folder: Path) -> Iterator[Path]:
-    """The stores and results in a folder, which may have one more folder around them."""
+    """The stores and results in a folder and in its folders."""
     for path in (*folder.glob("*"), *folder.glob("*/*")):
         if not path.name.startswith(".") and (is_store(path) or document_of(path) is not None):
             yield path
 
 
 def _add(found: Verified, folder: Path, name: str, subset: Subset) -> None:
-    """Add what is found in a folder, with paths that begin with its name."""
+    """Add the verification of a folder, with paths that begin with its name."""
     try:
         one = verified_one(folder, subset) or Verified()
     except TracekitError as error:
@@ -135,7 +135,7 @@ def _of_store(store: Store, subset: Subset) -> Verified:
     cut_short = unfinished(store)
     stale: list[str] = []
     has_catalog = not is_remote(store.path)
-    # what was cut short, or cannot be read, has no views to be made
+    # the catalog of a damaged or unfinished store is not checked
     if not harmed and not cut_short:
         stale += stale_quality(store)
         current, damage = checked_catalog(store) if has_catalog else (True, None)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SYNTH = "synth:"
 _AFTER_INGEST = "analysis and replays"
-#: What a run writes.
+#: The names in a run's folder.
 _STAGES = (
     "store",
     "analysis",
@@ -50,12 +50,12 @@ _STAGES = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunSummary(Shown):
-    """What a whole run left behind.
+    """The result of a whole run.
 
     Parameters
     ----------
     answer : Answer
-        What the run concludes; ``out/answer.json`` has the same.
+        The answer of the run, as in ``out/answer.json``.
     """
 
     out: Path
@@ -123,7 +123,7 @@ def run_all(
 
 @contextlib.contextmanager
 def _alone_in(out: Path) -> Iterator[None]:
-    """No other run writes into the folder; it is not left behind where nothing came of it."""
+    """Lock the folder against other runs; an empty new folder is removed at the end."""
     there = out.exists()
     try:
         with held(out / LOCK, busy=f"{out} is being written"):
@@ -136,7 +136,7 @@ def _alone_in(out: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _crew(jobs: int) -> Iterator[Crew]:
-    """Processes of this machine; stopped at once if anything goes wrong."""
+    """Processes of this machine, stopped at the end or at an error."""
     crew: Crew = Workers(jobs) if jobs > 1 else Alone()
     try:
         yield crew
@@ -145,7 +145,7 @@ def _crew(jobs: int) -> Iterator[Crew]:
 
 
 def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -> list[Stage]:
-    """The stages besides replays; ``alone`` when there are no replays, and the cores are free."""
+    """The stages besides replays; ``alone`` where there are no replays."""
     from tracekit.commands._stages import AnalyzeStage, CallStage, FitStage  # as above
 
     stages: list[Stage] = [AnalyzeStage(store, out / "analysis")]
@@ -157,9 +157,9 @@ def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -
 
 
 def _fitted(begun: Begun, store: Store, traces: Path, out: Path, progress: Progress) -> Path | None:
-    """The fit of this run once it is there, if it told what neighbours cost.
+    """The fit of this run, after its end; None if it has no cost of neighbours.
 
-    What is bound by it is begun: policy ``interference`` and ``tracekit bind`` both place by it.
+    The binding by the fit is begun.
     """
     from tracekit.commands._stages import BindStage, FitStage, identified  # as above
 
@@ -176,7 +176,7 @@ def _fitted(begun: Begun, store: Store, traces: Path, out: Path, progress: Progr
 
 @dataclass(frozen=True)
 class _Settings:
-    """The settings of replays, as ``tracekit.commands.run.run`` takes them."""
+    """The settings of replays; see ``tracekit.commands.run.run``."""
 
     store: Store
     policies: Entrants
@@ -246,7 +246,7 @@ def _first_answer(
 ) -> None:
     """Write an answer and a report of one order of arrival, to be read while the run goes on.
 
-    The replays, and those of the counts of nodes, are kept: the rest of the run goes on from them.
+    All replays are kept, and the rest of the run goes on from them.
     """
     from tracekit.answer.whole import answer, begin  # the crew is not kept waiting
     from tracekit.commands._replaying import replay_by  # the same
@@ -284,10 +284,10 @@ def _first_answer(
 
 
 def _of_first_answer(entrants: Entrants) -> Entrants:
-    """The policies and the one in use; none that place by a fit, as none is there yet.
+    """The policies of a first answer, with the policy in use.
 
-    ``random`` only where it is named: in one order no policy has to beat it, and to draw among all
-    nodes takes as long, on a large cluster, as all other policies together.
+    Policies that place by a fit are left out, as there is no fit yet. ``random`` is left out unless
+    it is named: no policy has to beat it in one order, and it is slow on a large cluster.
     """
     from tracekit.answer.intervals import RANDOM  # the crew is not kept waiting
     from tracekit.policy.entrant import with_fit  # the same
@@ -303,7 +303,7 @@ def _of_first_answer(entrants: Entrants) -> Entrants:
 
 
 def _with_reference(entrants: Entrants) -> Entrants:
-    """The policies with those that every decision needs: the one in use, and ``random``."""
+    """The policies, with the policy in use and ``random``, which every decision needs."""
     from tracekit.answer.intervals import RANDOM  # the crew is not kept waiting
     from tracekit.policy.entrant import parse_entrant  # the same
 
@@ -330,7 +330,7 @@ def _question(
 
 
 def _check_out(out: Path) -> None:
-    """A folder of something else is not written into; what a killed run left is a run's own."""
+    """Refuse a file, and a folder with files of anything but a run."""
     if out.is_file():
         raise TracekitError(f"{out} is a file, expected a folder for the results")
     others = (
@@ -344,17 +344,17 @@ def _check_out(out: Path) -> None:
 
 
 def _ours(name: str) -> bool:
-    """Whether a stage writes under this name, or puts its unfinished work under it."""
+    """Whether a run writes this name, or unfinished work under it."""
     return name in (*_STAGES, LOCK) or name.startswith(tuple(f".{stage}." for stage in _STAGES))
 
 
 def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progress) -> Path:
-    """The trace files, or the store; made now when the source is ``synth:<preset>``."""
+    """The folder of the source; for ``synth:<preset>`` the trace is made up now."""
     if not source.startswith(SYNTH):
         return place(source)
     progress.stage("synthesize", then="ingest")
     preset = source.removeprefix(SYNTH)
-    # 0: these processes, or fewer where the preset is small or the memory bears no more
+    # 0: as many processes as are worth it and memory permits
     jobs = 1 if crew.size == 1 else 0
     synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs, crew=crew, progress=progress)
     return out / "trace"
@@ -363,7 +363,7 @@ def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progres
 def _stored(
     traces: Path, out: Path, memory_limit_bytes: int, crew: Crew, progress: Progress
 ) -> Store:
-    """The trace as a store: the one that was given, or one made of its files under ``out``."""
+    """The given store, or a store of the trace files under ``out``."""
     from tracekit.intake.ingest import ingest  # the crew is not kept waiting
     from tracekit.store.folder import is_store, open_store  # the same
 
@@ -383,7 +383,7 @@ def _stored(
 
 
 def _nothing_to_replay(store: Store, assume: Sequence[str]) -> str:
-    """What a store lacks to be replayed, a cause of the fact ``skipped``; empty for nothing."""
+    """What a store lacks for a replay, a cause of the fact ``skipped``; empty for nothing."""
     from tracekit.cluster.assembly.sizes import is_sized  # the crew is not kept waiting
 
     def holds(*tables: str) -> bool:

@@ -40,9 +40,9 @@ JSON_ROWS = 1000
 def command(call: Call, store: Path, out: Path | None, seed: int, json: JsonOption = False) -> None:
     """Run all analytics of a store: correlation zones, cohorts, causes, demand, sizes.
 
-    Means have intervals. Every query among the results can be asked for alone: tracekit list
-    queries. With --json,
-    results of more than 1,000 rows are left out; --out writes them all.
+    Means have intervals. tracekit query runs one of the queries alone: tracekit
+    list queries. --json leaves out results of more than 1,000 rows; --out writes
+    all results.
 
     Example: tracekit analyze mystore --out analysis
     """

@@ -69,14 +69,14 @@ def bind(
     Parameters
     ----------
     policies : sequence of str
-        ``tracekit.binding.run.USUAL`` when empty, and ``recorded`` where the store or the fit
-        knows which vCPUs containers had.
+        When empty, ``tracekit.binding.run.USUAL``, and ``recorded`` where the store or the fit has
+        the vCPUs of containers.
     topology : path, optional
         See ``topology.read_topologies``. Without it, Linux's usual rule with ``sockets`` and
         ``threads_per_core``.
     truth : path, optional
-        ``truth/binding.parquet`` of a made-up trace: interference is then measured by what was
-        planted, not by the fit that decided.
+        ``truth/binding.parquet`` of a made-up trace. Interference is then measured by the planted
+        cost, not by the fit.
     recorded_use : {'auto', 'with_neighbours', 'without_neighbours'}
         See ``tracekit.binding.tables``.
 
@@ -125,7 +125,7 @@ def bind(
 
 
 def _doubts(run: VcpuRun) -> Iterator[Fact]:
-    """Why the fit, or the load of recorded sets, is to be doubted, and what recorded use holds."""
+    """Remarks on the fit, on the load of recorded vCPUs, and on recorded use."""
     from tracekit.base.facts import remark
     from tracekit.binding.drawn import unlike_recorded
 
@@ -136,7 +136,7 @@ def _doubts(run: VcpuRun) -> Iterator[Fact]:
 
 
 def _of_load(load: Workload) -> Iterator[Fact]:
-    """What to know of the replayed workload."""
+    """Remarks on the replayed workload."""
     from tracekit.answer.caveats import counted
     from tracekit.replay.runs.remarks import use_assumed
 
@@ -148,7 +148,7 @@ def _of_load(load: Workload) -> Iterator[Fact]:
 def _room(
     load: Workload, sockets: int, threads_per_core: int, topology: Path | str | None
 ) -> tuple[Room, tuple[Fact, ...]]:
-    """How hosts are built, and a fact of it where it is assumed."""
+    """The topology of hosts, and a fact where it is assumed."""
     from tracekit.binding.vcpu_state import assumed_hosts, room_of, room_of_file
 
     if topology is not None:
@@ -161,7 +161,7 @@ PANEL = Panel.rare
 
 
 def command(call: Call, out: Path | None, json: JsonOption = False) -> None:
-    """Choose host, socket and vCPUs for every container, and say what neighbours cost.
+    """Choose host, socket and vCPUs for every container, and show the cost of neighbours.
 
     The first policy is compared with each of the others, with intervals
     where --repeat gives several orders of arrival.

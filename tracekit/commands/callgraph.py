@@ -62,7 +62,7 @@ def command(
 ) -> None:
     """Rebuild the call graph of every trace, from rpc ids and twice-recorded calls.
 
-    The ledger says how often records lack or contradict something, and what was done.
+    The ledger counts missing and contradictory records, with the action taken.
 
     Example: tracekit callgraph mystore --out graphs
     """

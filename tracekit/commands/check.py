@@ -44,16 +44,15 @@ def check(
 ) -> StoreCheck:
     """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...], ...}``.
 
-    Its ``doubts`` are facts of what the tables cannot mean as they stand.
+    Its ``doubts`` are facts on contradictions in the tables.
 
     Parameters
     ----------
     verify : read every file instead, and compare it with its checksum: ``{"verified": count,
         "without_checksums": [source file, ...], "damaged": [{path, kind, found, source_file}, ...],
-        "stale": [derived file that is not what would be written here today, ...],
-        "unfinished": whether the last ingest was cut short}``. The folder may be a result as well,
-        or hold stores and results
-    subset : verify so: the n-th of so many shares of the files, by their paths
+        "stale": [outdated derived file, ...], "unfinished": whether the last ingest was cut
+        short}``. The folder may also be a result, or contain stores and results
+    subset : verify only the n-th of so many shares of the files, by their paths
     """
     from tracekit.store.folder import open_store
     from tracekit.store.query import run
@@ -159,7 +158,7 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
 
 
 def _first_of(ledger: Sequence[Mapping[str, Any]]) -> None:
-    """The place of the first row of each kind that was not merely dropped, and what is wrong."""
+    """Print the first row of each defect, except for dropped duplicates."""
     from tracekit.store.folder import REJECTED
 
     for row in ledger:
@@ -168,5 +167,5 @@ def _first_of(ledger: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _named(row: Mapping[str, Any]) -> str:
-    """A defect with the column it is in."""
+    """A defect with its column."""
     return " ".join(part for part in (row["defect"], row["column"]) if part)

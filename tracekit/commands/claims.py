@@ -31,8 +31,8 @@ def claims(
 ) -> Answer:
     """Judge the claims of papers: see ``tracekit.answer.claims``.
 
-    Claims on a trace are judged by the store. Experiments are those that lie beside it or are
-    given; for others the verdicts stand that come with tracekit.
+    Claims on a trace are judged by the store, claims on experiments by the studies that are given
+    or lie beside the store. Other claims are judged by the readings that come with tracekit.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def command(call: Call, store: Path | str | None = None, json: JsonOption = Fals
 
 
 def _document(fact: Fact, store: str) -> dict[str, object]:
-    """A claim, what it comes to, and what the verdict rests on."""
+    """The JSON entry of a claim: its value, verdict and grounds."""
     from tracekit.answer.claims.table import all_claims
     from tracekit.report import sentences
     from tracekit.report.tables import VERDICTS

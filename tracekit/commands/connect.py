@@ -14,15 +14,15 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
 
     ``connect("mystore").sql("FROM usage_zone_summary")`` has its rows as ``.pl()``, ``.df()`` of
     pandas and ``.to_arrow_table()``. The database is in memory: nothing in it changes the store.
-    The connection is yours: SQL in it reads and writes whatever files you may, as in DuckDB. SQL
-    of others belongs into ``tracekit.query``, which only reads.
-    The store's own catalog is made anew where the store was moved or copied.
+    SQL in the connection reads and writes files as in DuckDB. ``tracekit.query`` is for foreign
+    SQL, as it only reads.
+    The catalog of a store that was moved or copied is made anew.
 
     Parameters
     ----------
     store : a store's folder, or its URL on an object store
 
-    Raises TracekitError for what is no store.
+    Raises TracekitError for any other folder.
     """
     import duckdb
 
@@ -30,7 +30,7 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
     from tracekit.store.folder import open_store
     from tracekit.store.query.database import connection
 
-    # the classes take neither subclasses of theirs nor attributes of single objects
+    # DuckDB's classes allow no subclasses and no attributes of single objects
     duckdb.DuckDBPyConnection._repr_html_ = _html  # type: ignore[attr-defined]
     duckdb.DuckDBPyRelation._repr_html_ = _rows_html  # type: ignore[attr-defined]
     opened = open_store(store)

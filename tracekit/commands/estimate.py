@@ -1,4 +1,4 @@
-"""tracekit estimate: what a computation over a store would take, here and on a cluster."""
+"""tracekit estimate: the time of a computation over a store, here and on a cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def estimate(store: Store, *, engine: Engine = None) -> Plan:
-    """What one pass over a store takes, here and on an engine; see ``store.query.plan``."""
+    """The time of one pass over a store, here and on an engine; see ``store.query.plan``."""
     from tracekit.store.folder import open_store
     from tracekit.store.query import plan as plans
 

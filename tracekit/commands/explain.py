@@ -56,12 +56,11 @@ def explain(
     Parameters
     ----------
     case : path or str
-        Recorded cases; with ``container`` a store, or what
-        ``tracekit.cluster.named`` understands.
+        A file of recorded cases; with ``container`` a store or another workload.
     policy : str, optional
         Needed with ``container``.
     container : str, optional
-        The replay goes up to the decision on this container.
+        The container whose decision is explained; the replay ends there.
     """
     if container is None:
         from tracekit.replay.cases.scoring import parse_case_policy, score_file
@@ -126,7 +125,7 @@ def command(
 
 
 def _show_decision(found: Decision, policy: str | None, *, as_json: bool) -> None:
-    """One decision of a replay."""
+    """Print one decision of a replay."""
     import dataclasses
 
     from tracekit.policy.entrant import parse_entrant

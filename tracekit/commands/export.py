@@ -46,7 +46,7 @@ def export(
         ),
     ] = None,
 ) -> Answer:
-    """Write a format of ``tracekit.live.export``; what is written, and what it cannot carry."""
+    """Write a run in a format of ``tracekit.live.export``; facts on what is written and lost."""
     from tracekit.live.export import Left
     from tracekit.live.export import export as write
 
@@ -58,11 +58,11 @@ PANEL = Panel.replay
 
 
 def command(call: Call, as_json: JsonOption = False) -> None:
-    """Write what a run found for other programs: the policy, its plan, requests to change.
+    """Write a run's results for other programs: the policy, its plan, requests to change.
 
-    kube-scheduler and descheduler are configurations of the policy that won. kubectl-patch and vpa
-    are the recommended requests, split over the containers of each pod. moves.csv and drain.sh are
-    a plan to read: pods move in waves that keep the budgets of disruption. opendc, swf, kwok and
+    kube-scheduler and descheduler are configurations of the recommended policy. kubectl-patch and
+    vpa are the recommended requests, split over the containers of each pod. moves.csv and drain.sh
+    are a plan to read: pods move in waves that keep disruption budgets. opendc, swf, kwok and
     simkube are what was replayed, for other simulators. Nothing is executed. What a format cannot
     carry is listed.
 

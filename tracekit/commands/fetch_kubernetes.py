@@ -43,9 +43,9 @@ PANEL = Panel.data
 def command(call: Call, json: JsonOption = False) -> None:
     """Fetch your cluster's nodes and pods through kubectl, as it is now.
 
-    Persistent volumes and PodDisruptionBudgets come along where you may see them,
-    a metrics-server's sample of their use where there is one; use
-    over time is in Prometheus: tracekit fetch prometheus.
+    Persistent volumes and PodDisruptionBudgets are fetched if you may read them,
+    and a sample of use if the cluster has a metrics-server. Use over time is in
+    Prometheus: tracekit fetch prometheus.
 
     Example: tracekit fetch kubernetes mycluster
     """

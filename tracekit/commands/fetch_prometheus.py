@@ -118,7 +118,7 @@ def command(call: Call, show: bool, json: JsonOption = False) -> None:
 
 
 def _next(summary: PrometheusSummary) -> str:
-    """The next command; none where the server had nothing to ingest."""
+    """The next command, or the advice for a server without any series."""
     if any(one.samples for one in summary.queries):
         return f"next: tracekit ingest {summary.out} STORE"
     return (

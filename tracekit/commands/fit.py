@@ -64,7 +64,7 @@ def fit(
     progress: Progress = SILENT,
     **further: Any,
 ) -> Fit:
-    """Fit what neighbours cost; see ``tracekit.interference.run.fit_store``.
+    """Fit the cost of neighbours; see ``tracekit.interference.run.fit_store``.
 
     Parameters
     ----------
@@ -109,11 +109,11 @@ PANEL = Panel.rare
 
 
 def command(call: Call, store: Path, out: Path | None, json: JsonOption = False) -> None:
-    """Fit what neighbours cost: cpu = b0 + k1*cpu_sc + k2*cpu_ss, service by service.
+    """Fit the cost of neighbours: cpu = b0 + k1*cpu_sc + k2*cpu_ss, service by service.
 
-    cpu_sc is the CPU of those on the same cores, cpu_ss that of the others
-    on the same socket. Who sits where is told by --binding and --topology;
-    without them neighbours are those of the node, and all is a proxy.
+    cpu_sc is the CPU of containers on the same cores, cpu_ss that of other
+    containers on the same socket. --binding and --topology give the vCPUs of
+    containers; without them all containers of a node are neighbours (a proxy).
 
     Example: tracekit fit mystore --binding binding.csv --topology hosts.csv
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def info(store: Store) -> StoreInfo:
     """What is in a store; see ``tracekit.store.query.run.describe``.
 
-    Its catalog is made anew where the store was moved or copied.
+    The catalog of a store that was moved or copied is made anew.
     """
     from tracekit.store.catalog import mend_moved_catalog
     from tracekit.store.folder import open_store
@@ -52,7 +52,7 @@ def command(call: Call, store: Path, json: JsonOption = False) -> None:
 
 
 def _page(store: Path, document: Mapping[str, Any], answer: Answer) -> Iterator[str]:
-    """Tables, how each quantity is known, doubts, and the next command."""
+    """Tables, quantities (recorded, inferred or absent), doubts, and the next command."""
     from tracekit.report.terminal import facts_in_full, item, table, typed
 
     lost = [one for one in answer.of("records") if one.because == "none_kept"]
@@ -71,7 +71,7 @@ def _page(store: Path, document: Mapping[str, Any], answer: Answer) -> Iterator[
 
 
 def _row(name: str, one: Mapping[str, Any]) -> list[str | int]:
-    """A table: its rows, span, step, and how many of each entity it speaks of."""
+    """A table: its rows, span, step, and the number of each entity."""
     from tracekit.base.units import duration
 
     entities = ", ".join(
@@ -84,7 +84,7 @@ def _row(name: str, one: Mapping[str, Any]) -> list[str | int]:
 
 
 def _span(table: Mapping[str, Any]) -> str:
-    """From the first to the last time; of a moment, and of times of two beginnings, none."""
+    """The span of a table's times; '-' for one moment, and for times with two origins."""
     from tracekit.base.units import duration, of_two_beginnings
 
     first, last = table["time_min_ms"] or 0, table["time_max_ms"] or 0

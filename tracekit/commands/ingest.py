@@ -58,7 +58,7 @@ def ingest(
 
     With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
     """
-    # loading what reads takes seconds on a busy machine
+    # loading the readers takes seconds on a busy machine
     progress.say(f"reading {source}")
     from tracekit.intake.ingest import write
 
@@ -115,7 +115,7 @@ def command(call: Call, store: Path, json: JsonOption = False) -> None:
 
 
 def _broken(summary: IngestSummary, store: Path) -> None:
-    """Why rows are kept apart, and where they are seen."""
+    """Print the reasons of rejected rows, and the command that shows these rows."""
     import shlex
 
     from tracekit.report.terminal import facts_in_full

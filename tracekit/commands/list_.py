@@ -1,4 +1,4 @@
-"""tracekit list: what there is of a kind."""
+"""tracekit list: the entries of a kind."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -28,7 +28,7 @@ def command(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List what there is of a kind: queries, policies, figures, ... or explain one of them.
+    """List the entries of a kind: queries, policies, figures, ...; or explain one of them.
 
     Example: tracekit list policies
     """
@@ -51,7 +51,7 @@ def command(
 
 
 def _print_entry(entry: Mapping[str, Any]) -> None:
-    """One thing: its texts as paragraphs, its lists as tables."""
+    """Print one entry: its texts as paragraphs, its lists as tables."""
     for key, value in entry.items():
         if isinstance(value, str):
             print_paragraph(value if key in {"title", "description"} else f"{key}: {value}")

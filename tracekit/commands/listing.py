@@ -1,4 +1,4 @@
-"""What there is of each kind, read from the registries."""
+"""The entries of each kind, such as policies and queries, from the registries."""
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ def listing(kind: str) -> Sequence[Entry]:
 
 
 def entry(kind: str, name: str) -> Entry:
-    """The entry of that name; raises TracekitError that suggests a near one."""
+    """The entry of a name; raises TracekitError with a similar name."""
     entries = {str(one["name"]): one for one in listing(kind)}
     return registry.pick(entries, name, _singular(kind), listing=f"tracekit list {kind}")
 
@@ -107,7 +107,7 @@ def _measures() -> list[Entry]:
 
 
 def _assumptions() -> list[Entry]:
-    """What ``--assume`` takes: of traces without sizes, of stores with sizes, or of both."""
+    """The assumptions of ``--assume``, for traces without sizes and stores with sizes."""
     from tracekit.cluster.assembly.assumptions import SizedAssumptions
     from tracekit.cluster.assumptions import Assumptions
     from tracekit.cluster.circumstances import NAMES
@@ -133,7 +133,7 @@ def _assumptions() -> list[Entry]:
 
 
 def _by_load(of: dict[str, Any], each: str, between: str) -> Any:
-    """What holds for every kind of store; where it differs, each kind's own."""
+    """A value that is the same for all kinds of stores; else a text with each kind's value."""
     values = list(of.values())
     if all(value == values[0] for value in values):
         return values[0]
@@ -141,7 +141,7 @@ def _by_load(of: dict[str, Any], each: str, between: str) -> Any:
 
 
 def _plain(module: str, getter: str, *fields: str) -> Callable[[], list[Entry]]:
-    """Lists what a registry holds, each with its name and some of its fields."""
+    """A function that lists a registry's entries by name, with some of their fields."""
 
     def listed() -> list[Entry]:
         return [
@@ -153,7 +153,7 @@ def _plain(module: str, getter: str, *fields: str) -> Callable[[], list[Entry]]:
 
 
 def _policies(module: str, getter: str) -> Callable[[], list[Entry]]:
-    """Lists policies: what they do, read and take."""
+    """A function that lists policies: title, source, data they read, parameters."""
 
     def listed() -> list[Entry]:
         return [
@@ -213,7 +213,7 @@ def _workloads() -> list[Entry]:
 
 
 def _params(kind: Any) -> list[Entry]:
-    """Parameters of a dataclass, with defaults and what they mean."""
+    """The parameters of a dataclass, with defaults and descriptions."""
     from tracekit.base import parameters
     from tracekit.base.parameters import spell
 

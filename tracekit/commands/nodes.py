@@ -98,7 +98,7 @@ def nodes(
 ) -> Study:
     """The fewest nodes for each policy; see ``tracekit.answer.fewest.study``.
 
-    ``jobs`` policies are searched for side by side, each in a process that reads the workload.
+    ``jobs`` processes search side by side, one policy each; each reads the workload.
     """
     from tracekit.answer.fewest.study import shrink_cluster
     from tracekit.cluster.source import source_of
@@ -138,17 +138,17 @@ def nodes(
 
 
 PANEL = Panel.replay
-#: So many nodes that can go are named; the frame ``nodes`` of the study has all.
+#: The number of nodes that are named; the frame ``nodes`` of the study has all.
 _NAMED = 10
 
 
 def command(call: Call, out: Path | None = None, json: JsonOption = False) -> None:
     """Find the fewest nodes that are enough, and which, within limits on use.
 
-    Each policy is replayed on all nodes, then on fewer and fewer. The count has to hold in six
+    Each policy is replayed on all nodes, then on fewer and fewer. The limits have to hold in six
     orders of arrival. Cordoned nodes go first. Daemons go with their node. Nodes of the control
     plane and special nodes stay. Use that no container explains moves to the nodes that stay. Where
-    all nodes are too few, the answer is how many more like them are enough.
+    all nodes are too few, copies of nodes are added until they are enough.
 
     Example: tracekit nodes mystore --price m6i.4xlarge=0.768
     """
@@ -171,7 +171,7 @@ def command(call: Call, out: Path | None = None, json: JsonOption = False) -> No
 
 
 def _row(study: Study, row: dict[str, Any]) -> dict[str, Any]:
-    """A policy of the study: its counts, and the nodes that stay and go."""
+    """The JSON entry of a policy: its counts, and the nodes that stay and go."""
     nodes = study.frames["nodes"].filter(policy=row["policy"])
     orders = study.frames["orders"].filter(policy=row["policy"])["nodes"].to_list()
     added = nodes.filter("kept").drop_nulls("like_node")["like_node"].to_list()
@@ -192,7 +192,7 @@ def _going(study: Study, policy: str) -> list[str]:
 
 
 def _show_counts(study: Study) -> None:
-    """A row for each policy."""
+    """Print a row for each policy."""
     from tracekit.answer.counts import counts_of
     from tracekit.answer.nodes import case_of
     from tracekit.report.sentences import amount
@@ -208,7 +208,7 @@ def _show_counts(study: Study) -> None:
 
 
 def _show_zones(study: Study, verdict: Fact) -> None:
-    """What comes of each zone's loss, today and on the nodes that stay."""
+    """Print the loss of each zone, today and on the nodes that stay."""
     from tracekit.answer.fewest.trials import zones_on
     from tracekit.report.sentences import amount
 
@@ -225,7 +225,7 @@ def _show_zones(study: Study, verdict: Fact) -> None:
 
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:
-    """The nodes to drain by name, one a line so that they can be copied; where the rest is."""
+    """Print the names of the nodes to drain, one a line, so that they can be copied."""
     going = _going(study, policy) if policy else []
     if not going:
         return

@@ -59,8 +59,8 @@ def query(
 ) -> pl.DataFrame:
     """The rows of one query on a store, or of a SELECT statement; see ``tracekit.store.query.run``.
 
-    A statement reads the tables of the store and those of ``read``, and no other file; it changes
-    nothing. On large tables some queries are answered another way than by their SQL; see
+    A statement reads the tables of the store and those of ``read``, and no other file. It changes
+    nothing. On large tables some queries are computed without their SQL; see
     ``tracekit.analysis.large``.
     """
     from tracekit.analysis.large import run_query
@@ -132,7 +132,7 @@ def command(
 
 
 def _check_output(out: Path | None, output_format: str, *, json: bool) -> None:
-    """Refuse what would be left out without a word, before anything is asked."""
+    """Refuse contradictory options for the output."""
     from tracekit.base.errors import TracekitError
 
     if json and out is not None:
@@ -150,7 +150,7 @@ def _check_output(out: Path | None, output_format: str, *, json: bool) -> None:
 
 
 def _check_outside(out: Path) -> None:
-    """Refuse a file in a store or a result, whose own files it could replace."""
+    """Refuse an output file inside a store or a result."""
     from tracekit.base.errors import TracekitError
     from tracekit.base.files.result_folder import document_of
     from tracekit.store.folder import is_store
@@ -164,7 +164,7 @@ def _check_outside(out: Path) -> None:
 
 
 def _document(name: str, frame: Any) -> dict[str, Any]:
-    """Names, types and rows; a number that is none has no spelling in JSON."""
+    """The JSON document: names and types of columns, and rows; NaN becomes null."""
     return {
         "schema": "tracekit/query/1",
         "query": name.strip(),
@@ -174,7 +174,7 @@ def _document(name: str, frame: Any) -> dict[str, Any]:
 
 
 def _missing(store: Path, name: str) -> tuple[str, ...]:
-    """The base tables without rows that the query cannot do without."""
+    """The empty base tables that a query needs."""
     from tracekit.analysis.run import tables_missing, tables_needed
     from tracekit.store.folder import open_store
     from tracekit.store.sqlfiles import all_queries

@@ -109,22 +109,22 @@ def replay(
     Parameters
     ----------
     workload : path or str, optional
-        What ``tracekit.cluster.named`` understands.
+        A workload of ``tracekit.cluster.named``, or a path.
     repeats_up_to : int, optional
-        Where the orders leave open which policy is best, those that met them meet more, up to so
-        many. It is then looked twice, so each look has half of what may go wrong.
+        The number of orders after addition, where ``repeats`` orders leave open which policy is
+        best. Each of the two looks has half of the permitted error.
     jobs : int
-        Processes that replay side by side; they share one workload in memory.
+        The number of processes that replay side by side; they share one workload in memory.
     engine : str, optional
-        A Spark engine, whose executors replay side by side; they read the workload themselves.
+        A Spark engine, whose executors replay side by side; each reads the workload.
 
-    Interrupted, it keeps the replays that are done; called again in the same way it goes on.
+    An interrupted call keeps its finished replays, and the same call goes on.
 
     Raises
     ------
     TracekitError
-        When neither or both are given, a name or value is not known, or ``out`` is something else
-        than a run folder.
+        For neither or both of store and workload, an unknown name or value, and an ``out`` that is
+        not a run folder.
     """
     from tracekit.base.crew import Workers
     from tracekit.commands._replaying import replay_by
@@ -158,7 +158,7 @@ def replay(
 
 
 def _schedulers(number: int | None, cache_age: str | None) -> Schedulers | None:
-    """The several schedulers that are asked for; None for one."""
+    """The given number of schedulers; None for one scheduler."""
     from tracekit.base.errors import TracekitError
     from tracekit.base.units import MS_PER_S
     from tracekit.intake.fetch.spans import span_s
@@ -184,12 +184,12 @@ PANEL = Panel.replay
 def command(call: Call, out: Path, json: JsonOption = False) -> None:
     """Replay a workload under placement policies, beside production and a lower bound.
 
-    Without --policy every policy is replayed with its defaults. Policies that are named meet six
-    orders of arrival, others as long as they may still be recommended: one is called better only
-    where an interval says so. --repeat 20 asks for more, --repeat 1 for one.
-    Every policy also takes near_weight=W: it prefers nodes that keep calls between services on
-    the node, with weight W.
-    Interrupted, the same command goes on with the policies that are not done yet.
+    Without --policy every policy is replayed with its defaults. Named policies meet six orders of
+    arrival, others as long as they may be recommended. A policy is called better only where an
+    interval shows it. --repeat 20 gives more orders, --repeat 1 gives one.
+    Every policy also takes near_weight=W: with weight W it prefers nodes that keep calls between
+    services on the node.
+    After an interruption the same command goes on.
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
@@ -223,7 +223,10 @@ def command(call: Call, out: Path, json: JsonOption = False) -> None:
 
 
 def table_of(found: Results) -> tuple[list[str], list[list[str]]]:
-    """Policies by the measures that decide, production first, those that place alike as one."""
+    """The heads and rows of the table of policies by the deciding measures, production first.
+
+    Policies that place alike are one row.
+    """
     from tracekit.answer.intervals import COMPARED
     from tracekit.answer.run_facts import unit_of
     from tracekit.answer.standings import standings

@@ -45,7 +45,7 @@ def report(
         raise TracekitError(
             f"no such store or run folder: {source}", hint="make one: tracekit ingest SRC STORE"
         )
-    # what draws figures takes seconds to load
+    # the library for figures takes seconds to load
     from tracekit.report.render import render
 
     progress.stage("reading what is to be shown", then="pages")
@@ -59,10 +59,9 @@ PANEL = Panel.tell
 def command(call: Call, json: JsonOption = False) -> None:
     """Write one self-contained HTML file that works offline.
 
-    A store gives its quality, correlation zones and utilization; a run folder gives the
-    comparison of its policies too, and the store's pages when it is there.
-    Studies in the folder 'studies' beside it get their pages as well, and so do
-    those beside a run that are of what the run replayed.
+    A store gives its quality, correlation zones and utilization. A run folder
+    gives the comparison of its policies, too, and the pages of its store.
+    Studies in the folder 'studies' beside it get pages as well.
 
     Example: tracekit report mystore --out report.html
     """

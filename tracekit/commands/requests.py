@@ -1,4 +1,4 @@
-"""tracekit requests: which requests to change, or limits set cycle by cycle on call chains."""
+"""tracekit requests: recommended requests, or limits set cycle by cycle on call chains."""
 
 from __future__ import annotations
 
@@ -75,24 +75,24 @@ def requests(
 ) -> by_calls.Study | by_use.Study:
     """Recommend requests from a store's recorded use, or size its call chains cycle by cycle.
 
-    By use each service gets one request: ``tracekit.sizing.requests.study``. By calls limits are
-    set cycle by cycle, and ``out`` is needed: ``tracekit.sizing.study``.
+    By use, each service gets one request; see ``tracekit.sizing.requests.study``. By calls, limits
+    are set cycle by cycle, and ``out`` is needed; see ``tracekit.sizing.study``.
 
     Parameters
     ----------
     policies : sequence of str
-        ``NAME[param=value,...]``, or ``all``. The agent has the network that comes with tracekit,
-        unless a model is given, or epochs, other assumptions or parameters of its training.
+        ``NAME[param=value,...]``, or ``all``. The agent has the network that comes with tracekit.
+        It is another one if a model, epochs, assumptions or parameters of its training are given.
     seeds : int
-        How many splits and trainings, from ``seed`` on.
+        The number of splits and trainings, with seeds from ``seed`` on.
     assume : sequence of str
         ``name=value`` of ``Settings``.
     sensitivity_epochs : int, optional
         Train the agent anew for so many epochs under each variant of ``sensitivity.VARIANTS``.
 
-    Interrupted, a training is kept beside ``out``; called again in the same way it goes on.
+    An interrupted training is kept beside ``out``, and the same call goes on.
 
-    Raises TracekitError for a name, value, model or folder that will not do.
+    Raises TracekitError for a wrong name, value, model or folder.
     """
     from tracekit.base.errors import TracekitError
     from tracekit.sizing.requests.read_use import goes_by_use
@@ -142,7 +142,7 @@ def _by_use(
     of_calls: Sequence[str],
     progress: Progress,
 ) -> by_use.Study:
-    """Requests from recorded use; ``of_calls`` are options given that mean nothing here."""
+    """Requests from recorded use; ``of_calls`` are given options that only call chains have."""
     from tracekit.base.errors import TracekitError
     from tracekit.commands._study import made
     from tracekit.sizing.policies import parse_sizing_policies
@@ -151,7 +151,7 @@ def _by_use(
 
     if of_calls:
         raise TracekitError(
-            f"{of_calls[0]} is of the simulation of call chains, and use is gone by here",
+            f"{of_calls[0]} is an option of call chains, and requests go by use here",
             hint="leave it out; --by calls simulates the call chains of a store that has calls",
         )
     chosen = parse_sizing_policies(policies, every_policy())
@@ -182,7 +182,7 @@ def _by_calls(
     sensitivity_epochs: int | None,
     progress: Progress,
 ) -> by_calls.Study:
-    """Limits cycle by cycle on call chains."""
+    """Limits set cycle by cycle on call chains."""
     from tracekit.sizing.read import choose, load_set, network_for, read_settings
     from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
     from tracekit.sizing.study import run_study, sensitivity, with_epochs
@@ -220,9 +220,9 @@ def _by_calls(
 
 
 PANEL = Panel.replay
-#: So many rows of a table are printed; --json and the folder have all.
+#: The number of printed rows of a table; --json and the folder have all.
 SHOWN = 20
-#: Columns of the printed table: of one container, but for the last, which is of all of a service.
+#: Columns of the printed table: per container; the last one over all containers of a service.
 _AMOUNTS = ("count", "request now", "recommended", "change of all")
 #: Measures of the printed table; summary.parquet has every measure.
 MEASURES = {
@@ -241,7 +241,7 @@ def command(
     """Recommend what containers should request, from what they used.
 
     Each policy recommends one request for each service. It learns from the first half of the
-    recorded time. The rest judges it: how often a service uses more than its request.
+    recorded time, and is judged on the second half: how often a service uses more than its request.
 
     With --by calls, call chains are simulated instead. The double-DQN agent and policies of
     practice set limits in each cycle. The agent has a trained network; --epochs 1000 trains one on
@@ -274,7 +274,7 @@ def _requests(study: Requests, store: Path | str, out: Path | None, *, as_json: 
 
 
 def _page(study: Requests, answer: Answer) -> Iterator[str]:
-    """The facts, the requests that change, those that move most first, and what to do next."""
+    """The facts, the requests that change most, and what to do next."""
     from tracekit.base.words import short_hash
     from tracekit.report.terminal import Column, following, summary, table
     from tracekit.sizing.requests.rows import UNITS, amount, by_change

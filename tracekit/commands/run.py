@@ -67,15 +67,13 @@ def run(
     Parameters
     ----------
     source : a folder of trace files, one file, a store, or ``synth:<preset>`` for a made-up trace
-    out : gets ``store/`` unless one was given, ``analysis/``, ``calls/``, ``fit/``, ``replay/``,
-        ``report.html``, ``bound/`` where it is known who sits on which vCPU, and
-        ``studies/fewest/`` with the fewest nodes of the policy that the replays recommend, and of
-        ``default_scheduler`` beside it, where they recommend one
-    repeats_up_to : where those orders leave open which policy is best, more are added, up to so
-        many; it is then looked twice, so each look has half of what may go wrong
-    jobs : processes side by side; as many as there are cores if not given. With more than one,
-        analysis, call graphs, fit and replays are under way together. What is written does not
-        depend on it
+    out : the folder for ``store/`` (unless a store was given), ``analysis/``, ``calls/``, ``fit/``,
+        ``replay/``, ``report.html``, ``bound/`` where the vCPUs of containers are known, and
+        ``studies/`` with the counts of nodes
+    repeats_up_to : the number of orders after addition, where ``repeats`` orders leave open which
+        policy is best; each of the two looks has half of the permitted error
+    jobs : processes side by side; one per core if not given. With more than one, analysis, call
+        graphs, fit and replays run together. The results do not depend on it
 
     Raises
     ------
@@ -104,7 +102,7 @@ def run(
 
 
 def _check_source(source: str) -> None:
-    """A source that is not there is told before any stage begins."""
+    """Refuse a missing source before any stage begins."""
     from tracekit.base.files.places import place
     from tracekit.commands._whole import SYNTH
     from tracekit.intake.read.discover import check_exists
@@ -122,10 +120,10 @@ PANEL = Panel.whole
 def command(call: Call, json: JsonOption = False) -> None:
     """Do everything: ingest, check, analyse, replay, report.
 
-    Needs no data of your own when SRC is synth:small, a made-up trace.
-    Leaves DIR/store, DIR/analysis, DIR/replay and DIR/report.html.
+    SRC synth:small is a made-up trace, so no data is needed.
+    DIR gets store, analysis, replay and report.html.
     Without --policy the ten common policies are replayed, beside production and the bound.
-    Each meets up to six orders of arrival, as long as it may still be recommended. Then the
+    Each policy meets up to six orders of arrival, as long as it may be recommended. Then the
     fewest nodes are counted.
 
     Example: tracekit run synth:small --out demo

@@ -1,4 +1,4 @@
-"""tracekit sensitivity: which assumptions the recommended policy hangs on."""
+"""tracekit sensitivity: the assumptions on which the recommended policy depends."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ PANEL = Panel.replay
 
 
 def command(call: Call, json: JsonOption = False) -> None:
-    """Replay policies under changed assumptions, and see whether the answer hangs on one.
+    """Replay policies under changed assumptions, and see whether the answer depends on one.
 
     Each policy meets six orders of arrival under each change, beside production where it is
-    recorded. A change is judged as a run is: a policy that overloads nodes is barred there.
+    recorded. A change is judged as a run is: policies that overload nodes are barred.
 
     Example: tracekit sensitivity mystore --policy cwt --policy first_fit --change node_cpu_cores=52
     """

@@ -93,7 +93,7 @@ def serve(
     log_requests: Annotated[bool, Option("Log every request, not only refused ones.")] = False,
     started: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Serve until SIGTERM; how many decisions were answered. See ``tracekit.live.serve``.
+    """Serve until SIGTERM; return the number of decisions. See ``tracekit.live.serve``.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _prometheus(url: str, headers: Sequence[str]) -> Server:
     )
 
 
-#: Seconds that Prometheus may take to answer.
+#: The timeout of Prometheus in seconds.
 _PATIENCE_S = 10.0
 PANEL = Panel.replay
 
@@ -175,14 +175,14 @@ def command(
     """Answer kube-scheduler by the policy that won, as a scheduler extender.
 
     POST /v1/prioritize takes ExtenderArgs and answers scores 0 to 10, by the code of the replay:
-    tracekit score gives the same of the case at /case?pod=NAMESPACE/NAME.
-    GET /explain?pod=NAMESPACE/NAME says why, part by part; /metrics, /healthz and /readyz are
-    there for the cluster. Nodes come from the request, from --kubectl or from a store; pods from
+    tracekit score gives the same scores for the case at /case?pod=NAMESPACE/NAME.
+    GET /explain?pod=NAMESPACE/NAME shows a decision part by part. The cluster reads /metrics,
+    /healthz and /readyz. Nodes come from the request, from --kubectl or from a store; pods from
     the last two; use from --prometheus. With nodeCacheCapable: false each request
     carries every node whole: 5,000 nodes are about 50 MB. Set it to true, and give --kubectl.
 
-    With --shadow every node gets 0, which changes no decision, and what the policies would have
-    done is recorded: tracekit ingest takes the record, tracekit compare judges it.
+    With --shadow every node gets 0, which changes no decision. The choices of the policies are
+    recorded: tracekit ingest takes the record, tracekit compare judges it.
 
     Example: tracekit serve --policy least_allocated --kubectl kubectl --port 8080
     """

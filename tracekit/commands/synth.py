@@ -62,8 +62,8 @@ PANEL = Panel.data
 def command(call: Call, json: JsonOption = False) -> None:
     """Write a made-up trace in the shape of CTM21, and the truth planted in it.
 
-    An archive is the same whichever others are written: of the preset ctm21,
-    as large as the real trace, take some with --tables and --parts.
+    An archive does not depend on the others. The preset ctm21 is as large as
+    the real trace: take some of its archives by --tables and --parts.
 
     Example: tracekit synth demo --preset tiny --seed 1
     """
