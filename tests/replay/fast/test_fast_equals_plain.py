@@ -145,6 +145,7 @@ def check_same(
     assert fast.node.tolist() == plain.node.tolist()
     assert fast.time_ms.tolist() == plain.time_ms.tolist()
     assert fast.steps.equals(plain.steps)
+    assert fast.moves.equals(plain.moves)
     assert len(fast.latencies_s) == len(plain.latencies_s)
 
 
