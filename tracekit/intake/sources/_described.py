@@ -300,7 +300,7 @@ def _blocks(
 ) -> Iterator[_Block]:
     for raw, broken in kind.raw(opened, table):
         made, wrong = _typed(con, kind, faults, raw)
-        refused = _refusals(raw, wrong, faults, table) if wrong.height else []
+        refused = _refusals(raw, wrong, kind, faults, table) if wrong.height else []
         stood = raw.select("line", LINE) if LINE in raw.columns else None
         yield _Block(made, stood, [*broken, *refused])
 
@@ -341,19 +341,19 @@ def _judged(kind: Kind, faults: Sequence[Fault], columns: Sequence[str]) -> str:
 
 
 def _refusals(
-    raw: pl.DataFrame, wrong: pl.DataFrame, faults: Sequence[Fault], table: str
+    raw: pl.DataFrame, wrong: pl.DataFrame, kind: Kind, faults: Sequence[Fault], table: str
 ) -> list[Broken]:
-    """A reject for each row that breaks a rule."""
+    """A reject for each row that breaks a rule; it names the column as the file's header does."""
     stood = raw.filter(pl.col("line").is_in(wrong["line"].implode()))
     texts = {row["line"]: row_text(row) for row in stood.iter_rows(named=True)}
-    found = []
+    refused = []
     for row in wrong.iter_rows(named=True):
         column, _, expected = faults[row["fault"]]
         line, text = row["line"], texts[row["line"]]
         value = text if column == JSON else row[column + RAW]
-        told = {"line": line, "column": column, "value": value, "text": text}
-        found.append(_refusal({**told, "expected": expected}, table))
-    return found
+        about = {"line": line, "column": kind.heading(column), "value": value, "text": text}
+        refused.append(_refusal({**about, "expected": expected}, table))
+    return refused
 
 
 def _refusal(row: Mapping[str, Any], table: str) -> Broken:

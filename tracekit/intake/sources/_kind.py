@@ -200,6 +200,13 @@ class Kind:
         fields = (fault for column in self.named for fault in column.faults())
         return (*(first if self.rows is json_lines else ()), *fields)
 
+    def heading(self, column: str) -> str:
+        """The name of a column in the file; ``column`` itself if the file has no other header."""
+        if self.header in {"", "names", "exactly"}:
+            return column
+        place = [one.name for one in self.parsed].index(column)
+        return self.header.split(self.separator)[place].strip()
+
     @property
     def faults(self) -> tuple[Fault, ...]:
         """All rules: those of the columns, then those of the kind."""

@@ -1,4 +1,4 @@
-"""Streams delimited text as frames of typed columns, with broken lines apart."""
+"""Reads delimited text as frames of texts, and checks rows by rules."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,10 +8,10 @@ import polars as pl
 from tracekit.intake.sources._cluster import Broken, Opened
 from tracekit.intake.sources._stood import LINE, as_it_stands, row_text
 
-#: So much of a file is looked at at once.
+#: The size of the blocks in which a file is read.
 _BLOCK_BYTES = 16 << 20
-#: A longer line is no row.
-_LONGESTLINE_BYTES = 1 << 20
+#: A longer line is cut to this length, and becomes a broken line.
+_LONGEST_LINE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +22,6 @@ class Delimited:
     ----------
     columns : sequence of str
         Names of the columns in their order. A column with an empty name is not read.
-    numbers : sequence of str
-        The columns that hold numbers; the others hold texts.
     header : bool
         Whether the first line is a header; its names are not read.
     fewest : int, optional
@@ -36,7 +34,6 @@ class Delimited:
 
     columns: Sequence[str]
     table: str
-    numbers: Sequence[str] = ()
     separator: str = ","
     header: bool = False
     fewest: int | None = None
@@ -45,11 +42,10 @@ class Delimited:
 
 
 def frames(opened: Opened, form: Delimited) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    """The file's rows, with the columns of ``form`` and ``line``, and broken lines beside them.
+    """The file's rows as texts, with the columns of ``form`` and ``line``; and broken lines.
 
-    The text of the line and of each number are further columns, for ``refuse``. Numbers are
-    float64, NULL where empty. A line is broken if it has another number of fields, text in place of
-    a number, or undecodable bytes.
+    A further column holds the text of the whole line, for ``refuse``. An empty value is NULL. A
+    line is broken if it has another number of fields or undecodable bytes.
     """
     line = 1
     for block in _blocks(opened):
@@ -71,8 +67,8 @@ def _blocks(opened: Opened) -> Iterator[bytes]:
             rest = block[cut:]
             if cut:
                 yield block[:cut]
-            elif len(rest) > _LONGESTLINE_BYTES:
-                yield rest[:_LONGESTLINE_BYTES] + b"\0\n"
+            elif len(rest) > _LONGEST_LINE_BYTES:
+                yield rest[:_LONGEST_LINE_BYTES] + b"\0\n"
                 rest = b""
     if rest:
         yield rest
@@ -97,41 +93,20 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     good = count.is_between(form.fewest or wanted, wanted)
     for at, line, found in split.filter(~good).select("line", "text", count).iter_rows():
         broken.append(_broken(form, at, f"has {found} fields, expected {wanted}", line))
-    split = split.filter(good)
-    named = split.select(
+    values = {
+        name: pl.col("fields").list.get(at, null_on_oob=True).str.strip_chars()
+        for at, name in enumerate(form.columns)
+        if name
+    }
+    named = split.filter(good).select(
         "line",
-        "text",
         *(
-            pl.col("fields").list.get(at, null_on_oob=True).str.strip_chars().alias(name)
-            for at, name in enumerate(form.columns)
-            if name
+            pl.when(~value.is_in(list(form.empty))).then(value).alias(name)
+            for name, value in values.items()
         ),
+        pl.col("text").alias(LINE),
     )
-    names = list(filter(None, form.columns))
-    named = named.with_columns(
-        pl.when(pl.col(name).is_in(list(form.empty))).then(None).otherwise(pl.col(name)).alias(name)
-        for name in names
-    )
-    typed = named.with_columns(
-        pl.col(name).cast(pl.Float64, strict=False).alias(f"{name}\0") for name in form.numbers
-    )
-    broken += _no_numbers(typed, form)
-    bad = {one.line for one in broken}
-    kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
-    columns = [f"{name}\0" if name in form.numbers else name for name in names]
-    own = [pl.col("text").alias(LINE), *(pl.col(one).alias(f"{one}\0") for one in form.numbers)]
-    read = [pl.col(one).alias(name) for one, name in zip(columns, names, strict=True)]
-    return kept.select("line", *read, *own), sorted(broken, key=lambda one: one.line)
-
-
-def _no_numbers(typed: pl.DataFrame, form: Delimited) -> Iterator[Broken]:
-    """Fields that should be numbers and are none; their casts are in columns of their own."""
-    for name in form.numbers:
-        # a text that is none, or NaN, or without an end
-        number = pl.col(f"{name}\0").is_finite().fill_null(value=False)
-        wrong = typed.filter(pl.col(name).is_not_null() & ~number)
-        for at, found, text in wrong.select("line", name, "text").iter_rows():
-            yield _broken(form, at, f"is '{found[:60]}', expected a number", text, name)
+    return named, sorted(broken, key=lambda one: one.line)
 
 
 def decoded(raw: pl.Series) -> pl.Series:
@@ -139,7 +114,7 @@ def decoded(raw: pl.Series) -> pl.Series:
     try:
         return raw.cast(pl.String)
     except pl.exceptions.ComputeError:
-        # one bad value fails the whole cast, strict or not
+        # one undecodable value makes the whole cast fail, also if it is not strict
         return pl.Series(raw.name, [_text(one) for one in raw], dtype=pl.String)
 
 
@@ -150,16 +125,14 @@ def _text(raw: bytes | None) -> str | None:
         return None
 
 
-def _broken(
-    form: Delimited, line: int, reason: str, text: str, column: str | None = None
-) -> Broken:
-    return Broken(table=form.table, line=line, reason=reason, text=text, column=column)
+def _broken(form: Delimited, line: int, reason: str, text: str) -> Broken:
+    return Broken(table=form.table, line=line, reason=reason, text=text)
 
 
 def long(
     rows: pl.DataFrame, keys: Sequence[str], amounts: Mapping[str, tuple[str, str, float]]
 ) -> pl.DataFrame:
-    """A row for each amount that is not NULL: resource, amount, unit, beside ``keys`` and ``line``.
+    """A row for each amount that is not NULL, with ``keys``, ``line``, resource, amount and unit.
 
     Parameters
     ----------
