@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from unittest import mock
 
 import numpy as np
@@ -222,3 +223,14 @@ def test_a_member_of_a_gang_is_never_evicted() -> None:
     for gang, victims in (([-1, -1, -1], [0]), ([0, -1, -1], [1]), ([0, 1, -1], [])):
         outcome = run(changed(load, rules={"gang": np.array(gang)}))
         assert outcome.taken_off.preempted.tolist() == victims
+
+
+def test_a_container_counts_for_its_budget_from_the_moment_of_its_arrival() -> None:
+    load = workload([(SIZE, SIZE)], [(0, 9000, 1, 1), (2000, 9000, 1, 1)])
+    one_may_miss = dataclasses.replace(
+        budgeted([(0,), (0,)], (1, 1)), available=np.array([False, False])
+    )
+    load = changed(load, rules={"budgets": one_may_miss})
+    engine = Engine(load, parse_policy("first_fit"), np.random.default_rng(0))
+    engine._arrive(np.array([0]))
+    assert [int(engine.state.allowed(now)[0]) for now in (1999, 2000)] == [1, 0]
