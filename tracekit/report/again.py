@@ -1,4 +1,4 @@
-"""How a report is made again: commands, parameters, sources and programs."""
+"""The page on reproduction: commands, parameters, sources and programs."""
 
 from collections.abc import Mapping
 from importlib import metadata
@@ -14,12 +14,12 @@ from tracekit.replay.runs.run_folder import assumed_of
 from tracekit.report.data import Data
 from tracekit.report.sentences import command
 
-#: The libraries that lie in a page, and what they are for.
+#: The libraries in a page, and their purpose.
 _PROGRAMS = {"plotly": "figures", "itables": "tables"}
 
 
 def commands(data: Data) -> list[str]:
-    """The commands that give the numbers of a report again, one after another."""
+    """The commands that reproduce a report, in order."""
     paths = data.paths
     steps: list[tuple[str, Mapping[str, Any]]] = []
     if data.has_store:
@@ -32,7 +32,7 @@ def commands(data: Data) -> list[str]:
 
 
 def _replay(data: Data, run: Mapping[str, Any]) -> dict[str, Scalar | list[str]]:
-    """The arguments that give the run again."""
+    """The arguments that reproduce the run."""
     load, looks = run["workload"], run.get("repeats_looks") or [run.get("repeats", 1)]
     replayed = {"workload": data.paths.workload} if data.paths.workload else {}
     several = [one for one in run["policies"] if one.get("repeats", run.get("repeats", 1)) > 1]
@@ -55,7 +55,7 @@ def _names(data: Data, policies: list[Mapping[str, Any]]) -> list[str]:
 
 
 def assumptions(data: Data) -> pl.DataFrame:
-    """What the run assumed, and what is known in which way."""
+    """The assumptions of the run, and whether each quantity is recorded, inferred or absent."""
     load = (data.run or {}).get("workload", {})
     known = load.get("quantities") or (data.info or {}).get("quantities", {})
     rows = [{"name": name, "value": how} for name, how in known.items()]
@@ -64,7 +64,7 @@ def assumptions(data: Data) -> pl.DataFrame:
 
 
 def policies(data: Data) -> pl.DataFrame:
-    """Policies of the run with every parameter, and one's own files with their digests."""
+    """The policies of the run with their parameters, and the user's files with their digests."""
     rows = []
     for one in (data.run or {}).get("policies", ()):
         files = one.get(FILES, ())
@@ -87,7 +87,7 @@ _POLICY_COLUMNS = ("policy", "parameters", "source", "file", "sha256")
 
 
 def sources(data: Data) -> pl.DataFrame:
-    """The releases whose files a store took in; a made-up trace has neither licence nor address."""
+    """The releases of a store's files; a made-up trace has neither licence nor address."""
     known, entries = all_sources(), (data.info or {}).get("sources", [])
     rows = []
     for name in sorted({entry["release"] for entry in entries}):

@@ -1,4 +1,4 @@
-"""A figure as the page carries it: plotly JSON, a table in its place, its SQL and its data."""
+"""A figure in a page: plotly JSON, a table, its SQL and its data."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tracekit.report.plot import DIGITS, color, evenly
 from tracekit.report.tables import Table, table
 from tracekit.store.sqlfiles import all_queries, get_query
 
-#: Most rows of the table beneath a figure.
+#: The most rows of the table below a figure.
 MOST_ROWS = 40
 _FACT = {
     "kind": pl.String,
@@ -28,14 +28,14 @@ _FACT = {
     "requests": pl.String,
     "of": pl.Int64,
 }
-#: What is filled with the card's own colour is an outline.
+#: A mark in the card's own colour is an outline.
 _CARD = color("card")
 _RUN_PREFIX = "replay/"
-#: plotly's names of dashes, as SVG has them.
+#: Dashes in SVG, by plotly's name.
 _DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
 #: A comparison of sizing policies.
 SIZE = "size"
-#: What writes the results that are no query, by the first word of their names.
+#: The command that writes a result, by the first word of the result's name.
 COMMANDS = {
     ANALYSIS: "tracekit analyze --out",
     CALLGRAPH: "tracekit callgraph --out",
@@ -55,7 +55,7 @@ COMMANDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where a figure's data comes from: a query's SQL, or a statement over a run's file."""
+    """The source of a figure's data: a query's SQL, or a statement over a run's file."""
 
     name: str
     sql: str
@@ -63,14 +63,14 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class LegendItem:
-    """An entry of a figure's legend, which stands above the figure as text.
+    """An entry of a figure's legend, a text above the figure.
 
     Parameters
     ----------
     line : bool
-        Whether its sign is a line, drawn with ``dash``; else it is a mark.
+        Whether the sign is a line, drawn with ``dash``; else it is a mark.
     shape : str
-        Of the mark: circle, square, diamond, triangle, x or line, which stands upright.
+        The shape of the mark: circle, square, diamond, triangle, x, or an upright line.
     hollow : bool
         Whether the mark is an outline.
     """
@@ -90,7 +90,7 @@ class Block:
     Parameters
     ----------
     absent : str
-        What is lacking in its place then, one plain line; else empty.
+        One line on the missing data where there is nothing to draw; else empty.
     json : str
         The figure for plotly: ``data`` and ``layout``, and ``narrow``, the layout for a narrow
         window.
@@ -108,7 +108,7 @@ class Block:
 
 
 def block(name: str, figure: Figure, data: Data) -> Block:
-    """A figure with everything around it."""
+    """A figure with its legend, table, SQL and data."""
     frame = rows_of(figure, data)
     if frame.height < figure.fewest:
         return Block(name=name, figure=figure, absent=figure.absent)
@@ -129,14 +129,14 @@ def block(name: str, figure: Figure, data: Data) -> Block:
 
 
 def rows_of(figure: Figure, data: Data) -> pl.DataFrame:
-    """What a figure draws; a frame without rows where none that it reads has some."""
+    """The rows that a figure draws; empty where its sources have none."""
     frames = {name: read(name, data) for name in figure.reads}
     lacks = all(frame.is_empty() for name, frame in frames.items() if name != FACTS)
     return pl.DataFrame() if lacks else figure.rows(*frames.values())
 
 
 def read(name: str, data: Data) -> pl.DataFrame:
-    """A frame that a figure reads; facts are a row each, with numbers alone as values."""
+    """A frame that a figure reads; each fact with a numeric value is a row."""
     if name != FACTS:
         return data.frame(name)
     facts = () if data.answer is None else data.answer.facts
@@ -150,13 +150,13 @@ def read(name: str, data: Data) -> pl.DataFrame:
 
 
 def _plain(figure: go.Figure) -> dict[str, Any]:
-    """A figure as JSON can hold it; its legend stands above it as text."""
+    """A figure as values of JSON, without its legend."""
     found = figure.to_plotly_json()
     return {"data": found["data"], "layout": {**found["layout"], "showlegend": False}}
 
 
 def legend(figure: go.Figure) -> list[LegendItem]:
-    """What the colours of a figure mean; nothing where all is of one kind."""
+    """The legend of a figure; empty where all marks are of one kind."""
     found: dict[str, LegendItem] = {}
     for trace in figure.data:
         if trace.showlegend is False or not trace.name:
@@ -180,18 +180,18 @@ def legend(figure: go.Figure) -> list[LegendItem]:
 
 
 def _query_of(figure: Figure) -> str:
-    """The query whose header explains the figure's columns, if it reads one."""
+    """The query whose header explains the figure's columns; empty where it reads none."""
     return next((name for name in figure.reads if name in all_queries()), "")
 
 
 def sources(figure: Figure, data: Data) -> list[Source]:
-    """The SQL behind a figure: all rows of each frame that it reads."""
+    """The SQL of each frame that a figure reads."""
     frames = [name for name in figure.reads if name != FACTS and not read(name, data).is_empty()]
     return [Source(name=name, sql=_sql(name, data)) for name in frames]
 
 
 def _sql(name: str, data: Data) -> str:
-    """The SQL of one, below where it runs; that of the store runs in its catalog."""
+    """The SQL of a frame, below a comment on where it runs."""
     if name.startswith(_RUN_PREFIX):
         file = name.removeprefix(_RUN_PREFIX)
         return (
@@ -205,7 +205,7 @@ def _sql(name: str, data: Data) -> str:
 
 
 def _folder(kind: str, data: Data) -> str:
-    """Where the files of a result lie; where it was worked out for the page, what writes them."""
+    """The folder of a result; for a result computed for the page, the command that writes it."""
     lies = data.folder(kind) or data.paths.results.get(kind)
     if lies:
         return f"the folder that {COMMANDS[kind]} wrote: cd {lies} && duckdb"
@@ -218,7 +218,7 @@ def csv_uri(frame: pl.DataFrame) -> str:
     return f"data:text/csv;charset=utf-8,{quote(text, safe=',.:-_ /')}"
 
 
-# What a script of a page reads.
+# Data for the scripts of a page.
 
 
 def script_json(document: Any) -> str:

@@ -1,7 +1,7 @@
-"""What a report shows beyond queries: the analytics' results and the call graphs, by name.
+"""Results in a report beyond queries: analytics and call graphs, by name.
 
-Both are read from the folders that ``tracekit run`` leaves beside the store; what is not there is
-computed when a page first asks for it, call graphs only of stores where that is quick.
+They are read from the folders that ``tracekit run`` writes beside the store. A missing result is
+computed when a page first reads it; call graphs only for stores where that is quick.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ ANALYSIS, CALLGRAPH, FIT, BIND = "analysis", "callgraph", "fit", "bind"
 CALLS = "calls"
 #: Folders that ``tracekit run`` makes, by what is in them.
 FOLDERS = {ANALYSIS: "analysis", CALLGRAPH: "calls", FIT: "fit", BIND: "bound"}
-#: About ten seconds of work.
+#: The most calls whose graphs are computed for a page; this takes about ten seconds.
 MOST_CALLS = 5_000_000
 _FRAMES = ("edges", "services", "shapes", "ledger")
 
@@ -54,10 +54,10 @@ class Computed:
         return self._frames[kind].get(what, pl.DataFrame())
 
     def query(self, name: str) -> pl.DataFrame | None:
-        """The rows of a query, its parameters at their defaults, where analysis has them already.
+        """The rows of a query with default parameters, where the analysis has them; else None.
 
-        What stands in the folder counts only if the store has not been written since. Queries of
-        calls are never left to SQL: on many calls it takes more memory than there is.
+        The folder counts only if the store has not been written since. Queries on calls are never
+        run as SQL, which could take more memory than the machine has.
         """
         file = self._beside(ANALYSIS) / f"{name}.parquet"
         written = (self._store.path / MANIFEST).stat().st_mtime
@@ -81,7 +81,7 @@ class Computed:
         return there or analyze(self._store).frames
 
     def _fit(self) -> Mapping[str, pl.DataFrame]:
-        """What a fit left; else a proxy, where containers of one node have use."""
+        """The frames of a fit; without one, of a proxy where containers have use."""
         there = self._read(FIT, FIT_FRAMES)
         if not there and any(entry.rows for entry in self._store.manifest.parts("container_usage")):
             with contextlib.suppress(NothingToFitError):
@@ -89,7 +89,7 @@ class Computed:
         return there
 
     def _bind(self) -> Mapping[str, pl.DataFrame]:
-        """What a replay down to the vCPU left; without one there is nothing."""
+        """The frames of a replay down to the vCPU; empty without one."""
         return self._read(BIND, BIND_FRAMES)
 
     def _read(self, kind: str, names: Iterable[str]) -> Mapping[str, pl.DataFrame]:
@@ -110,7 +110,7 @@ class Computed:
 
 def folders_of(store: Path | None) -> dict[str, Path]:
     """The folders of results that lie beside a store, by kind."""
-    # results lie on this machine, and so nothing lies beside a store on an object store
+    # a store on an object store has no results beside it
     if store is None or is_remote(store):
         return {}
     beside = {kind: store.parent / name for kind, name in FOLDERS.items()}
@@ -126,19 +126,19 @@ def total_ledger(by_trace: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-# Rows of a comparison of two runs, as tables of all printers show them.
+# Rows of a comparison of two runs, for all printers.
 
-#: Heads of a change, see ``cells``.
+#: The heads of the columns of ``cells``.
 HEADS = ("policy", "measure", "base", "new", "change", "95 %", "verdict")
 
 
 def verdict_of(fact: Fact) -> str:
-    """The verdict on a change, in a word."""
+    """The word for the verdict on a change."""
     return (fact.because or fact.verdict).replace("_", " ")
 
 
 def cells(fact: Fact) -> list[str]:
-    """A change: policy, measure, both values, the change with its interval, and the verdict."""
+    """The cells of a change: policy, measure, both values, change, interval, verdict."""
     return [
         fact.subject,
         fact.measure,

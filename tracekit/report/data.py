@@ -1,4 +1,4 @@
-"""What a report is made of: frames by name, what a run says of itself, and the answer."""
+"""The data of a report: frames by name, a run's manifest, and the answer."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ from tracekit.store.query.database import Database
 from tracekit.store.query.run import describe
 from tracekit.store.sqlfiles import all_queries, get_query
 
-#: By these the workload of a study is told from another one's; more load has more containers.
+#: Entries that identify the workload of a study.
 _OF_LOAD = ("name", "nodes", "steps")
 
 
 def folders_of_studies(source: Path, given: Sequence[Path]) -> dict[str, Path]:
-    """Folders of studies by their names; one that is given goes before one beside the source."""
+    """Folders of studies by name; a given one goes before one beside the source."""
     around = source.resolve().parent
     beside = around if around.name == BESIDE else around / BESIDE
     folders = sorted(beside.iterdir()) if beside.is_dir() else []
@@ -40,17 +40,17 @@ def folders_of_studies(source: Path, given: Sequence[Path]) -> dict[str, Path]:
 def read_studies(
     folders: Mapping[str, Path], given: Sequence[Path], load: Mapping[str, Any] | None
 ) -> dict[str, Study]:
-    """The studies of these folders; of those not given, the ones of the run's workload.
+    """The studies of these folders; a folder that is not given must be of the run's workload.
 
     Parameters
     ----------
     load : mapping, optional
-        The workload of the run that is shown, as its manifest has it.
+        The workload of the shown run, from its manifest.
 
     Raises
     ------
     TracekitError
-        For a given folder that is no study's. A damaged one that merely lies there is left out.
+        For a given folder without a study. Other damaged folders are left out.
     """
     found = {}
     for name, folder in folders.items():
@@ -65,48 +65,48 @@ def read_studies(
 
 
 def of_load(study: Study, load: Mapping[str, Any]) -> bool:
-    """Whether a study is of what a run replayed; one that is of no cluster belongs to every run."""
+    """Whether a study is of a run's workload; a study of no cluster belongs to every run."""
     ours = study.about.get("workload")
     if ours is None:
         return "store" not in study.about
-    # a count of nodes that can go leaves out those that left by themselves
+    # a study of the fewest nodes leaves out nodes that are gone by the end
     ours = {**ours, "nodes": ours.get("nodes_with_left", ours.get("nodes"))}
     return all(ours[name] == load.get(name, ours[name]) for name in _OF_LOAD if ours.get(name))
 
 
-#: A query's rows, by its name and the values of its parameters.
+#: A function that gives a query's rows by its name and parameters.
 Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
 
 RUN_FRAMES = ("summary", "steps")
 #: Frames that a run folder may lack.
 MORE_FRAMES = ("placements", "differences", "repeats", "nodes", "moves", "stays")
-#: What a whole run calls its replay.
+#: The folder of the replay in a whole run.
 REPLAY = "replay"
-#: Frames of a comparison of sizing policies, and what the folder is called beside a store.
+#: Frames of a comparison of sizing policies, and the name of its folder beside a store.
 SIZE_FRAMES, SIZE = ("table", "summary", "containers", "training", "sensitivity"), "size"
 
 
 class Data:
-    """Frames by name; a query is run when a page first asks for it.
+    """Frames by name; a query runs when a page first reads it.
 
     Parameters
     ----------
     fetch : callable, optional
         Runs a query of ``queries/``; None when there is no store.
     info : mapping, optional
-        What ``tracekit.store.query.run`` says of the store.
+        The document of ``tracekit.store.query.run.describe``.
     run : mapping, optional
         The run's manifest; None when there is no run.
     run_frames : mapping of str to frame
-        Those of the run folder, by the names of their files.
+        The frames of the run folder, by file name.
     results : callable, optional
         Gives ``analysis/<result>`` and ``callgraph/<frame>``: see ``tracekit.report.computed``.
     studies : mapping of str to Study
-        By the names of their folders.
+        The studies by the names of their folders.
     answer : Answer, optional
-        What was concluded.
+        The answer of the run.
     paths : Paths, optional
-        Where these lie, as commands name them.
+        The paths of all these, as commands name them.
     """
 
     def __init__(
@@ -133,12 +133,12 @@ class Data:
 
     @property
     def made_up(self) -> bool:
-        """Whether the trace was drawn by ``tracekit synth``, so that nothing in it is found."""
+        """Whether the trace was made up by ``tracekit synth``."""
         return bool((self.info or {}).get("made_up"))
 
     @property
     def has_store(self) -> bool:
-        """Whether there are queries to ask."""
+        """Whether queries can run."""
         return self._fetch is not None
 
     def frame(self, name: str) -> pl.DataFrame:
@@ -161,7 +161,7 @@ class Data:
         return self._frames[key]
 
     def study(self, name: str) -> Study | None:
-        """The study of a folder's name, else the first whose own name it is."""
+        """The study of a folder of this name, else the first study of this name."""
         ours = (one for one in self.studies.values() if one.name == name)
         return self.studies.get(name) or next(ours, None)
 
@@ -174,7 +174,7 @@ class Data:
         return pl.DataFrame() if self._results is None else self._results(name)
 
     def folder(self, study: str) -> str:
-        """Where a study lies, as commands name it; empty where that is not known."""
+        """The folder of a study as commands name it; empty where it is unknown."""
         ours = (name for name, one in self.studies.items() if study in (name, one.name))
         return self.paths.results.get(next(ours, ""), "")
 
@@ -185,12 +185,12 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What the source of a report means.
+    """The source of a report.
 
     Parameters
     ----------
     store : Store, optional
-        The store itself, or the one that a run or a sizing run names, where it is still there.
+        The store itself, or the store of a run or a sizing run if it still exists.
     run : path, optional
         The run folder; ``document`` is its manifest.
     """
@@ -201,9 +201,9 @@ class Shown:
 
 
 def open_source(source: Path) -> Shown:
-    """What a path means; the folder of ``tracekit run --out`` means the run in it.
+    """Open a path; a folder of ``tracekit run --out`` means the run in it.
 
-    Raises TracekitError for a path that is no store and no folder of results.
+    Raises TracekitError for a path that is neither a store nor a folder of results.
     """
     if STUDY_FOLDER.holds(source):
         return Shown()
@@ -235,7 +235,7 @@ def _store_of(source: Path) -> Store:
 
 
 def _named_store(run: Path, document: Mapping[str, Any]) -> Store | None:
-    """The store the manifest names, else the one beside the run with the workload's name."""
+    """The store in the manifest, else the store beside the run with the workload's name."""
     load = document.get("workload") or document.get("set") or {}
     named, name = load.get("store"), str(load.get("name", ""))
     beside = run.resolve().parent / name if name and Path(name).name == name else None
@@ -248,7 +248,7 @@ def _named_store(run: Path, document: Mapping[str, Any]) -> Store | None:
 
 
 def answer_at(source: Path, run: Path | None) -> Answer | None:
-    """The answer of the whole run that a replay or a store belongs to, else the source's own."""
+    """The answer of the whole run around a replay or a store, else the source's own."""
     part = source.resolve() if run is None else run.resolve()
     whole = read_answer(part.parent) if part.name in (REPLAY, "store") else None
     return whole or read_answer(part)
@@ -256,14 +256,14 @@ def answer_at(source: Path, run: Path | None) -> Answer | None:
 
 @contextlib.contextmanager
 def opened(source: Path, studies: Sequence[Path] = (), *, queries: bool = True) -> Iterator[Data]:
-    """The data of a store, a run or a study folder, and of studies besides, while it is open.
+    """The data of a store, a run or a study folder, and of further studies, while it is open.
 
-    Without ``queries`` a run is shown as one whose store is not there.
+    Without ``queries`` a run is shown without its store.
 
     Raises
     ------
     TracekitError
-        When ``source`` is none of these, or a study given is none.
+        For another source, and for a given study folder without a study.
     """
     meant = open_source(source)
     store, document = meant.store, meant.document
@@ -291,7 +291,7 @@ def _loaded(
     studies: Mapping[str, Study],
     named: Paths,
 ) -> Data:
-    """The data of an opened store, a run, studies and a sizing run; each of them may be absent."""
+    """The data of a store, a run, studies and a sizing run; each may be absent."""
     store, run = meant.store, meant.run
     computed = Computed(store) if store else None
     sizes = _sizes(source, store)
@@ -320,7 +320,7 @@ def _loaded(
 
 
 def _sizes(source: Path, store: Store | None) -> dict[str, pl.DataFrame]:
-    """Frames of a sizing run: the source itself, else the folder beside the store."""
+    """The frames of a sizing run: of the source itself, else of the folder beside the store."""
     beside = store.path.resolve().parent / SIZE if store else source
     ours = next((one for one in (source, beside) if SIZING_FOLDER.holds(one)), None)
     return {} if ours is None else _read(ours, SIZE_FRAMES)

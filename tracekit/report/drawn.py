@@ -1,4 +1,4 @@
-"""Draws declared figures, for wide windows and for narrow ones; the marks are the same in both."""
+"""Draws declared figures for wide and for narrow windows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,17 +24,17 @@ from tracekit.report.plot import (
 )
 
 _ROW_PX, _GAP_PX, _TOP_PX, _BOTTOM_PX = 44, 70, 16, 58
-#: What a narrow window has in place of the upright title: a line above; and letters in a line.
+#: In a narrow window: the height of a title line above an axis, and the letters of a line.
 _ABOVE_PX, _LETTERS = 30, 40
-#: The room between the axes for names beside marks: its width in both windows, and how many.
+#: The width between the axes in both windows, and the most names beside marks.
 _ROOM = {False: (560, 10), True: (285, 5)}
-#: Room beyond the lowest and the highest value of an axis.
+#: The share of room beyond the lowest and the highest value of an axis.
 _BEYOND = 0.06
 _ROW = "_row"
 
 
 def drawn(figure: Figure, frame: pl.DataFrame, *, narrow: bool = False) -> go.Figure:
-    """A figure of the rows that it drew out of its data."""
+    """A declared figure, drawn from its rows."""
     panels = frame.partition_by(figure.panel, maintain_order=True) if figure.panel else [frame]
     high = [_ROW_PX * one.height if figure.y is None else figure.height_px for one in panels]
     gap = _GAP_PX + (_ABOVE_PX if narrow and figure.y is not None else 0)
@@ -52,7 +52,7 @@ def drawn(figure: Figure, frame: pl.DataFrame, *, narrow: bool = False) -> go.Fi
 
 
 class _Panel:
-    """One pair of axes with all that stands on it."""
+    """One pair of axes with its marks."""
 
     def __init__(
         self, plot: go.Figure, figure: Figure, frame: pl.DataFrame, at: int, narrow: bool
@@ -85,7 +85,7 @@ class _Panel:
         return shown.drop_nulls([one for one in needed if one])
 
     def _each(self, layer: Layer) -> Iterator[tuple[str, str, pl.DataFrame]]:
-        """The marks of each name and colour."""
+        """The rows of each name and colour."""
         shown = self._rows(layer)
         if not layer.by:
             if not shown.is_empty():
@@ -124,7 +124,7 @@ class _Panel:
         if layer.mark in ("lines", "steps"):
             shape = "hv" if layer.mark == "steps" else "linear"
             line = {"color": color(shade), "width": layer.width, "dash": layer.dash, "shape": shape}
-            # one point is no line
+            # a line needs two points
             mode = "lines" if part.height > 1 else "lines+markers"
             self.plot.add_scatter(**own, mode=mode, line=line)
             return
@@ -134,7 +134,7 @@ class _Panel:
         self.plot.add_scatter(**own, mode="markers", marker=marker)
 
     def _levels(self, layer: Layer, name: str, shade: str, part: pl.DataFrame) -> None:
-        """Lines across the whole panel."""
+        """Draw lines across the whole panel."""
         assert self.figure.y is not None  # noqa: S101 - levels are of an upright axis
         for value in dict.fromkeys(_values(part[layer.y], self.figure.y)):
             self.plot.add_shape(
@@ -144,7 +144,7 @@ class _Panel:
         self._in_legend(layer, name, shade)
 
     def _stems(self, layer: Layer, name: str, shade: str, part: pl.DataFrame) -> None:
-        """Lines from the axis across up to a value; over each row where rows have names."""
+        """Draw lines from the axis to a value; where rows have names, over each row."""
         for row in part.iter_rows(named=True):
             (x,) = _values(pl.Series([row[layer.x]]), self.figure.x)
             ends = (row[_ROW] - 0.3, row[_ROW] + 0.3)
@@ -186,12 +186,12 @@ class _Panel:
                                             "tickmode": "auto"})  # fmt: skip
 
     def _high(self) -> tuple[float, float]:
-        """From where to where the second upright axis reaches."""
+        """The lowest and the highest value of the second upright axis."""
         every = [self._rows(one)[one.y].max() for one in self.figure.layers if one.second]
         return 0.0, (1 + _BEYOND) * max(float(one) for one in every if isinstance(one, float))
 
     def _title_above(self, up: dict[str, Any], top: float, *, right: bool) -> dict[str, Any]:
-        """In a narrow window the upright title stands above its axis."""
+        """Put the upright title above its axis, for a narrow window."""
         if not self.narrow:
             return {}
         self.plot.add_annotation(
@@ -202,7 +202,7 @@ class _Panel:
         return {"title": {"text": ""}}
 
     def _known(self, side: str) -> pl.Series:
-        """All values of the marks that go by an axis."""
+        """All values of the marks of an axis."""
         columns = [
             self._rows(one)[name].cast(pl.Float64)
             for one in self.figure.layers
@@ -212,7 +212,7 @@ class _Panel:
         return pl.concat(columns).drop_nulls() if columns else pl.Series([], dtype=pl.Float64)
 
     def _span(self, side: str) -> tuple[float, float] | None:
-        """From where to where an axis reaches; None leaves that to the library."""
+        """The lowest and the highest value of an axis; None for the library's choice."""
         own = self.figure.x if side == "x" else self.figure.y
         if own is None or (own.span is None and not self.figure.beside):
             return None
@@ -224,7 +224,7 @@ class _Panel:
         return (0.0 if own.zero else scale * (low - room)), scale * (high + room)
 
     def _names(self) -> None:
-        """Names beside marks, where they cover neither a mark nor one another."""
+        """Put names beside marks where they cover neither a mark nor another name."""
         figure, ends = self.figure, (self._span("x"), self._span("y"))
         if not figure.beside or figure.y is None or ends[0] is None or ends[1] is None:
             return
@@ -253,7 +253,7 @@ class _Panel:
 
 
 def _between(rows: pl.DataFrame, layer: Layer) -> pl.DataFrame:
-    """Rows of a line with more between them, which no name may cover either."""
+    """The rows of a line with interpolated ones, so that no name covers the line."""
     if layer.mark != "lines" or rows.height < 2:
         return rows
     fine = np.linspace(0, rows.height - 1, 12 * rows.height)
@@ -314,7 +314,7 @@ def _axis(
 
 
 def _wrapped(text: str) -> Iterator[str]:
-    """Lines of a title in a narrow window."""
+    """The lines of a title in a narrow window."""
     line = ""
     for word in text.split(" "):
         if line and len(line) + len(word) >= _LETTERS:

@@ -33,7 +33,7 @@ class Paths:
     results: Mapping[str, str] = field(default_factory=dict)
 
     def policy(self, name: str) -> str:
-        """A policy as ``--policy`` takes it: one of one's own by its file."""
+        """A policy as ``--policy`` takes it; a user's own policy by its file."""
         return as_given(name, self.files)
 
 
@@ -48,11 +48,15 @@ def paths(
 ) -> Paths:
     """The paths of a report of ``source``, as one types them in the working folder.
 
-    They are relative where ``source`` was given so or lies below that folder: then nothing of the
-    machine is told, and the report is the same wherever the folder lies. What lies neither below it
-    nor beside the source, as a workload may, has its whole path. ``loader`` is the workload
-    that the run's manifest names, if it replayed no store; ``files`` are those of one's own
-    policies that it notes, ``results`` the folders of results that are there.
+    A path is relative if ``source`` is relative or lies below the working folder. The report then
+    names nothing else of the machine, and does not depend on the folder's place. Other paths, such
+    as that of a workload, are absolute.
+
+    Parameters
+    ----------
+    loader : the workload in the run's manifest, if it replayed no store
+    files : the files of the user's own policies in the manifest
+    results : existing folders of results
     """
     here = Path.cwd()
     relative = not source.is_absolute() or source.is_relative_to(here)
@@ -62,7 +66,7 @@ def paths(
         if "://" in str(path):
             return str(path)
         whole = Path(os.path.normpath(path.absolute()))
-        # what lies elsewhere is reached from every folder by its whole path alone
+        # any other place needs an absolute path
         inside = whole.is_relative_to(here) or whole.is_relative_to(around)
         return os.path.relpath(path) if relative and inside else str(whole)
 

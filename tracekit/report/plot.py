@@ -1,4 +1,4 @@
-"""What all figures share: layout, axes, hover boxes, named rows, and points thinned for a page."""
+"""Parts of figures: layout, axes, hover boxes, named rows, thinned points, colours."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,15 +10,15 @@ import plotly.graph_objects as go
 import polars as pl
 
 HEIGHT_PX = 380
-#: Significant digits of a figure's data: more than a screen can show.
+#: The significant digits of a figure's data.
 DIGITS = 5
-#: From so many powers of ten on a logarithmic axis has one label for each.
+#: With this many powers of ten a logarithmic axis has one label for each.
 _MANY_POWERS = 2.6
 
 
 def blank(height_px: int = HEIGHT_PX) -> go.Figure:
-    """A figure without data: room for axis titles, on the card's background."""
-    # given at once: changed afterwards, it would merge the library's default template first
+    """A figure without data, with room for axis titles."""
+    # a layout that is set later would first merge the library's default template
     return go.Figure(
         layout={
             "template": "none",
@@ -59,9 +59,9 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
 
 
 def log_axis(title: str, values: pl.Series, **more: Any) -> dict[str, Any]:
-    """A logarithmic axis for values; each label is a whole number that needs no neighbour to read.
+    """A logarithmic axis for values, with whole numbers as labels.
 
-    The library's own labels between powers of ten are single digits: 2 where 20 is meant.
+    The library's own labels between powers of ten are single digits, such as 2 for 20.
     """
     known = values.cast(pl.Float64).filter(values > 0).to_list()
     if not known:
@@ -74,7 +74,7 @@ def log_axis(title: str, values: pl.Series, **more: Any) -> dict[str, Any]:
 
 
 def numbers(values: Iterable[Any]) -> list[Any]:
-    """Numbers as figures carry them: a few significant digits, None for what is not there."""
+    """Numbers with a few significant digits; None for missing ones."""
     return [float(f"{v:.{DIGITS}g}") if isinstance(v, float) else v for v in values]
 
 
@@ -105,12 +105,12 @@ def above(at: float, name: str, lift: float = 0.42, **more: Any) -> dict[str, An
     }
 
 
-#: More dots than this only make the file larger.
+#: The most points of a figure.
 MOST_POINTS = 2000
 
 
 def evenly(frame: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
-    """Every so-many-th row, the first and the last always among them."""
+    """At most ``most`` rows at even distances, with the first and the last one."""
     if frame.height <= most:
         return frame
     kept = np.linspace(0, frame.height - 1, most).round().astype(np.int64)
@@ -118,7 +118,7 @@ def evenly(frame: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
 
 
 def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFrame:
-    """Of each group the row with the highest value in each of ``most`` stretches of its rows."""
+    """The row with the highest value in each of ``most`` equal parts of each group."""
     at = pl.int_range(pl.len()).over(group) * most // pl.len().over(group)
     known = frame.filter(pl.col(value).is_not_null()).with_columns(at.alias("_stretch"))
     top = pl.col(value) == pl.col(value).max().over(group, "_stretch")
@@ -127,7 +127,7 @@ def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFr
 
 
 def whiskers(up: pl.Series, down: pl.Series) -> dict[str, Any]:
-    """Intervals of marks as thin lines; none where a mark has none."""
+    """The intervals of marks as thin lines."""
     return {
         "type": "data",
         "array": numbers(up.fill_null(0)),
@@ -137,19 +137,19 @@ def whiskers(up: pl.Series, down: pl.Series) -> dict[str, Any]:
     }
 
 
-# Names beside the marks of a figure: where they cover neither a mark nor one another.
+# Places for names beside marks, where they cover neither a mark nor another name.
 
 FONT_PX = 12
-#: Of a letter at that size; more than most take.
+#: The width of a letter at that size.
 _LETTER_PX, _LINE_PX, _MARK_PX = 7.0, 16.0, 9.0
-#: Where a name may stand: its anchor, and how far from the mark, right and down in pixels.
+#: The places of a name: its anchor, and its distance from the mark to the right and down in px.
 _PLACES = (
     ("left", 12, 0), ("right", -12, 0), ("center", 0, -18), ("center", 0, 18),
     ("left", 14, -20), ("left", 14, 20), ("right", -14, -20), ("right", -14, 20),
     ("left", 20, -42), ("right", -20, -42), ("left", 20, 42), ("right", -20, 42),
     ("left", 26, -66), ("right", -26, -66), ("left", 26, 66), ("right", -26, 66),
 )  # fmt: skip
-#: Further than this from its mark, a line leads to it.
+#: The distance from which on a line connects a name with its mark.
 _BESIDE_PX = 19
 
 
@@ -160,7 +160,7 @@ class Label:
     Parameters
     ----------
     must : bool
-        Whether it is put at the least bad place where none is free; else it is left out.
+        Whether the label is placed even where no place is free; else it is left out.
     """
 
     text: str
@@ -181,14 +181,14 @@ def placed(
     height_px: int,
     most: int,
 ) -> list[tuple[Label, dict[str, Any]]]:
-    """Each label that found a place, the first ones first, with how its annotation is drawn.
+    """The labels with a place, in order, each with its annotation.
 
     Parameters
     ----------
     marks : pairs of float
-        Every mark of the figure, on axes from 0 to 1.
+        All marks of the figure, on axes from 0 to 1.
     width_px, height_px : int
-        Of the room between the axes, at its narrowest.
+        The smallest size of the area between the axes.
     """
     taken = [_around(x * width_px, (1 - y) * height_px) for x, y in marks]
     found: list[tuple[Label, dict[str, Any]]] = []
@@ -219,7 +219,7 @@ def _box(label: Label, at: tuple[float, float], place: tuple[str, int, int]) -> 
 
 
 def _cost(box: Box, taken: Sequence[Box], width_px: int, height_px: int) -> float:
-    """How many square pixels are covered twice, or lie outside."""
+    """How many square pixels of a box are covered already, or lie outside."""
     left, top, right, bottom = box
     outside = max(-left, 0) + max(right - width_px, 0) + max(-top, 0) + max(bottom - height_px, 0)
     twice = sum(

@@ -1,4 +1,4 @@
-"""Puts a report together: data in, one HTML file out that needs nothing else."""
+"""Renders the data of a report as one self-contained HTML file."""
 
 import base64
 import gzip
@@ -25,17 +25,17 @@ from tracekit.report.pages import FAULTS, PAGES, Page, page_fault
 
 
 def plotly() -> str:
-    """The script of plotly, as it lies in the installed package."""
+    """The script of plotly from the installed package."""
     from plotly.offline import get_plotlyjs  # noqa: PLC0415 - five megabytes, only when needed
 
     return inline(str(get_plotlyjs()))
 
 
 def tables() -> str:
-    """DataTables, as it lies in the installed package itables, for ``tracekit.DataTable``.
+    """DataTables from the installed package itables, as ``tracekit.DataTable``.
 
-    There it is a module; here it is a function that is called at once, because a module of a page
-    hands nothing to the page's other scripts.
+    The package's module becomes a function that is called at once, because other scripts of a page
+    cannot import a module of the page.
     """
     text = resources.files("itables").joinpath("html", "dt_bundle.js").read_text("utf-8")
     body, _, behind = text.rpartition("export{")
@@ -51,14 +51,14 @@ def tables() -> str:
 
 
 def tables_style() -> str:
-    """The style sheet of DataTables, without its pictures: the page's own signs stand for them."""
+    """The style sheet of DataTables without its pictures; the page has signs of its own."""
     text = resources.files("itables").joinpath("html", "dt_bundle.css").read_text("utf-8")
     first, *others = text.split("url(")
     return "none".join((first, *(one.partition(")")[2] for one in others)))
 
 
 def inline(script: str) -> str:
-    """A script that may stand in a page: line ends as the browser will hash them."""
+    """A script for a page, with the line ends that the browser hashes."""
     if "</script" in script.lower():
         script = script.replace("</script", "<\\/script")
     return script.replace("\r\n", "\n").replace("\r", "\n")
@@ -71,7 +71,7 @@ class ReportSummary(Shown):
     Parameters
     ----------
     answer : Answer
-        What its first page says.
+        The answer on its first page.
     left_out : tuple of str
         A sentence for each page that could not be made.
     """
@@ -82,8 +82,7 @@ class ReportSummary(Shown):
     left_out: tuple[str, ...] = ()
 
 
-#: Characters that turn the direction of a text, so that a name reads as another; and what stands in
-#: their place.
+#: Characters that turn the direction of a text, and their replacement.
 _TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _UNSHOWN = "\ufffd"
 
@@ -98,21 +97,20 @@ def render(
 ) -> ReportSummary:
     """Write the report of a store, a run or a study folder.
 
-    The same data gives the same bytes wherever the working folder lies that ``source`` is in:
-    commands to copy name paths from there.
+    Commands in the page have paths relative to the working folder. So the same data gives the same
+    bytes wherever this folder lies.
 
     Parameters
     ----------
     studies : sequence of path
-        Study folders to show as well; those in the folder ``studies`` beside the store or the run
-        are shown anyway.
+        Further study folders, beside those in the folder ``studies`` beside the store or the run.
     queries : bool
-        Whether the store is queried; without, what the trace shows by itself is left out.
+        Whether the store is queried; without queries the pages on the trace are left out.
 
     Raises
     ------
     TracekitError
-        When ``source`` is none of these, or ``out`` cannot be written.
+        For another source, and for an ``out`` that cannot be written.
     """
     source, out = Path(source), Path(out)
     _check_out(out)
@@ -129,7 +127,7 @@ def render_data(
 ) -> str:
     """The report of some data, as HTML.
 
-    A page with a fault of tracekit's says so in its place, and the others are whole.
+    A page that fails because of a bug has an error in its place; other pages are whole.
 
     Parameters
     ----------
@@ -173,7 +171,7 @@ def _body(
     left_out: list[str],
     progress: Progress,
 ) -> str | None:
-    """The page as HTML; None where nothing stands on it."""
+    """The page as HTML; None for an empty page."""
     printer.turn()
     template = environment.get_template(page.template)
     try:
@@ -187,7 +185,7 @@ def _body(
 
 
 def _name(data: Data) -> str:
-    """What the report is about: the store's or the workload's name."""
+    """The title of the report: the name of the store or the workload."""
     load = (data.run or {}).get("workload", {})
     return str(load.get("name") or Path(data.paths.store).name)
 
@@ -204,7 +202,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _packed(text: str) -> str:
-    """A script compressed, as text that may stand in a page; the same text gives the same bytes."""
+    """A script as compressed text for a page; the same text gives the same bytes."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
@@ -213,7 +211,7 @@ def _asset(name: str) -> str:
 
 
 def _hash(script: str) -> str:
-    """What the page's security policy knows a script by."""
+    """The hash of a script in the page's security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 

@@ -37,10 +37,10 @@ _PRINTED: Mapping[str, Callable[[float], str]] = {
     "cores": lambda given: f"{given:,.2f}".rstrip("0").rstrip(".") + " cores",
     "ms": duration,
 }
-#: From here on a number is printed without decimals.
+#: Numbers from this value on are printed without decimals.
 _WHOLE_FROM = 9_999.5
 _VALUES = ("value", "low", "high", "against")
-#: Ends of names, and the unit that each stands for.
+#: Ends of names that are units.
 _ENDS = ("fraction", "bytes", "cores", "ms", "per_hour", "per_month", "points")
 
 
@@ -55,22 +55,22 @@ def long(fact: Fact) -> str:
 
 
 def label(fact: Fact) -> str:
-    """What a table calls the fact."""
+    """The label of the fact in a table."""
     return kinds()[fact.kind].label
 
 
 def value(fact: Fact) -> str:
-    """Its value with its unit, as a cell shows it."""
+    """The value of the fact with its unit, for a cell."""
     return amount(fact.value, _unit_of(fact), fact.about)
 
 
 def against(fact: Fact) -> str:
-    """What its value is compared with, as a cell shows it."""
+    """The value that the fact is compared with, for a cell."""
     return amount(fact.against, _unit_of(fact), fact.about)
 
 
 def expected(fact: Fact) -> str:
-    """What agrees with a claim, as a cell shows it: the printed number, or an edge."""
+    """The numbers that agree with a claim, for a cell: the printed number, or a limit."""
     claim, unit = all_claims()[fact.subject], _unit_of(fact)
     edges = [(">", claim.above), ("<", claim.below), ("\u00b1", claim.tolerance or None)]
     parts = [f"{sign} {amount(edge, unit)}" for sign, edge in edges if edge is not None]
@@ -78,7 +78,7 @@ def expected(fact: Fact) -> str:
 
 
 def change(fact: Fact) -> str:
-    """The change that a fact speaks of, with its sign; of shares in percentage points."""
+    """The change in a fact with its sign; a change of shares is in percentage points."""
     given = fact.about_it("change")
     if not isinstance(given, int | float):
         return ""
@@ -87,7 +87,7 @@ def change(fact: Fact) -> str:
 
 
 def change_interval(fact: Fact) -> str:
-    """The interval of the change, in the unit of the change; empty where it has none."""
+    """The interval of the change, in the unit of the change; empty for no interval."""
     ends = [fact.about_it(name) for name in ("change_low", "change_high")]
     share = _unit_of(fact) == "fraction"
     known = [one for one in ends if isinstance(one, int | float)]
@@ -95,7 +95,7 @@ def change_interval(fact: Fact) -> str:
 
 
 def interval(fact: Fact) -> str:
-    """Its interval, as a cell shows it; empty where it has none."""
+    """The interval of the fact, for a cell; empty for no interval."""
     if fact.low is None or fact.high is None:
         return ""
     low, high = (amount(one, _unit_of(fact), fact.about) for one in (fact.low, fact.high))
@@ -103,12 +103,12 @@ def interval(fact: Fact) -> str:
 
 
 def headline(answer: Answer) -> str:
-    """The verdict, in one line; the first fact where nothing is decided."""
+    """The verdict in one line; the first fact where there is no verdict."""
     return short(answer.facts[0]) if answer.facts else ""
 
 
 def question(followup: Followup) -> str:
-    """What a follow-up asks."""
+    """The question of a follow-up."""
     return questions()[followup.question]
 
 
@@ -149,7 +149,7 @@ def document(answer: Answer) -> dict[str, Any]:
 
 
 def amount(given: Scalar, unit: str, about: Mapping[str, Scalar] | None = None) -> str:
-    """A value as a person reads it, in its unit."""
+    """A value with its unit, for people."""
     if given is None or isinstance(given, str):
         return given or ""
     if isinstance(given, bool):
@@ -188,7 +188,7 @@ def _policy(name: str) -> str:
 
 
 def _measure(name: str) -> str:
-    """What a measure is called, of a replay or of a comparison of sizing policies."""
+    """The title of a measure of a replay or of a comparison of sizing policies."""
     from tracekit.replay.measures import title_of  # noqa: PLC0415 - loads all
     from tracekit.sizing.measures import MEASURES  # noqa: PLC0415 - loads all
 
@@ -196,7 +196,7 @@ def _measure(name: str) -> str:
     return title_of(name) if known is None else known.title
 
 
-#: What a field that is a name is shown as.
+#: How a field that is a name is shown, by its format.
 _NAMED: Mapping[str, Callable[[str], str]] = {
     "policy": _policy,
     "measure": _measure,
@@ -245,7 +245,7 @@ class _Fields(dict[str, _Text]):
 
 
 def _unit_of(fact: Fact) -> str:
-    """The unit of its values: its own, else that of its measure."""
+    """The unit of a fact's values: its own, else the unit of its measure."""
     if fact.unit or not fact.measure:
         return fact.unit
     from tracekit.replay.measures import find_measure  # noqa: PLC0415 - loads all

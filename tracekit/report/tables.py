@@ -17,7 +17,7 @@ from tracekit.store.sqlfiles import all_queries, get_query
 
 Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
 
-#: Cases of the decision in the order of their rows, and what a row is called.
+#: The cases of the decision in the order of their rows, with the names of the rows.
 CASES = {
     "today": "today",
     "recorded": "requests as they are",
@@ -27,7 +27,7 @@ CASES = {
     "twice_size": "twice the assumed size",
     "bound": "proven lower bound",
 }
-#: What an outcome is called where there is one to speak of.
+#: The words for outcomes.
 OUTCOMES = {
     "better": "better",
     "worse": "worse",
@@ -41,18 +41,18 @@ VERDICTS = {
     "cannot_tell": "cannot be told",
     "not_met": "does not hold: less of the need is served",
 }
-#: What becomes of a container that a rebalancer looks at.
+#: The words for the treatment of a container by a rebalancer.
 MOVED = {
     "moved": "moved",
     "waits": "evicted, and found no node",
     "same_node": "evicted, and back on its node",
     "stays": "stays",
 }
-#: Columns of facts that stand on the right.
+#: Right-aligned columns of facts.
 _KINDS: Mapping[str, Kind] = dict.fromkeys(("value", "interval", "beside"), "number")
-#: What is shown where a value is not known.
+#: The text for an unknown value.
 NONE = "\u2013"
-#: More rows than these are left to the files that the table is of.
+#: The most rows of a table in a page.
 MOST_ROWS = 500
 _ENDINGS: tuple[tuple[str, Kind], ...] = (
     ("_fraction", "percent"),
@@ -60,7 +60,7 @@ _ENDINGS: tuple[tuple[str, Kind], ...] = (
     ("_ms", "time"),
     ("_bytes", "size"),
 )
-#: Columns of names that have no place to break at.
+#: Columns of names that cannot be broken.
 _IDS = ("node", "container", "service", "upstream", "downstream", "like_node", "sha256")
 #: Measures whose titles are longer than a narrow column is wide, and columns named by their use.
 _HEADS = {
@@ -73,7 +73,7 @@ _HEADS = {
     "freed": "Freed in all",
     "beside": "Allowed, or beside",
 }
-#: What single words of names are called.
+#: The words for parts of names.
 _WORDS = {
     "cpu": "CPU",
     "gpu": "GPU",
@@ -95,7 +95,7 @@ _UNITS = {"_cores": " [cores]", "_gb": " [GB]", "_gib": " [GiB]", "_milli": " [t
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of a table: what is over it, what it means and how its values look."""
+    """A column of a table: its head, its meaning, and the look of its values."""
 
     name: str
     label: str
@@ -104,13 +104,13 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether values stand on the right and sort as numbers."""
+        """Whether values are right-aligned and sort as numbers."""
         return self.kind not in {"text", "id"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One value: as shown, as it sorts, in full where that is longer, and its interval below."""
+    """One value: its text, its sort key, its full text if that is longer, and its interval."""
 
     text: str
     sort: str = ""
@@ -125,7 +125,7 @@ class Table:
     Parameters
     ----------
     left_out : int
-        So many further rows are in the files alone.
+        The number of rows that are only in the files.
     """
 
     caption: str
@@ -135,7 +135,7 @@ class Table:
 
     @property
     def file_name(self) -> str:
-        """What it is called as a file: its caption in plain letters."""
+        """The name of the table as a file: its caption in plain letters."""
         plain = "".join(one if one.isalnum() else " " for one in self.caption.lower())
         return "-".join(plain.split()[:5]) or "table"
 
@@ -157,7 +157,7 @@ def table(frame: pl.DataFrame, caption: str, *, query: str = "", only: Sequence[
 
 
 def _is_shown(values: pl.Series) -> bool:
-    """Whether a column has a value, and one to a row."""
+    """Whether a column has any value, and single values."""
     return not values.dtype.is_nested() and values.null_count() < len(values)
 
 
@@ -167,7 +167,7 @@ def records(rows: Iterable[Mapping[str, Any]], caption: str) -> Table:
 
 
 def facts_table(facts: Sequence[Fact], caption: str) -> Table:
-    """Facts as a table, one row each; what none of them has is no column."""
+    """Facts as a table, one row each; columns without any value are left out."""
     rows = [
         {
             "case": CASES.get(str(one.about_it("case")), ""),
@@ -192,7 +192,7 @@ def facts_table(facts: Sequence[Fact], caption: str) -> Table:
 
 
 def claim_rows(facts: Iterable[Fact]) -> list[dict[str, str]]:
-    """Claims as cells: what is claimed, what judges it, what agrees, and what comes out here."""
+    """Claims as cells: text, judged number, agreeing numbers, and the number here."""
     rows = []
     for one in facts:
         claim, lost = all_claims()[one.subject], one.about_it("worse_fraction")
@@ -215,7 +215,7 @@ def claim_rows(facts: Iterable[Fact]) -> list[dict[str, str]]:
 
 
 def waiting(facts: Sequence[Fact], caption: str) -> Table:
-    """Containers that a policy never placed, by policy and service, and what they lack."""
+    """Containers that were never placed, by policy and service, with the resource they lack."""
     rows = [
         {
             "policy": one.subject,
@@ -237,7 +237,7 @@ def pivot(facts: Sequence[Fact], beside: Sequence[Fact], caption: str) -> Table:
     Parameters
     ----------
     beside : sequence of Fact
-        What each is compared with; the outcome stands in its cell.
+        The comparisons of the facts; the outcome is shown in the cell.
     """
     measures = list(dict.fromkeys(one.measure for one in facts))
     columns = [
@@ -269,7 +269,7 @@ def _with_interval(fact: Fact | None, outcome: str) -> Cell:
 
 
 def column(name: str, dtype: pl.DataType, query: str = "") -> Column:
-    """How a column of a frame looks in a table."""
+    """The column of a table for a column of a frame."""
     meaning = ""
     if query in all_queries():
         meaning = next((c.description for c in get_query(query).columns if c.name == name), "")
@@ -289,12 +289,12 @@ def _kind(name: str, dtype: pl.DataType, unit: str) -> Kind:
 
 
 def cell(value: Any, col: Column, unit: str = "") -> Cell:
-    """One value as a cell; a value that is not there sorts last.
+    """One value as a cell; a missing value sorts last.
 
     Parameters
     ----------
     unit : str
-        Of the plain numbers in its row, where rows have units of their own.
+        The unit of plain numbers in the row, where rows have their own units.
     """
     if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
         return Cell(text=NONE)
@@ -307,7 +307,7 @@ def cell(value: Any, col: Column, unit: str = "") -> Cell:
 
 
 def _named(value: Any, name: str) -> Any:
-    """A name in a cell as a reader knows it: of a policy, a resource or a measure."""
+    """A name in a cell for readers, such as a measure's title."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     naming = {"policy": title_of_policy, "resource": words_of, "measure": title_of}
@@ -329,7 +329,7 @@ def _text(value: Any, kind: Kind) -> str:
 
 
 def head(name: str) -> str:
-    """What stands over a column: the measure's title, else the name's own words with their unit."""
+    """The head of a column: the measure's title, else the words of its name with the unit."""
     if name in _HEADS:
         return _HEADS[name]
     measure = find_measure(name)

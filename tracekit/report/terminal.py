@@ -1,6 +1,6 @@
 """Answers and tables on a terminal: lines of at most 80 characters, in plain text.
 
-Which facts are printed follows from their ranks; nothing reads a printed text again.
+The ranks of facts decide which facts are printed.
 """
 
 import textwrap
@@ -15,10 +15,10 @@ from tracekit.report.sentences import amount, command, long, question, short
 WIDTH = 80
 #: The most lines and commands at the end of ``tracekit run``.
 LINES, COMMANDS = 12, 3
-#: From this rank on a fact stands in tables alone.
+#: Facts of this rank on are only in tables.
 _IN_TABLES = 3
-#: Room between columns; the narrowest column of text that is broken to fit; the ends of a name's
-#: parts, at which its line may end.
+#: The space between columns; the narrowest column of broken text; the characters after which a name
+#: may be broken.
 _GAP, _NARROWEST, _ENDS = 2, 12, "_-/,+=]"
 
 
@@ -29,13 +29,13 @@ class Column:
     Parameters
     ----------
     name : str
-        Its head.
+        The head of the column.
     right : bool
-        Whether cells stand right, as amounts do.
+        Whether cells are right-aligned, as amounts are.
     unit : str
         The unit of cells that are numbers.
     whole : bool
-        Whether cells are never broken, as names that are typed again.
+        Whether cells are never broken, for names that are typed again.
     """
 
     name: str
@@ -45,14 +45,14 @@ class Column:
 
 
 def summary(answer: Answer, *, lines: int = LINES, rank: int = 2) -> list[str]:
-    """The verdict, all facts of rank 1, and the facts of rank 2 that fit in so many lines.
+    """The verdict, all facts of rank 1, and the facts of rank 2 that fit into ``lines`` lines.
 
-    The count that the verdict states is not stated again.
+    The count of the verdict is not repeated.
 
     Parameters
     ----------
     rank : int
-        Facts of a higher one are left out.
+        Facts of a higher rank are left out.
     """
     printed: list[str] = []
     case = answer.facts[0].about.get("case") if answer.facts else None
@@ -74,26 +74,26 @@ def facts_in_full(facts: Iterable[Fact]) -> list[str]:
 
 
 def following(steps: Sequence[Followup], *, most: int = COMMANDS) -> Iterator[str]:
-    """What to ask next, each with its command."""
+    """The next questions, each with its command."""
     for one in steps[:most]:
         yield from paragraph(question(one))
         yield from typed(command(one))
 
 
 def paragraph(text: str) -> list[str]:
-    """A text in lines of a page."""
+    """A text, wrapped to the width of a page."""
     return textwrap.wrap(" ".join(text.split()), WIDTH, break_on_hyphens=False)
 
 
 def item(text: str) -> list[str]:
-    """A text as an item of a list."""
+    """A text as a list item, wrapped to the width of a page."""
     return textwrap.wrap(
         text, WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
     )
 
 
 def typed(line: str) -> list[str]:
-    """A command in lines that can be copied; one is longer where an option with its value is."""
+    """A command in lines that can be copied; only an option with a long value is wider."""
     return textwrap.indent(in_lines(line, WIDTH - 2), "  ").splitlines()
 
 
@@ -104,21 +104,21 @@ def table(
     width: int = WIDTH,
     shown: Callable[[Any, str], str] = amount,
 ) -> list[str]:
-    """Rows under their heads, no line wider than the page.
+    """A table of rows under heads, no wider than the page.
 
     Parameters
     ----------
     rows
-        One cell for each column. A column whose cells are all numbers stands right.
+        One cell for each column. A column of numbers is right-aligned.
     columns
         Heads, or columns with a unit.
     shown
-        Writes a value in its unit.
+        Spells a value with its unit.
 
     Returns
     -------
     list of str
-        Lines; where columns do not fit beside each other, one line for each cell.
+        The lines; one line for each cell where the columns do not fit side by side.
     """
     made = [
         one if isinstance(one, Column) else _column(one, [row[at] for row in rows])
@@ -154,7 +154,7 @@ def _is_number(value: Scalar) -> bool:
 def _widths(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int
 ) -> list[int] | None:
-    """How wide each column is; None where they do not fit."""
+    """The width of each column; None where the columns do not fit."""
     least = [max([*map(len, one.name.split()), 1]) for one in columns]
     whole = [max([narrow, *(len(row[at]) for row in cells)]) for at, narrow in enumerate(least)]
     natural = [max(wide, len(one.name)) for one, wide in zip(columns, whole, strict=True)]
@@ -173,7 +173,7 @@ def _widths(
 
 
 def _floor(column: Column, cells: Sequence[str], least: int) -> int:
-    """How narrow a column may get: amounts are broken between their words alone."""
+    """The narrowest width of a column; amounts are broken only between words."""
     if column.whole:
         return max([least, *map(len, cells)])
     if column.right:
@@ -182,7 +182,7 @@ def _floor(column: Column, cells: Sequence[str], least: int) -> int:
 
 
 def _broken(text: str, width: int) -> list[str]:
-    """A text in lines of a column, which end between words or parts of a name."""
+    """The lines of a text in a column, broken between words or parts of a name."""
     lines, rest = [], text.strip()
     while len(rest) > width:
         ends = [at + 1 for at, mark in enumerate(rest[:width]) if mark in _ENDS]
@@ -210,7 +210,7 @@ def _line(
 def _one_by_one(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int
 ) -> Iterator[str]:
-    """A line for each cell, an empty one between rows."""
+    """A line for each cell, and an empty line between rows."""
     wide = min(max(len(one.name) for one in columns), width // 3)
     for row in cells:
         for one, cell in zip(columns, row, strict=True):

@@ -1,6 +1,6 @@
-"""Figures of the report, declared: what is read, which rows of it, and by which marks.
+"""The declared figures of the report: their data, their rows, and their marks.
 
-``tracekit.report.drawn`` draws every one of them, for wide windows and for narrow ones.
+``tracekit.report.drawn`` draws all of them, for wide and for narrow windows.
 """
 
 import functools
@@ -14,9 +14,9 @@ import polars as pl
 from tracekit.base import registry
 from tracekit.cluster.declared import Ceiling
 
-#: Points and lines are placed by two columns. Stems stand on the axis across, levels lie over it.
+#: The kinds of marks. Stems rise from the horizontal axis; levels are lines across the panel.
 Mark = Literal["points", "lines", "steps", "bars", "stems", "levels"]
-#: What a figure reads for the facts of the answer: see ``tracekit.report.blocks.read``.
+#: The name by which a figure reads the facts of the answer; see ``tracekit.report.blocks.read``.
 FACTS = "answer/facts"
 
 
@@ -29,9 +29,9 @@ class Axis:
     percent : bool
         Whether fractions are drawn as percentages.
     log, zero : bool
-        Whether it is logarithmic, and whether it begins at 0.
+        Whether the axis is logarithmic, and whether it begins at 0.
     span : pair of float, optional
-        From where to where it reaches at least.
+        The least range of the axis.
     """
 
     title: str
@@ -51,15 +51,15 @@ class Layer:
     x, y : str
         Columns. Where rows have names, ``y`` is left out.
     name : str
-        What the legend calls it; none where it is empty.
+        The name in the legend; empty for none.
     where : expression, optional
-        The rows that have such a mark; all without it.
+        The rows with such a mark; all rows if not given.
     by : str
-        A column, each value of which is a mark of its own with its name and its colour.
+        A column; each of its values has its own name and colour.
     low, high : str
         Columns of an interval.
     second : bool
-        Whether it goes by the second upright axis.
+        Whether the marks belong to the second upright axis.
     """
 
     mark: Mark
@@ -86,13 +86,13 @@ class Figure:
     Parameters
     ----------
     title : str
-        What is drawn.
+        The title of the figure.
     question : str
-        What it answers, and so decides; ends with a question mark.
+        The question that the figure answers; it ends with a question mark.
     how_to_read : str
-        For somebody who sees such a figure for the first time.
+        An explanation for a reader who sees such a figure for the first time.
     absent : str
-        What is lacking where there is nothing to draw.
+        The text on the missing data where there is nothing to draw.
     reads : tuple of str
         Queries (``usage/node_profile``), frames of the run folder (``replay/steps``), of studies,
         or facts. One beside facts has to be there.
