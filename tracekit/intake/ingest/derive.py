@@ -72,8 +72,8 @@ def derive(
         _once(folder, manifest, commit, memory_bytes)
         return ()
     before = [entry for entry in manifest.sources if entry.release == DERIVED]
-    known = {entry.file.split("/")[1] for entry in before}
-    if known == {_digest(manifest)}:
+    digests = {entry.file.split("/")[1] for entry in before}
+    if digests == {_digest(manifest)}:
         return ()
     aside = folder / STAGING / "derive"
     aside.mkdir(parents=True, exist_ok=True)
@@ -242,11 +242,9 @@ def _noted(entries: Sequence[SourceEntry], table: str, defect: Defect) -> list[S
 
 
 def _bare(entry: SourceEntry) -> SourceEntry:
-    """The entry without earlier defects of all files together."""
-    kept = tuple(
-        one for one in entry.defects if one.defect not in _OF_ALL or one.action == LEFT_OUT
-    )
-    return entry if len(kept) == len(entry.defects) else replace(entry, defects=kept)
+    """The entry without the defects that this module noted in an earlier ingest."""
+    own = tuple(one for one in entry.defects if one.defect not in _OF_ALL or one.action == LEFT_OUT)
+    return entry if len(own) == len(entry.defects) else replace(entry, defects=own)
 
 
 def _partly(entry: SourceEntry, why: str) -> SourceEntry:

@@ -5,7 +5,6 @@ same part and the same keys, so that the later files stay unchanged.
 """
 
 import dataclasses
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +14,11 @@ from typing import TypeVar
 from tracekit.base.crew import Alone
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.files.durable import LOCK, put
-from tracekit.base.files.places import open_whole
 from tracekit.base.files.replacing import replaced_folder, taken_over
 from tracekit.base.files.result_folder import Damage, checksum
 from tracekit.intake.ingest.coordinate import Coordinator, Events
 from tracekit.intake.ingest.sort import part_writer
+from tracekit.intake.ingest.stage import sha256
 from tracekit.intake.read.discover import TraceFile
 from tracekit.intake.sources import ClusterMatch
 from tracekit.store.checksums import damaged_parts
@@ -40,12 +39,6 @@ from tracekit.store.tables import all_tables
 
 #: Kinds of a user's own files that list containers; a stored list of containers stays valid.
 _LISTS = ("containers", "container")
-
-
-def sha256(path: Path) -> str:
-    """The sha256 of a file, as the manifest has it."""
-    with open_whole(path) as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def stored_entry(manifest: Manifest, file: TraceFile) -> SourceEntry | None:
@@ -198,7 +191,7 @@ Made = TypeVar("Made")
 Known = Callable[[TraceFile], SourceEntry | None]
 
 
-def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> TraceFile | None:
+def late_list(files: Sequence[TraceFile], manifest: Manifest, entry_of: Known) -> TraceFile | None:
     """The first new file that changes the meaning of a stored file; None if there is none.
 
     Raises
@@ -207,12 +200,12 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> T
         When there is such a file, and ``files`` lacks a file of the store.
     """
     read = [file for file in files if isinstance(file.match, ClusterMatch)]
-    stored = {file.path for file in read if known(file) is not None}
+    stored = {file.path for file in read if entry_of(file) is not None}
     new = [file for file in read if file.path not in stored]
     late = next((file for file in new if _changes(file, manifest)), None)
     if late is None:
         return None
-    given = {entry.sha256 for entry in map(known, files) if entry is not None}
+    given = {entry.sha256 for entry in map(entry_of, files) if entry is not None}
     gone = [
         entry.file
         for entry in manifest.sources

@@ -4,6 +4,7 @@ A worker does both. Between them the coordinator gives the file's ids their keys
 keys lie in the file's staging folder; only a few numbers pass between the processes.
 """
 
+import hashlib
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -25,7 +26,6 @@ from tracekit.intake.read.arrow_rows import check_above, table_of
 from tracekit.intake.read.by_reader import ReaderFile
 from tracekit.intake.read.coded import LINE
 from tracekit.intake.read.discover import TraceFile, identify
-from tracekit.intake.read.members import HashingReader
 from tracekit.intake.read.plan import key_kinds
 from tracekit.intake.read.table_file import CodedFile, Reading, nothing_collected, open_coded
 from tracekit.intake.sources import ClusterMatch, Match, Source, TableFormat
@@ -93,7 +93,7 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
             reader.lines.clear()
     reader.fractions.check(file.name)
     on_progress(file.size_bytes - counted_bytes, tables.rows, tables.rejected)
-    digest = _sha256(file.path)
+    digest = sha256(file.path)
     staged = []
     for name, rejects in tables.rejects.items():
         rejects.close()
@@ -116,9 +116,10 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
     return some or tuple(staged[:1])
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """The sha256 of a file, as the manifest has it."""
     with open_whole(path) as raw:
-        return HashingReader(raw).finish()
+        return hashlib.file_digest(raw, "sha256").hexdigest()
 
 
 def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:

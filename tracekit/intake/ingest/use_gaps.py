@@ -144,12 +144,12 @@ def one_of_two(con: DuckDBPyConnection, table: str) -> Defect | None:
         for what, count in (("CPU", cpu), ("memory", memory))
         if count
     )
-    whose = counted(entities, table.removesuffix("_usage"))
+    of = counted(entities, table.removesuffix("_usage"))
     return Defect(
         defect=ONE_OF_TWO,
         column="cpu_fraction, memory_fraction",
         rows=cpu + memory,
         action="left out of the shares, kept as amounts",
-        example=f"of {times:,} times at which use of {whose} was sampled {silent}: analyses that go"
+        example=f"of {times:,} times at which use of {of} was sampled {silent}: analyses that go"
         " by use of both leave these out, a replay and size read what there is",
     )

@@ -265,10 +265,10 @@ class Workbench:
         manifest = read_manifest(self.folder)
         self._quantities = manifest.quantities
         for entity, count in manifest.dimensions.items():
-            for there in dimension_paths(self._store, entity, count):
-                here = self.folder / str(there.relative_to(self._store))
-                get_file(there, here)
-                self._there.add(here)
+            for stored in dimension_paths(self._store, entity, count):
+                copy = self.folder / str(stored.relative_to(self._store))
+                get_file(stored, copy)
+                self._there.add(copy)
 
     def _check_empty(self) -> None:
         folders = {*_PARTS, LOCK}

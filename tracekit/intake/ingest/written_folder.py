@@ -36,7 +36,10 @@ Writable = tuple[Path, Callable[[Manifest], None], Callable[[], None]]
 
 @contextmanager
 def writable(target: Path) -> Iterator[Writable]:
-    """The store's own folder, or for an object store a workbench on this machine."""
+    """The folder in which a store is written, with the functions that commit and finish it.
+
+    It is the store's own folder; for a store on an object store it is a workbench on this machine.
+    """
     if not is_remote(target):
         yield (
             target,

@@ -74,8 +74,8 @@ class MissingColumnError(TracekitError):
 def all_sources() -> dict[str, Source]:
     """Every source that tracekit reads, by name, and the sources of installed packages."""
     rooms = (importlib.import_module(f"{__name__}.{room}") for room in ("own", "released"))
-    found = [registry.instances(room, Source) for room in rooms]
-    own = {name: source for some in found for name, source in some.items()}
+    by_room = [registry.instances(room, Source) for room in rooms]
+    own = {name: source for some in by_room for name, source in some.items()}
     return registry.with_brought(own, "tracekit.intake.sources", _is_source, "source")
 
 
@@ -113,9 +113,11 @@ def recognise(
             hint="unpack it, then ingest the files; known sources: tracekit list sources",
         )
     if names[0].lower().startswith(_PAGES):
-        said = re.sub(r"\s*<[^>]*>\s*", " ", ",".join(names)).strip()
+        page_text = re.sub(r"\s*<[^>]*>\s*", " ", ",".join(names)).strip()
         return TracekitError(
-            f"a web page and no data; it says {said[:80]!r}" if said else "a web page and no data",
+            f"a web page and no data; it says {page_text[:80]!r}"
+            if page_text
+            else "a web page and no data",
             hint="a server or a proxy answered in place of what was asked for: fetch it again",
         )
     if _UTF_16.match(names[0]):
@@ -152,9 +154,9 @@ def lacking(head: Head, *, release: str) -> TracekitError | None:
         for file in source.files if isinstance(source, ClusterSource) else ():
             missing = file.lacks(head)
             if missing:
-                found = _no_table(head, file, missing)
+                error = _no_table(head, file, missing)
                 other = bool(head.columns) and file.word in all_tables()
-                return TracekitError(found.what, hint=found.hint) if other else found
+                return TracekitError(error.what, hint=error.hint) if other else error
     return None
 
 
@@ -243,12 +245,12 @@ def _matches(sources: Sequence[Source], header: tuple[str, ...]) -> Iterable[Mat
 
 
 def _positions(fmt: TableFormat, header: tuple[str, ...]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for column, spellings in fmt.columns.items():
         at = next((header.index(name) for name in spellings if name in header), None)
         if at is not None:
-            found[column] = at
-    return found
+            places[column] = at
+    return places
 
 
 def _wide(fmt: TableFormat, header: tuple[str, ...]) -> dict[str, int]:
@@ -260,10 +262,10 @@ def _left_over(
     source: Source, fmt: TableFormat, header: tuple[str, ...], positions: Mapping[str, int]
 ) -> set[str]:
     """Columns of the file that belong to another table of the release."""
-    known = {name for f in source.formats for names in f.columns.values() for name in names}
-    known |= {name for f in source.formats if f.unpivot for name in f.unpivot.names}
-    known -= {*fmt.ignored, *(fmt.unpivot.names if fmt.unpivot is not None else ())}
-    return {name for at, name in enumerate(header) if at not in positions.values()} & known
+    release_names = {name for f in source.formats for names in f.columns.values() for name in names}
+    release_names |= {name for f in source.formats if f.unpivot for name in f.unpivot.names}
+    release_names -= {*fmt.ignored, *(fmt.unpivot.names if fmt.unpivot is not None else ())}
+    return {name for at, name in enumerate(header) if at not in positions.values()} & release_names
 
 
 def _ids_agree(match: Match, rows: Sequence[Sequence[str]]) -> bool:
@@ -334,7 +336,7 @@ def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitErr
         )
     spare = [name for at, name in enumerate(header) if name and at not in present.values()]
     likely = [(want, nearest(want, spare)) for want in wanted]
-    guesses = "; ".join(f"'{near}' may be '{want}'" for want, near in likely if near)
+    guesses = "; ".join(f"'{spelling}' may be '{want}'" for want, spelling in likely if spelling)
     return MissingColumnError(
         f"{source.name} table {fmt.file_stem} without column {', '.join(map(repr, wanted))};"
         f" found: {shown}",
@@ -348,7 +350,7 @@ def _best(header: tuple[str, ...], sources: Sequence[Source]) -> _Best | None:
     best: _Best | None = None
     for source in sources:
         for fmt in source.formats:
-            found = len(_positions(fmt, header))
-            if best is None or found > best[0]:
-                best = (found, source, fmt)
+            matching = len(_positions(fmt, header))
+            if best is None or matching > best[0]:
+                best = (matching, source, fmt)
     return best

@@ -67,12 +67,14 @@ def _known(table: str, needed: Sequence[str]) -> set[str]:
 
 def _named(name: str, columns: Sequence[str], table: str, needed: Sequence[str]) -> list[str]:
     """The columns under their known names; raises TracekitError if one lacks or occurs twice."""
-    known = _known(table, needed)
-    found = spelled(columns, known)
-    likely = [one.strip().casefold() for one in columns if one not in known and one not in found]
-    named = [found.get(one, one) for one in columns]
+    table_names = _known(table, needed)
+    respelled = spelled(columns, table_names)
+    likely = [
+        one.strip().casefold() for one in columns if one not in table_names and one not in respelled
+    ]
+    named = [respelled.get(one, one) for one in columns]
     for one in likely:
-        if one in known and one not in named:
+        if one in table_names and one not in named:
             same = [f"'{other}'" for other in columns if other.strip().casefold() == one]
             raise TracekitError(
                 f"{name} has the columns {' and '.join(same)}, each of which may be '{one}'",
@@ -109,8 +111,8 @@ def _parquet(
                 yield _plain(frame).with_columns(numbered), []
                 line += frame.height
         except (pa.ArrowException, OSError) as error:
-            said = str(error).splitlines()[0]
-            raise TracekitError(f"'{opened.name}' cannot be read as Parquet: {said}") from None
+            cause = str(error).splitlines()[0]
+            raise TracekitError(f"'{opened.name}' cannot be read as Parquet: {cause}") from None
 
 
 def _seekable(stream: BufferedIOBase) -> BufferedIOBase:
@@ -150,8 +152,8 @@ def _csv(
                 frame, line = _numbered(batch, line, {number for number, _, _ in bad})
                 yield _decoded(frame, table, len(names), bad)
         except pa.ArrowException as error:
-            said = str(error).splitlines()[0]
-            raise TracekitError(f"'{opened.name}' cannot be read as CSV: {said}") from None
+            cause = str(error).splitlines()[0]
+            raise TracekitError(f"'{opened.name}' cannot be read as CSV: {cause}") from None
     if broken:
         nothing = pl.DataFrame(schema={**dict.fromkeys(names, pl.String), "line": pl.Int64})
         yield _decoded(nothing, table, len(names), broken)
@@ -219,8 +221,8 @@ def _decoded(
             for row in texts.filter(what).select("line", *names).iter_rows()
         ]
     stripped = (pl.col(f"{name}\0").str.strip_chars().alias(name) for name in names)
-    kept = texts.filter(~undecoded & ~torn).select("line", *stripped)
-    filled = kept.with_columns(
+    whole = texts.filter(~undecoded & ~torn).select("line", *stripped)
+    filled = whole.with_columns(
         pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in names
     )
     # a line without any value is an empty one

@@ -235,8 +235,8 @@ class _Reader:
                 if one.name in _OTHERS:
                     continue
                 if one.name in _AMOUNTS:
-                    known = [c for c in _AMOUNTS[one.name] if c in rows.columns]
-                    rows = rows.filter(pl.any_horizontal(pl.col(known).is_not_null()))
+                    amounts = [c for c in _AMOUNTS[one.name] if c in rows.columns]
+                    rows = rows.filter(pl.any_horizontal(pl.col(amounts).is_not_null()))
                 yield Batch(table=one.name, rows=rows, stood=stood)
 
 
@@ -323,15 +323,15 @@ def _typed(
 
 def _judged(kind: Kind, faults: Sequence[Fault], columns: Sequence[str]) -> str:
     """Texts beside typed values, with the number of the rule that each row breaks."""
-    there, source = {name: f'"{name}"' for name in columns}, "raw"
-    if JSON in there:
+    expressions, source = {name: f'"{name}"' for name in columns}, "raw"
+    if JSON in expressions:
         json = f"CASE WHEN json_valid({JSON}) THEN {JSON} END"
         source = f"CASE json_type({json}) WHEN 'OBJECT' THEN {JSON} END AS {JSON}"
         source = f"(SELECT line, {source} FROM raw)"
-        there |= {one.name: f"nullif({JSON} ->> '$.{one.name}', '')" for one in kind.named}
+        expressions |= {one.name: f"nullif({JSON} ->> '$.{one.name}', '')" for one in kind.named}
     # a file may lack columns that are not needed
-    names = [*(one.name for one in kind.named), *({JSON} & there.keys())]
-    stood = ", ".join(f'{there.get(name, "NULL")} AS "{name}{RAW}"' for name in names)
+    names = [*(one.name for one in kind.named), *({JSON} & expressions.keys())]
+    stood = ", ".join(f'{expressions.get(name, "NULL")} AS "{name}{RAW}"' for name in names)
     values = ", ".join(f'{one.value} AS "{one.name}"' for one in kind.named)
     cases = " ".join(f"WHEN {wrong} THEN {at}" for at, (_, wrong, _) in enumerate(faults))
     return (

@@ -79,11 +79,14 @@ class Column:
 
     @classmethod
     def parsed(cls, text: str) -> Column:
-        """The column of ``time:seconds!=[0-9]+``: name, kind, flags, pattern; ``-`` is not read."""
-        found = _COLUMN.fullmatch(text)
-        if found is None:
+        """The column of a text such as ``time:seconds!=[0-9]+``: name, kind, flags, pattern.
+
+        The column of ``-`` has no name and is not read.
+        """
+        match = _COLUMN.fullmatch(text)
+        if match is None:
             raise TypeError(f"no column of a source: {text}")
-        name, kind, flags, pattern = found.groups()
+        name, kind, flags, pattern = match.groups()
         usual = _NUMBER if kind in _UNITS else "[^,]*"
         return cls(name.strip("-"), kind or "text", flags, usual if pattern is None else pattern)
 
@@ -217,8 +220,8 @@ class Kind:
         if self.recognises is not None:
             return self.recognises(head)
         if self.header in {"names", "exactly"}:
-            names, there = {one.name for one in self.parsed}, [one for one in head.fields() if one]
-            return names <= set(there) and (self.header == "names" or len(there) == len(names))
+            names, fields = {one.name for one in self.parsed}, [one for one in head.fields() if one]
+            return names <= set(fields) and (self.header == "names" or len(fields) == len(names))
         if self.header:
             mine = [one.strip() for one in self.header.split(self.separator)]
             return head.fields(self.separator) == mine
@@ -245,8 +248,8 @@ class Kind:
         if self.header in {"names", "exactly"}:
             with opened.stream() as stream:
                 first = stream.readline(1 << 20).decode(errors="replace").removeprefix("\ufeff")
-            there = [one.strip().strip('"') for one in first.split(self.separator)]
-            names = [one if one in names else "" for one in there]
+            fields = [one.strip().strip('"') for one in first.split(self.separator)]
+            names = [one if one in names else "" for one in fields]
         form = Delimited(
             columns=names,
             table=table,

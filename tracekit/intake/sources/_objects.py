@@ -59,13 +59,13 @@ def _parquet(opened: Opened, columns: Columns) -> Iterator[pl.Series]:
     with opened.stream() as stream:
         try:
             file = pq.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
-            there = [name for name in columns if name in file.schema_arrow.names]
-            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=there):
+            present = [name for name in columns if name in file.schema_arrow.names]
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=present):
                 frame = pl.DataFrame(batch)
                 yield frame.select(pl.struct(pl.all()).struct.json_encode()).to_series()
         except (pa.ArrowException, OSError) as error:
-            said = str(error).splitlines()[0]
-            raise TracekitError(f"{opened.name} cannot be read as Parquet: {said}") from error
+            cause = str(error).splitlines()[0]
+            raise TracekitError(f"{opened.name} cannot be read as Parquet: {cause}") from error
 
 
 def _decoded(
@@ -75,7 +75,7 @@ def _decoded(
     if rows.is_empty():
         return [], []
     try:
-        found = rows.select("line", pl.col("text").str.json_decode(dtype).alias("row"))
+        decoded_rows = rows.select("line", pl.col("text").str.json_decode(dtype).alias("row"))
     except pl.exceptions.PolarsError:
         if rows.height == 1:
             ((line, text),) = rows.rows()
@@ -83,12 +83,12 @@ def _decoded(
         half = rows.height // 2
         first, last = (_decoded(some, dtype, table) for some in (rows[:half], rows[half:]))
         return [*first[0], *last[0]], [*first[1], *last[1]]
-    none = found.filter(pl.col("row").is_null())["line"].to_list()
+    none = decoded_rows.filter(pl.col("row").is_null())["line"].to_list()
     if none:
         nulls = rows.filter(pl.col("line").is_in(none))
         broken = [_broken(line, text, table) for line, text in nulls.iter_rows()]
-        return [found.filter(pl.col("row").is_not_null()).unnest("row")], broken
-    return [found.unnest("row")], []
+        return [decoded_rows.filter(pl.col("row").is_not_null()).unnest("row")], broken
+    return [decoded_rows.unnest("row")], []
 
 
 def _broken(line: int, text: str, table: str) -> Broken:
@@ -97,11 +97,11 @@ def _broken(line: int, text: str, table: str) -> Broken:
 
 def _reason(text: str) -> str:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         return f"is no JSON: {error}"
-    kind = type(found).__name__
-    if not isinstance(found, dict):
+    kind = type(value).__name__
+    if not isinstance(value, dict):
         return f"is a JSON {kind}, expected an object"
     return "has an object or a list where a text or a number is due, or the other way round"
 

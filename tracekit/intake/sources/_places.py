@@ -27,7 +27,7 @@ class Places:
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with the node of each, NULL if it is not known; a stated node stays."""
         stated = [pl.col("node").cast(pl.String)] if "node" in rows.columns else []
-        found = rows.with_columns(pl.col("container").cast(pl.String)).join(
+        joined = rows.with_columns(pl.col("container").cast(pl.String)).join(
             self._nodes, on="container", how="left", maintain_order="left"
         )
-        return found.with_columns(pl.coalesce(*stated, _KNOWN).alias("node")).drop(_KNOWN)
+        return joined.with_columns(pl.coalesce(*stated, _KNOWN).alias("node")).drop(_KNOWN)

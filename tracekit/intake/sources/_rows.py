@@ -182,35 +182,35 @@ def refuse(
     table : str
         The base table whose rejects take the broken rows.
     """
-    found: list[Broken] = []
+    refused: list[Broken] = []
     for rule in rules:
         wrong = rule.broken.fill_null(value=False)
         bad = rows.filter(wrong)
         if bad.height:
-            found += [_refusal(row, rule, table) for row in bad.iter_rows(named=True)]
+            refused += [_refusal(row, rule, table) for row in bad.iter_rows(named=True)]
             rows = rows.filter(~wrong)
-    return rows, sorted(found, key=lambda one: one.line)
+    return rows, sorted(refused, key=lambda one: one.line)
 
 
 def emptied(
     rows: pl.DataFrame, rules: Iterable[Rule], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
     """All rows, with values that break a rule set to NULL, and a reject for each such row."""
-    found: list[Broken] = []
+    refused: list[Broken] = []
     stood = rows
     for rule in rules:
         broken = refuse(stood, [rule], table)[1]
         if broken:
-            found += broken
+            refused += broken
             wrong = rule.broken.fill_null(value=False)
             rows = rows.with_columns(pl.when(~wrong).then(pl.col(rule.column)))
-    return rows, _once(found)
+    return rows, _once(refused)
 
 
-def _once(found: Iterable[Broken]) -> list[Broken]:
+def _once(rejects: Iterable[Broken]) -> list[Broken]:
     """One reject for each line, which names every fault of the line."""
     lines: dict[int, Broken] = {}
-    for one in found:
+    for one in rejects:
         first = lines.get(one.line)
         more = first and replace(first, reason=f"{first.reason}; {one.column} {one.reason}")
         lines[one.line] = more or one

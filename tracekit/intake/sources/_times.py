@@ -23,10 +23,10 @@ def in_ms(frame: pl.DataFrame) -> pl.DataFrame:
     for name, kind in frame.schema.items():
         if kind == pl.String and name.endswith(_ENDING):
             dated = frame[name].filter(frame[name].str.contains(_DATE)).unique().drop_nulls()
-            found = {text: ms for text in dated if (ms := _ms(text)) is not None}
-            if found:
+            parsed = {text: ms for text in dated if (ms := _ms(text)) is not None}
+            if parsed:
                 stood = pl.col(name).alias(name + STOOD)
-                frame = frame.with_columns(pl.col(name).replace(found), stood)
+                frame = frame.with_columns(pl.col(name).replace(parsed), stood)
     return frame
 
 

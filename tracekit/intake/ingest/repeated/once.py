@@ -125,7 +125,7 @@ def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> W
     Parameters
     ----------
     con : connection
-        On the views of the store.
+        A connection that has the views of the store.
     """
     gone: list[str] = []
     for planned in _comparisons(manifest):
@@ -317,13 +317,13 @@ def _without_rows(
     aside = folder / STAGING / "once.parquet"
     aside.parent.mkdir(parents=True, exist_ok=True)
     with pq.ParquetFile(folder / old) as source:
-        kept = np.ones(source.metadata.num_rows, dtype=np.bool_)
-        kept[rows] = False
+        stays = np.ones(source.metadata.num_rows, dtype=np.bool_)
+        stays[rows] = False
         with part_writer(aside, all_tables()[entry.table]) as out:
             first = 0
             for group in range(source.num_row_groups):
                 read = source.read_row_group(group)
-                left = read.filter(kept[first : first + read.num_rows])
+                left = read.filter(stays[first : first + read.num_rows])
                 first += read.num_rows
                 if left.num_rows:
                     out.write_table(left)
@@ -341,7 +341,7 @@ def _without_rows(
     return replace(
         entry,
         part=part,
-        rows=int(kept.sum()),
+        rows=int(stays.sum()),
         duplicates_dropped=entry.duplicates_dropped + len(rows),
         defects=(*entry.defects, defect),
         checksums=sums,

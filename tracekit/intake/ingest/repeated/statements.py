@@ -275,11 +275,11 @@ def _without(staged: Staged, lines: Sequence[int]) -> Staged:
     """The staged table without the rows of some lines."""
     table = all_tables()[staged.table]
     columns = Columns(staged.folder / "rows", table, staged.rows)
-    kept = ~np.isin(columns.read(LINE, 0, staged.rows), lines)
+    stays = ~np.isin(columns.read(LINE, 0, staged.rows), lines)
     for name in column_types(table):
         values = columns.read(name, 0, staged.rows)
-        values[kept].tofile(staged.folder / "rows" / f"{name}.bin")
-    return replace(staged, rows=int(kept.sum()))
+        values[stays].tofile(staged.folder / "rows" / f"{name}.bin")
+    return replace(staged, rows=int(stays.sum()))
 
 
 def _with_rejects(staged: Staged, name: str, added: pl.DataFrame) -> Staged:

@@ -47,8 +47,8 @@ def capacities(types: pl.DataFrame) -> pl.DataFrame:
     """
     rows = types.group_by("machineId", maintain_order=True).agg(pl.col("line").first())
     for name in RESOURCES:
-        found = _relative(_fractions(types, name))
-        values = [found.get(one) for one in rows["machineId"]]
+        sizes = _relative(_fractions(types, name))
+        values = [sizes.get(one) for one in rows["machineId"]]
         rows = rows.with_columns(pl.Series(name, values, dtype=pl.Float64))
     return rows
 
@@ -85,16 +85,16 @@ def _relative(fractions: _Fractions) -> dict[str, float]:
     for (vm, machine), share in fractions.items():
         of_machine[machine][vm] = share
     amounts: dict[str, float] = {}
-    found: dict[str, float] = {}
-    while left := [machine for machine in of_machine if machine not in found]:
+    sizes: dict[str, float] = {}
+    while left := [machine for machine in of_machine if machine not in sizes]:
         machine = max(left, key=lambda one: _known(of_machine[one], amounts))
         shares = of_machine[machine]
         ratios = [amounts[vm] / share for vm, share in shares.items() if vm in amounts]
-        found[machine] = statistics.median_low(ratios) if ratios else 1.0
+        sizes[machine] = statistics.median_low(ratios) if ratios else 1.0
         for vm, share in shares.items():
-            amounts.setdefault(vm, share * found[machine])
-    largest = max(found.values(), default=1.0)
-    return {machine: size / largest for machine, size in found.items()}
+            amounts.setdefault(vm, share * sizes[machine])
+    largest = max(sizes.values(), default=1.0)
+    return {machine: size / largest for machine, size in sizes.items()}
 
 
 def _known(shares: Mapping[str, float], amounts: Mapping[str, float]) -> tuple[int, int]:
@@ -134,10 +134,10 @@ def read_packing(opened: Opened) -> Read:
             )
         sizes = capacities(types)
         yield from _machines(rounded_up(sizes))
-        asked = requests(types, sizes).join(_selectors(types), on="vmTypeId")
+        requested = requests(types, sizes).join(_selectors(types), on="vmTypeId")
         row = 0
         for vms in _rows(database, "vm", _VMS, "starttime, vmId"):
-            yield from _vms(vms.with_columns((pl.col("line") + row).alias("line")), asked)
+            yield from _vms(vms.with_columns((pl.col("line") + row).alias("line")), requested)
             row += vms.height
 
 
@@ -224,11 +224,11 @@ def _selectors(types: pl.DataFrame) -> pl.DataFrame:
     return fits.select("vmTypeId", pl.Series("selector", texts, dtype=pl.String))
 
 
-def _vms(vms: pl.DataFrame, asked: pl.DataFrame) -> Read:
+def _vms(vms: pl.DataFrame, requested: pl.DataFrame) -> Read:
     """The containers of some rows of vm, and their requests."""
     numbers = ("priority", "starttime", "endtime")
-    known = asked.select("vmTypeId", "selector", *RESOURCES)
-    rows = vms.join(known, on="vmTypeId", how="left", maintain_order="left")
+    of_types = requested.select("vmTypeId", "selector", *RESOURCES)
+    rows = vms.join(of_types, on="vmTypeId", how="left", maintain_order="left")
     good, broken = refuse(rows, _vm_rules(numbers), "container")
     yield from broken
     typed = good.with_columns(pl.col(*numbers).cast(pl.Float64))

@@ -144,8 +144,8 @@ def _number(part: Mapping[str, Any], name: str, of: str) -> float:
     if name not in part:
         raise _HostError(f"{of} has no {name}")
     value = part[name]
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    if not known or not 0 <= value < math.inf:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < math.inf:
         raise _HostError(f"{of}.{name} is {json.dumps(value)[:60]}, expected a number, 0 or more")
     return float(value)
 
@@ -153,14 +153,14 @@ def _number(part: Mapping[str, Any], name: str, of: str) -> float:
 def _bytes(memory: Mapping[str, Any]) -> float:
     """A size with its unit, or a number of MB."""
     size = memory.get("memorySize")
-    found = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
-    if found is None and not isinstance(size, str):
+    stated = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
+    if stated is None and not isinstance(size, str):
         return _number(memory, "memorySize", "memory") * _MIB
-    if found is None or found.group(2).lower() not in _SIZES:
+    if stated is None or stated.group(2).lower() not in _SIZES:
         raise _HostError(
             f"memory.memorySize is {size!r}, expected a number of MB, or one with its unit"
         )
-    return float(found.group(1)) * _SIZES[found.group(2).lower()]
+    return float(stated.group(1)) * _SIZES[stated.group(2).lower()]
 
 
 _TASKS = ("id", "submission_time", "duration", "cpu_count", "cpu_capacity", "mem_capacity")

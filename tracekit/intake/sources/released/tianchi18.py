@@ -36,14 +36,14 @@ def zipped(path: Path, name: str) -> list[tuple[Head, Opened]]:
     TracekitError
         When the zip cannot be unpacked.
     """
-    found = []
+    members = []
     with unreadable_as_error(name), zipfile.ZipFile(path) as archive:
         for member in sorted(one for one in archive.namelist() if not one.endswith("/")):
             with archive.open(member) as stream:
                 head = Head(name=Path(member).name, start=stream.read(HEAD_BYTES))
             stream_of = partial(_member, path, name, member)
-            found.append((head, Opened(path=path, name=member, stream=stream_of)))
-    return found
+            members.append((head, Opened(path=path, name=member, stream=stream_of)))
+    return members
 
 
 def _member(path: Path, name: str, member: str) -> BufferedIOBase:
@@ -114,7 +114,7 @@ def _file_of(head: Head) -> ClusterFile | None:
 
 
 def _read_zip(opened: Opened) -> Read:
-    """All four files of a zip; raises TracekitError for two of one kind."""
+    """The rows of all files in a zip; raises TracekitError for two files of one kind."""
     beside: dict[str, tuple[Opened, ...]] = {}
     for head, member in zipped(opened.path, opened.name):
         file = _file_of(head)
