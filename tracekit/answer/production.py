@@ -240,7 +240,7 @@ def _difference(row: Mapping[str, Any]) -> Fact:
 
 
 def _opposite(lost: Mapping[str, Any], share: Mapping[str, Any]) -> bool:
-    """Whether two ways to bind rank one way by lost vCPUs and the other way by the mean share."""
+    """Whether lost vCPUs and the mean share rank two ways to bind in opposite orders."""
     apart = all(row["separated"] or row["repeats"] == 1 for row in (lost, share))
     return bool(apart and lost["difference_mean"] * share["difference_mean"] < 0)
 

@@ -1,4 +1,4 @@
-"""Results in a notebook and at a prompt: facts as a table, the first frame, and what else is there.
+"""Results in a notebook and at a prompt: facts as a table, the first frame, names of the others.
 
 Results of all rooms mix in ``tracekit.base.shown.Shown``, which calls this printer.
 """
@@ -20,9 +20,9 @@ from tracekit.report.sentences import amount, label, short
 if TYPE_CHECKING:
     from tracekit.replay.runs.run import Run
 
-#: Rows and columns of a table that are shown.
+#: The most rows and columns of a shown table.
 ROWS, COLUMNS = 15, 10
-#: What concludes from a result: by the name of a study, or that of the result's class.
+#: The function that makes a result's answer, by the name of a study or of the result's class.
 _ANSWERS = {
     "comparison": "tracekit.answer.comparison.facts:answer_of_comparison",
     "requests_to_change": "tracekit.answer.requests:answer_of_requests",
@@ -35,12 +35,12 @@ _ANSWERS = {
     "StoreInfo": "tracekit.answer.caveats:answer_of_trace",
     "StoreCheck": "tracekit.answer.caveats:answer_of_trace",
 }
-#: Facts of a higher rank stand in frames.
+#: Facts of a higher rank are left to the frames.
 _RANK = 2
 
 
 def text_of(result: Any) -> str:
-    """The result in a few lines: its facts, and where the rest is."""
+    """The result in a few lines: its facts, and the places of its frames."""
     answer, title = conclusion_of(result), _title(result)
     facts = () if answer is None else answer.facts
     said = [short(one) for one in facts if one.weight < _RANK] or [
@@ -50,7 +50,7 @@ def text_of(result: Any) -> str:
 
 
 def html_of(result: Any) -> str:
-    """The result as HTML: its facts or plain values, its first frame, and where the rest is."""
+    """The result as HTML: its facts or plain values, its first frame, places of other frames."""
     return "".join(_parts(result))
 
 
@@ -86,7 +86,7 @@ def _parts(result: Any) -> Iterator[str]:
 
 
 def conclusion_of(result: Any) -> Answer | None:
-    """The facts of a result; None where nothing is concluded from it."""
+    """The answer of a result; None for a result without one."""
     own = getattr(result, "answer", None)
     if isinstance(own, Answer):
         return own
@@ -99,7 +99,7 @@ def conclusion_of(result: Any) -> Answer | None:
 
 
 def _answer_of_run(run: Run) -> Answer:
-    """What replays alone conclude."""
+    """The answer of replays alone."""
     from tracekit.answer.decide import choose  # noqa: PLC0415 - slow to import
     from tracekit.answer.run_facts import answer_replays  # noqa: PLC0415 - as above
     from tracekit.replay.runs.results import results  # noqa: PLC0415 - as above
@@ -128,7 +128,7 @@ def _plain(result: Any) -> Iterator[tuple[str, object]]:
 
 
 def _frames(result: Any) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The frames of a result, each with the place where it is."""
+    """The frames of a result, each with its place in the result."""
     for name, value in _fields(result):
         if isinstance(value, pl.DataFrame):
             yield f".{name}", value

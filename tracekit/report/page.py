@@ -29,7 +29,7 @@ from tracekit.report.figures import get_figure
 from tracekit.report.notebook import conclusion_of
 from tracekit.report.tables import CASES, NONE
 
-#: Zones that have a correlation.
+#: The zones of nodes with a correlation.
 _ZONES = ("A", "B", "C")
 
 
@@ -55,7 +55,7 @@ def facts_of_store(data: Data) -> Iterator[Fact]:
 
 
 def answer_shown(data: Data) -> Answer:
-    """The answer that was concluded, with facts of the kinds that it lacks; else a study's own."""
+    """The answer of the run or the study, with facts of the store for kinds that it lacks."""
     own = [*facts_of_store(data), *_bound(data), *claim_facts(data.frame)]
     given = data.answer or _answer_of_study(data)
     if given is None:
@@ -67,7 +67,7 @@ def answer_shown(data: Data) -> Answer:
 
 
 def _bound(data: Data) -> Iterator[Fact]:
-    """What ways to bind to vCPUs save."""
+    """The savings of ways to bind to vCPUs."""
     differences, summary = data.result("bind/differences"), data.result("bind/summary")
     if not differences.is_empty() and not summary.is_empty():
         facts = facts_of_binding(differences, summary)
@@ -82,7 +82,7 @@ def _answer_of_study(data: Data) -> Answer | None:
 
 
 def _next_of_store(data: Data) -> Iterator[Followup]:
-    """What to do with a store, or with a replay of it, that nothing was decided on."""
+    """The next commands for a store, or for a replay, without a decision."""
     if data.has_store:
         yield Followup(
             question="run", command="run", arguments={"SRC": data.paths.store, "out": "out"}
@@ -90,7 +90,7 @@ def _next_of_store(data: Data) -> Iterator[Followup]:
 
 
 _BETTER = {"low": "lower", "high": "higher", None: ""}
-#: At most so many commands stand on the first page.
+#: The most commands on the first page.
 COMMANDS = 3
 
 
@@ -113,7 +113,7 @@ class Printer:
         self._drawn: set[str] = set()
 
     def turn(self) -> None:
-        """Begin a page: nothing stands on it."""
+        """Begin an empty page."""
         self.shown = 0
         self._printed = set()
 
@@ -135,7 +135,7 @@ class Printer:
         return self._list(self._each(self.facts(*names, rank=rank), long=True))
 
     def rest(self, rank: int = 1) -> str:
-        """Facts of a rank that stand nowhere on the page yet, in their short forms."""
+        """The facts of a rank that are not on the page yet, in their short forms."""
         ours = [one for one in self.answer.facts if 0 < one.weight <= rank]
         return " ".join(self._each([one for one in ours if id(one) not in self._printed], False))
 
@@ -152,7 +152,7 @@ class Printer:
         return Markup(self._forms.points(points)) if points else Markup()  # noqa: S704
 
     def cases(self) -> Markup:
-        """The table of the cases of the decision; nothing where none was counted."""
+        """The table of the cases of the decision; empty without any count."""
         rows = cases(self.answer)
         self._printed |= {id(fact) for row in rows for fact in row.facts}
         if not rows:
@@ -222,7 +222,7 @@ class Printer:
         return self._table(tables.waiting(self.facts("waiting"), caption))
 
     def moves(self, caption: str) -> Markup:
-        """What rebalancers moved, and whom they left, by strategy and reason."""
+        """The moves of rebalancers by strategy, and the containers they left, by reason."""
         moves, stays = self.data.replay("moves"), self.data.replay("stays")
         if not stays.columns or (moves.is_empty() and stays.is_empty()):
             return Markup()
@@ -241,7 +241,7 @@ class Printer:
         return Markup(self._forms.table(shown))  # noqa: S704 - escaped by the macro
 
     def figure(self, name: str) -> Markup:
-        """A figure by its name, once; nothing where there is nothing to draw."""
+        """A figure by its name; nothing if it is on the page already, or has no data."""
         if name in self._drawn:
             return Markup()
         shown = block(name, get_figure(name), self.data)
@@ -258,7 +258,7 @@ class Printer:
         return Markup(self._forms.following(asked[:COMMANDS])) if asked else Markup()  # noqa: S704
 
     def again(self) -> Markup:
-        """The commands that make the report again."""
+        """The commands that reproduce the report."""
         return Markup(self._forms.commands(again.commands(self.data)))  # noqa: S704 - as above
 
     def glossary(self) -> list[tuple[str, str]]:
@@ -267,7 +267,7 @@ class Printer:
         return [(kinds()[name].label, kinds()[name].meaning) for name in used]
 
     def policies(self) -> Markup:
-        """The policies of the run, written out."""
+        """The policies of the run with their parameters."""
         known, run = all_policies(), self.data.run or {}
         names = dict.fromkeys(one["policy"].partition("[")[0] for one in run.get("policies", ()))
         rows = [
@@ -302,7 +302,7 @@ class Printer:
 
 # The table of the first page: each case of the decision beside the others.
 
-#: Columns, and what stands over them.
+#: The columns of the table of cases, and their heads.
 HEADS = {
     "nodes": "Nodes",
     "cpu": "Fullest CPU",
@@ -316,16 +316,16 @@ _CPU, _MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One row.
+    """One row of the table of cases.
 
     Parameters
     ----------
     cells : mapping of str to str
         By column; empty where no count of nodes holds.
     instead : str
-        The sentence that stands in their place.
+        The sentence in place of empty cells.
     facts : sequence of Fact
-        Those that the row shows.
+        The facts that the row shows.
     """
 
     name: str
@@ -336,13 +336,13 @@ class Case:
 
 
 def cases(answer: Answer) -> list[Case]:
-    """The rows that there is a fact of, six at most."""
+    """The rows of the cases that have facts, at most six."""
     rows = [_row(answer, name) for name in CASES]
     return [row for row in rows if row.facts][:MOST]
 
 
 def heads(rows: Sequence[Case]) -> dict[str, str]:
-    """The columns that a row has a value in; money is headed by its currency."""
+    """The heads of columns with any value; money has its currency as head."""
     there = {name for row in rows for name, text in row.cells.items() if text != NONE}
     cost = next((one for row in rows for one in row.facts if one.kind == "cost"), None)
     named = HEADS if cost is None else {**HEADS, "cost": _per_hour(cost)}
@@ -382,6 +382,6 @@ def _row(answer: Answer, case: str) -> Case:
 
 
 def _of(answer: Answer) -> str:
-    """How many nodes there are."""
+    """The number of nodes of the cluster."""
     of = next((one.about["of"] for one in answer.facts if one.about.get("of")), None)
     return sentences.amount(of, "nodes") or NONE

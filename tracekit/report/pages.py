@@ -1,4 +1,4 @@
-"""The ten pages of a report: what each is called, and the question that it answers.
+"""The ten pages of a report, with their titles and questions.
 
 The template of a page is ``reports/<name>.html``. A page on which nothing can be shown is left out.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import jinja2
 
-#: What a fault in a page's own code raises; damage and refusals of the system have other types.
+#: The errors of a bug in a page's code; damaged files and system errors have other types.
 FAULTS = (
     ArithmeticError,
     AssertionError,
@@ -27,7 +27,7 @@ class Page:
     Parameters
     ----------
     always : bool
-        Whether it is there whatever it shows.
+        Whether the page is there even if it shows nothing.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Page:
 
     @property
     def template(self) -> str:
-        """The file of its template."""
+        """The file of the page's template."""
         return f"{self.name}.html"
 
     @property
     def address(self) -> str:
-        """Where the page is found in the file, behind ``#``."""
+        """The address of the page in the file, after ``#``."""
         return f"/{self.name}"
 
 
@@ -66,7 +66,7 @@ def all_pages() -> dict[str, Page]:
 
 
 def page_fault(page: Page, error: Exception) -> str:
-    """What stands in place of a page that has a fault of tracekit's; TRACEKIT_DEBUG raises it."""
+    """The text in place of a page that fails by a bug; TRACEKIT_DEBUG raises the error."""
     if os.environ.get("TRACEKIT_DEBUG"):
         raise error
     reason = next(iter(str(error).splitlines()), "")

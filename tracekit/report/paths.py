@@ -1,4 +1,4 @@
-"""Where what a report shows lies, as its commands name it, so that they run as they stand."""
+"""The paths in a report's commands."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -11,12 +11,12 @@ from tracekit.policy.own_files import as_given, by_name
 
 @dataclass(frozen=True, kw_only=True)
 class Paths:
-    """Paths of commands, not quoted; words in capitals for what is not known.
+    """Paths for commands, without quotes; an unknown path is a word in capitals.
 
     Parameters
     ----------
     source, store, run : str
-        What the report is made of, its store, and its run's folder.
+        The source of the report, its store, and its run folder.
     workload : str
         What the run replayed in place of a store, as ``--workload`` takes it.
     files : mapping of str to str

@@ -112,7 +112,7 @@ def _origin(fact: Fact) -> tuple[Any, ...]:
 
 
 def judged(claim: Claim, found: Reading | None) -> Fact:
-    """The verdict on a claim as a fact; without a reading nothing is judged."""
+    """The verdict on a claim as a fact; without a reading it cannot be told."""
     read = found or Reading()
     verdict, because = _verdict(claim, read)
     if found is None:

@@ -274,7 +274,7 @@ class Search:
         )
 
     def grid(self, every: int) -> list[int]:
-        """The counts of the curve, from the fewest that may hold to all nodes."""
+        """The numbers of nodes of the curve, from the lower bound to all nodes."""
         counts = np.linspace(self.low, every, GRID).round().astype(np.int64)
         return [int(one) for one in np.unique(counts)]
 

@@ -257,7 +257,7 @@ def ended(
 
 
 def _on_progress(done: Callable[[], None]) -> OnProgress:
-    """``done`` as a crew calls it."""
+    """A progress callback for a crew that calls ``done``."""
     return lambda *_: done()
 
 

@@ -146,7 +146,7 @@ def get_figure(name: str) -> Figure:
 
 
 def ceiling_of(facts: pl.DataFrame, measure: str) -> float:
-    """From which share on a node is full: of the answer, else the usual one."""
+    """The used fraction from which on a node is full: of the answer, else the default."""
     own = facts.filter(kind="ceiling", measure=measure)["value"].to_list()
     usual = Ceiling()
     of_cpu = measure.startswith("cpu_")

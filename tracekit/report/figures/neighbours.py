@@ -1,4 +1,4 @@
-"""What containers cost each other."""
+"""Figures on the cost of neighbours."""
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ _LOST = "inflation_vcpus"
 
 
 def _coefficients(found: pl.DataFrame) -> pl.DataFrame:
-    """Those of services with a fit of their own, each in the order of its size."""
+    """The coefficients of services with a fit of their own, each sorted by size."""
     own = found.filter(pl.col("basis") == "own")
     proxy = "proxy" in own["mode"]
     parts = []
@@ -27,7 +27,7 @@ def _coefficients(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lost(found: pl.DataFrame) -> pl.DataFrame:
-    """Means over orders of arrival with intervals that hold for all ways together; best first."""
+    """Means over orders of arrival by way to bind, best first; intervals hold together."""
     names = found["policy"].unique(maintain_order=True).to_list()
     each = [found.filter(policy=name).sort("repeat")[_LOST].cast(pl.Float64) for name in names]
     middle = means(np.stack([one.to_numpy() for one in each], axis=1), comparisons=len(names))

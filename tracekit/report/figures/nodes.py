@@ -1,17 +1,17 @@
-"""How many nodes are enough, and how full those get that stay."""
+"""Figures on the number of nodes, and on the use of nodes that stay."""
 
 import polars as pl
 
 from tracekit.report.figures import FACTS, Axis, Figure, Layer, ceiling_of
 
 CPU, MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
-#: The lines of the curve: the case, the measure, what the legend says, and its look.
+#: The lines of the curve: case, measure, name in the legend, and look.
 _CASES = {"recorded": "requests as they are", "recommended": "requests as recommended"}
-#: The cases of counts, and with which requests they were counted.
+#: The cases of counts, and their requests.
 _COUNTED = {"recorded": "recorded", "no_more_often": "recorded", "recommended": "recommended"}
 _MEASURES = (CPU, MEMORY)
 _LOOKS = {"recorded": "policy-1", "recommended": "policy-3"}
-#: The curve ends at so many times the nodes there are, or that are needed, and at this use.
+#: The curve ends at this multiple of the present or needed nodes, and at this use.
 BEYOND, HIGHEST = 1.15, 1.5
 _COST, _KEPT = "cost_per_hour", "cost_kept_per_hour"
 _CURVE = {
@@ -25,7 +25,7 @@ _CURVE = {
 
 
 def _read(frame: str) -> tuple[str, ...]:
-    """Of the counts with requests as they are, and as recommended; and what was concluded."""
+    """The frames of the counts with recorded and with recommended requests, and the facts."""
     usual = f"fewest_nodes/{frame}_as_production"
     return f"fewest_nodes/{frame}", usual, f"fewest-recommended/{frame}", FACTS
 
@@ -33,14 +33,14 @@ def _read(frame: str) -> tuple[str, ...]:
 def _curve(
     recorded: pl.DataFrame, usual: pl.DataFrame, recommended: pl.DataFrame, facts: pl.DataFrame
 ) -> pl.DataFrame:
-    """Lines of both cases, what nodes cost, and the points that were concluded."""
+    """The lines of both cases, the cost of nodes, and the points of the answer."""
     sizes = {"recorded": _joined(recorded, usual), "recommended": recommended}
     lines = [_lines(frame, case, facts) for case, frame in sizes.items() if not frame.is_empty()]
     return pl.concat([*lines, _ceilings(facts), _points(facts)])
 
 
 def _lines(frame: pl.DataFrame, case: str, facts: pl.DataFrame) -> pl.DataFrame:
-    """The highest that a node came to with so many nodes or more, in any order of arrival."""
+    """The highest use of a node with at least so many nodes, in any order of arrival."""
     cost = pl.col(_KEPT) if _KEPT in frame.columns else pl.lit(None, pl.Float64)
     at = _counted(frame, case, facts).group_by("nodes").agg(
         pl.col("holds").all(), pl.col(CPU, MEMORY).max(), cost.max().alias(_COST)
@@ -56,14 +56,14 @@ def _lines(frame: pl.DataFrame, case: str, facts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(frame: pl.DataFrame, case: str, facts: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the policy that was counted with, else of the first."""
+    """The rows of the counted policy, else of the first policy."""
     counted = facts.filter(kind="nodes_needed", requests=case)["subject"].to_list()
     policy = next((one for one in counted if one in frame["policy"]), frame["policy"][0])
     return frame.filter(policy=policy)
 
 
 def _joined(*frames: pl.DataFrame) -> pl.DataFrame:
-    """Counts at the ceiling, and those that are above it no more often than production."""
+    """Counts at the ceiling, and counts above it no more often than production."""
     found = [one for one in frames if not one.is_empty()]
     return pl.concat(found, how="diagonal_relaxed") if found else pl.DataFrame()
 
@@ -71,7 +71,7 @@ def _joined(*frames: pl.DataFrame) -> pl.DataFrame:
 def _stay(
     recorded: pl.DataFrame, usual: pl.DataFrame, recommended: pl.DataFrame, facts: pl.DataFrame
 ) -> pl.DataFrame:
-    """The nodes that stay, in the case of the verdict; else in the first that was counted."""
+    """The nodes that stay in the case of the verdict, else in the first counted case."""
     cases = {"recorded": recorded, "no_more_often": usual, "recommended": recommended}
     there = [case for case, frame in cases.items() if not frame.is_empty()]
     ours = [case for case in facts.filter(kind="verdict")["case"] if case in there] or there

@@ -1,4 +1,4 @@
-"""What policies make of the same load."""
+"""Figures on policies under the same load."""
 
 import polars as pl
 
@@ -22,7 +22,7 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _two(frame: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
-    """Rows of production, and of the policy of the verdict; else of the first other one."""
+    """The rows of production and of the policy of the verdict, else of the first other policy."""
     names = frame["policy"].unique(maintain_order=True).to_list()
     chosen = [one for one in facts.filter(kind="verdict")["subject"] if one in names]
     others = [one for one in names if one not in (OBSERVED, BOUND)]
@@ -30,7 +30,7 @@ def _two(frame: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tradeoff(summary: pl.DataFrame, repeats: pl.DataFrame) -> pl.DataFrame:
-    """Means over orders of arrival; policies that came to the same share a mark."""
+    """Means over orders of arrival; policies with equal values share a mark."""
     frame = summary if repeats.is_empty() else repeats
     if not {_USED, CPU, _WAITING} <= set(frame.columns):
         return pl.DataFrame()
@@ -71,7 +71,7 @@ def _counted(nodes: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _peaks(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
-    """The fullest node over time, once the cluster is filled; peaks stay however short they are."""
+    """The use of the fullest node over time, once the cluster is filled, with all short peaks."""
     settled = steps.filter(pl.col("settled")) if "settled" in steps.columns else steps
     shown = _two(settled.sort("policy", "time_ms", maintain_order=True), facts)
     times = shown["time_ms"] - int(shown["time_ms"].min() or 0)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What is requested, beside what is used and what there is."""
+"""Figures on requests, beside use and capacity."""
 
 import polars as pl
 
@@ -11,7 +11,7 @@ _SERVICES = 12
 
 
 def _changes(services: pl.DataFrame) -> pl.DataFrame:
-    """CPU of the services that change most under the first policy that recommends something."""
+    """The CPU requests of the services that change most under the first recommending policy."""
     judged = services.filter(resource="cpu").drop_nulls("recommended")
     ours = judged.filter(pl.col("policy") == pl.col("policy").first())
     if "kept_at_risk" in ours.columns:
@@ -25,7 +25,7 @@ def _changes(services: pl.DataFrame) -> pl.DataFrame:
 
 
 def _beside_use(asked: pl.DataFrame) -> pl.DataFrame:
-    """CPU and memory of the services that leave the most unused, a panel each."""
+    """CPU and memory of the services with the most unused requests, a panel each."""
     parts = []
     for words, stem, unit in (("CPU", "cpu", "cores"), ("Memory", "memory", "gib")):
         known = asked.drop_nulls([f"{stem}_requested_{unit}", f"{stem}_used_{unit}"])
@@ -113,7 +113,7 @@ requested_capacity = Figure(
 
 # How full the nodes of a trace are, and of what.
 
-#: Correlation zones: what legends call them, and the colours.
+#: Correlation zones: their names in legends, and their colours.
 _ZONES = {
     "A": ("A: apart", "zone-a"),
     "B": ("B: unrelated", "zone-b"),

@@ -1,4 +1,4 @@
-"""What services need, and which calls take long."""
+"""Figures on the demand of services, and on slow calls."""
 
 import polars as pl
 
@@ -8,12 +8,12 @@ from tracekit.report.figures import Axis, Figure, Layer
 from tracekit.report.plot import evenly
 
 _MOST, _EDGES = 800, 12
-#: Response times are recorded to the millisecond: what is not longer tells nothing.
+#: Response times have a resolution of a millisecond; shorter ones are not measurable.
 _FINEST_MS = 1.0
 
 
 def _slow(edges: pl.DataFrame) -> pl.DataFrame:
-    """The edges that calls spend most time on, of those whose times can be told from nothing."""
+    """The edges with the most time of calls, of edges with measurable times."""
     known = edges.filter(pl.col("response_time_p95_ms") > _FINEST_MS).drop_nulls(
         "response_time_p50_ms"
     )
