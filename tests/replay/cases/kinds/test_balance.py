@@ -35,7 +35,7 @@ def inputs(**changes: Any) -> dict[str, Any]:
     }
 
 
-def answer(given: dict[str, Any], policy: str | None = LOW) -> Answer:
+def answer(given: dict[str, Any], policy: str = LOW) -> Answer:
     question = Question(
         name="one", inputs=given, policy=lambda: get_policy("first_fit"), policy_name=policy
     )
