@@ -201,22 +201,13 @@ def _with_gaps(
         return (*plain.sources, *made)
     own = any(entry.rows for entry in plain.parts("node_amount"))
     summed = not own or is_moment(plain)
-    if any(one.table == ("node_usage" if summed else "container_usage") for one in made):
-        return (*plain.sources, *_made_with_gaps(made, silent, None if summed else containers))
-    return (*_lacking(plain.sources, silent, containers), *made)
-
-
-def _made_with_gaps(
-    made: list[SourceEntry], silent: str, containers: int | None
-) -> list[SourceEntry]:
-    """The derived entries with the defect of lacking use.
-
-    ``containers`` is the number of containers without recorded use. It is None if the use of nodes
-    is the sum of their containers: then every row of a node is too low.
-    """
-    if containers is None:
-        return [_partly(one, silent) if one.table == "node_usage" else one for one in made]
-    return _lacking(made, silent, containers, "container_usage")
+    if not any(one.table == ("node_usage" if summed else "container_usage") for one in made):
+        return (*_lacking(plain.sources, silent, containers), *made)
+    if not summed:
+        return (*plain.sources, *_lacking(made, silent, containers, "container_usage"))
+    # every row of a node is then too low
+    sums = [_partly(one, silent) if one.table == "node_usage" else one for one in made]
+    return (*plain.sources, *sums)
 
 
 def _lacking(

@@ -1,9 +1,8 @@
-"""Compiled loops that sort rows: they build words, sort them by bytes, and gather columns."""
+"""A compiled radix sort of 64-bit words, which sorts by one byte after another."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tracekit.base.arrays import Int32Array, IntArray, UInt64Array
+from tracekit.base.arrays import Int32Array, UInt64Array
 from tracekit.base.jit import compiled
 
 _BYTE = np.uint64(0xFF)
@@ -40,47 +39,3 @@ def sorted_by(word: UInt64Array, order: Int32Array) -> tuple[UInt64Array, Int32A
         keys, other_keys = other_keys, keys
         rows, other_rows = other_rows, rows
     return keys, rows
-
-
-# Each of these loops takes one pass with 32-bit places, where numpy takes several with 64-bit ones.
-
-
-@compiled
-def add_times(word: UInt64Array, times: IntArray, base: int, shift: np.uint64) -> None:
-    """Put ``times - base`` into the words, from bit ``shift`` on; changes ``word``."""
-    for at in range(word.size):
-        word[at] |= np.uint64(times[at] - base) << shift
-
-
-@compiled
-def add_keys(
-    word: UInt64Array,
-    keys: Int32Array,
-    values: Int32Array,
-    base: int,
-    shift: np.uint64,
-) -> None:
-    """Put ``keys[values] - base`` into the words, from bit ``shift`` on; changes ``word``.
-
-    The value -1 means NULL and takes the last of ``keys``.
-    """
-    for at in range(word.size):
-        word[at] |= np.uint64(np.int64(keys[values[at]]) - base) << shift
-
-
-@compiled
-def taken(values: NDArray[np.generic], rows: Int32Array) -> NDArray[np.generic]:
-    """The values at places ``rows``, shape (rows,)."""
-    gathered = np.empty(rows.size, values.dtype)
-    for at in range(rows.size):
-        gathered[at] = values[rows[at]]
-    return gathered
-
-
-@compiled
-def taken_keys(keys: Int32Array, values: Int32Array, rows: Int32Array) -> Int32Array:
-    """The keys of the values at places ``rows``, shape (rows,); -1 takes the last of ``keys``."""
-    gathered = np.empty(rows.size, np.int32)
-    for at in range(rows.size):
-        gathered[at] = keys[values[rows[at]]]
-    return gathered

@@ -23,10 +23,8 @@ from tracekit.base.files.ahead import ahead
 from tracekit.intake.ingest.columns import Columns
 from tracekit.intake.ingest.names import Keys, Names
 from tracekit.intake.ingest.words import (
-    PLAIN_ROWS,
     Packing,
     digit_of,
-    first_word,
     order_of,
     pack,
     sorted_columns,
@@ -117,14 +115,12 @@ class Walk:
     def _first_word(self, packing: Packing, start: int, stop: int) -> UInt64Array:
         columns = {d.column.name: d.column for d in packing.first}
         values = {name: self._staged.read(name, start, stop) for name in columns}
-        if self.rows > PLAIN_ROWS:
-            return first_word(packing, values, self._keys)
         mapped = {name: self._mapped(columns[name], found) for name, found in values.items()}
         return words_of(Packing(packing.first, 1), mapped).reshape(-1)
 
     def _mapped(self, column: Column, values: NDArray[Any]) -> NDArray[Any]:
         keys = self._keys.of(column)
-        return values if keys is None else keys[values]
+        return values if keys is None else np.take(keys, values)
 
 
 @dataclass(frozen=True)
@@ -264,12 +260,8 @@ class InOrder:
             return digit_of(self._word[places], digit)
         values, rows = self._columns[column.name], self._order[places]
         keys = self._keys.of(column)
-        if values.size <= PLAIN_ROWS:
-            gathered: NDArray[Any] = values[rows] if keys is None else keys[values[rows]]
-            return gathered
-        from tracekit.intake.ingest.radix import taken, taken_keys  # noqa: PLC0415 - loads numba
-
-        return taken(values, rows) if keys is None else taken_keys(keys, values, rows)
+        gathered: NDArray[Any] = np.take(values, rows)
+        return gathered if keys is None else np.take(keys, gathered)
 
     def _equal(self, duplicates: Duplicates) -> BoolArray:
         """Whether each dropped row equals the row that stays; their sort keys are equal."""

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import Int32Array, UInt64Array
-from tracekit.intake.ingest.names import Keys
 from tracekit.store.tables import Column, Table
 
 _WORD_BITS = 64
@@ -101,28 +99,6 @@ def words_of(packing: Packing, values: Mapping[str, NDArray[np.generic]]) -> UIn
         )
         words[digit.word] |= whole << np.uint64(digit.shift)
     return words
-
-
-def first_word(packing: Packing, values: Mapping[str, NDArray[Any]], keys: Keys) -> UInt64Array:
-    """The first word of rows, uint64, shape (rows,), computed by compiled loops.
-
-    Parameters
-    ----------
-    values : the columns, each of shape (rows,), with the file's keys
-    keys : the store's keys
-    """
-    from tracekit.intake.ingest.radix import add_keys, add_times  # noqa: PLC0415 - as in sorted_words
-
-    word = np.zeros(next(iter(values.values())).size, dtype=np.uint64)
-    for digit in packing.first:
-        column, shift = values[digit.column.name], np.uint64(digit.shift)
-        if digit.column.kind == "number":
-            word |= _float_order(column) << shift
-        elif (stored_keys := keys.of(digit.column)) is None:
-            add_times(word, column, digit.base, shift)
-        else:
-            add_keys(word, stored_keys, column, digit.base, shift)
-    return word
 
 
 def digit_of(word: UInt64Array, digit: Digit) -> NDArray[np.generic]:
