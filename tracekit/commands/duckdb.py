@@ -18,6 +18,9 @@ def command(
     sql: Annotated[
         str | None, typer.Argument(help="Run this statement and end.", metavar="[SQL]")
     ] = None,
+    as_option: Annotated[
+        str | None, typer.Option("-c", help="The same, as the duckdb CLI takes it.", metavar="SQL")
+    ] = None,
 ) -> None:
     """Open a store in the duckdb CLI: every table and query is a view.
 
@@ -31,6 +34,7 @@ def command(
     from tracekit.store.catalog import mend_catalog
     from tracekit.store.folder import open_store
 
+    sql = as_option if sql is None else sql
     catalog = mend_catalog(open_store(store))
     where = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     program = shutil.which("duckdb", path=where)

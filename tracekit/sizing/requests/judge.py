@@ -213,10 +213,6 @@ def services_of(
                 judgement.beyond, judgement.asked, judgement.asked_now, judgement.stated_now,
             )
         )  # fmt: skip
-        none = np.full(len(some), np.nan)
-        lower, upper = (
-            none if one is None else one[some, at] for one in (advice.lower, advice.upper)
-        )
         share = _ratio(above, steps)
         frames.append(
             pl.DataFrame(
@@ -230,8 +226,8 @@ def services_of(
                     "reserved_now": np.where(now > 0, _ratio(now, lived[some]), np.nan),
                     "reserved_then": np.where(reserved > 0, _ratio(reserved, lived[some]), np.nan),
                     "recommended": advice.request[some, at],
-                    "lower": lower,
-                    "upper": upper,
+                    "lower": np.nan if advice.lower is None else advice.lower[some, at],
+                    "upper": np.nan if advice.upper is None else advice.upper[some, at],
                     "freed": (now - reserved) / span,
                     "use_p50": quantiles[some, at, 0],
                     "use_p95": quantiles[some, at, 1],

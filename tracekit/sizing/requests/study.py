@@ -166,14 +166,12 @@ def requests_of(
     seen = past.quantiles(0.5)[:, :, 0]
     grown, present = growth_of(use), use.requested()
     grows = growing(use, grown)
-    nothing = np.full(seen.shape, np.nan)
-    advised: dict[str, Advice] = {NOW: Advice(nothing)}
+    advised: dict[str, Advice] = {NOW: Advice(np.full(seen.shape, np.nan))}
     for policy in chosen:
         progress.stage(f"requests by {policy}")
         given = policy.recommend(rest if "ahead" in policy.reads else past)
         assert given is not None  # noqa: S101 - every chosen policy recommends
-        # a service without past use keeps its request under the oracle, too; and a request is not
-        # cut if the use of the service grows
+        # a request stays without past use, also under the oracle; it is not cut where use grows
         stays = np.isnan(seen) | (grows & (given.request <= present))
         advised[str(policy)] = given._replace(request=np.where(stays, np.nan, given.request))
     quantiles = use.quantiles(*_QUANTILES)
