@@ -38,12 +38,12 @@ class Kind:
     Parameters
     ----------
     name, label : str
-        Its name in documents, and what a table calls it.
+        The name in documents, and the label in tables.
     rank : int
-        How much it matters for the decision; 0 is the verdict, 1 stands on the first page.
+        Its importance for the decision; 0 is the verdict, 1 is on the first page.
     short, long : mapping of str to tuple of str
-        Sentences by ``because`` or ``verdict``; the key ``""`` serves all others. A sentence whose
-        fields are not all known is left out.
+        Sentences by ``because`` or ``verdict``; the key ``""`` is for all others. A sentence is
+        left out if one of its fields is unknown.
     meaning : str
         The line of the glossary.
     """
@@ -67,7 +67,7 @@ class Fact:
     subject : str
         What it is about: a policy, a node, a service, an assumption, the trace.
     measure, value, unit
-        What was measured, what it came to, and in which unit.
+        The measure, its value, and the unit.
     low, high : float, optional
         The interval of the value.
     against : float or str, optional
@@ -79,12 +79,12 @@ class Fact:
     rank : int, optional
         Overrides the rank of the kind.
     about : mapping
-        Scalars that the kind has besides.
+        Further scalars of the kind.
 
     Raises
     ------
     ValueError
-        For a kind that the table has not.
+        For a kind that is not in the table.
     """
 
     kind: str
@@ -106,7 +106,7 @@ class Fact:
 
     @property
     def weight(self) -> int:
-        """Its rank; that of its kind unless it has one of its own."""
+        """The rank of the fact, or else of its kind."""
         return kinds()[self.kind].rank if self.rank is None else self.rank
 
     def about_it(self, name: str) -> Scalar:
@@ -272,7 +272,7 @@ def read_answer(folder: Path) -> Answer | None:
 
 
 def damage_of_answer(path: Path) -> Damage | None:
-    """What is wrong with an answer that has a seal; one of before there were seals has none."""
+    """The damage of an answer with a seal; None for an intact one, and for one without a seal."""
     try:
         document = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError) as error:

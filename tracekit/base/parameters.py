@@ -126,7 +126,7 @@ class ParameterError(TracekitError):
 
 @dataclasses.dataclass(frozen=True)
 class About:
-    """What a parameter means and the range it may take; annotate its field with it.
+    """The meaning and range of a parameter, as an annotation of its field.
 
     A whole number without a range lies within ``shape.LARGEST`` of zero.
 
@@ -153,7 +153,7 @@ def _spelled(limit: float) -> str:
 
 
 def about(kind: type[Any]) -> Mapping[str, About]:
-    """What a dataclass's parameters mean, by name, in order."""
+    """The meanings of a dataclass's parameters, by name, in order."""
     asked: Any = kind  # a class is hashable, whatever its instances are
     return _about(asked)
 
@@ -171,7 +171,7 @@ def _about(kind: Any) -> Mapping[str, About]:
 
 
 def check_ranges(owner: Any) -> None:
-    """Raise ParameterError for a number outside the range its field declares."""
+    """Raise ParameterError for a number outside the declared range of its field."""
     for name, note in about(type(owner)).items():
         value = getattr(owner, name)
         problem = note.problem(value) if isinstance(value, int | float) else None
@@ -180,7 +180,7 @@ def check_ranges(owner: Any) -> None:
 
 
 def split(text: str) -> tuple[str, dict[str, str]]:
-    """``NAME[param=value,...]`` taken apart; raises TracekitError when it is not of that form."""
+    """Name and parameters of ``NAME[param=value,...]``; raises TracekitError for another form."""
     name, bracket, rest = text.strip().partition("[")
     if not name or (bracket and not rest.endswith("]")) or (not bracket and "]" in name):
         raise TracekitError(
@@ -204,7 +204,7 @@ def build(kind: type[Any], owner: str, given: Mapping[str, str]) -> Any:
 
 
 def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "") -> T:
-    """A dataclass of assumptions from ``name=value`` texts; ``of`` says of what, in errors."""
+    """A dataclass of assumptions from ``name=value`` texts; ``of`` names its owner in errors."""
     given = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -238,7 +238,7 @@ def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str,
 
 
 def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
-    """One value from its text; raises TracekitError that says what was expected."""
+    """The value of a text; raises TracekitError with the expected form."""
     try:
         return read(kind, text)
     except ValueError:

@@ -36,7 +36,7 @@ def size(count_bytes: float) -> str:
 
 
 def memory(count_bytes: float) -> str:
-    """What containers ask for and nodes have, in units of 1,024: 1536 MiB -> '1.5 GiB'."""
+    """An amount of memory in units of 1,024, for requests and capacities: 1536 MiB -> '1.5 GiB'."""
     value = float(count_bytes)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(value) < BYTES_PER_KIB or unit == "TiB":
@@ -46,9 +46,9 @@ def memory(count_bytes: float) -> str:
 
 
 def duration(time_ms: float) -> str:
-    """A time span in words a person reads: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'.
+    """A time span in words: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'.
 
-    Three days and more are told in days and hours.
+    From three days on in days and hours.
     """
     if time_ms < MS_PER_S:
         return f"{time_ms:.0f} ms"
@@ -64,7 +64,7 @@ def duration(time_ms: float) -> str:
 
 
 def covered_ms(first_ms: float, last_ms: float, step_ms: int) -> int:
-    """From the first of some steps to the end of the last one."""
+    """The time from the first step to the end of the last step."""
     return int(last_ms - first_ms) + step_ms
 
 
@@ -73,7 +73,7 @@ EPOCH_FROM_MS = 100_000_000_000
 
 
 def of_two_beginnings(first_ms: float, last_ms: float) -> bool:
-    """Whether some times count from 1970 and others have no date: between them is no span."""
+    """Whether some times count from 1970 and others from the start, so that no span is defined."""
     return first_ms < EPOCH_FROM_MS <= last_ms
 
 
@@ -137,14 +137,14 @@ _KNOWN_TO_PEOPLE = {
 
 
 def stored_unit(resource: str) -> str | None:
-    """The unit that a resource is stored in; None for one that has the unit it is stated in."""
+    """The unit in which a resource is stored; None for a resource that keeps its stated unit."""
     return UNIT_OF.get(resource.removeprefix(_BACKGROUND))
 
 
 def in_stored_unit(resource: str, unit: str) -> tuple[str, int, int] | None:
-    """The unit an amount is stored in, and what makes it that: times, and divided by.
+    """The unit in which an amount is stored, with the factor and the divisor that convert it.
 
-    None for a unit that is none of a resource whose unit is known.
+    None for a unit that the resource cannot have.
     """
     plain = unit.strip()
     if plain.casefold() == SHARE:
@@ -163,5 +163,5 @@ def in_stored_unit(resource: str, unit: str) -> tuple[str, int, int] | None:
 
 
 def known_units(resource: str) -> str:
-    """The units that a resource may be stated in, as people write them."""
+    """The units in which a resource may be stated, as people write them."""
     return f"{_KNOWN_TO_PEOPLE[UNIT_OF[resource.removeprefix(_BACKGROUND)]]} or {SHARE}"

@@ -38,7 +38,7 @@ class Described:
 
 @dataclass(frozen=True, kw_only=True)
 class SqlFile:
-    """One question: a SELECT and what its header says about it."""
+    """One question: a SELECT and its header."""
 
     name: str
     path: Path
@@ -84,20 +84,20 @@ def _name(path: Path) -> str:
 
 
 def default_of(query: str, param: str) -> float:
-    """The default of a query's parameter that is a number, where others need the same."""
+    """The default of a query's numeric parameter, for code that needs the same value."""
     params = get_query(query).params
     return float(next(one.default or "nan" for one in params if one.name == param))
 
 
 def is_sql(name: str) -> bool:
-    """Whether this is SQL itself, which has blanks, and no name or path of a query."""
+    """Whether a text is SQL: it has blanks, which no name or path of a query has."""
     return bool(re.search(r"\S\s+\S", name)) and not name.endswith(".sql")
 
 
 def get_query(name: str) -> SqlFile:
-    """The query of that name, the SQL file at that path, or a statement that is given itself.
+    """The query of a name, the SQL file at a path, or the statement that the text itself is.
 
-    Raises TracekitError if it is none of these.
+    Raises TracekitError if the text is none of these.
     """
     if is_sql(name):
         return _of_text("SQL", Path("SQL"), name)
@@ -114,7 +114,7 @@ def get_query(name: str) -> SqlFile:
 
 
 def parse(name: str, path: Path) -> SqlFile:
-    """Parse a SQL file; a user's own file may do without a header."""
+    """Parse a SQL file; a user's own file needs no header."""
     return _of_text(name, path, read_text(path))
 
 
@@ -192,7 +192,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def in_reading_order(queries: dict[str, SqlFile]) -> list[SqlFile]:
-    """The queries so that each comes after those it reads; raises TracekitError on a circle."""
+    """The queries, each after the queries it reads; raises TracekitError on a circle."""
     by_view = {query.view_name: query for query in queries.values()}
     ordered: dict[str, SqlFile] = {}
 

@@ -1,4 +1,4 @@
-"""What readers of files need of the files that a store was made of before, set down for them."""
+"""Rows that a store held before, written down for readers of further files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ENDS = "counter_end"
 
 
 def stored_rows(store: Store, folder: Path, release: str) -> tuple[tuple[str, Path], ...]:
-    """What files of a release are held against, by table; set down where a store is written."""
+    """Rows that files of a release are checked against, by table, as files of the store."""
     if release != OWN:
         return _counter_ends(store, folder)
     here = Store(folder, store.manifest)
@@ -58,7 +58,7 @@ def _counter_ends(store: Store, folder: Path) -> tuple[tuple[str, Path], ...]:
 
 
 def set_down(folder: Path, name: str, some: Sequence[object]) -> tuple[str, Path]:
-    """A name, and the JSON file where this is set down for those who read files."""
+    """Write rows to a JSON file for readers of files; return the name and the path."""
     path = folder / STAGING / "own" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(some), encoding="utf-8")
@@ -80,9 +80,9 @@ def _stated(store: Store) -> tuple[tuple[str, Path], ...]:
 
 
 def rows_of(store: Store, table: str) -> pl.DataFrame:
-    """The rows of a table that sources state, with ids as texts, ``FILE`` and ``FOREIGN``.
+    """The stated rows of a table, with ids as texts, and the columns ``FILE`` and ``FOREIGN``.
 
-    Of a node of another source there is one row, with each field as it was last stated.
+    A node of another source has one row, with the last stated value of each field.
     """
     entries = tuple(store.manifest.stated(table))
     rows = read(Store(store.path, replace(store.manifest, sources=entries)), table)
@@ -112,7 +112,7 @@ def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
 
 
 def listed_ids(store: Store, entity: str, *, at_hand: bool = True) -> pl.Series | None:
-    """The nodes, or containers, that the store lists, each once; None where it lists none."""
+    """The nodes, or containers, that the store lists, each once; None if it lists none."""
     listing = [name for name in LISTS[entity] if any(e.rows for e in store.manifest.parts(name))]
     if not listing:
         return None
@@ -142,11 +142,11 @@ _TELLING = ("state", "taints")
 
 
 def held(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the table ``node`` in order of time, each field as it was last stated by then.
+    """Rows of the table ``node`` in order of time, each field with its last stated value.
 
-    A row for each time: of two files that state a field of the same time the first counts.
-    A source that knows that there are none any more states so: ``[]`` of taints, ``{}`` of labels.
-    Labels that are stated without a time since 1970 are added to those that have one.
+    There is one row for each time; if two files state a field for the same time, the first counts.
+    A source states the absence of taints as ``[]``, and of labels as ``{}``. Labels stated without
+    a time since 1970 are added to those that have one.
     """
     rows = _with_further_labels(rows)
     fields = [one for one in rows.columns if one not in ("node", _MS)]
@@ -186,15 +186,15 @@ def _merged(labels: str, further: str) -> str:
 
 
 def followed(rows: pl.DataFrame, resources: pl.DataFrame) -> pl.DataFrame:
-    """The rows of ``held`` from the first on that says that the node is there.
+    """The rows of ``held`` from the first that shows that the node exists.
 
-    One without a time since 1970 says so where no other does; else it only adds to the others. Of
-    nodes of which nothing but such as a price is stated, all rows stay.
+    A row without a time since 1970 shows it only if no other row does. All rows stay of a node of
+    which no row shows it, for example of one with a price alone.
 
     Parameters
     ----------
     resources : DataFrame
-        The table ``node_resource``: a row with a size says that the node is there.
+        The table ``node_resource``: a row with a size shows that the node exists.
     """
     sized = resources.select("node", _MS, sized=pl.lit(value=True)).unique()
     marked = rows.join(sized, on=["node", _MS], how="left", maintain_order="left")

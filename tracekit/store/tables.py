@@ -71,14 +71,14 @@ class Table:
     Parameters
     ----------
     key : tuple of str
-        Columns that a clean table holds at most once together: those of its order. Of rows with one
-        key the first in file order is kept. Empty: only rows equal in every column are duplicates.
+        Columns whose values together occur once in a clean table. Of rows with equal keys the
+        first in file order is kept. Empty: only rows equal in every column are duplicates.
     order : tuple of str
         The order of rows in the store, chosen for the common scan.
     entity : str
-        The entity whose samples follow each other in time, or the one a row belongs to.
+        The entity that a row, or a series of samples, belongs to.
     step : bool
-        Whether rows come at regular steps, so that a step can be inferred.
+        Whether rows have regular steps, so that a step can be inferred.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Table:
 
     @property
     def entities(self) -> tuple[str, ...]:
-        """The entities this table speaks of, without repetition, in column order."""
+        """The entities of the table's ids, each once, in column order."""
         return tuple(dict.fromkeys(c.entity for c in self.columns if c.entity is not None))
 
 
@@ -149,5 +149,5 @@ def _column(row: dict[str, str]) -> Column:
 
 
 def all_entities() -> list[str]:
-    """Every entity that some table speaks of, sorted."""
+    """Every entity of some table, sorted."""
     return sorted({entity for table in all_tables().values() for entity in table.entities})

@@ -1,7 +1,7 @@
-"""The views: base tables with their original ids, queries as views, the quality tables.
+"""The views: base tables with their original ids, queries, and the quality tables.
 
-The same statements serve two uses: ``catalog.duckdb`` inside the store, for the plain duckdb CLI;
-and a connection of tracekit's own. Paths are whole ones, or relative to the store.
+The same statements serve ``catalog.duckdb`` inside the store, for the plain duckdb CLI, and
+tracekit's own connections. Paths are absolute, or relative to the store.
 """
 
 import re
@@ -25,11 +25,11 @@ _COLUMNS = ("time_ms", "cpu_fraction", "memory_fraction")
 
 
 def steps_view(store: Store, *, in_file_order: bool) -> Iterator[str]:
-    """``CREATE VIEW`` with the step and the changes since the node's sample before, or NULL.
+    """``CREATE VIEW`` with the step and the changes since the node's previous sample, or NULL.
 
-    The rows of one part stand in the order of node and time. Where an engine hands them on in the
-    order of the file (``in_file_order``), the row before is the sample before and nothing need be
-    sorted: a fifth of the work. Several parts are sorted, whatever the engine.
+    The rows of one part are in the order of node and time. If an engine keeps the order of the file
+    (``in_file_order``), the previous row is the previous sample and nothing is sorted, which is a
+    fifth of the work. Several parts are always sorted.
     """
     quick = in_file_order and len(store.table_files(_TABLE)) == 1
     before = ", ".join(
@@ -60,7 +60,7 @@ LISTED = "tables and views of a store: tracekit list tables"
 
 
 def check_free(name: str, taken: Container[str]) -> None:
-    """Raise TracekitError where a view of the store has the name of an own table."""
+    """Raise TracekitError if a view of the store has the name of a user's own table."""
     if name.lower() in taken:
         raise TracekitError(
             f"--read: the store has a table '{name}'", hint=f"another name: --read my_{name}=FILE"
@@ -70,7 +70,7 @@ def check_free(name: str, taken: Container[str]) -> None:
 def query_views(schema: str = "") -> Iterator[str]:
     """``CREATE VIEW`` statements for the files of ``queries/``, each after those it reads.
 
-    ``schema`` stands before each view's name, with its dot.
+    ``schema`` is put before each view's name, and ends in a dot.
     """
     for query in in_reading_order(all_queries()):
         yield f"CREATE VIEW {schema}{query.view_name} AS {query.select}"
@@ -81,9 +81,8 @@ def base_views(
 ) -> Iterator[str]:
     """``CREATE VIEW`` statements for the base tables, dimensions, rejects and quality tables.
 
-    ``scan`` turns Parquet files into something to select from; DuckDB's way if not given.
-    Without ``ordered`` nothing rests on rows coming in the order of files: the plain CLI may be
-    told not to keep it.
+    ``scan`` makes the SQL that reads Parquet files; by default DuckDB's. Without ``ordered`` no
+    statement depends on the order of rows in files, because the plain CLI may not keep it.
     """
     in_file_order = scan is None and ordered and not relative
     scan = scan or _scan
@@ -190,17 +189,17 @@ def _scan(files: list[Path]) -> str:
 
 
 def quoted_plain(path: Path) -> str:
-    """A path that means itself alone, where DuckDB would take ``*?[`` for a pattern."""
+    """A path for SQL in which ``*?[`` are plain characters and no pattern of DuckDB."""
     return _PATTERN.sub(r"[\g<0>]", quoted(path))
 
 
 def quoted(path: Path) -> str:
-    """A path as it stands between quotes in SQL."""
+    """A path between quotes for SQL."""
     return path.as_posix().replace("'", "''")
 
 
 def read(store: Store, name: str) -> pl.DataFrame:
-    """A table with its ids as texts, all its parts, in their order."""
+    """The SQL that reads a table with its ids as texts: all parts, in their order."""
     table = all_tables()[name]
     files = store.table_files(name)
     kinds = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}

@@ -54,7 +54,7 @@ NOISE_SD = 0.065
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """What is planted about each service; arrays of shape (services,).
+    """The planted properties of each service; arrays of shape (services,).
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Services:
     negative : bool
         Whether CPU falls when calls rise, as for 9 % of the real services.
     fit_share : float64
-        R^2 aimed at for the regression of a container's CPU on its call rate, 0..1.
+        The intended R^2 of the regression of a container's CPU on its call rate, 0..1.
     mirrored : bool
         Whether HTTP_RT and consumerMQ_RT repeat HTTP_MCR and consumerMQ_MCR.
     """
@@ -154,7 +154,7 @@ CPU, MEMORY = 0, 1
 
 @dataclass(frozen=True)
 class NodeShape:
-    """A kind of machine, and how many of 12,583 are of it; its price, GPUs, and taint."""
+    """A kind of machine: how many of the 12,583 are of it, its price, GPUs, and taint."""
 
     name: str
     machines: int
@@ -217,7 +217,7 @@ class ServiceSizes:
 
 
 def node_sizes(preset: Preset, seeds: Seeds) -> NodeSizes:
-    """Draw a shape for each node, in the published proportions as nearly as whole nodes can be."""
+    """Draw a shape for each node, as close to the published proportions as whole nodes allow."""
     shares = np.array([shape.machines for shape in NODE_SHAPES], dtype=np.float64)
     drawn = shapes.strata(seeds.stream("node shapes"), preset.nodes)
     shape = _at(drawn, shares)
@@ -225,7 +225,7 @@ def node_sizes(preset: Preset, seeds: Seeds) -> NodeSizes:
 
 
 def capacities(kinds: Sequence[NodeShape]) -> IntArray:
-    """What a node of each kind has, int64, shape (kinds, resources)."""
+    """The capacity of a node of each kind, int64, shape (kinds, resources)."""
     return np.array(
         [
             (
@@ -241,12 +241,12 @@ def capacities(kinds: Sequence[NodeShape]) -> IntArray:
 
 
 def service_sizes(seeds: Seeds, containers: IntArray, kinds: list[str]) -> ServiceSizes:
-    """Draw the sizes of services so that containers, not services, come in the stated shares.
+    """Draw the sizes of services so that the stated shares hold for containers, not for services.
 
     Parameters
     ----------
     containers : int64, shape (services,)
-        How many containers each service has.
+        The number of containers of each service.
     kinds : list of str
         The kind of each service, as in ``KIND_KBIT_PER_CORE``.
     """
@@ -275,7 +275,7 @@ def _mixed(score: FloatArray, other: FloatArray, agreement: float) -> FloatArray
 
 
 def drawn(score: FloatArray, containers: IntArray, shares: dict[int, float]) -> IntArray:
-    """Sizes of services by the rank of their score, so that containers come in the shares."""
+    """Sizes of services by the rank of their score; the stated shares hold for containers."""
     ranks = shapes.weighted_ranks(score, containers)
     return np.array(list(shares), dtype=np.int64)[_at(ranks, np.array(list(shares.values())))]
 

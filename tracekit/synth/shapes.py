@@ -39,7 +39,7 @@ def strata(rng: np.random.Generator, count: int) -> FloatArray:
 
 
 def weighted_ranks(score: FloatArray, weight: IntArray) -> FloatArray:
-    """The middle of each entry's stretch of 0..1 when entries of that weight stand in order."""
+    """Ranks 0..1 of entries by score: the middle of a stretch as long as the entry's weight."""
     order = np.argsort(score, kind="stable")
     ends = np.cumsum(weight[order]) / weight.sum()
     ranks = np.empty(len(score))

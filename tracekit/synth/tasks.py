@@ -1,4 +1,4 @@
-"""Tasks that write independently of each other: an hour, half an hour, some call files."""
+"""Tasks that are written independently: an hour of use, half an hour of rates, some call files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ from tracekit.synth.world import World
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """The result of a task: receipts of its archives, and for an hour its sums."""
+    """The result of a task: receipts of its archives, and for an hour of use its sums."""
 
     receipts: list[Receipt] = field(default_factory=list)
     sums: HourSums | None = None
@@ -31,7 +31,7 @@ class Done:
 
 @dataclass(frozen=True)
 class FileRows:
-    """Rows of a file, and of all files of its table; faults are dealt out by them."""
+    """The numbers of rows of a file and of its table, by which faults are distributed."""
 
     here: int
     table: int
@@ -42,19 +42,19 @@ class Task(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of its output, for progress."""
+        """The name of the task's output, for progress."""
 
     @property
     def archives(self) -> int:
-        """How many archives it writes."""
+        """The number of archives that the task writes."""
 
     def run(self, folder: Path, world: World) -> Done:
-        """Write it."""
+        """Write the archives."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UsageTask:
-    """An hour of container usage; ``written`` is no where only its sums are asked for."""
+    """An hour of container usage; without ``written`` only its sums are computed."""
 
     number: int
     state: NoiseState
@@ -62,12 +62,12 @@ class UsageTask:
 
     @property
     def name(self) -> str:
-        """The archive."""
+        """The name of the archive."""
         return f"MSResource_{self.number}"
 
     @property
     def archives(self) -> int:
-        """One, or none."""
+        """1, or 0 if only sums are computed."""
         return int(self.written)
 
     def run(self, folder: Path, world: World) -> Done:
@@ -92,12 +92,12 @@ class RateTask:
 
     @property
     def name(self) -> str:
-        """The archive."""
+        """The name of the archive."""
         return f"MSRTQps_{self.number}"
 
     @property
     def archives(self) -> int:
-        """One."""
+        """1."""
         return 1
 
     def run(self, folder: Path, world: World) -> Done:
@@ -109,7 +109,7 @@ class RateTask:
 
 @dataclass(frozen=True, kw_only=True)
 class CallTask:
-    """Call files from number ``first`` on; ``starts`` is what ``call_parts`` wants."""
+    """Call files from number ``first`` on; ``starts`` is the argument of ``call_parts``."""
 
     first: int
     archives: int
@@ -117,7 +117,7 @@ class CallTask:
 
     @property
     def name(self) -> str:
-        """The first archive."""
+        """The name of the first archive."""
         return f"MSCallGraph_{self.first}"
 
     def run(self, folder: Path, world: World) -> Done:
@@ -159,7 +159,7 @@ def _by_file(parts: Iterator[CallPart]) -> Iterator[tuple[int, CallPart, Iterato
 def table_file(
     folder: Path, world: World, kind: Layout, number: int, rows: FileRows
 ) -> Iterator[TableFile]:
-    """The file of that number of a table, with the faults that fall to it."""
+    """The file of a table with this number, with its share of the faults."""
     preset, rng = world.preset, world.seeds.stream(f"faults {kind.stem}", number)
     planned = plan_faults(
         kind,

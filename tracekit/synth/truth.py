@@ -1,8 +1,8 @@
-"""The planted truth as tables; no column is named as in the trace, so no reader mistakes them.
+"""The planted truth as tables; no column has a name of the trace, so that no reader confuses them.
 
-The usage tables do not know of the planted interference, as CTM21 does not: they are the same bytes
-with and without. It is in the monitoring rows alone, so that a fit can be checked:
-``cpu = b0 + k1*cpu_sc + k2*cpu_ss + N(0, 0.01)``, b0, k1 and k2 being the service's.
+The planted interference is in the monitoring rows alone; the usage tables have the same bytes with
+and without it, since CTM21 does not record it either. So a fit can be checked: ``cpu = b0 +
+k1*cpu_sc + k2*cpu_ss + N(0, 0.01)``, with b0, k1 and k2 of the service.
 """
 
 from collections.abc import Iterable
@@ -89,7 +89,7 @@ class ContainerSums:
         self.node_memory_peak_fraction = np.zeros(preset.nodes)
 
     def add(self, hour: HourSums) -> None:
-        """Add one hour; sums of floats depend on their order, so hours come in theirs."""
+        """Add one hour; hours must come in order, since sums of floats depend on it."""
         self._sums += hour.sums
         np.maximum(self._peaks, hour.peaks, out=self._peaks)
         steps = slice(hour.first_step, hour.first_step + hour.node_cpu_fraction.shape[1])
@@ -119,7 +119,7 @@ class ContainerSums:
 
 
 def service_table(world: World) -> pl.DataFrame:
-    """One row per service: what its containers are like, and what a call costs them."""
+    """One row per service: the properties of its containers, and the cost of a call."""
     services = world.services
     return pl.DataFrame(
         {
@@ -212,14 +212,14 @@ _ROUNDS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Planted:
-    """What is planted; arrays of shape (containers,) unless said.
+    """The planted binding; arrays have the shape (containers,) unless another is given.
 
     Parameters
     ----------
     cpu_list : tuple of str
         Empty for a container that found no free vCPUs.
     k1, k2, b0, profile : float64, shape (services,)
-        ``profile`` is the mean CPU of the service's containers, what presses on others.
+        ``profile`` is the mean CPU of the service's containers, which affects their neighbours.
     """
 
     room: Room
@@ -235,7 +235,7 @@ class Planted:
 
 
 def plant(world: World) -> Planted:
-    """Bind the containers of a world and let their neighbours cost them."""
+    """Bind the containers of a world to vCPUs, and raise their CPU by that of their neighbours."""
     rng = world.seeds.stream("interference")
     lists = _bindings(world, rng)
     names = tuple(world.nodes.ids)
@@ -349,7 +349,7 @@ def monitoring_table(world: World, planted: Planted) -> pl.DataFrame:
 
 
 def topology_table(world: World) -> pl.DataFrame:
-    """How the nodes are built: the rows that ``tracekit fit --topology`` takes."""
+    """The topology of nodes: the rows that ``tracekit fit --topology`` takes."""
     return pl.DataFrame(
         {
             "node_ip": world.nodes.ids,

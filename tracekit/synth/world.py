@@ -1,4 +1,4 @@
-"""A made-up trace without its calls: containers, where they stand, how busy they are."""
+"""A made-up trace without its calls: containers, their nodes, and their use."""
 
 from dataclasses import dataclass
 
@@ -62,7 +62,7 @@ def _bursts(rng: np.random.Generator, preset: Preset, steady: BoolArray) -> Floa
 class Room:
     """Capacities, int64 (nodes, resources), and requests, (services, resources).
 
-    The capacity is that of empty nodes.
+    The capacity is that of an empty node.
     """
 
     capacity: IntArray
@@ -72,9 +72,9 @@ class Room:
 def place(
     rng: np.random.Generator, sizes: IntArray, wanted: FloatArray, room: Room
 ) -> tuple[IntArray, IntArray]:
-    """Spread services over nodes that have room, near-evenly, no service twice on a node if can be.
+    """Spread services nearly evenly over nodes with room, no service twice on a node if possible.
 
-    Where no node has room any more, those with most CPU left take what remains.
+    When no node has room, the nodes with most CPU left take the remaining containers.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ def _chosen(rng: np.random.Generator, due: FloatArray, free: IntArray, asked: In
 
 
 def wanted_containers(rng: np.random.Generator, cpu_level: FloatArray, mean: float) -> FloatArray:
-    """How many containers each node should get, shape (nodes,).
+    """The number of containers that each node should get, shape (nodes,).
 
-    Busy nodes get some more, nearly idle ones at most two: what runs there must fit their use.
+    A busy node gets some more, a nearly idle node at most two, so that they fit the node's use.
     """
     centred = (cpu_level - np.median(cpu_level)) / 0.06
     usual = mean + 0.8 * np.clip(centred, -2, 2) + 1.4 * rng.standard_normal(len(cpu_level))
@@ -130,7 +130,7 @@ LEVEL_SPREAD = 0.82
 
 @dataclass(frozen=True, kw_only=True)
 class Containers:
-    """What is planted about each container; arrays of shape (containers,)."""
+    """The planted properties of each container; arrays of shape (containers,)."""
 
     ids: pl.Series
     service: IntArray
@@ -143,7 +143,7 @@ class Containers:
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes:
-    """What is planted about each node; arrays of shape (nodes,), fractions of its capacity."""
+    """The planted properties of each node; arrays of shape (nodes,), fractions of its capacity."""
 
     ids: pl.Series
     cpu_level: FloatArray
@@ -161,7 +161,7 @@ class World:
     cpu_signal : float64, shape (services,)
         Part of a service's CPU use that follows the call rate; negative for some services.
     planted : Planted, optional
-        The decision that is planted, where the cluster has room.
+        The planted decision, if the cluster has room for it.
     """
 
     preset: Preset

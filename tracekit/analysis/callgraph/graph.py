@@ -19,14 +19,14 @@ from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """Where calls hang; arrays of shape (calls,).
+    """The parents of calls; arrays of shape (calls,).
 
     Parameters
     ----------
     parent : int64
-        The call it was made by, as a place in the calls; -1 for one without.
+        The position of the call that made this call, -1 for none.
     depth : int32
-        Calls between it and the top of its tree.
+        The number of calls above it in its tree.
     contradicts : bool
         Whether the call's upstream is another service than its parent reaches.
     """
@@ -37,9 +37,9 @@ class Tree:
 
 
 def by_path(calls: Calls, places: Places, ledger: Ledger) -> Tree:
-    """Each call below the one whose rpc id is its own without the last number, if it is recorded.
+    """Each call below the call with its rpc id less the last number, if that is recorded.
 
-    ``calls`` has one call per recorded place. Nothing is left out; what contradicts is noted.
+    ``calls`` has one call per recorded place. No call is left out; contradictions are noted.
     """
     above = places.parent[calls.place]
     parent = np.where(above >= 0, find(calls.place, above), -1)
@@ -77,20 +77,20 @@ def _depth(parent: IntArray) -> Int32Array:
 
 
 def by_name(calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger) -> Tree:
-    """Each call below one that its path and its upstream both point to.
+    """Each call below a call that both its path and its upstream name.
 
-    From the entries downwards, a call is made by the first kept call at the place above whose
-    downstream is its upstream; a missing name contradicts nothing. One that contradicts all of them
-    goes below a call with its own rpc id that reaches its upstream, for a service may pass on the
-    id it was called with; else to the nearest place above where a call reaches its upstream, for
-    it was most likely numbered below its sibling. Where there is neither it stays where its path
-    says, and is marked. So does one whose upstream is missing, below the nearest call that can make
-    others. Nothing is left out.
+    Calls are taken from the entries downwards. The parent is the first kept call at the place above
+    whose downstream is the call's upstream; a missing name contradicts nothing. If every call there
+    contradicts it, the parent is a call with the same rpc id that reaches its upstream, since a
+    service may pass on the id it was called with. Else it is the nearest call above that reaches
+    its upstream, since the call was then numbered below its sibling. Without either it stays where
+    its path says, and is marked. A call without upstream is placed below the nearest call that can
+    make others. No call is left out.
 
     Parameters
     ----------
     calls_on : bool, shape (calls,)
-        Whether a call can make others; one to a data store cannot.
+        Whether a call can make others; a call to a data store cannot.
     """
     grower = _Grower(calls, calls_on, places, ledger)
     for level in range(int(places.depth.max(initial=-1)) + 1):
@@ -267,7 +267,7 @@ class Graph:
 
     @property
     def trace(self) -> IntArray:
-        """The trace of each call, as a place in ``records.traces``."""
+        """The trace of each call, as a position in ``records.traces``."""
         return self.places.trace[self.calls.place]
 
 
@@ -277,8 +277,8 @@ def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE) -> Graph:
     Parameters
     ----------
     rows : the columns of ``call_keyed`` and ``part``, in any order
-    mode : ``naive`` takes rpc ids by their word: one call each, below the one its path names.
-        ``repair`` mends names and parents by what the records tell about each other.
+    mode : ``naive`` trusts rpc ids: one call for each, below the call that its path names
+        ``repair`` mends names and parents by comparing records.
     """
     records = arrange(rows)
     places = locate(records)

@@ -1,4 +1,4 @@
-"""The ledger: what records contradict or lack, and what was done; and totals over all graphs."""
+"""The ledger: contradictions and gaps of records, and what was done about them; with totals."""
 
 from typing import Literal, get_args
 
@@ -73,7 +73,7 @@ class Ledger:
     Parameters
     ----------
     traces : int
-        Number of traces that places in ``note`` refer to.
+        Number of traces; ``note`` takes positions among them.
     """
 
     def __init__(self, traces: int) -> None:
@@ -90,7 +90,7 @@ class Ledger:
             self._counts[defect, action] = counted if before is None else before + counted
 
     def of(self, defect: Defect) -> IntArray:
-        """How often each trace has a defect, whatever was done about it; int64, shape (traces,)."""
+        """How many times each trace has a defect, under any action; int64, shape (traces,)."""
         total = np.zeros(self._traces, dtype=np.int64)
         for (name, _), counts in self._counts.items():
             if name == defect:
@@ -98,7 +98,7 @@ class Ledger:
         return total
 
     def frame(self) -> pl.DataFrame:
-        """Columns trace (place in the traces), defect, action, count; sorted, no zeros."""
+        """Columns trace (position among the traces), defect, action, count; sorted, none is 0."""
         frames = [
             pl.DataFrame({"trace": np.flatnonzero(counts), "count": counts[counts > 0]}).select(
                 "trace",
@@ -119,10 +119,10 @@ _COMPACT_FRAMES = 50
 
 
 class Tally:
-    """Counts by key, kept small by adding up now and then.
+    """Counts by key, added up now and then so that memory stays small.
 
-    Adding up waits until as many rows have come as are kept, so that its cost does not grow with
-    the number of pieces; or until there are many frames, each of which costs memory however small.
+    Rows are added up when as many have come as are kept, so that the cost does not grow with the
+    number of pieces; or when there are many frames, as each costs memory.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Tally:
 class Totals:
     """Totals over the graphs of many traces.
 
-    Response times are counted as they are printed, in whole ms, so their quantiles are exact.
+    Response times are counted in whole ms, as they are recorded, so their quantiles are exact.
     """
 
     def __init__(self) -> None:
@@ -211,7 +211,7 @@ class Totals:
         return {name: int(value) for name, value in self._traces.frame().row(0, named=True).items()}
 
     def ledger(self) -> pl.DataFrame:
-        """How often what was met: defect, action, count, traces; sorted."""
+        """Counts over all traces: defect, action, count, traces; sorted."""
         return self._ledger.frame().sort("defect", "action")
 
     def shapes(self) -> pl.DataFrame:
@@ -242,7 +242,7 @@ class Totals:
         return edges.with_columns(weight=weight.round(12))
 
     def services(self) -> pl.DataFrame:
-        """How busy services are, the busiest first.
+        """Calls to and by each service, the busiest service first.
 
         Columns: service_key, calls (to it), traces (that call it), calls_made (by it).
         """

@@ -1,10 +1,10 @@
-"""Names that one record lacks and another has: the twin's, the parent's, those of calls below.
+"""Names that one record lacks and another has: the twin, the parent, or the calls below.
 
-What is known is changed where the rest of the trace outvotes it (``weigh``), and between the two
-records of one call. Where these name different downstreams, the one stands that the calls below
-give as theirs; else the called end's, for each end knows itself best (in the trace, the calling end
-then names the proxy it called through). Where they name different upstreams, it is the service of
-the place above, else the calling end's.
+A known name changes if the rest of the trace outvotes it (``weigh``), or if the two records of one
+call differ. If they differ in the downstream, the name that the calls below give as their upstream
+counts, else that of the called end: each end knows itself best, and in this trace the calling end
+then names its proxy. If they differ in the upstream, the service of the place above counts, else
+the name of the calling end.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 
 
 def note_missing(records: Records, places: Places, names: Names, ledger: Ledger) -> None:
-    """Note the names that are missing still."""
+    """Note the names that are still missing."""
     entry = places.entry[places.of_record]
     nameless = names.upstream < 0
     ledger.note("missing_upstream", "outside the trace", records.trace[nameless & entry])

@@ -63,7 +63,7 @@ def _part(path: Path, number: int) -> Part:
 def ranges(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> list[tuple[int, int]]:
     """Ranges of trace keys, first and last, that hold about ``rows_at_once`` rows each.
 
-    The rows of a row group are taken to be spread evenly over the traces it spans.
+    It is assumed that the rows of a row group are spread evenly over the traces it spans.
     """
     low = np.concatenate([part.low for part in parts])
     high = np.concatenate([part.high for part in parts])
@@ -101,7 +101,7 @@ def read(parts: list[Part], first: int, last: int) -> pl.DataFrame:
 
 
 def chunks(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
-    """All rows, some hundred thousand at a time; a trace is whole in one of the frames."""
+    """All rows, some hundred thousand at a time; each trace is whole in one of the frames."""
     for first, last in ranges(parts, rows_at_once):
         rows = read(parts, first, last)
         if rows.height:
@@ -131,9 +131,9 @@ def agreed(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
 
 
 def most(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
-    """The id that more than half of the known ids of each group are, int32 of shape (groups,).
+    """The id that more than half of the known ids of each group have, int32 of shape (groups,).
 
-    As ``agreed``, but that ``SEVERAL`` stands only where no id has such a majority.
+    ``UNKNOWN`` without a known id, ``SEVERAL`` without a majority.
     """
     found = agreed(ids, group, groups)
     counted = np.flatnonzero((ids >= 0) & (group >= 0))

@@ -1,4 +1,4 @@
-"""Places in traces: each path that a trace has records of, and those that must have been there."""
+"""Places in traces: each path with records, and each path that must have existed between them."""
 
 from dataclasses import dataclass
 
@@ -45,7 +45,7 @@ class Places:
 
 
 def locate(records: Records) -> Places:
-    """The places of records, gaps included."""
+    """The places of these records, and the gaps between recorded places."""
     paths = records.paths
     size = max(len(paths.text), 1)
     of_record = records.trace * size + records.path

@@ -50,8 +50,9 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
     """A lower bound on the hourly price of nodes that carry all load; None without prices.
 
-    As in ``load_bound``; the load may take parts of nodes, and takes the cheapest room first. With
-    ``requests`` a bound pool by pool is taken as well.
+    The load is that of ``load_bound``. It may take parts of nodes, and takes the cheapest room
+    first. With ``requests`` the bound is the larger of this one and the sum of bounds over pools of
+    nodes.
     """
     prices = workload.nodes.prices
     if prices is None:

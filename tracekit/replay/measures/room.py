@@ -1,9 +1,9 @@
 """Room on nodes: the amount of each resource for requests, and which containers still fit.
 
-What is free on a node is of use to a container only where all that it asks for is free there. How
-much that is lost to shows over the shapes of the workload's own containers, after the fragmentation
-of Weng et al., "Beware of Fragmentation", USENIX ATC 2023: for a node and a resource, the share of
-those containers that ask for it, and would fit on the node if it were empty, that do not fit now.
+Free room is of use to a container only if the node has enough of every resource that it requests.
+The lost part is measured over the shapes of the workload's own containers: for a node and a
+resource, the share of containers that request the resource, would fit on the empty node, and do not
+fit now. Source: Weng et al., "Beware of Fragmentation", USENIX ATC 2023.
 """
 
 import numpy as np
@@ -19,17 +19,17 @@ _AT_ONCE = 2**20
 
 
 class Room:
-    """Room on the nodes of a workload; what it has found out of a node is kept while that is so.
+    """Room on the nodes of a workload. Results for a node are kept until its requests change.
 
     Attributes
     ----------
     columns : tuple of int
     names : tuple of str
-        As ``measured_columns`` and ``measured_names`` give them.
+        The values of ``measured_columns`` and ``measured_names``.
     capacity : float64, shape (measured, nodes)
-        What requests may take; 0 where a node does not have the resource, or has no limit.
+        The amount for requests; 0 if the node does not have the resource, or has no limit.
     there : bool, shape (measured, nodes)
-        Where it is above 0.
+        Whether the capacity is above 0.
     """
 
     def __init__(self, load: Workload) -> None:
@@ -53,11 +53,11 @@ class Room:
         return np.flatnonzero(self.capacity[self.columns.index(column)])
 
     def capacity_of(self, column: int) -> FloatArray:
-        """Capacity of the nodes that have it, in their order."""
+        """Capacities of the nodes that have a measured resource, in the order of the nodes."""
         return np.asarray(self.capacity[self.columns.index(column), self.nodes_with(column)])
 
     def closed(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
-        """How far nodes are closed to the workload's containers, over stretches one after another.
+        """The share of typical containers that no longer fit on each node, stretch by stretch.
 
         Parameters
         ----------
@@ -66,10 +66,11 @@ class Room:
         Returns
         -------
         float64, shape (stretches, measured, nodes)
-            The share of typical containers that no longer fit, of those that ask for the resource
-            and would fit on the empty node; 0 where there are none.
+            The share of typical containers that no longer fit, of those that ask for the
+            resource and would fit on the empty node; 0 where there are none.
         bool, shape (stretches, nodes)
-            Nodes that no typical container fits on any more, though one would if it were empty.
+            Nodes on which no typical container fits any more, although one fits on the empty
+            node.
         """
         nodes = requested.shape[1]
         before = np.concatenate([self._seen[None], requested[:-1]])
@@ -87,14 +88,14 @@ class Room:
         return np.ascontiguousarray(every), every_full
 
     def _closed_of(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, BoolArray]:
-        """As ``closed``, for some nodes with these amounts, shape (some, resources)."""
+        """The values of ``closed`` for some nodes with these requests, shape (some, resources)."""
         fit, some = self._fitting(self._whole[nodes] - held)
         before = self._fit_empty[nodes]
         share = np.divide(fit, before, out=np.ones_like(fit), where=before > 0)
         return 1.0 - share.T, self._any_empty[nodes] & ~some
 
     def _fitting(self, free: IntArray) -> tuple[FloatArray, BoolArray]:
-        """How many typical containers fit that ask for each resource, and whether any does."""
+        """The number of typical containers that fit and request each resource; whether any fits."""
         counts = np.zeros((len(free), len(self.columns)))
         some = np.zeros(len(free), dtype=np.bool_)
         each = max(_AT_ONCE // max(len(self._shapes), 1), 1)
@@ -109,9 +110,9 @@ class Room:
 
 
 def measured_columns(load: Workload) -> tuple[int, ...]:
-    """The columns of cpu, memory, and every further resource that is limited and asked for.
+    """The columns of CPU, memory, and every further resource that is limited and requested.
 
-    Or whose use is recorded, though nobody asks for it.
+    A limited resource whose use is recorded is included, even if no container requests it.
     """
     limited = ((load.nodes.capacity > 0) & (load.nodes.capacity < UNLIMITED)).any(axis=0)
     wanted = np.array((load.containers.request > 0).any(axis=0))
@@ -126,10 +127,11 @@ def measured_names(load: Workload) -> tuple[str, ...]:
 
 
 def typical_shapes(request: IntArray) -> tuple[IntArray, IntArray]:
-    """The shapes of containers and how many have each; of very many shapes evenly spaced ones.
+    """The shapes of containers, and the number of containers of each.
 
-    Then containers are put in order of size, their mean share of the largest request by resource,
-    and ``MOST_SHAPES`` are taken at even distances, the smallest and the largest among them.
+    Of more than ``MOST_SHAPES`` shapes a sample is taken: containers are ordered by size (the mean
+    of their requests over the largest request by resource), and ``MOST_SHAPES`` of them are taken
+    at even distances, including the smallest and the largest.
 
     Returns
     -------
@@ -148,7 +150,7 @@ def typical_shapes(request: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _placed_by_policies(load: Workload) -> IntArray:
-    """Requests of the containers that belong to no node."""
+    """Requests of the containers that are no daemons."""
     return (
         load.containers.request
         if load.rules.daemon is None

@@ -1,4 +1,4 @@
-"""The cluster at some sampling steps: what a measure may look at."""
+"""The view of the cluster at some sampling steps, from which measures are computed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stretch(NamedTuple):
     containers, nodes : integers, shape (running,)
         Positions of the containers that ran, and of the node of each.
     first : int
-        Which step of the workload the first of them is.
+        The first of these steps, as a step of the workload.
     """
 
     steps: int
@@ -49,14 +49,14 @@ def requested_on(request: IntArray, containers: Positions, node: Positions, node
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """The content of nodes between moves: a row for each stretch, however long it is.
+    """The containers and requests of nodes between moves, with a row for each stretch.
 
     Parameters
     ----------
     room : Room
-        Of one workload for all of its samples: it remembers.
+        The room of the workload's nodes; it is shared by all samples.
     counted : int64, shape (stretches, nodes, resources), optional
-        What is requested, where somebody has added it up.
+        Requests by node, if they are added up already.
     """
 
     load: Workload
@@ -81,7 +81,7 @@ class Held:
 
     @cached_property
     def free(self) -> FloatArray:
-        """The amount beyond requests, shape (stretches, measured, nodes)."""
+        """Capacity less requests, shape (stretches, measured, nodes)."""
         return np.maximum(self.room.capacity - self.taken, 0.0)
 
     @cached_property
@@ -90,7 +90,7 @@ class Held:
 
     @cached_property
     def closed(self) -> FloatArray:
-        """Share of typical containers that a node no longer takes; as ``Room.closed`` says.
+        """The share of typical containers that no longer fit; see ``Room.closed``.
 
         Shape (stretches, measured, nodes).
         """
@@ -98,18 +98,18 @@ class Held:
 
     @cached_property
     def full(self) -> BoolArray:
-        """Nodes that could hold containers, and now take none, shape (stretches, nodes)."""
+        """Nodes that could hold containers and now take none, shape (stretches, nodes)."""
         return self._closed[1]
 
     @cached_property
     def containers(self) -> IntArray:
-        """Containers that run, shape (stretches, nodes)."""
+        """Number of running containers, shape (stretches, nodes)."""
         count = [np.bincount(one.nodes, minlength=self.load.nodes.count) for one in self.stretches]
         return np.stack(count)
 
     @cached_property
     def containers_but_daemons(self) -> IntArray:
-        """Containers that run and belong to no node, shape (stretches, nodes)."""
+        """Number of running containers that are no daemons, shape (stretches, nodes)."""
         daemon = self.load.rules.daemon
         if daemon is None:
             return self.containers
@@ -122,23 +122,24 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
-    """The cluster at some sampling steps: what a measure may look at.
+    """The view of the cluster at some sampling steps, from which measures are computed.
 
-    Of cpu and memory use is known. Of every further resource ``further`` gives another view, of
-    the nodes that have it; what counts as used there says ``tracekit.replay.measures.sampled``.
+    This view has the use of CPU and memory. ``further`` gives a view for every further resource,
+    with the nodes that have it. Use of a further resource is the recorded use, or the request if
+    none is recorded.
 
     Parameters
     ----------
     stretches : sequence of Stretch
-        Who ran where; their steps add up to those sampled.
+        The containers on each node; the stretches together are the sampled steps.
     fractions : float64, shape (steps, nodes, resources)
-        Use over capacity; background counts too. Of the load's cpu and memory: two resources.
+        Use over capacity, with background, of CPU and memory, or of the further resource.
     add_up : function() -> float64, shape (steps, nodes, resources)
-        The use itself, in millicores and bytes.
+        Computes the use in millicores and bytes.
     known : Held, optional
-        What nodes held in these stretches, where somebody has it already.
+        The content of nodes in these stretches, if it is computed already.
     beside : float64, shape (resources, steps, nodes), optional
-        ``fractions`` as ``by_resource`` has them, where somebody has it already.
+        ``fractions`` in the order of ``by_resource``, if it is computed already.
     column : int, optional
         The resource of a further view; None in one of cpu and memory.
     """
@@ -153,12 +154,12 @@ class Sampled:
 
     @cached_property
     def used(self) -> FloatArray:
-        """Millicores and bytes, shape (steps, nodes, resources)."""
+        """Use in millicores and bytes, shape (steps, nodes, resources)."""
         return self.add_up()
 
     @cached_property
     def capacity(self) -> FloatArray:
-        """Millicores and bytes, shape (nodes, resources)."""
+        """Capacity in millicores and bytes, shape (nodes, resources)."""
         if self.column is None:
             return self.load.nodes.capacity[:, list(USED)].astype(np.float64)
         if self.of_every_step:
@@ -167,9 +168,9 @@ class Sampled:
 
     @cached_property
     def by_resource(self) -> FloatArray:
-        """``fractions`` with the nodes side by side, shape (resources, steps, nodes).
+        """Use over capacity with the resource first, shape (resources, steps, nodes).
 
-        Sums along its last axis are the same to the last bit however many steps there are.
+        Sums along the last axis are equal to the last bit for any number of steps.
         """
         if self.beside is not None:
             return self.beside
@@ -179,7 +180,7 @@ class Sampled:
     def of_all(self) -> FloatArray:
         """Use over capacity of every measured resource, shape (measured, steps, nodes).
 
-        NaN where a node does not have a further resource.
+        NaN for a node that does not have a further resource.
         """
         found = np.full((len(self.held.room.columns), *self.by_resource.shape[1:]), np.nan)
         found[list(USED)] = self.by_resource
@@ -196,7 +197,7 @@ class Sampled:
     def overloaded(self) -> BoolArray:
         """Nodes that use more of some resource than they have, shape (steps, nodes).
 
-        What is merely requested of a further resource overloads nobody.
+        A further resource counts only if its use is recorded; requests of it overload no node.
         """
         found = np.asarray((self.by_resource > 1.0).any(axis=0))
         for view in self.further if self.column is None else ():
@@ -206,19 +207,19 @@ class Sampled:
 
     @cached_property
     def held(self) -> Held:
-        """The content of nodes in each of the stretches."""
+        """The content of nodes in each stretch."""
         if self.known is not None:
             return self.known
         return Held(load=self.load, stretches=self.stretches, room=Room(self.load))
 
     @cached_property
     def containers(self) -> IntArray:
-        """Containers that run, shape (steps, nodes)."""
+        """Number of running containers, shape (steps, nodes)."""
         return self.at_steps(self.held.containers)
 
     @cached_property
     def containers_but_daemons(self) -> IntArray:
-        """Containers that run and belong to no node, shape (steps, nodes)."""
+        """Number of running containers that are no daemons, shape (steps, nodes)."""
         return self.at_steps(self.held.containers_but_daemons)
 
     @cached_property
@@ -227,14 +228,14 @@ class Sampled:
         return self.at_steps(self.held.requested)
 
     def at_steps(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the stretches, shape (stretches, ...), as values of the steps."""
+        """Values by stretch, shape (stretches, ...), repeated for each step of the stretch."""
         return np.repeat(values, [one.steps for one in self.stretches], axis=0)
 
     @cached_property
     def further(self) -> list[Sampled]:
-        """A view for each further resource: of every step where its use is recorded.
+        """A view for each further resource, with every step if its use is recorded.
 
-        Where it is not, requests count, and the view has one step for each stretch.
+        Otherwise requests stand for use, and the view has one step for each stretch.
         """
         return [
             self._recorded(column)
@@ -246,11 +247,11 @@ class Sampled:
 
     @property
     def of_every_step(self) -> bool:
-        """Whether the view has all steps, as that of a resource whose use is recorded."""
+        """Whether the view has every step: that of a resource with recorded use."""
         return self.column is None or self.column in self.load.use.further_resources
 
     def _whole(self, column: int) -> FloatArray:
-        """All that nodes have of a further resource whose use is recorded, (nodes, 1)."""
+        """Capacities of nodes for a further resource with recorded use, shape (nodes, 1)."""
         return self.load.nodes.capacity[having(self.load, column), column, None].astype(np.float64)
 
     def _recorded(self, column: int) -> Sampled:
@@ -301,9 +302,9 @@ _AT_ONCE = 2**18
 def further_use(
     load: Workload, column: int, steps: range, containers: NDArray[np.integer[Any]]
 ) -> FloatArray:
-    """Use of a further resource by the containers at these positions, shape (steps, some).
+    """Use of a further resource by these containers, shape (steps, some).
 
-    What they request where no use is recorded.
+    It is the request of a container whose use is not recorded.
     """
     asked = load.containers.request[containers, column].astype(np.float64)
     if column not in load.use.further_resources or load.use.further is None:
@@ -320,7 +321,7 @@ def further_on(
     containers: NDArray[np.integer[Any]],
     node: NDArray[np.integer[Any]],
 ) -> FloatArray:
-    """Use of containers added up on their nodes, in the order of arrival, shape (steps, nodes)."""
+    """Use of a further resource by the containers of each node, shape (steps, nodes)."""
     found = np.zeros((len(steps), load.nodes.count))
     each = max(_AT_ONCE // max(load.nodes.count, len(containers), 1), 1)
     for start in range(0, len(steps), each):
@@ -333,6 +334,6 @@ def further_on(
 
 
 def having(load: Workload, column: int) -> IntArray:
-    """Positions of the nodes that have a resource, and no end of it."""
+    """Positions of the nodes that have a limited amount of a resource."""
     there = (load.nodes.capacity[:, column] > 0) & (load.nodes.capacity[:, column] < UNLIMITED)
     return np.flatnonzero(there)

@@ -118,7 +118,7 @@ class StoreInfo(Shown, dict[str, Any]):
 
 
 class StoreCheck(Shown, dict[str, Any]):
-    """What ``tracekit check`` tells of a store, which shows itself."""
+    """The result of ``tracekit check``; a notebook shows it as a table."""
 
 
 def describe(store: Store) -> StoreInfo:
