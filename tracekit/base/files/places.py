@@ -84,7 +84,7 @@ def is_remote(where: Path) -> bool:
 
 
 def named_from(folder: Path, where: Path) -> str:
-    """How a document in a folder of this machine names a place, so that both can be moved."""
+    """The spelling of a place in a document of ``folder``, which stays right if both move."""
     return str(where) if is_remote(where) else os.path.relpath(where, folder)
 
 

@@ -241,7 +241,7 @@ def axis_from(
     *,
     assumed: tuple[int, int],
 ) -> tuple[int, IntArray, int]:
-    """The step, the sampling times, and the span in which the containers there at first arrive.
+    """The step, the sampling times, and the span of arrivals of containers there from the start.
 
     The end is the latest of arrivals, departures and use, for folders and stores alike.
 

@@ -193,11 +193,11 @@ class WithRequests(Protocol):
 
     @property
     def request_cpu_cores(self) -> float:
-        """CPU of the one size for all."""
+        """CPU of a container under ``requests=uniform``."""
 
     @property
     def request_memory_bytes(self) -> int:
-        """Memory of the one size for all."""
+        """Memory of a container under ``requests=uniform``."""
 
     @property
     def limit_factor(self) -> float:
@@ -205,7 +205,7 @@ class WithRequests(Protocol):
 
 
 def request_of(assumptions: WithRequests) -> IntArray:
-    """The one size for all: millicores and bytes."""
+    """The request under ``requests=uniform``: millicores and bytes."""
     return np.array(
         [round(assumptions.request_cpu_cores * MILLI_PER_CORE), assumptions.request_memory_bytes],
         dtype=np.int64,
