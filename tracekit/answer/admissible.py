@@ -130,8 +130,8 @@ def barred_for_good(results: Results, policy: str) -> bool:
 
 def used_by(results: Results, policy: str) -> str:
     """The kind of a policy of a run: ``scheduler``, ``paper`` or ``yardstick``."""
-    known = results.manifest.get("policies") or ()
-    return str(next((one["used_by"] for one in known if one["policy"] == policy), "paper"))
+    policies = results.manifest.get("policies") or ()
+    return str(next((one["used_by"] for one in policies if one["policy"] == policy), "paper"))
 
 
 def waits_too_much(results: Results, policy: str, may: Allowance | None = None) -> bool:

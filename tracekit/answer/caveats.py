@@ -223,9 +223,9 @@ def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
         )
 
 
-def facts_of_quantities(known: Mapping[str, str]) -> Iterator[Fact]:
+def facts_of_quantities(origins: Mapping[str, str]) -> Iterator[Fact]:
     """A fact for each quantity: recorded, inferred or absent."""
-    for name, how in known.items():
+    for name, how in origins.items():
         yield Fact(kind="quantity", subject=name, value=how)
 
 

@@ -13,11 +13,11 @@ from tracekit.sizing.study import Study
 
 def answer_of_chains(study: Study) -> Answer:
     """Facts: whether the agent beats policies of practice, and whether the claims on it hold."""
-    found = duels(study.summary, study.differences)
+    contests = duels(study.summary, study.differences)
     return answer_of(
         [
-            *map(_duel, found),
-            *_measures(found),
+            *map(_duel, contests),
+            *_measures(contests),
             *claim_facts(_frames(study), ("sizing",)),
             *_network(study),
         ]
@@ -27,8 +27,8 @@ def answer_of_chains(study: Study) -> Answer:
 def _frames(study: Study) -> Frame:
     """A function that gives the frames of a study by name, for claims."""
     absent = pl.DataFrame()
-    known = {"size/table": study.table, "size/training": study.training}
-    return lambda name: absent if (found := known.get(name)) is None else found
+    frames = {"size/table": study.table, "size/training": study.training}
+    return lambda name: absent if (frame := frames.get(name)) is None else frame
 
 
 def _outcome(duel: Duel) -> Verdict:
@@ -47,8 +47,8 @@ def _duel(duel: Duel) -> Fact:
     )
 
 
-def _measures(found: list[Duel]) -> Iterator[Fact]:
-    for duel in found:
+def _measures(duels: list[Duel]) -> Iterator[Fact]:
+    for duel in duels:
         for name, (ours, theirs) in duel.means.items():
             verdict: Verdict = (
                 "better" if name in duel.better else "worse" if name in duel.worse else "same"

@@ -121,7 +121,7 @@ def counts_of(study: Study, case: Case) -> list[Count]:
 
 
 def _count(row: dict[str, Any], case: Case, orders: pl.DataFrame, nodes: pl.DataFrame) -> Count:
-    kept = nodes.filter("kept")
+    staying = nodes.filter("kept")
     by_order = orders.filter(policy=row["policy"]).sort("repeat")["nodes"].to_list()
     return Count(
         case=case,
@@ -131,7 +131,7 @@ def _count(row: dict[str, Any], case: Case, orders: pl.DataFrame, nodes: pl.Data
         bound=row.get("bound"),
         by_order=tuple(by_order),
         added=row.get("added_nodes") or 0,
-        fullest=tuple(_fullest(kept)),
+        fullest=tuple(_fullest(staying)),
         cost_per_hour=row.get("cost_kept_per_hour"),
         nearest=_margin(row, "tightest"),
         fewer=None if row["nodes"] is None else _margin(row, "fails"),
@@ -153,16 +153,16 @@ def _margin(row: dict[str, Any], name: str) -> Margin | None:
     )
 
 
-def _fullest(kept: pl.DataFrame) -> list[Fullest]:
-    found = []
+def _fullest(staying: pl.DataFrame) -> list[Fullest]:
+    fullest = []
     for measure in FULLEST.values():
-        if measure not in kept.columns or kept[measure].is_null().all():
+        if measure not in staying.columns or staying[measure].is_null().all():
             continue
-        top = kept.sort(measure, descending=True, nulls_last=True, maintain_order=True).row(
+        top = staying.sort(measure, descending=True, nulls_last=True, maintain_order=True).row(
             0, named=True
         )
-        found.append(Fullest(node=top["node"], measure=measure, value=top[measure]))
-    return found
+        fullest.append(Fullest(node=top["node"], measure=measure, value=top[measure]))
+    return fullest
 
 
 def best(counts: Sequence[Count], in_use: str, *, by_cost: bool = False) -> Count | None:

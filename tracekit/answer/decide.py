@@ -134,8 +134,8 @@ class Evidence:
     @property
     def assumed(self) -> bool:
         """Whether sizes of nodes or requests are assumed."""
-        known = dict(self.results.manifest.get("workload", {})).get("quantities", {})
-        return "assumed" in (known.get("requests"), known.get("node sizes"))
+        origins = dict(self.results.manifest.get("workload", {})).get("quantities", {})
+        return "assumed" in (origins.get("requests"), origins.get("node sizes"))
 
     @property
     def few_orders(self) -> bool:
@@ -164,13 +164,13 @@ def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL
     may = _by_nodes(results, [one for one, why in reasons.items() if why is None])
     measure = next((one for one in COMPARED if one in results.measures), "")
     orders = results.most_orders
-    kept = in_use if in_use in results.policies or OBSERVED in results.policies else ""
+    fallback = in_use if in_use in results.policies or OBSERVED in results.policies else ""
     because = "in_use" if OBSERVED in results.policies else "no_production"
-    policy = kept or next(iter(may), "")
+    policy = fallback or next(iter(may), "")
     if orders < FEWEST and not results.manifest.get("repeats_none"):
         because = "few_orders"
     elif measure:
-        rivals = [one for one in (OBSERVED, kept, RANDOM) if one in results.policies]
+        rivals = [one for one in (OBSERVED, fallback, RANDOM) if one in results.policies]
         better = [
             one
             for one in may
@@ -180,7 +180,7 @@ def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL
             policy, because = _first(results, better, measure), "better"
         elif OBSERVED not in results.policies and may:
             policy = _first(results, may, measure)
-    beside = OBSERVED if OBSERVED in results.policies else kept
+    beside = OBSERVED if OBSERVED in results.policies else fallback
     return Choice(
         policy=policy,
         because=because,
@@ -237,11 +237,11 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
         (e.assumed and enough(now), "assumed", now),
         (e.assumed, "assumed_none", None),
         (e.few_orders and enough(with_fitting), "few_orders", with_fitting),
-        (with_fitting is then and goes(then), "fewer_nodes_after_requests", then),
+        (with_fitting is then and can_go(then), "fewer_nodes_after_requests", then),
         (raised and then is not None and then.added > 0, "more_nodes_after_requests", then),
         (raised and then is not None, "requests_only", None),
-        (goes(now), "fewer_nodes" if production else "needs_fewest", now),
-        (bool(e.broken) and not enough(now) and goes(relative), "above_ceiling_fewer", relative),
+        (can_go(now), "fewer_nodes" if production else "needs_fewest", now),
+        (bool(e.broken) and not enough(now) and can_go(relative), "above_ceiling_fewer", relative),
         (bool(e.broken) and not enough(now), "above_ceiling", None),
         (e.requests_first is not None, "requests_only", None),
         (e.choice.because == "better", "other_policy", None),
@@ -257,7 +257,7 @@ def enough(count: Count | None) -> bool:
     return count is not None and count.nodes is not None and not count.added
 
 
-def goes(count: Count | None) -> bool:
+def can_go(count: Count | None) -> bool:
     """Whether at least one node, and 1 % of all nodes, can go."""
     if count is None or count.nodes is None or count.added:
         return False

@@ -121,12 +121,12 @@ def _still(results: Results, one: str, other: str) -> BoolArray:
 def _least(results: Results) -> FloatArray:
     """The lowest possible value of each measure: the proven bound, else 0; (measures,)."""
     bound = results.summary.filter(policy=BOUND)
-    known = [
+    measured = [
         bound[name].item() if bound.height and name in bound.columns else None
         for name in results.measures
     ]
     low = [one.better == "low" for one in results.measures.values()]
-    pairs = zip(known, low, strict=True)
+    pairs = zip(measured, low, strict=True)
     return np.array([value if value is not None and is_low else 0.0 for value, is_low in pairs])
 
 

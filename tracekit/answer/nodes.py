@@ -17,7 +17,7 @@ from tracekit.answer.counts import (
     needed_fact,
     saving_fact,
 )
-from tracekit.answer.decide import goes, requests_first
+from tracekit.answer.decide import can_go, requests_first
 from tracekit.answer.fewest.cluster import ZONE
 from tracekit.answer.fewest.frames import BARRED_BY
 from tracekit.answer.fewest.trials import zones_on
@@ -50,7 +50,7 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
     by_cost = study.about.get("least") == "cost"
     chosen = best(counts, in_use, by_cost=by_cost)
     rarely = best(usual, in_use, by_cost=by_cost)
-    acted = rarely if goes(rarely) and (chosen is None or chosen.added) else chosen
+    acted = rarely if can_go(rarely) and (chosen is None or chosen.added) else chosen
     facts = [
         _verdict(study, acted),
         *_production_facts(study),
@@ -81,8 +81,8 @@ def _production_facts(study: Study) -> Iterator[Fact]:
 
 def case_of(study: Study) -> Case:
     """The case of a study: counted with recorded or with recommended requests."""
-    known = study.about["workload"].get("quantities", {})
-    return "recommended" if known.get("requests") == "chosen" else "recorded"
+    origins = study.about["workload"].get("quantities", {})
+    return "recommended" if origins.get("requests") == "chosen" else "recorded"
 
 
 def _verdict(study: Study, count: Count | None) -> Fact:
@@ -97,7 +97,7 @@ def _verdict(study: Study, count: Count | None) -> Fact:
         because = "more_nodes"
     elif count.case == "no_more_often":
         because = "above_ceiling_fewer"
-    elif goes(count):
+    elif can_go(count):
         after = count.case == "recommended"
         fewer = "fewer_nodes_after_requests" if after else "fewer_nodes"
         because = fewer if production else "needs_fewest"
@@ -134,7 +134,7 @@ def _of_counts(counts: Sequence[Count], acted: Count | None) -> Iterator[Fact]:
 def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
     """Facts on the loss of each zone: today, and on the nodes that stay."""
     policy, case = ("", "") if count is None else (count.policy, count.case)
-    today, kept = zones_on(study.frames, policy, as_production=case == "no_more_often")
+    today, on_staying = zones_on(study.frames, policy, as_production=case == "no_more_often")
     broken = today.drop_nulls("breaks_measure") if today.height else today
     if today.height and broken.is_empty():
         about: dict[str, Scalar] = {"of": today.height}
@@ -146,7 +146,7 @@ def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
     for at, row in enumerate(rows):
         yield _not_survived(row, of=today.height, first=at == 0, fails=len(rows))
     zoneless = study.about["workload"].get("nodes_without_zone")
-    if zoneless and (today.height or kept.height):
+    if zoneless and (today.height or on_staying.height):
         yield Fact(kind="zone_loss", value=zoneless, unit="nodes", because="no_zone")
     for zone, bound in study.about["workload"].get("bound_to_zones", {}).items():
         yield Fact(
@@ -158,8 +158,8 @@ def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
             because="bound",
             about={"service": bound["service"]},
         )
-    for measure in FULLEST.values() if kept.height else ():
-        row = kept.sort(measure, descending=True, maintain_order=True).row(0, named=True)
+    for measure in FULLEST.values() if on_staying.height else ():
+        row = on_staying.sort(measure, descending=True, maintain_order=True).row(0, named=True)
         yield Fact(
             kind="zone_loss",
             subject=row["zone"],
@@ -169,7 +169,7 @@ def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
             verdict="holds",
             because="kept",
             rank=2,
-            about={"policy": policy, "of": kept.height},
+            about={"policy": policy, "of": on_staying.height},
         )
 
 
@@ -194,11 +194,11 @@ def _not_survived(row: Mapping[str, Any], *, of: int, first: bool, fails: int) -
 
 def money_facts(study: Study, count: Count | None) -> Iterator[Fact]:
     """The saving, or the fact that prices are unknown; nothing where no node can go."""
-    if count is not None and goes(count):
+    if count is not None and can_go(count):
         row = study.frames["policies"].filter(policy=count.policy).row(0, named=True)
         currency = study.about["workload"].get("currency")
-        known = saving_fact(count, row.get("cost_all_per_hour"), currency)
-        yield known or Fact(kind="price_unknown")
+        saving = saving_fact(count, row.get("cost_all_per_hour"), currency)
+        yield saving or Fact(kind="price_unknown")
 
 
 def special_facts(study: Study) -> Iterator[Fact]:
@@ -263,7 +263,7 @@ def drain_facts(study: Study, count: Count | None) -> Iterator[Fact]:
 
 def anew_facts(count: Count | None) -> Iterator[Fact]:
     """The caveat that a count places every container anew; nothing where no node can go."""
-    if goes(count):
+    if can_go(count):
         yield Fact(kind="not_covered", subject="trace", because="placed_anew")
 
 

@@ -81,19 +81,19 @@ def _use_over_time(load: Workload) -> tuple[np.ndarray, np.ndarray]:
     collected = UseOverTime(load)
     capacity = np.maximum(load.nodes.capacity[:, :2].T.astype(np.float64), 1.0)
     for step in range(len(load.use.times_ms)):
-        there = np.flatnonzero(load.present(step) & (load.containers.recorded_node >= 0))
+        running = np.flatnonzero(load.present(step) & (load.containers.recorded_node >= 0))
         use = load.use.at(step)
-        on = load.containers.recorded_node[there]
+        on = load.containers.recorded_node[running]
         total = np.stack(
             [
                 load.use.background[at, step]
-                + np.bincount(on, use[at, there], minlength=load.nodes.count)
+                + np.bincount(on, use[at, running], minlength=load.nodes.count)
                 for at in range(2)
             ]
         )
         collected.add(step, (total / capacity)[:, None, :])
-    found = collected.result()
-    return found.cpu_p99, found.highest[1]
+    use_by_node = collected.result()
+    return use_by_node.cpu_p99, use_by_node.highest[1]
 
 
 def ceiling_facts(ceiling: Mapping[str, float]) -> Iterator[Fact]:

@@ -148,8 +148,8 @@ class _Met:
 
     def run(self) -> Run:
         """The results as a run, without intervals and differences."""
-        told = {str(one) for one in self.again}
-        rows = [row_of(plan, one) for plan, one in self.pairs if str(plan.policy) in told]
+        names = {str(one) for one in self.again}
+        rows = [row_of(plan, one) for plan, one in self.pairs if str(plan.policy) in names]
         return dataclasses.replace(
             self.first,
             repeats=_measures(rows, self.first.summary.columns),
@@ -171,7 +171,7 @@ def _follow(
     looks, going = [one for one in LOOKS if one < repeats], others
     for since, until in itertools.pairwise([*looks, repeats]):
         going = followed(met.run(), going, rivals)
-        progress.say(_told(going, len(others), since))
+        progress.say(_progress_line(going, len(others), since))
         met.again += [one for one in going if one not in met.again]
         met.add(_orders(going, met.first.seed, until, since), replayer, progress)
     left = tuple(str(one) for one in others if one not in going)
@@ -185,7 +185,7 @@ def _orders(policies: Sequence[Entrant], seed: int, repeats: int, since: int = 1
     return [Planned(one, its, number) for number, its in seeds.items() for one in policies]
 
 
-def _told(going: Sequence[Entrant], others: int, orders: int) -> str:
+def _progress_line(going: Sequence[Entrant], others: int, orders: int) -> str:
     names = f": {', '.join(map(str, going))}" if going else ""
     met = counted(orders, "order")
     return f"{len(going)} of {others} may still be recommended after {met} of arrival{names}"
@@ -204,10 +204,10 @@ def row_of(plan: Planned, one: Replayed) -> dict[str, Any]:
     return {**one.row, "repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
 
 
-def _measures(rows: Sequence[dict[str, Any]], known: Sequence[str]) -> pl.DataFrame:
+def _measures(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> pl.DataFrame:
     """One row per repeat and policy: the compared measures, and conflicts."""
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    columns = [name for name in (*compared(known), CONFLICTS) if name in frame.columns]
+    columns = [name for name in (*compared(names), CONFLICTS) if name in frame.columns]
     whole = [pl.col(name).cast(pl.Int64) for name in ("repeat", "seed")]
     return frame.sort("repeat", maintain_order=True).select(*whole, "policy", *columns)
 
@@ -354,10 +354,12 @@ def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[
     by = next((one for one in COMPARED if one in replays.measures), "")
     if not by:
         return list(left.values())
-    known = {name: replays.of(name, by) for name in replays.policies if replays.has_value(name, by)}
+    measured = {
+        name: replays.of(name, by) for name in replays.policies if replays.has_value(name, by)
+    }
     low = replays.measures[by].first == "low"
-    beaten = [name for name in rivals if name in known]
-    keep = {*may_win(known, list(left), beaten, low=low), *_fewest_used(replays, list(left))}
+    beaten = [name for name in rivals if name in measured]
+    keep = {*may_win(measured, list(left), beaten, low=low), *_fewest_used(replays, list(left))}
     return [one for name, one in left.items() if name in keep]
 
 
@@ -386,8 +388,8 @@ def may_win(
 
 
 def _fewest_used(replays: Results, names: Sequence[str]) -> list[str]:
-    known = [name for name in names if replays.has_value(name, NODES)]
-    return sorted(known, key=lambda name: float(replays.of(name, NODES)[0]))[:FEWEST_USED]
+    measured = [name for name in names if replays.has_value(name, NODES)]
+    return sorted(measured, key=lambda name: float(replays.of(name, NODES)[0]))[:FEWEST_USED]
 
 
 def _slow(one: Entrant) -> bool:

@@ -173,24 +173,24 @@ def _growing(study: Study) -> Iterator[Fact]:
 
 
 def _judged(study: Study) -> Iterator[Fact]:
-    known = study.about["facts"]
+    recorded = study.about["facts"]
     yield Fact(
         kind="requests_judged",
         subject=str(study.about[SUBJECT]),
-        value=known["judged_ms"],
+        value=recorded["judged_ms"],
         unit="ms",
         about={
-            "learned_ms": known["learned_ms"],
-            "windows": known["windows"],
-            "containers": known["containers"],
+            "learned_ms": recorded["learned_ms"],
+            "windows": recorded["windows"],
+            "containers": recorded["containers"],
         },
     )
 
 
 def _not_covered(study: Study) -> Iterator[Fact]:
     """The caveat of a record whose shorter part shows no weekend."""
-    known = study.about["facts"]
-    shorter = min(known["learned_ms"], known["judged_ms"])
+    recorded = study.about["facts"]
+    shorter = min(recorded["learned_ms"], recorded["judged_ms"])
     if shorter < _WEEK_MS:
         yield Fact(kind="not_covered", value=shorter, unit="ms", because="short_record")
 

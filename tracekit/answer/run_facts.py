@@ -21,7 +21,7 @@ from tracekit.answer.decide import (
     Choice,
     Evidence,
     acted_on,
-    goes,
+    can_go,
     mean_of,
 )
 from tracekit.answer.fewest.cluster import ZONE
@@ -57,7 +57,7 @@ def answer_run(e: Evidence) -> Answer:
 
 def answer_replays(results: Results, choice: Choice, in_use: str = USUAL) -> Answer:
     """The answer of replays alone, without counts of nodes."""
-    kept = choice.because in ("in_use", "no_production", "few_orders")
+    keeps_policy = choice.because in ("in_use", "no_production", "few_orders")
     because = {"few_orders": "too_few_orders", "no_production": "named_best"}.get(choice.because)
     first = Fact(
         kind="verdict",
@@ -65,7 +65,7 @@ def answer_replays(results: Results, choice: Choice, in_use: str = USUAL) -> Ans
         measure=choice.measure,
         value=choice.value,
         unit=unit_of(results.measures.get(choice.measure)),
-        because=because or ("keep_policy" if kept else "other_policy"),
+        because=because or ("keep_policy" if keeps_policy else "other_policy"),
         about={
             "of": int(results.manifest.get("workload", {}).get("nodes") or 0),
             "gain": _gain(choice),
@@ -189,7 +189,7 @@ def _cost(e: Evidence, amount: float, case: str, requests: str) -> Fact:
 def _money(e: Evidence) -> Iterator[Fact]:
     """The saving, or the fact that prices are unknown; nothing where no node can go."""
     count = acted_on(e)[1]
-    if e.assumed or count is None or not goes(count):
+    if e.assumed or count is None or not can_go(count):
         return
     because, types = "some" if e.unpriced else "", ", ".join(e.unpriced) or None
     unknown = Fact(kind="price_unknown", because=because, about={"types": types})
@@ -333,7 +333,7 @@ def _next(e: Evidence) -> Iterator[Followup]:
         steps.append(
             Followup(question="requests", command="requests", arguments={"STORE": e.store})
         )
-    if count is not None and goes(count):
+    if count is not None and can_go(count):
         sized = [f"requests=sized:{e.run}/studies/requests"]
         assume = [*e.assume, *(sized if count.case == "recommended" else [])]
         arguments: dict[str, Scalar | list[str]] = {

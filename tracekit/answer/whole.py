@@ -129,11 +129,11 @@ def answer(
     An interrupted search keeps its replays, and the next call goes on from them.
     """
     begun = begun or begin(question, crew)
-    found = results(question.run)
-    choice = choose(found, named=question.policies.names, in_use=question.in_use)
+    replays = results(question.run)
+    choice = choose(replays, named=question.policies.names, in_use=question.in_use)
     use = begun.use()
     evidence = Evidence(
-        results=found,
+        results=replays,
         choice=choice,
         counts={},
         today=use.today,
@@ -151,8 +151,8 @@ def answer(
     store = question.source.store
     made_up = store is not None and store.manifest.made_up
     facts = [Fact(kind="made_up", subject="trace")] if made_up else []
-    if not _too_large(found):
-        counting = _Counting(question, begun, found, choice, crew, progress)
+    if not _too_large(replays):
+        counting = _Counting(question, begun, replays, choice, crew, progress)
         try:
             counts, more = counting.all(evidence)
         finally:
@@ -161,7 +161,9 @@ def answer(
                     shutil.rmtree(kept_folder(question.studies / name), ignore_errors=True)
         facts += more
         evidence = dataclasses.replace(evidence, counts=counts, varying=counting.varying)
-    first = (_first_fact(evidence, more_orders=_size(found) <= LARGEST),) if question.first else ()
+    first = (
+        (_first_fact(evidence, more_orders=_size(replays) <= LARGEST),) if question.first else ()
+    )
     return answer_run(dataclasses.replace(evidence, first=first, facts=tuple(facts)))
 
 
@@ -178,13 +180,13 @@ def _first_fact(e: Evidence, *, more_orders: bool) -> Fact:
     )
 
 
-def _size(found: Results) -> int:
-    load = found.manifest["workload"]
+def _size(replays: Results) -> int:
+    load = replays.manifest["workload"]
     return int(load["containers"]) * int(load["nodes"])
 
 
-def _too_large(found: Results) -> bool:
-    return _size(found) > LARGEST_ONCE
+def _too_large(replays: Results) -> bool:
+    return _size(replays) > LARGEST_ONCE
 
 
 @dataclass
@@ -193,7 +195,7 @@ class _Counting:
 
     question: Question
     begun: Begun
-    found: Results
+    replays: Results
     choice: Choice
     crew: Crew
     progress: Progress
@@ -232,7 +234,7 @@ class _Counting:
 
     def _with_sizes(self, counts: dict[str, Count]) -> None:
         """Count at half and at twice the assumed size, in one order of arrival."""
-        given, source = self.found.manifest["workload"]["assumptions"], self.question.source
+        given, source = self.replays.manifest["workload"]["assumptions"], self.question.source
         begun: dict[Case, Callable[[], Study]] = {}
         cases: tuple[tuple[Case, float], ...] = (("half_size", 0.5), ("twice_size", 2.0))
         for case, times in cases:
@@ -247,8 +249,8 @@ class _Counting:
         """Add the count to act on; a policy that is not in use has to beat ``random``, too."""
         end = "_as_production" if case == "no_more_often" else ""
         drawn = study.about.get(f"as_random{end}", {})
-        found = [one for one in counts_of(study, case) if one.policy not in drawn]
-        one = best(found, self.question.in_use, by_cost=study.about.get("least") == "cost")
+        candidates = [one for one in counts_of(study, case) if one.policy not in drawn]
+        one = best(candidates, self.question.in_use, by_cost=study.about.get("least") == "cost")
         if one is not None and one.policy == self.question.in_use and drawn:
             fewest = min(drawn, key=lambda policy: drawn[policy])
             one = dataclasses.replace(one, as_random=(fewest, drawn[fewest]))
@@ -284,7 +286,7 @@ class _Counting:
         names = to_count(
             self.choice, named=self.question.policies.names, in_use=self.question.in_use
         )
-        once = self.question.first or _size(self.found) > LARGEST or repeats == 1
+        once = self.question.first or _size(self.replays) > LARGEST or repeats == 1
         counted = names if rivals and not once else names[:1]
         search = _search(self.question, case, source, counted, repeats=1 if once else None)
         if once:
@@ -318,7 +320,7 @@ class _Search:
     subject: str
     repeats: int | None
     seed: int
-    kept: Path
+    replays_folder: Path
     called: str
 
     def run(self, _: OnProgress) -> Study:
@@ -336,7 +338,7 @@ class _Search:
             repeats=self.repeats,
             seed=self.seed,
             crew=crew,
-            kept=self.kept,
+            replays_folder=self.replays_folder,
             called=self.called,
             progress=progress,
         )
@@ -357,7 +359,7 @@ def _search(
         subject=policies[0],
         repeats=repeats,
         seed=question.seed,
-        kept=kept_folder(question.studies / FOLDERS[case]),
+        replays_folder=kept_folder(question.studies / FOLDERS[case]),
         called=question.called,
     )
 

@@ -75,12 +75,12 @@ _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 def size_bytes(text: str) -> int:
     """A size such as ``1GB``, ``512MiB`` or ``800M`` in bytes; TracekitError for other text."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text.lower())
-    if not found:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text.lower())
+    if not match:
         raise TracekitError(
             f"'{text}' is not a size", hint="write a number and a unit, for example 1GB or 512MiB"
         )
-    number, unit, binary = found.groups()
+    number, unit, binary = match.groups()
     power = " kmgt".index(unit) if unit else 0
     return int(float(number) * (1024**power if binary else _UNITS[unit]))
 

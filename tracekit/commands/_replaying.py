@@ -77,9 +77,9 @@ def replay_by(
         The workload, if it is shared already.
     """
     if store is not None:
-        folder, unasked = fit or fit_beside(store.path), fit is not None
-        policies = policies.placing_by(folder, unasked=unasked)
-        repeat_policies = repeat_policies.placing_by(folder, unasked=unasked)
+        folder, by_default = fit or fit_beside(store.path), fit is not None
+        policies = policies.placing_by(folder, unasked=by_default)
+        repeat_policies = repeat_policies.placing_by(folder, unasked=by_default)
     orders = _orders(policies, repeats, repeat_policies, follow=follow, up_to=repeats_up_to)
     RUN_FOLDER.check_free(Path(out))
     source = source or source_of(
@@ -136,9 +136,9 @@ def read_once(source: WorkloadSource, out: Path) -> Iterator[WorkloadSource]:
 
 def _answered(run: Run, policies: Entrants, manifest: dict[str, Any], made: Path) -> None:
     """Write the answer of the replays alone."""
-    found = Results(manifest, run.summary, run.repeats)
-    choice = choose(found, named=policies.names, in_use=str(policies.in_use))
-    write_document(made, document(answer_replays(found, choice)))
+    results = Results(manifest, run.summary, run.repeats)
+    choice = choose(results, named=policies.names, in_use=str(policies.in_use))
+    write_document(made, document(answer_replays(results, choice)))
 
 
 class _Orders(NamedTuple):

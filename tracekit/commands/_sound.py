@@ -42,8 +42,8 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         if strange := next((name for name in kwargs if name not in names), ""):
             close = nearest(strange, names)
-            near = f"did you mean '{close}'?" if close else f"it has: {', '.join(names)}"
-            raise TypeError(f"{verb.__name__}() has no argument '{strange}'; {near}")
+            suggestion = f"did you mean '{close}'?" if close else f"it has: {', '.join(names)}"
+            raise TypeError(f"{verb.__name__}() has no argument '{strange}'; {suggestion}")
         out: Any = args[at] if at < len(args) else kwargs.get("out")
         if out is not None:
             here(out)
@@ -53,10 +53,10 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
             meant = None if isinstance(error, TracekitError) else store_error(error)
             if meant is not None:
                 raise meant from error
-            told = isinstance(error, TracekitError)
-            cause = error.__cause__ if told else error
+            is_ours = isinstance(error, TracekitError)
+            cause = error.__cause__ if is_ours else error
             # an error of our own stands, unless it only repeats the error of an engine
-            if cause is None or (told and not is_of_an_engine(cause)):
+            if cause is None or (is_ours and not is_of_an_engine(cause)):
                 raise
             refused = system_error(cause)
             if refused is not None and refused.errno in _NOT_DAMAGE:
@@ -76,8 +76,8 @@ _BESIDE = ("store", "analysis", "calls", "fit", "bound", "size", "replay")
 def _first_damage(given: Iterable[Any]) -> TracekitError | None:
     """The first damaged file of the folders and of the folders beside them; None for none."""
     around = (one for folder in _folders(given) for one in _with_beside(folder))
-    found = (_damage_of(folder) for folder in dict.fromkeys(around) if folder.is_dir())
-    return next((one for one in found if one is not None), None)
+    damages = (_damage_of(folder) for folder in dict.fromkeys(around) if folder.is_dir())
+    return next((one for one in damages if one is not None), None)
 
 
 def _folders(given: Iterable[Any]) -> Iterator[Path]:
@@ -103,12 +103,12 @@ def _damage_of(folder: Path) -> TracekitError | None:
     from tracekit.commands._verify import Subset, verified_one
 
     try:
-        found = verified_one(folder, Subset())
+        outcome = verified_one(folder, Subset())
     except TracekitError as error:
         return error
-    if found is None or not found.damaged:
+    if outcome is None or not outcome.damaged:
         return None
-    first = found.damaged[0]
+    first = outcome.damaged[0]
     hint = AGAIN
     if first.source_file is not None:
         hint = f"it is of {first.source_file}: an ingest of that file mends the store"

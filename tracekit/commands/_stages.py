@@ -73,11 +73,11 @@ class FitStage:
         files = _seats(self.traces)
         binding, topology = files or (None, None)
         try:
-            found = fit_store(self.store, binding=binding, topology=topology)
+            fitted = fit_store(self.store, binding=binding, topology=topology)
         except NothingToFitError:
             shutil.rmtree(self.out, ignore_errors=True)  # of an earlier run
         else:
-            write_fit(found, self.out)
+            write_fit(fitted, self.out)
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class BindStage:
     def due(self) -> bool:
         """Whether the fit tells sockets apart, and there are not too many containers."""
         pooled = read_frame(self.fit / "pooled.parquet").row(0, named=True)
-        told = bool(_seats(self.traces)) and pooled["k1"] is not None
-        return told and self._count() <= MOST_BOUND
+        can_bind = bool(_seats(self.traces)) and pooled["k1"] is not None
+        return can_bind and self._count() <= MOST_BOUND
 
     def run(self, _: OnProgress) -> None:
         """Write the folder."""
@@ -134,7 +134,7 @@ class Begun:
         if future.done():
             # without further processes a failed stage ends the run here, not after the replays
             future.result()
-        future.add_done_callback(partial(_tell, self._task, stage.name))
+        future.add_done_callback(partial(_advance, self._task, stage.name))
         self._running[stage.name] = future
 
     def ended(self, name: str) -> bool:
@@ -162,7 +162,7 @@ def under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterat
         begun.end()
 
 
-def _tell(task: Task, name: str, done: Future[None]) -> None:
+def _advance(task: Task, name: str, done: Future[None]) -> None:
     """Count a stage as done, unless it failed."""
     if not done.cancelled() and done.exception() is None:
         task.advance(1, name)

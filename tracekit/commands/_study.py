@@ -23,16 +23,16 @@ def made(study: Callable[[Crew], Study], out: str | Path | None, *, jobs: int = 
         STUDY_FOLDER.check_free(Path(out))
     crew: Crew = Workers(jobs) if jobs > 1 else Alone()
     try:
-        found = study(crew)
+        result = study(crew)
     finally:
         crew.close()
     if out is not None:
-        write_study(found, Path(out))
-    return found
+        write_study(result, Path(out))
+    return result
 
 
 def print_bench(
-    found: Study,
+    result: Study,
     experiment: str,
     schema: str,
     names: Sequence[str],
@@ -50,16 +50,16 @@ def print_bench(
     """
     from tracekit.answer.claims.every import claim_facts
 
-    facts = claim_facts(lambda name: found.frames[name.partition("/")[2]], (experiment,))
+    facts = claim_facts(lambda name: result.frames[name.partition("/")[2]], (experiment,))
     if not json:
-        show(found, facts)
+        show(result, facts)
         if out is not None:
             print(f"\nstudy: {out}; its page: tracekit report {out} --out report.html")
         return
     parts = {
         name: [one.document() for one in facts]
         if name == "facts"
-        else found.frames[name].to_dicts()
+        else result.frames[name].to_dicts()
         for name in names
     }
-    print_json({"schema": f"tracekit/{schema}/1", **found.about, **parts})
+    print_json({"schema": f"tracekit/{schema}/1", **result.about, **parts})

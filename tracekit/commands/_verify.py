@@ -75,13 +75,13 @@ def verified(folder: Path, subset: Subset) -> Verified:
     inner = [] if is_remote(folder) else sorted(_within(folder))
     if not inner:
         open_store(folder)  # raises the error
-    found = Verified()
+    outcome = Verified()
     if not is_remote(folder) and (folder / FILE).is_file():
         damage = damage_of_answer(folder / FILE)
-        found = Verified(verified=1, damaged=[] if damage is None else [damage])
+        outcome = Verified(verified=1, damaged=[] if damage is None else [damage])
     for path in inner:
-        _add(found, path, path.relative_to(folder).as_posix(), subset)
-    return found
+        _add(outcome, path, path.relative_to(folder).as_posix(), subset)
+    return outcome
 
 
 def verified_one(folder: Path, subset: Subset) -> Verified | None:
@@ -99,18 +99,18 @@ def _within(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _add(found: Verified, folder: Path, name: str, subset: Subset) -> None:
+def _add(outcome: Verified, folder: Path, name: str, subset: Subset) -> None:
     """Add the verification of a folder, with paths that begin with its name."""
     try:
         one = verified_one(folder, subset) or Verified()
     except TracekitError as error:
-        found.damaged.append(as_damage(f"{name}/{NAME}", "unreadable", why=error.what))
+        outcome.damaged.append(as_damage(f"{name}/{NAME}", "unreadable", why=error.what))
         return
-    found.verified += one.verified
-    found.without_checksums += [f"{name}/{path}" for path in one.without_checksums]
-    found.damaged += [dataclasses.replace(d, path=f"{name}/{d.path}") for d in one.damaged]
-    found.stale += [f"{name}/{path}" for path in one.stale]
-    found.unfinished |= one.unfinished
+    outcome.verified += one.verified
+    outcome.without_checksums += [f"{name}/{path}" for path in one.without_checksums]
+    outcome.damaged += [dataclasses.replace(d, path=f"{name}/{d.path}") for d in one.damaged]
+    outcome.stale += [f"{name}/{path}" for path in one.stale]
+    outcome.unfinished |= one.unfinished
 
 
 def _of_result(folder: Path, path: Path, document: dict[str, Any], subset: Subset) -> Verified:

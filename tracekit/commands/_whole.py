@@ -124,12 +124,12 @@ def run_all(
 @contextlib.contextmanager
 def _alone_in(out: Path) -> Iterator[None]:
     """Lock the folder against other runs; an empty new folder is removed at the end."""
-    there = out.exists()
+    existed = out.exists()
     try:
         with held(out / LOCK, busy=f"{out} is being written"):
             yield
     finally:
-        if not there:
+        if not existed:
             with contextlib.suppress(OSError):
                 out.rmdir()
 
@@ -273,12 +273,12 @@ def _first_answer(
         source=source,
         progress=progress,
     )
-    found = answer(question, crew, progress, begun)
-    write_document(first.out, document(found))
+    first_answer = answer(question, crew, progress, begun)
+    write_document(first.out, document(first_answer))
     shown, page = first.out / "replay", first.out / "report.html"
     report = render(shown, page, queries=False, progress=progress)
-    progress.say(f"{report.path} can be read. {headline(found)}")
-    for one in found.facts:
+    progress.say(f"{report.path} can be read. {headline(first_answer)}")
+    for one in first_answer.facts:
         if one.kind == "first_answer":
             progress.say(short(one))
 

@@ -110,11 +110,11 @@ def command(
 
     Example: tracekit explain case.json --policy 'least_allocated[resources=cpu:1+memory:2]'
     """
-    found = call()
-    if not isinstance(found, list):
-        _show_decision(found, policy, as_json=as_json)
+    result = call()
+    if not isinstance(result, list):
+        _show_decision(result, policy, as_json=as_json)
         return
-    scored: list[Scored] = found
+    scored: list[Scored] = result
     if as_json:
         print_json([one.document() for one in scored])
     else:
@@ -124,29 +124,29 @@ def command(
         _check(scored)
 
 
-def _show_decision(found: Decision, policy: str | None, *, as_json: bool) -> None:
+def _show_decision(decision: Decision, policy: str | None, *, as_json: bool) -> None:
     """Print one decision of a replay."""
     import dataclasses
 
     from tracekit.policy.entrant import parse_entrant
 
     if as_json:
-        print_json({"schema": "tracekit/explain/1", **dataclasses.asdict(found)})
+        print_json({"schema": "tracekit/explain/1", **dataclasses.asdict(decision)})
         return
-    parts = list(dict.fromkeys(name for node in found.nodes for name in node.parts))
-    scored = [node for node in found.nodes if node.score is not None]
+    parts = list(dict.fromkeys(name for node in decision.nodes for name in node.parts))
+    scored = [node for node in decision.nodes if node.score is not None]
     shown = parse_entrant(policy or "").placement.shown_score
     print_table(
-        f"{found.container[:12]} of service {found.service[:12]} at {found.time_ms:,} ms under"
-        f" {found.policy}: {(found.chosen or 'waits')[:12]}",
+        f"{decision.container[:12]} of service {decision.service[:12]} at {decision.time_ms:,} ms"
+        f" under {decision.policy}: {(decision.chosen or 'waits')[:12]}",
         ["node", "score", *(name.replace("_", " ") for name in parts)],
         [
             [node.node[:12], shown(node.score or 0.0), *map(node.parts.get, parts)]
             for node in scored[:_NODES_SHOWN]
         ],
-        note=f"{len(scored):,} of {len(found.nodes):,} nodes were scored; all of them: --json",
+        note=f"{len(scored):,} of {len(decision.nodes):,} nodes were scored; all of them: --json",
     )
-    reasons = Counter(node.removed for node in found.nodes if node.removed)
+    reasons = Counter(node.removed for node in decision.nodes if node.removed)
     for reason, count in reasons.most_common():
         print_sentence(f"{reason}: {count:,} nodes")
 

@@ -53,13 +53,13 @@ def command(call: Call, out: Path | None, json: JsonOption = False) -> None:
     print_bench(call(), "extender", "extender-bench", names, out, json=json, show=_show)
 
 
-def _show(found: Study, facts: Sequence[Fact]) -> None:
-    for (resource,), part in found.frames["curves"].group_by("resource", maintain_order=True):
+def _show(study: Study, facts: Sequence[Fact]) -> None:
+    for (resource,), part in study.frames["curves"].group_by("resource", maintain_order=True):
         _show_curves(str(resource), part)
     print_table(
         "Time of a decision [ms]",
         ["mode", *right("decisions", "mean", "median", "95 % at most", "printed mean")],
-        [list(row) for row in found.frames["latency"].iter_rows()],
+        [list(row) for row in study.frames["latency"].iter_rows()],
         note="the printed times are of a cluster; here nothing goes over a network",
     )
     print_claims(facts)

@@ -102,8 +102,8 @@ def command(call: Call, show: bool, json: JsonOption = False) -> None:
         return
     for one in summary.queries:
         print(f"# {one.name}\n{one.by_hand}")
-        for said in one.warnings:
-            print(f"# the server warned: {said}")
+        for warning in one.warnings:
+            print(f"# the server warned: {warning}")
     if show:
         return
     print_table(

@@ -89,7 +89,7 @@ def fit(
         shrink=shrink,
         **further,
     )
-    found = fit_store(
+    fitted = fit_store(
         open_store(store),
         binding=None if binding is None else place(binding),
         topology=None if topology is None else place(topology),
@@ -101,8 +101,8 @@ def fit(
         progress=progress,
     )
     if out is not None:
-        write_fit(found, Path(out))
-    return found
+        write_fit(fitted, Path(out))
+    return fitted
 
 
 PANEL = Panel.rare
@@ -121,25 +121,25 @@ def command(call: Call, store: Path, out: Path | None, json: JsonOption = False)
     from tracekit.interference.run import document
     from tracekit.report.terminal import facts_in_full
 
-    found = call()
-    answer = answer_of_fit(found)
+    result = call()
+    answer = answer_of_fit(result)
     if json:
-        services = found.fitted.services.to_dicts()
+        services = result.fitted.services.to_dicts()
         facts = [one.document() for one in answer.facts]
-        parts = {**document(found), "store": str(store), "services": services}
+        parts = {**document(result), "store": str(store), "services": services}
         print_json({**parts, "facts": facts})
         return
     print_lines(facts_in_full(answer.facts))
-    _print(found)
-    print_lines(facts_in_full(found.remarks))
+    _print(result)
+    print_lines(facts_in_full(result.remarks))
     if out:
         print(f"all of it: {out}")
 
 
-def _print(found: Fit) -> None:
-    proxy = found.mode == "proxy"
+def _print(fit_result: Fit) -> None:
+    proxy = fit_result.mode == "proxy"
     label = "proxy: neighbours by node only" if proxy else "it is known who shares cores"
-    services = found.fitted.services
+    services = fit_result.fitted.services
     rows = [
         [verdict, basis, many]
         for verdict, basis, many in services.group_by("verdict", "basis")
@@ -151,22 +151,22 @@ def _print(found: Fit) -> None:
         counted(services.height, "service"), ["verdict", "k of", "services"], rows, note=label
     )
     print()
-    _print_coefficients(found)
-    if found.compared.height:
+    _print_coefficients(fit_result)
+    if fit_result.compared.height:
         print()
         columns = ["model", "cv_rmse", "cv_rmse_constant", "saved_share"]
-        print_table("Models on rows held out", columns, found.compared.select(columns).rows())
-    if found.rejects.height:
-        _print_rejects(found)
+        print_table("Models on rows held out", columns, fit_result.compared.select(columns).rows())
+    if fit_result.rejects.height:
+        _print_rejects(fit_result)
 
 
-def _print_coefficients(found: Fit) -> None:
+def _print_coefficients(fit_result: Fit) -> None:
     from tracekit.interference.table import COEFFICIENTS
 
-    pooled = found.fitted.pooled.row(0, named=True)
+    pooled = fit_result.fitted.pooled.row(0, named=True)
     models = [
         ("all services pooled", pooled),
-        *((f"totals by {t['level']}", t) for t in found.totals),
+        *((f"totals by {t['level']}", t) for t in fit_result.totals),
     ]
     rows = []
     for label, model in models:
@@ -180,12 +180,12 @@ def _print_coefficients(found: Fit) -> None:
         print_sentence(f"no coefficient is identifiable: {pooled['reason']}")
         return
     columns = ["model", "", "value", "error", "low", "high", "verdict"]
-    level = f"{100 * found.options.level:g} % intervals"
+    level = f"{100 * fit_result.options.level:g} % intervals"
     print_table("Coefficients", columns, rows, note=f"{level}; pooled: {pooled['reason']}")
 
 
-def _print_rejects(found: Fit) -> None:
-    rejects = found.rejects
+def _print_rejects(fit_result: Fit) -> None:
+    rejects = fit_result.rejects
     was = "was" if rejects.height == 1 else "were"
     print(f"\n{counted(rejects.height, 'row')} of vCPUs {was} not used; the first:")
     for line, instance, node, reason in (

@@ -113,14 +113,14 @@ def _assumptions() -> list[Entry]:
     from tracekit.cluster.circumstances import NAMES
 
     kinds = {"a trace without sizes": Assumptions, "a store with sizes": SizedAssumptions}
-    found: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     for load, kind in kinds.items():
         for one in _params(kind):
-            known = found.setdefault(str(one["name"]), {"title": {}, "default": {}})
-            known["title"][load] = one["description"]
-            known["default"][load] = one["default"]
+            entry = by_name.setdefault(str(one["name"]), {"title": {}, "default": {}})
+            entry["title"][load] = one["description"]
+            entry["default"][load] = one["default"]
     for name, meaning in NAMES.items():
-        found[name] = {"title": dict.fromkeys(kinds, meaning), "default": dict.fromkeys(kinds)}
+        by_name[name] = {"title": dict.fromkeys(kinds, meaning), "default": dict.fromkeys(kinds)}
     return [
         {
             "name": name,
@@ -128,7 +128,7 @@ def _assumptions() -> list[Entry]:
             "default": _by_load(about["default"], "{value} of {load}", "; "),
             "of": list(about["title"]),
         }
-        for name, about in sorted(found.items())
+        for name, about in sorted(by_name.items())
     ]
 
 

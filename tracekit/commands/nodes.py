@@ -156,18 +156,18 @@ def command(call: Call, out: Path | None = None, json: JsonOption = False) -> No
     from tracekit.report.sentences import document
     from tracekit.report.terminal import answer_lines
 
-    found = call()
-    store = str(found.about["workload"].get("store") or "STORE")
-    answer = answer_of_nodes(found, store, str(out or ""))
+    study = call()
+    store = str(study.about["workload"].get("store") or "STORE")
+    answer = answer_of_nodes(study, store, str(out or ""))
     if json:
-        rows = [_row(found, row) for row in found.frames["policies"].to_dicts()]
-        parts = {**document(answer), **found.about, "policies": rows}
+        rows = [_row(study, row) for row in study.frames["policies"].to_dicts()]
+        parts = {**document(answer), **study.about, "policies": rows}
         output.print_json({**parts, "schema": "tracekit/shrink/1"})
         return
     print("\n".join(answer_lines(answer)))
-    _show_counts(found)
-    _show_zones(found, answer.facts[0])
-    _show_going(found, answer.facts[0].subject, out)
+    _show_counts(study)
+    _show_zones(study, answer.facts[0])
+    _show_going(study, answer.facts[0].subject, out)
 
 
 def _row(study: Study, row: dict[str, Any]) -> dict[str, Any]:
@@ -175,13 +175,13 @@ def _row(study: Study, row: dict[str, Any]) -> dict[str, Any]:
     nodes = study.frames["nodes"].filter(policy=row["policy"])
     orders = study.frames["orders"].filter(policy=row["policy"])["nodes"].to_list()
     added = nodes.filter("kept").drop_nulls("like_node")["like_node"].to_list()
-    kept = nodes.filter("kept")["node"].to_list()
+    staying = nodes.filter("kept")["node"].to_list()
     return {
         **row,
         "by_order": orders,
         "goes": _going(study, row["policy"]),
         "add": added,
-        "kept": kept,
+        "kept": staying,
     }
 
 
@@ -213,9 +213,9 @@ def _show_zones(study: Study, verdict: Fact) -> None:
     from tracekit.report.sentences import amount
 
     usual = verdict.about_it("case") == "no_more_often"
-    today, kept = zones_on(study.frames, verdict.subject, as_production=usual)
+    today, on_staying = zones_on(study.frames, verdict.subject, as_production=usual)
     heads = ["lost zone", "its nodes", "containers waiting", "CPU", "memory"]
-    for title, zones in (("Today", today), ("On the nodes that stay", kept)):
+    for title, zones in (("Today", today), ("On the nodes that stay", on_staying)):
         rows = [
             [visible(zone), nodes, waiting, amount(cpu, "fraction"), amount(memory, "fraction")]
             for _, _, zone, nodes, waiting, cpu, memory, *_ in zones.iter_rows()

@@ -89,10 +89,10 @@ def command(call: Call, out: Path | None, json: JsonOption = False) -> None:
     print_bench(call(), "functions", "optimize-bench", names, out, json=json, show=_show)
 
 
-def _show(found: Study, facts: Sequence[Fact]) -> None:
+def _show(study: Study, facts: Sequence[Fact]) -> None:
     from tracekit.policy.search.problem import WHAT
 
-    about, summary = found.about, found.frames["summary"]
+    about, summary = study.about, study.frames["summary"]
     for (variant,), part in summary.group_by("variant", maintain_order=True):
         rows = [
             [
@@ -118,8 +118,8 @@ def _show(found: Study, facts: Sequence[Fact]) -> None:
         "TBESK against each rival: functions on which it is better, not told apart, worse",
         ["copy", "rival", *right("evaluations", "at equal iterations", "at equal evaluations")],
         [
-            [variant, search, f"{evaluations:,.0f}", *said]
-            for variant, search, evaluations, *said in tallied(found)
+            [variant, search, f"{evaluations:,.0f}", *cells]
+            for variant, search, evaluations, *cells in tallied(study)
         ],
         note="at equal evaluations every search has as many as the costliest; evaluations are"
         " those at equal iterations",
@@ -128,19 +128,19 @@ def _show(found: Study, facts: Sequence[Fact]) -> None:
     print_paragraph(str(about["warning"]))
 
 
-def tallied(found: Study) -> list[tuple[str, str, float, str, str]]:
+def tallied(study: Study) -> list[tuple[str, str, float, str, str]]:
     """Copy, rival, its evaluations, and what TBESK is at equal iterations and evaluations."""
-    equal = found.frames["equal_evaluations"].partition_by("variant", "search", as_dict=True)
+    equal = study.frames["equal_evaluations"].partition_by("variant", "search", as_dict=True)
     rows = []
-    for (variant, search), part in found.frames["summary"].group_by(
+    for (variant, search), part in study.frames["summary"].group_by(
         "variant", "search", maintain_order=True
     ):
-        said = [
+        tallies = [
             ", ".join(f"{frame['tbesk_is'].to_list().count(word)}"
                       for word in ("better", "even", "worse"))
             for frame in (part, equal[variant, search])
         ]  # fmt: skip
         if part["tbesk_is"].null_count() < part.height:
             mean = float(part["evaluations_mean"].to_numpy().mean())
-            rows.append((str(variant), str(search), mean, said[0], said[1]))
+            rows.append((str(variant), str(search), mean, tallies[0], tallies[1]))
     return rows

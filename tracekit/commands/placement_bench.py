@@ -104,8 +104,8 @@ def command(call: Call, out: Path | None, json: JsonOption = False) -> None:
     print_bench(call(), "placement", "placement-bench", names, out, json=json, show=_show)
 
 
-def _show(found: Study, facts: Sequence[Fact]) -> None:
-    frames, about = found.frames, found.about
+def _show(study: Study, facts: Sequence[Fact]) -> None:
+    frames, about = study.frames, study.about
     timing = dict(frames["timing"].iter_rows())
     print_table(
         f"Imbalance of {counted(about['containers'], 'container')} on"

@@ -222,7 +222,7 @@ def command(call: Call, out: Path, json: JsonOption = False) -> None:
     )
 
 
-def table_of(found: Results) -> tuple[list[str], list[list[str]]]:
+def table_of(results: Results) -> tuple[list[str], list[list[str]]]:
     """The heads and rows of the table of policies by the deciding measures, production first.
 
     Policies that place alike are one row.
@@ -233,12 +233,12 @@ def table_of(found: Results) -> tuple[list[str], list[list[str]]]:
     from tracekit.replay.runs.run import BOUND, OBSERVED
     from tracekit.report.sentences import amount
 
-    names = [one for one in COMPARED if one in found.measures]
-    stands = {name: standings(found, name) for name in names}
-    units = {name: unit_of(found.measures[name]) for name in names}
+    names = [one for one in COMPARED if one in results.measures]
+    stands = {name: standings(results, name) for name in names}
+    units = {name: unit_of(results.measures[name]) for name in names}
     first = [row.names for row in stands[names[0]].rows] if names else []
     groups = sorted(
-        [*first, *(one for one in found.groups if one not in first)],
+        [*first, *(one for one in results.groups if one not in first)],
         key=lambda one: OBSERVED not in one,
     )
 
@@ -247,8 +247,8 @@ def table_of(found: Results) -> tuple[list[str], list[list[str]]]:
         return "-" if row is None else amount(row.mean, units[name])
 
     rows = [[", ".join(group), *(cell(name, group[0]) for name in names)] for group in groups]
-    bound = found.summary.filter(policy=BOUND)
+    bound = results.summary.filter(policy=BOUND)
     if bound.height:
         proven = (amount(bound[name].item(), units[name]) or "-" for name in names)
         rows.append(["lower bound", *proven])
-    return ["policy", *(found.measures[name].short or name for name in names)], rows
+    return ["policy", *(results.measures[name].short or name for name in names)], rows

@@ -193,14 +193,14 @@ def _by_calls(
     used = network_for(chosen, settings, model, trained=bool(epochs or sensitivity_epochs))
     chosen = tuple(with_epochs(policy, epochs) for policy in chosen)
     whole = load_set(store, chains=chains, progress=progress)
-    kept = out.parent / f".{out.name}.training"
+    checkpoint_folder = out.parent / f".{out.name}.training"
     study = run_study(
         whole,
         chosen,
         settings=settings,
         seeds=seeds,
         model=used,
-        checkpoints=kept,
+        checkpoints=checkpoint_folder,
         progress=progress,
     )
     if sensitivity_epochs is not None:
@@ -214,8 +214,8 @@ def _by_calls(
         )
         study = dataclasses.replace(study, sensitivity=varied)
     write_study(study, out, store=place(store))
-    if kept.is_dir() and not any(kept.iterdir()):
-        kept.rmdir()
+    if checkpoint_folder.is_dir() and not any(checkpoint_folder.iterdir()):
+        checkpoint_folder.rmdir()
     return study
 
 

@@ -103,17 +103,17 @@ def command(call: Call, json: JsonOption = False) -> None:
     from tracekit.report.sentences import document
     from tracekit.report.terminal import answer_lines
 
-    found = call()
-    changes, answer = found.frames["changes"], answer_of_sensitivity(found)
+    result = call()
+    changes, answer = result.frames["changes"], answer_of_sensitivity(result)
     if json:
-        parts = {**document(answer), **found.about, "changes": changes.to_dicts()}
-        ranks = found.frames["ranks"].to_dicts()
+        parts = {**document(answer), **result.about, "changes": changes.to_dicts()}
+        ranks = result.frames["ranks"].to_dicts()
         print_json({**parts, "ranks": ranks, "schema": "tracekit/vary/1"})
         return
     print("\n".join(answer_lines(answer)))
     columns = ["change", "stands", "policy", "agreement", "first"]
     print_table(
-        f"{len(found.about['policies'])} policies, ranked by {found.about['measure']}",
+        f"{len(result.about['policies'])} policies, ranked by {result.about['measure']}",
         ["change", "answer", "policy", "agreement", "first by rank"],
         changes.select(columns).rows(),
         note="agreement: Kendall's tau of the ranks with those as assumed, +1 to -1",

@@ -177,18 +177,18 @@ class Extender:
         """The scores of the candidates; an unknown candidate gets 0."""
         now = int(self.clock() * 1000)
         positions = candidates.listed.positions
-        there = positions >= 0
+        in_cache = positions >= 0
         hundred = np.zeros(len(positions))
         tenths = np.zeros(len(positions), dtype=np.int64)
-        if there.any():
-            container, at = self.state.container(candidates.pod), positions[there]
+        if in_cache.any():
+            container, at = self.state.container(candidates.pod), positions[in_cache]
             snapshot = self.state.snapshot(self.policy, now)
-            hundred[there], tenths[there] = host_scores(self.policy, snapshot, container, at)
+            hundred[in_cache], tenths[in_cache] = host_scores(self.policy, snapshot, container, at)
         return Decided(
             time_ms=now,
             pod=candidates.pod,
             nodes=self.state.names,
-            strangers={at: candidates.listed.name(at) for at in np.flatnonzero(~there).tolist()},
+            strangers={at: candidates.listed.name(at) for at in np.flatnonzero(~in_cache).tolist()},
             positions=positions,
             hundred=hundred,
             tenths=tenths,
@@ -198,23 +198,23 @@ class Extender:
     def remember(self, decided: Decided) -> None:
         """Keep a decision with the parts of its scores; call it before the state changes."""
         parts: dict[str, Float32Array] = {}
-        there = decided.positions >= 0
-        if there.any():
-            container, at = self.state.container(decided.pod), decided.positions[there]
+        in_cache = decided.positions >= 0
+        if in_cache.any():
+            container, at = self.state.container(decided.pod), decided.positions[in_cache]
             snapshot = self.state.snapshot(self.policy, decided.time_ms)
             for name, values in self.policy.explain(snapshot, container, at).items():
-                parts[name] = np.full(len(there), np.nan, dtype=np.float32)
-                parts[name][there] = values
-        found = replace(decided, parts=parts)
-        before = self.decided.pop(found.pod.name, None)
-        self._remembered_bytes += found.size_bytes - (before.size_bytes if before else 0)
-        self.decided[found.pod.name] = found
+                parts[name] = np.full(len(in_cache), np.nan, dtype=np.float32)
+                parts[name][in_cache] = values
+        remembered = replace(decided, parts=parts)
+        before = self.decided.pop(remembered.pod.name, None)
+        self._remembered_bytes += remembered.size_bytes - (before.size_bytes if before else 0)
+        self.decided[remembered.pod.name] = remembered
         while self._remembered_bytes > _REMEMBERED_BYTES and len(self.decided) > 1:
             self._remembered_bytes -= self.decided.popitem(last=False)[1].size_bytes
         self.decisions += 1
-        self.unknown += len(found.strangers)
-        if len(found.hundred):
-            alike = found.hundred[found.tenths == found.tenths.max()]
+        self.unknown += len(remembered.strangers)
+        if len(remembered.hundred):
+            alike = remembered.hundred[remembered.tenths == remembered.tenths.max()]
             lost = float(alike.max() - alike.mean())
             self.coarse += lost > 0
             self.lost += lost
@@ -254,23 +254,23 @@ class Extender:
 
     def explained(self, pod: str) -> dict[str, Any]:
         """The decision on a pod, the best node first; raises TracekitError where none is kept."""
-        found = self._of(pod)
-        bound = self.state.pods.get(found.pod.uid)
-        order = np.argsort(-found.hundred, kind="stable").tolist()
+        decided = self._of(pod)
+        bound = self.state.pods.get(decided.pod.uid)
+        order = np.argsort(-decided.hundred, kind="stable").tolist()
         return {
             "policy": str(self.policy),
-            "pod": found.pod.name,
-            "service": found.pod.service,
-            "time_ms": found.time_ms,
+            "pod": decided.pod.name,
+            "service": decided.pod.service,
+            "time_ms": decided.time_ms,
             "node": bound.node or None if bound else None,
             "nodes": [
                 {
-                    "node": found.name(at),
-                    "score": int(found.tenths[at]),
-                    "of_hundred": float(found.hundred[at]),
+                    "node": decided.name(at),
+                    "score": int(decided.tenths[at]),
+                    "of_hundred": float(decided.hundred[at]),
                     "parts": {
                         name: None if np.isnan(values[at]) else float(values[at])
-                        for name, values in found.parts.items()
+                        for name, values in decided.parts.items()
                     },
                 }
                 for at in order
@@ -279,22 +279,22 @@ class Extender:
 
     def case(self, pod: str) -> dict[str, Any]:
         """A recorded case of the pod with the present state, for ``tracekit score``."""
-        found = self._of(pod)
-        names = [found.name(at) for at in range(len(found.positions))]
-        known = [name for name in names if name in self.state.nodes]
+        decided = self._of(pod)
+        names = [decided.name(at) for at in range(len(decided.positions))]
+        in_cache = [name for name in names if name in self.state.nodes]
         now = int(self.clock() * 1000)
-        inputs = self.state.document(known, found.pod, self.policy, now)
+        inputs = self.state.document(in_cache, decided.pod, self.policy, now)
         return {
-            "name": found.pod.name,
+            "name": decided.pod.name,
             "kind": "prioritize",
             "policy": self.policy.address(),
             "inputs": inputs,
         }
 
     def _of(self, pod: str) -> Decided:
-        found = self.decided.get(pod) or self.decided.get(f"default/{pod}")
-        if found is None:
+        of_pod = self.decided.get(pod) or self.decided.get(f"default/{pod}")
+        if of_pod is None:
             raise TracekitError(
                 f"no decision on pod '{pod}' is remembered", hint="pod=NAMESPACE/NAME"
             )
-        return found
+        return of_pod

@@ -94,15 +94,15 @@ class Watch:
 
     async def _once(self) -> None:
         """Run the program to its end, then log its stderr."""
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as stderr:
             try:
-                await self._printed(said)
+                await self._printed(stderr)
             finally:
-                said.seek(max(said.seek(0, os.SEEK_END) - _SAID_BYTES, 0))
-                text = said.read().decode(errors="replace").strip()
+                stderr.seek(max(stderr.seek(0, os.SEEK_END) - _SAID_BYTES, 0))
+                text = stderr.read().decode(errors="replace").strip()
                 self.log("watch_ended", kind=self.kind, said=text)
 
-    async def _printed(self, said: IO[bytes]) -> None:
+    async def _printed(self, errors: IO[bytes]) -> None:
         """Apply the objects that the program prints."""
         words = f"get {_WATCHED[self.kind]} --watch --output-watch-events --output json"
         command = [*shlex.split(self.kubectl), *words.split()]
@@ -110,7 +110,7 @@ class Watch:
             *command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            stderr=said,
+            stderr=errors,
             limit=_LONGEST_BYTES,
         )
         self.starts += 1
@@ -134,8 +134,8 @@ class Watch:
 
     def _take(self, text: bytes) -> None:
         try:
-            found = json.loads(text)
-            event, value = found.get("type", ""), found.get("object", found)
+            message = json.loads(text)
+            event, value = message.get("type", ""), message.get("object", message)
             if event not in ("BOOKMARK", "ERROR"):
                 self._came.add(apply(self.state, event, value))
         except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
@@ -149,16 +149,16 @@ class Watch:
 
     def _sweep(self) -> None:
         """Remove objects that the program has not printed since its start."""
-        known, drop = (
+        stored, drop = (
             (self.state.nodes, self.state.drop_node)
             if self.kind == "Node"
             else (self.state.pods, self.state.drop_pod)
         )
-        for name in known.keys() - self._came:
+        for name in stored.keys() - self._came:
             drop(name)
         gc.freeze()  # the initial objects mostly stay, so garbage collection skips them
         self.ready = True
-        self.log("watch_ready", kind=self.kind, objects=len(known))
+        self.log("watch_ready", kind=self.kind, objects=len(stored))
 
 
 async def _documents(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:

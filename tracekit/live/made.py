@@ -74,8 +74,8 @@ def objects_in(given: Path) -> Iterator[Thing]:
     """The objects that kubectl printed, in a file or in the files of a folder."""
     for file in sorted(given.glob("*.json*")) if given.is_dir() else [given]:
         plain = Opened(path=file, name=file.name, stream=functools.partial(_stream, file))
-        found = things(unpacked(file) if file.suffix == ".gz" else plain)
-        yield from (one for one in found if not isinstance(one, Cut))
+        objects = things(unpacked(file) if file.suffix == ".gz" else plain)
+        yield from (one for one in objects if not isinstance(one, Cut))
 
 
 def _stream(file: Path) -> BufferedIOBase:
@@ -100,12 +100,12 @@ def _sizes(request: dict[str, int], limit: dict[str, int]) -> Sizes:
 
 def _use(load: Workload, step: int) -> dict[str, tuple[float, float]]:
     """The used fractions of CPU and memory of each node at a step."""
-    there = load.present(step) & (load.containers.recorded_node >= 0)
+    running = load.present(step) & (load.containers.recorded_node >= 0)
     used = load.use.background[:, step].astype(np.float64)
     for column in range(2):
         used[column] += np.bincount(
-            load.containers.recorded_node[there],
-            load.use.at(step)[column, there],
+            load.containers.recorded_node[running],
+            load.use.at(step)[column, running],
             minlength=load.nodes.count,
         )
     cpu, memory = (used / load.nodes.capacity[:, :2].T).tolist()

@@ -121,8 +121,8 @@ def _positions(
     text: UInt8Array, quotes: IntArray, letters: UInt8Array, ends: IntArray, slots: Int32Array
 ) -> IntArray:
     """The position of each name; -1 for a name that the table lacks."""
-    found = np.full(len(quotes) // 2, -1, dtype=np.int64)
-    for at in range(len(found)):
+    positions = np.full(len(quotes) // 2, -1, dtype=np.int64)
+    for at in range(len(positions)):
         name = text[quotes[2 * at] + 1 : quotes[2 * at + 1]]
         slot = _number(name) & (len(slots) - 1)
         while slots[slot] >= 0:
@@ -133,10 +133,10 @@ def _positions(
                 for letter in range(len(name)):
                     unlike |= name[letter] ^ other[letter]
                 if not unlike:
-                    found[at] = one
+                    positions[at] = one
                     break
             slot = (slot + 1) & (len(slots) - 1)
-    return found
+    return positions
 
 
 @compiled

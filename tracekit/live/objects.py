@@ -118,8 +118,8 @@ def _name(value: Document) -> str:
 
 
 def _no_object(kind: str, error: Exception) -> TracekitError:
-    said = str(error) if isinstance(error, QuantityError) else MISSHAPEN
-    return TracekitError(f"a {kind} cannot be read: {said}")
+    reason = str(error) if isinstance(error, QuantityError) else MISSHAPEN
+    return TracekitError(f"a {kind} cannot be read: {reason}")
 
 
 def _parts(spec: Document) -> dict[str, Any]:
@@ -173,13 +173,13 @@ def _container(requests: Any, limits: Any, restart: Any = None) -> dict[str, Any
 
 def _amounts(stated: Mapping[str, Any]) -> dict[str, int]:
     """Amounts by column; fractions are rounded up, as kube-scheduler does."""
-    found = {}
+    amounts = {}
     for name, text in stated.items():
         value = amount(str(text)) * (MILLI_PER_CORE if name == "cpu" else 1)
         if not 0 <= value < 2**62:
             raise QuantityError(f"of {name} is '{str(text)[:60]}', expected 0 or more")
-        found[_COLUMNS.get(name, name)] = math.ceil(round(value, _DECIMALS))
-    return found
+        amounts[_COLUMNS.get(name, name)] = math.ceil(round(value, _DECIMALS))
+    return amounts
 
 
 def _placed_ms(meta: Document, status: Document) -> int:

@@ -90,8 +90,8 @@ class Server:
         except Exception as error:  # noqa: BLE001 - whatever it is, the next request is answered
             answer = refusal(500, f"{type(error).__name__}: {error}")
         took = time.perf_counter() - began
-        known = path if answer.status not in (404, 405) else "other"
-        self.counts[known, answer.status] += 1
+        counted_path = path if answer.status not in (404, 405) else "other"
+        self.counts[counted_path, answer.status] += 1
         if answer.status == HTTPStatus.OK and request.method == "POST":
             self.seconds[bisect.bisect_left(_SECONDS, took)] += 1
             self.seconds_sum += took
@@ -124,15 +124,15 @@ class Server:
 
     def _prioritize(self, candidates: Candidates) -> Response:
         """The scores, in a shadow 0 for each node; the decision is recorded after the response."""
-        found = self.extender.decide(candidates) if self.shadow is None else None
-        tenths = np.zeros_like(candidates.listed.positions) if found is None else found.tenths
-        then = functools.partial(self._after, candidates, found)
+        decided = self.extender.decide(candidates) if self.shadow is None else None
+        tenths = np.zeros_like(candidates.listed.positions) if decided is None else decided.tenths
+        then = functools.partial(self._after, candidates, decided)
         return Response(status=200, body=candidates.listed.answer(tenths), then=then)
 
-    def _after(self, candidates: Candidates, found: Decided | None) -> None:
+    def _after(self, candidates: Candidates, early: Decided | None) -> None:
         """Record a decision, once the response is sent."""
         try:
-            decided = found or self.extender.decide(candidates)
+            decided = early or self.extender.decide(candidates)
             self.extender.remember(decided)
             if self.shadow is not None:
                 self.shadow.note(decided)
@@ -142,10 +142,10 @@ class Server:
     def _filter(self, candidates: Candidates) -> Response:
         if candidates.nodes is not None and self.filters != "whole":
             why = "whole nodes are not filtered: set nodeCacheCapable: true (kubernetes#141781)"
-            found: dict[str, Any] = {"NodeNames": None, "Error": why}
+            document: dict[str, Any] = {"NodeNames": None, "Error": why}
         else:
-            found = self.extender.filtered(candidates)
-        return Response(status=200, body=msgspec.json.encode(found))
+            document = self.extender.filtered(candidates)
+        return Response(status=200, body=msgspec.json.encode(document))
 
     def _of_pod(self, of: Callable[[str], dict[str, Any]], query: dict[str, list[str]]) -> Response:
         pods = query.get("pod") or []

@@ -79,19 +79,19 @@ class Shadow:
     def note(self, decided: Decided) -> None:
         """Note a decision that kube-scheduler is about to take."""
         pod, positions = decided.pod, decided.positions
-        there = np.flatnonzero(positions >= 0)
-        if not len(there):
+        in_cache = np.flatnonzero(positions >= 0)
+        if not len(in_cache):
             return
-        at, container = positions[there], self.state.container(pod)
-        choices = {str(self.policy): int(there[np.argmax(decided.hundred[there])])}
+        at, container = positions[in_cache], self.state.container(pod)
+        choices = {str(self.policy): int(in_cache[np.argmax(decided.hundred[in_cache])])}
         for policy in self.others:
             snapshot = self.state.snapshot(policy, decided.time_ms)
             hundred, _ = host_scores(policy, snapshot, container, at)
-            choices[str(policy)] = int(there[np.argmax(hundred)])
+            choices[str(policy)] = int(in_cache[np.argmax(hundred)])
         snapshot = self.state.snapshot(_Newest(), decided.time_ms)
         fractions = np.full((len(positions), 2), np.nan)
         for column in range(2):
-            fractions[there, column] = fraction_after(snapshot, column, container)[at]
+            fractions[in_cache, column] = fraction_after(snapshot, column, container)[at]
         self._waiting.pop(pod.uid, None)
         self._waiting[pod.uid] = _Waiting(decided=decided, choices=choices, fractions=fractions)
         while len(self._waiting) > _WAITING:

@@ -84,12 +84,12 @@ class PodRows:
         self._close_up()
         node, amounts = self._columns["node"][: self._used], self._amounts[:, : self._used]
         on = node >= 0
-        found = np.zeros((_KINDS, nodes, len(self.resources)), dtype=np.int64)
+        by_kind = np.zeros((_KINDS, nodes, len(self.resources)), dtype=np.int64)
         shown = amounts[:, on]
         shown[2] = np.maximum(shown[2], shown[0])
         for kind in range(_KINDS):
-            np.add.at(found[kind], node[on], shown[kind])
-        return np.bincount(node[on], minlength=nodes), found[0], found[1], found[2]
+            np.add.at(by_kind[kind], node[on], shown[kind])
+        return np.bincount(node[on], minlength=nodes), by_kind[0], by_kind[1], by_kind[2]
 
     def placed(self) -> Placed:
         """The pods on known nodes."""
@@ -197,7 +197,7 @@ class State:
         self.use = use or Use()
         self.on_bound: Callable[[LivePod], None] = lambda _: None
         self._lent: set[str] = set()
-        self._asked: set[str] = {PODS}
+        self._requested: set[str] = {PODS}
         self.names: tuple[str, ...] = ()
         self._index: dict[str, int] = {}
         self._table = Names()
@@ -236,7 +236,7 @@ class State:
             return
         self.drop_pod(pod.uid)
         self.pods[pod.uid] = pod
-        self._ask(pod)
+        self._add_columns(pod)
         if pod.node:
             node, amounts_of = self._put(pod)
             if node >= 0 and self._cluster is not None:
@@ -270,7 +270,7 @@ class State:
 
     def container(self, pod: LivePod) -> Container:
         """A pod as the container of a decision, with amounts in the columns of the snapshot."""
-        self._ask(pod)
+        self._add_columns(pod)
         resources, sizes = self._built().resources, pod.sizes
         request, nonzero, limit = _amounts(pod, resources)
         return Container(
@@ -302,10 +302,10 @@ class State:
             "use": self.use.document(policy, now_ms, self.names),
         }
 
-    def _ask(self, pod: LivePod) -> None:
+    def _add_columns(self, pod: LivePod) -> None:
         """Give each new resource of a pod a column."""
-        if not pod.sizes.request.keys() <= self._asked:
-            self._asked.update(pod.sizes.request)
+        if not pod.sizes.request.keys() <= self._requested:
+            self._requested.update(pod.sizes.request)
             self._cluster = None
 
     def _built(self) -> Cluster:
@@ -317,7 +317,7 @@ class State:
         """Build the arrays; rows of pods are kept while the columns are the same."""
         nodes = [_document(node) for node in self.nodes.values()]
         given = (name for node in nodes for name in (*node["allocatable"], *node["capacity"]))
-        resources = column_order({*given, *self._asked})
+        resources = column_order({*given, *self._requested})
         self.names = tuple(self.nodes)
         self._index = {name: at for at, name in enumerate(self.names)}
         self._table = Names(self.names)

@@ -85,15 +85,15 @@ class Use:
     def _of(self, steps: range, nodes: tuple[str, ...]) -> FloatArray:
         """Fractions of nodes at steps, shape (steps, nodes, 2); NaN where not measured."""
         columns = np.array([self._column.get(node, -1) for node in nodes], dtype=np.int64)
-        found = np.full((len(steps), len(nodes), 2), np.nan)
+        values = np.full((len(steps), len(nodes), 2), np.nan)
         for at, step in enumerate(steps):
             row = self._samples[step]
-            there = (columns >= 0) & (columns < len(row))
-            found[at, there] = row[columns[there]]
-        return found
+            measured = (columns >= 0) & (columns < len(row))
+            values[at, measured] = row[columns[measured]]
+        return values
 
-    def _forget(self, kept: Mapping[str, object]) -> None:
+    def _forget(self, names_now: Mapping[str, object]) -> None:
         """Drop the columns of nodes that are not measured any more."""
-        names = tuple(kept)
+        names = tuple(names_now)
         self._samples = list(self._of(range(len(self._samples)), names))
         self._column = {name: at for at, name in enumerate(names)}

@@ -57,8 +57,8 @@ def _names(data: Data, policies: list[Mapping[str, Any]]) -> list[str]:
 def assumptions(data: Data) -> pl.DataFrame:
     """The assumptions of the run, and whether each quantity is recorded, inferred or absent."""
     load = (data.run or {}).get("workload", {})
-    known = load.get("quantities") or (data.info or {}).get("quantities", {})
-    rows = [{"name": name, "value": how} for name, how in known.items()]
+    origins = load.get("quantities") or (data.info or {}).get("quantities", {})
+    rows = [{"name": name, "value": how} for name, how in origins.items()]
     rows += [{"name": name, "value": str(v)} for name, v in load.get("assumptions", {}).items()]
     return pl.DataFrame(rows, schema={"name": pl.String, "value": pl.String})
 
@@ -88,11 +88,11 @@ _POLICY_COLUMNS = ("policy", "parameters", "source", "file", "sha256")
 
 def sources(data: Data) -> pl.DataFrame:
     """The releases of a store's files; a made-up trace has neither licence nor address."""
-    known, entries = all_sources(), (data.info or {}).get("sources", [])
+    declared, entries = all_sources(), (data.info or {}).get("sources", [])
     rows = []
     for name in sorted({entry["release"] for entry in entries}):
         own = [entry for entry in entries if entry["release"] == name]
-        source = None if data.made_up else known.get(name)
+        source = None if data.made_up else declared.get(name)
         rows.append(
             {
                 "source": source.title if source else name,

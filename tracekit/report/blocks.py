@@ -151,13 +151,13 @@ def read(name: str, data: Data) -> pl.DataFrame:
 
 def _plain(figure: go.Figure) -> dict[str, Any]:
     """A figure as values of JSON, without its legend."""
-    found = figure.to_plotly_json()
-    return {"data": found["data"], "layout": {**found["layout"], "showlegend": False}}
+    document = figure.to_plotly_json()
+    return {"data": document["data"], "layout": {**document["layout"], "showlegend": False}}
 
 
 def legend(figure: go.Figure) -> list[LegendItem]:
     """The legend of a figure; empty where all marks are of one kind."""
-    found: dict[str, LegendItem] = {}
+    items: dict[str, LegendItem] = {}
     for trace in figure.data:
         if trace.showlegend is False or not trace.name:
             continue
@@ -175,8 +175,8 @@ def legend(figure: go.Figure) -> list[LegendItem]:
         item = LegendItem(
             name=trace.name, color=drawn, line=line, dash=dash, hollow=hollow, shape=shape
         )
-        found.setdefault(trace.name, item)
-    return list(found.values()) if len(found) > 1 else []
+        items.setdefault(trace.name, item)
+    return list(items.values()) if len(items) > 1 else []
 
 
 def _query_of(figure: Figure) -> str:

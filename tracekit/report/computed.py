@@ -64,8 +64,8 @@ class Computed:
         if file.is_file() and file.stat().st_mtime >= written:
             return read_frame(file)
         if ANALYSIS in self._frames or name.startswith(f"{CALLS}/"):
-            found = self.frame(f"{ANALYSIS}/{name}")
-            return found if found.columns else None
+            result = self.frame(f"{ANALYSIS}/{name}")
+            return result if result.columns else None
         return None
 
     def _beside(self, kind: str) -> Path:
@@ -76,36 +76,38 @@ class Computed:
         return self._places[kind]
 
     def _analysis(self) -> Mapping[str, pl.DataFrame]:
-        found = {name: self._beside(ANALYSIS) / f"{name}.parquet" for name in all_results()}
-        there = {name: read_frame(path) for name, path in found.items() if path.is_file()}
-        return there or analyze(self._store).frames
+        paths = {name: self._beside(ANALYSIS) / f"{name}.parquet" for name in all_results()}
+        stored = {name: read_frame(path) for name, path in paths.items() if path.is_file()}
+        return stored or analyze(self._store).frames
 
     def _fit(self) -> Mapping[str, pl.DataFrame]:
         """The frames of a fit; without one, of a proxy where containers have use."""
-        there = self._read(FIT, FIT_FRAMES)
-        if not there and any(entry.rows for entry in self._store.manifest.parts("container_usage")):
+        frames = self._read(FIT, FIT_FRAMES)
+        if not frames and any(
+            entry.rows for entry in self._store.manifest.parts("container_usage")
+        ):
             with contextlib.suppress(NothingToFitError):
-                there = fit_frames(fit_store(self._store))
-        return there
+                frames = fit_frames(fit_store(self._store))
+        return frames
 
     def _bind(self) -> Mapping[str, pl.DataFrame]:
         """The frames of a replay down to the vCPU; empty without one."""
         return self._read(BIND, BIND_FRAMES)
 
     def _read(self, kind: str, names: Iterable[str]) -> Mapping[str, pl.DataFrame]:
-        found = {name: self._beside(kind) / f"{name}.parquet" for name in names}
-        return {name: read_frame(path) for name, path in found.items() if path.is_file()}
+        paths = {name: self._beside(kind) / f"{name}.parquet" for name in names}
+        return {name: read_frame(path) for name, path in paths.items() if path.is_file()}
 
     def _callgraph(self) -> Mapping[str, pl.DataFrame]:
-        found = {name: self._beside(CALLGRAPH) / f"{name}.parquet" for name in _FRAMES}
-        there = {name: read_frame(path) for name, path in found.items() if path.is_file()}
+        paths = {name: self._beside(CALLGRAPH) / f"{name}.parquet" for name in _FRAMES}
+        frames = {name: read_frame(path) for name, path in paths.items() if path.is_file()}
         calls = sum(entry.rows for entry in self._store.manifest.parts("call"))
-        if not there and 0 < calls <= MOST_CALLS:
+        if not frames and 0 < calls <= MOST_CALLS:
             graphs = callgraph(self._store)
-            there = {name: getattr(graphs, name) for name in _FRAMES}
-        if "ledger" in there and "trace" in there["ledger"].columns:
-            there["ledger"] = total_ledger(there["ledger"])
-        return there
+            frames = {name: getattr(graphs, name) for name in _FRAMES}
+        if "ledger" in frames and "trace" in frames["ledger"].columns:
+            frames["ledger"] = total_ledger(frames["ledger"])
+        return frames
 
 
 def folders_of(store: Path | None) -> dict[str, Path]:

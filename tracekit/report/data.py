@@ -52,16 +52,16 @@ def read_studies(
     TracekitError
         For a given folder without a study. Other damaged folders are left out.
     """
-    found = {}
+    studies = {}
     for name, folder in folders.items():
         if folder in given:
-            found[name] = read_study(folder)
+            studies[name] = read_study(folder)
             continue
         with contextlib.suppress(TracekitError):
             study = read_study(folder)
             if load is None or of_load(study, load):
-                found[name] = study
-    return found
+                studies[name] = study
+    return studies
 
 
 def of_load(study: Study, load: Mapping[str, Any]) -> bool:
@@ -299,8 +299,12 @@ def _loaded(
     def fetch(name: str, params: Mapping[str, str]) -> pl.DataFrame:
         if database is None:
             return pl.DataFrame()
-        known = computed.query(name) if computed and not params else None
-        return database.frame(get_query(name).text, params) if known is None else known
+        computed_frame = computed.query(name) if computed and not params else None
+        return (
+            database.frame(get_query(name).text, params)
+            if computed_frame is None
+            else computed_frame
+        )
 
     def results(name: str) -> pl.DataFrame:
         if name.startswith(f"{SIZE}/"):

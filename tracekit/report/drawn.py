@@ -91,14 +91,14 @@ class _Panel:
             if not shown.is_empty():
                 yield layer.name, layer.color, shown
             return
-        known = self.figure.colors
+        color_of = self.figure.colors
         values = shown[layer.by].drop_nulls().unique(maintain_order=True).to_list()
-        values.sort(key=lambda one: list(known).index(one) if one in known else len(known))
-        free = [one for one in values if one not in known]
+        values.sort(key=lambda one: list(color_of).index(one) if one in color_of else len(color_of))
+        free = [one for one in values if one not in color_of]
         for value in values:
             part = shown.filter(pl.col(layer.by) == value)
-            if value in known:
-                yield value, known[value], part
+            if value in color_of:
+                yield value, color_of[value], part
             else:
                 yield value, f"policy-{free.index(value) % POLICY_SLOTS + 1}", part
 
@@ -107,11 +107,11 @@ class _Panel:
         x = _values(part[layer.x], across)
         y = part[_ROW].to_list() if up is None else _values(part[layer.y], up)
         units = across.unit, "" if up is None else up.unit
-        said = [_said(one) for one in part[self.figure.label]]
+        labels = [_label(one) for one in part[self.figure.label]]
         hover = f"%{{customdata}}<br>%{{x:,.4~g}} {units[0]}"
         hover += "" if up is None else f", %{{y:,.4~g}} {units[1]}"
         own: dict[str, Any] = {
-            "x": x, "y": y, "customdata": said, "name": name,
+            "x": x, "y": y, "customdata": labels, "name": name,
             "showlegend": bool(name) and self.at == 0,
             "hovertemplate": f"{hover}<extra>{name}</extra>",
             "xaxis": f"x{self.number}", "yaxis": "y2" if layer.second else f"y{self.number}",
@@ -164,14 +164,14 @@ class _Panel:
     def _axes(self, domain: list[float]) -> None:
         figure, number = self.figure, self.number
         panel = str(self.frame[figure.panel][0]) if figure.panel else ""
-        x = _axis(figure.x, panel, self._known("x"), self._span("x"), narrow=self.narrow)
+        x = _axis(figure.x, panel, self._values("x"), self._span("x"), narrow=self.narrow)
         if figure.y is None:
-            names = [above(at, _said(one), yref=f"y{number}")
+            names = [above(at, _label(one), yref=f"y{number}")
                      for at, one in enumerate(self.frame[figure.label])]  # fmt: skip
             self.plot.layout.annotations += tuple(go.layout.Annotation(one) for one in names)
             up = rows_axis(self.frame.height, 0.75)
         else:
-            up = _axis(figure.y, panel, self._known("y"), self._span("y"), narrow=self.narrow)
+            up = _axis(figure.y, panel, self._values("y"), self._span("y"), narrow=self.narrow)
             up |= self._title_above(up, domain[1], right=False)
         up |= {"anchor": f"x{number}", "domain": domain}
         self.plot.update_layout({f"xaxis{number}": {**x, "anchor": f"y{number}"},
@@ -201,7 +201,7 @@ class _Panel:
         )  # fmt: skip
         return {"title": {"text": ""}}
 
-    def _known(self, side: str) -> pl.Series:
+    def _values(self, side: str) -> pl.Series:
         """All values of the marks of an axis."""
         columns = [
             self._rows(one)[name].cast(pl.Float64)
@@ -216,8 +216,8 @@ class _Panel:
         own = self.figure.x if side == "x" else self.figure.y
         if own is None or (own.span is None and not self.figure.beside):
             return None
-        known = self._known(side)
-        ends = [*known, *(own.span or ())] or [0.0, 1.0]
+        values = self._values(side)
+        ends = [*values, *(own.span or ())] or [0.0, 1.0]
         low, high = min(ends), max(ends)
         room = _BEYOND * (high - low) or 0.1 * abs(high) or 1.0
         scale = 100.0 if own.percent else 1.0
@@ -275,7 +275,7 @@ def _values(values: pl.Series, own: Axis) -> list[Any]:
     return numbers((100.0 * values.cast(pl.Float64) if own.percent else values).to_list())
 
 
-def _said(value: object) -> str:
+def _label(value: object) -> str:
     return "" if value is None else short_id(str(value))
 
 
@@ -297,14 +297,14 @@ def _interval(
 
 
 def _axis(
-    own: Axis, panel: str, known: pl.Series, span: tuple[float, float] | None, *, narrow: bool
+    own: Axis, panel: str, values: pl.Series, span: tuple[float, float] | None, *, narrow: bool
 ) -> dict[str, Any]:
     title = own.title.replace("{panel}", panel)
     text = f"{title} [{own.unit}]" if own.unit else title
     if narrow:
         text = "<br>".join(_wrapped(text))
     if own.log:
-        return log_axis(text, known)
+        return log_axis(text, values)
     more: dict[str, Any] = {} if span is None else {"range": list(span), "zeroline": False}
     if own.zero and span is None:
         more["rangemode"] = "tozero"

@@ -43,10 +43,10 @@ def text_of(result: Any) -> str:
     """The result in a few lines: its facts, and the places of its frames."""
     answer, title = conclusion_of(result), _title(result)
     facts = () if answer is None else answer.facts
-    said = [short(one) for one in facts if one.weight < _RANK] or [
+    lines = [short(one) for one in facts if one.weight < _RANK] or [
         f"{name}: {_cell(value)}" for name, value in _plain(result)
     ]
-    return "\n".join([title, *(f"  {line}" for line in (*said, *_rest(result)))])
+    return "\n".join([title, *(f"  {line}" for line in (*lines, *_rest(result)))])
 
 
 def html_of(result: Any) -> str:
@@ -104,8 +104,8 @@ def _answer_of_run(run: Run) -> Answer:
     from tracekit.answer.run_facts import answer_replays  # noqa: PLC0415 - as above
     from tracekit.replay.runs.results import results  # noqa: PLC0415 - as above
 
-    found = results(run)
-    return answer_replays(found, choose(found))
+    replays = results(run)
+    return answer_replays(replays, choose(replays))
 
 
 def _title(result: Any) -> str:

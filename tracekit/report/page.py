@@ -223,10 +223,10 @@ class Printer:
 
     def moves(self, caption: str) -> Markup:
         """The moves of rebalancers by strategy, and the containers they left, by reason."""
-        moves, stays = self.data.replay("moves"), self.data.replay("stays")
-        if not stays.columns or (moves.is_empty() and stays.is_empty()):
+        moves, staying = self.data.replay("moves"), self.data.replay("stays")
+        if not staying.columns or (moves.is_empty() and staying.is_empty()):
             return Markup()
-        rows = moves_by_class(moves, stays)
+        rows = moves_by_class(moves, staying)
         words = pl.col("outcome").replace_strict(tables.MOVED)
         return self.frame(rows.with_columns(words), caption)
 
@@ -253,9 +253,9 @@ class Printer:
 
     def following(self) -> Markup:
         """What to do next: at most three questions, each with the command that answers it."""
-        asked = [(sentences.question(one), sentences.command(one)) for one in self.answer.next]
-        self.shown += len(asked)
-        return Markup(self._forms.following(asked[:COMMANDS])) if asked else Markup()  # noqa: S704
+        steps = [(sentences.question(one), sentences.command(one)) for one in self.answer.next]
+        self.shown += len(steps)
+        return Markup(self._forms.following(steps[:COMMANDS])) if steps else Markup()  # noqa: S704
 
     def again(self) -> Markup:
         """The commands that reproduce the report."""
@@ -268,16 +268,16 @@ class Printer:
 
     def policies(self) -> Markup:
         """The policies of the run with their parameters."""
-        known, run = all_policies(), self.data.run or {}
+        declared, run = all_policies(), self.data.run or {}
         names = dict.fromkeys(one["policy"].partition("[")[0] for one in run.get("policies", ()))
         rows = [
             {
                 "policy": title_of_policy(name),
-                "meaning": (known[name].__doc__ or "").partition("\n")[0],
-                "used by": known[name].used_by,
+                "meaning": (declared[name].__doc__ or "").partition("\n")[0],
+                "used by": declared[name].used_by,
             }
             for name in names
-            if name in known
+            if name in declared
         ]
         return self._table(tables.records(rows, "Policies")) if rows else Markup()
 
@@ -343,10 +343,10 @@ def cases(answer: Answer) -> list[Case]:
 
 def heads(rows: Sequence[Case]) -> dict[str, str]:
     """The heads of columns with any value; money has its currency as head."""
-    there = {name for row in rows for name, text in row.cells.items() if text != NONE}
+    filled = {name for row in rows for name, text in row.cells.items() if text != NONE}
     cost = next((one for row in rows for one in row.facts if one.kind == "cost"), None)
     named = HEADS if cost is None else {**HEADS, "cost": _per_hour(cost)}
-    return {name: text for name, text in named.items() if name in there}
+    return {name: text for name, text in named.items() if name in filled}
 
 
 def _per_hour(cost: Fact) -> str:

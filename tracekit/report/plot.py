@@ -63,10 +63,10 @@ def log_axis(title: str, values: pl.Series, **more: Any) -> dict[str, Any]:
 
     The library's own labels between powers of ten are single digits, such as 2 for 20.
     """
-    known = values.cast(pl.Float64).filter(values > 0).to_list()
-    if not known:
+    positive = values.cast(pl.Float64).filter(values > 0).to_list()
+    if not positive:
         return axis(title, type="log", **more)
-    low, high = math.log10(min(known)), math.log10(max(known))
+    low, high = math.log10(min(positive)), math.log10(max(positive))
     steps = (1, 2, 5) if high - low < _MANY_POWERS else (1,)
     powers = range(math.floor(low) - 1, math.ceil(high) + 2)
     at = [float(f"{step}e{power}") for power in powers for step in steps]
@@ -113,17 +113,19 @@ def evenly(frame: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
     """At most ``most`` rows at even distances, with the first and the last one."""
     if frame.height <= most:
         return frame
-    kept = np.linspace(0, frame.height - 1, most).round().astype(np.int64)
-    return frame[kept]
+    rows = np.linspace(0, frame.height - 1, most).round().astype(np.int64)
+    return frame[rows]
 
 
 def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFrame:
     """The row with the highest value in each of ``most`` equal parts of each group."""
     at = pl.int_range(pl.len()).over(group) * most // pl.len().over(group)
-    known = frame.filter(pl.col(value).is_not_null()).with_columns(at.alias("_stretch"))
+    measured = frame.filter(pl.col(value).is_not_null()).with_columns(at.alias("_stretch"))
     top = pl.col(value) == pl.col(value).max().over(group, "_stretch")
-    kept = known.filter(top).unique([group, "_stretch"], keep="first", maintain_order=True)
-    return kept.drop("_stretch")
+    highest_rows = measured.filter(top).unique(
+        [group, "_stretch"], keep="first", maintain_order=True
+    )
+    return highest_rows.drop("_stretch")
 
 
 def whiskers(up: pl.Series, down: pl.Series) -> dict[str, Any]:
@@ -191,9 +193,9 @@ def placed(
         The smallest size of the area between the axes.
     """
     taken = [_around(x * width_px, (1 - y) * height_px) for x, y in marks]
-    found: list[tuple[Label, dict[str, Any]]] = []
+    placements: list[tuple[Label, dict[str, Any]]] = []
     for one in labels:
-        if len(found) >= most:
+        if len(placements) >= most:
             break
         at = one.x * width_px, (1 - one.y) * height_px
         boxes = [_box(one, at, place) for place in _PLACES]
@@ -202,8 +204,8 @@ def placed(
         if costs[best] and not one.must:
             continue
         taken.append(boxes[best])
-        found.append((one, _drawn(one, _PLACES[best])))
-    return found
+        placements.append((one, _drawn(one, _PLACES[best])))
+    return placements
 
 
 def _around(x: float, y: float) -> Box:

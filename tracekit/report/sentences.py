@@ -90,8 +90,8 @@ def change_interval(fact: Fact) -> str:
     """The interval of the change, in the unit of the change; empty for no interval."""
     ends = [fact.about_it(name) for name in ("change_low", "change_high")]
     share = _unit_of(fact) == "fraction"
-    known = [one for one in ends if isinstance(one, int | float)]
-    return " to ".join(f"{100 * one:.1f}" if share else _number(one) for one in known)
+    measured = [one for one in ends if isinstance(one, int | float)]
+    return " to ".join(f"{100 * one:.1f}" if share else _number(one) for one in measured)
 
 
 def interval(fact: Fact) -> str:
@@ -192,8 +192,8 @@ def _measure(name: str) -> str:
     from tracekit.replay.measures import title_of  # noqa: PLC0415 - loads all
     from tracekit.sizing.measures import MEASURES  # noqa: PLC0415 - loads all
 
-    known = MEASURES.get(name)
-    return title_of(name) if known is None else known.title
+    declared = MEASURES.get(name)
+    return title_of(name) if declared is None else declared.title
 
 
 #: How a field that is a name is shown, by its format.

@@ -244,13 +244,13 @@ def pivot(facts: Sequence[Fact], beside: Sequence[Fact], caption: str) -> Table:
         Column(name="subject", label="Policy", kind="text"),
         *(Column(name=one, label=head(one), kind="number") for one in measures),
     ]
-    known = {(one.subject, one.measure): one for one in facts}
+    fact_of = {(one.subject, one.measure): one for one in facts}
     outcomes = {(one.subject, one.measure): OUTCOMES.get(one.verdict, "") for one in beside}
     rows = [
         [
             Cell(text=title_of_policy(subject)),
             *(
-                _with_interval(known.get((subject, one)), outcomes.get((subject, one), ""))
+                _with_interval(fact_of.get((subject, one)), outcomes.get((subject, one), ""))
                 for one in measures
             ),
         ]

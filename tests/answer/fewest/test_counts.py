@@ -38,7 +38,7 @@ def search(load: Workload, name: str, *texts: str, **more: object) -> Outcome:
         policy,
         limits(load, *texts),
         repeats=ORDERS,
-        asks=lambda some: Here(some, policy, SEED),
+        replaying=lambda some: Here(some, policy, SEED),
         **more,  # type: ignore[arg-type]
     )
 
@@ -80,7 +80,7 @@ def test_no_answer_is_below_what_all_subsets_of_nodes_tell(
     assert fewest is not None
     assert found.bound is not None
     assert found.bound <= fewest <= found.nodes <= fewest + 2
-    assert holds(load, name, tuple(sorted(found.kept.tolist())))
+    assert holds(load, name, tuple(sorted(found.staying.tolist())))
 
 
 @settings(max_examples=25)
@@ -105,16 +105,16 @@ def test_what_holds_of_every_answer(
         return
     assert max(found.bound or 1, len(special)) <= found.nodes <= load.nodes.count
     assert max(found.by_order) <= found.nodes
-    assert special <= set(found.kept.tolist())
+    assert special <= set(found.staying.tolist())
     assert not any(one.broken for one in found.held)
-    assert found.cheapest is None or found.cheapest <= price[found.kept].sum() + 1e-9
+    assert found.cheapest is None or found.cheapest <= price[found.staying].sum() + 1e-9
     assert (
         found.fewer[-1].broken
         if found.fewer
         else found.nodes <= max(found.bound or 1, len(special), 1)
     )
     again = search(load, name, by=by, further=False)
-    assert (again.nodes, again.kept.tolist()) == (found.nodes, found.kept.tolist())
+    assert (again.nodes, again.staying.tolist()) == (found.nodes, found.staying.tolist())
 
 
 def test_the_ceiling_limits_where_no_limit_is_given() -> None:

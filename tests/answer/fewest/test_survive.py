@@ -101,7 +101,7 @@ def search(load: Workload) -> Outcome:
         policy,
         limits(load),
         repeats=ORDERS,
-        asks=lambda some: Here(some, policy, SEED),
+        replaying=lambda some: Here(some, policy, SEED),
         further=False,
         survive=True,
     )
@@ -131,7 +131,7 @@ def test_no_answer_is_below_what_all_subsets_of_nodes_tell(
     assert fewest is not None
     assert found.bound is not None
     assert found.bound <= fewest <= found.nodes <= fewest + 2
-    assert survives(load, zones, sorted(found.kept.tolist()))
+    assert survives(load, zones, sorted(found.staying.tolist()))
     assert all(one.breaks_measure is None for one in found.zones)
 
 

@@ -58,16 +58,16 @@ def recorded() -> Mapping[str, Mapping[str, Any]]:
 
 def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
     """A fact for every claim: the given one, else of a recorded reading, else of no reading."""
-    known = {one.subject: one for one in facts}
+    fact_of = {one.subject: one for one in facts}
     for name, claim in all_claims().items():
         source = recorded().get(claim.experiment, {})
         read = source.get("readings", {}).get(name)
-        if name in known or read is None:
-            yield known.get(name) or judged(claim, None)
+        if name in fact_of or read is None:
+            yield fact_of.get(name) or judged(claim, None)
         else:
-            found = judged(claim, Reading(**read))
+            verdict = judged(claim, Reading(**read))
             origin = {"version": source["version"], "commit": source["commit"]}
-            yield replace(found, about={**found.about, **origin})
+            yield replace(verdict, about={**verdict.about, **origin})
 
 
 def answer_of_claims(facts: Iterable[Fact]) -> Answer:
@@ -93,12 +93,13 @@ def answer_of_claims(facts: Iterable[Fact]) -> Answer:
 
 def by_experiment(facts: Iterable[Fact]) -> Iterator[tuple[Claim, Fact, list[Fact]]]:
     """For each experiment: its first claim, the origin of its numbers, and all its facts."""
-    known = all_claims()
+    claims = all_claims()
     for _, those in itertools.groupby(
-        facts, lambda one: (known[one.subject].source, known[one.subject].experiment, _origin(one))
+        facts,
+        lambda one: (claims[one.subject].source, claims[one.subject].experiment, _origin(one)),
     ):
         group = list(those)
-        claim, origin = known[group[0].subject], _origin(group[0])
+        claim, origin = claims[group[0].subject], _origin(group[0])
         yield claim, Fact(kind="claims_from", because=origin[0], about=dict(origin[1:])), group
 
 
@@ -111,11 +112,11 @@ def _origin(fact: Fact) -> tuple[Any, ...]:
     return ("store" if fact.about["experiment"] == TRACE else "command",)
 
 
-def judged(claim: Claim, found: Reading | None) -> Fact:
+def judged(claim: Claim, reading: Reading | None) -> Fact:
     """The verdict on a claim as a fact; without a reading it cannot be told."""
-    read = found or Reading()
+    read = reading or Reading()
     verdict, because = _verdict(claim, read)
-    if found is None:
+    if reading is None:
         verdict, because = "cannot_tell", "not_run"
     return Fact(
         kind="claim",

@@ -37,8 +37,8 @@ class Reading:
 def mean_of(values: ArrayLike, *, met: bool = True) -> Reading:
     """The mean of values with its 95 % interval by Student's t; NaN values are left out."""
     given = np.asarray(values, np.float64)
-    known = given[np.isfinite(given)]
-    return ratio_of(known, np.ones(len(known)), met=met)
+    finite = given[np.isfinite(given)]
+    return ratio_of(finite, np.ones(len(finite)), met=met)
 
 
 def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Reading:
@@ -106,8 +106,8 @@ def difference_of_means(first: FloatArray, second: FloatArray) -> Reading:
 
 def correlation_of(one: FloatArray, other: FloatArray, *, by_rank: bool = False) -> Reading:
     """The correlation of two arrays, with its 95 % interval by Fisher's z."""
-    known = np.isfinite(one) & np.isfinite(other)
-    one, other = one[known], other[known]
+    finite = np.isfinite(one) & np.isfinite(other)
+    one, other = one[finite], other[finite]
     if len(one) < 4 or not np.ptp(one) or not np.ptp(other):
         return Reading(samples=len(one))
     if by_rank:

@@ -71,10 +71,12 @@ def _counts(nodes: pl.DataFrame) -> Iterator[tuple[str, Reading]]:
 def _nodes(nodes: pl.DataFrame) -> Iterator[tuple[str, Reading]]:
     yield "node_memory", mean_of(nodes["memory_mean"])
     yield "node_cpu", mean_of(nodes["cpu_mean"])
-    told = nodes.filter(pl.col("pearson_r").is_not_null())
+    correlated = nodes.filter(pl.col("pearson_r").is_not_null())
     yield (
         "g_rises_with_r",
-        correlation_of(told["pearson_r"].to_numpy(), told["util_diff"].to_numpy(), by_rank=True),
+        correlation_of(
+            correlated["pearson_r"].to_numpy(), correlated["util_diff"].to_numpy(), by_rank=True
+        ),
     )
 
 
@@ -95,10 +97,10 @@ def _zones(
     yield "zone_c_deploys", difference_of_shares(*shares)
     blocks = frame(BLOCKS)
     if blocks.columns:
-        there = nodes.filter(zone="A").select("node")
+        in_zone = nodes.filter(zone="A").select("node")
         shapes = [
             (has_period(cpu), has_cliff(cpu))
-            for (_,), part in blocks.join(there, on="node").group_by("node", maintain_order=True)
+            for (_,), part in blocks.join(in_zone, on="node").group_by("node", maintain_order=True)
             if len(cpu := part["cpu_mean"].to_numpy())
         ]
         yield "zone_a_period", share_of(sum(one for one, _ in shapes), len(shapes))
@@ -108,15 +110,15 @@ def _zones(
 def _containers(
     nodes: pl.DataFrame, frame: Callable[[str], pl.DataFrame]
 ) -> Iterator[tuple[str, Reading]]:
-    there = frame(CONTAINERS).filter(pl.col("samples") >= FEWEST_SAMPLES)
-    on = there.group_by("node", maintain_order=True).agg(
+    sampled = frame(CONTAINERS).filter(pl.col("samples") >= FEWEST_SAMPLES)
+    on = sampled.group_by("node", maintain_order=True).agg(
         pl.len().alias("stays"), pl.col("cpu_mean", "cpu_std", "cpu_max").sum()
     )
     hosts = frame(HOSTS).select("node", "containers").join(nodes.select("node"), on="node")
     many = hosts["containers"]
     yield "containers_per_node", share_of(int(many.is_between(FEW, MANY).sum()), len(many))
     peak = ratio_of(_floats(on["cpu_max"]), _floats(on["stays"]))
-    yield "container_cpu_peak", _counted(peak, there.height)
+    yield "container_cpu_peak", _counted(peak, sampled.height)
     members = frame(MEMBERS).join(nodes.select("node"), on="node")
     groups = {
         name: members.filter(cohort=name).select("node") for name in ("HIGH", "LOW", "MEMSKEW")
@@ -150,13 +152,13 @@ def _floats(values: pl.Series) -> FloatArray:
 
 def _largest(apart: FloatArray) -> Reading:
     """The 95th percentile, with its 95 % interval by order statistics."""
-    known = np.sort(apart[np.isfinite(apart)])
-    if not len(known):
+    finite = np.sort(apart[np.isfinite(apart)])
+    if not len(finite):
         return Reading()
-    half = NORMAL_95 * np.sqrt(len(known) * 0.95 * 0.05)
-    at = np.clip(np.rint(0.95 * len(known) + np.array([-half, 0, half])), 0, len(known) - 1)
-    low, value, high = (float(known[int(one)]) for one in at)
-    return Reading(value=value, low=low, high=high, samples=len(known))
+    half = NORMAL_95 * np.sqrt(len(finite) * 0.95 * 0.05)
+    at = np.clip(np.rint(0.95 * len(finite) + np.array([-half, 0, half])), 0, len(finite) - 1)
+    low, value, high = (float(finite[int(one)]) for one in at)
+    return Reading(value=value, low=low, high=high, samples=len(finite))
 
 
 # Shapes of a series over time: a period, and a cliff.

@@ -80,8 +80,8 @@ class ComparedRun:
         rows = self.rows()
         if self.repeats is None:
             return rows
-        known = compared(self.repeats.columns).items()
-        ends = {name: one.better for name, one in known if one.better is not None}
+        measures = compared(self.repeats.columns).items()
+        ends = {name: one.better for name, one in measures if one.better is not None}
         worst = self.repeats.group_by("policy").agg(
             pl.len().alias(ORDERS),
             *(
@@ -91,17 +91,17 @@ class ComparedRun:
                 for name, better in ends.items()
             ),
         )
-        found = {row.pop("policy"): row for row in worst.to_dicts()}
-        return {name: {**row, **found.get(name, {})} for name, row in rows.items()}
+        worst_rows = {row.pop("policy"): row for row in worst.to_dicts()}
+        return {name: {**row, **worst_rows.get(name, {})} for name, row in rows.items()}
 
     def values(self, policy: str, names: Sequence[str]) -> tuple[list[int], FloatArray]:
         """The seeds and measures of a policy's orders, (orders, measures); empty for one order."""
         if self.repeats is None:
             return [], np.zeros((0, len(names)))
         absent = [pl.lit(None).alias(name) for name in names if name not in self.repeats.columns]
-        found = self.repeats.with_columns(absent).filter(policy=policy).sort("repeat")
-        table = found.select(pl.col(names).cast(pl.Float64).fill_null(float("nan")))
-        return found["seed"].to_list(), np.asarray(table.to_numpy(), np.float64)
+        rows = self.repeats.with_columns(absent).filter(policy=policy).sort("repeat")
+        table = rows.select(pl.col(names).cast(pl.Float64).fill_null(float("nan")))
+        return rows["seed"].to_list(), np.asarray(table.to_numpy(), np.float64)
 
 
 def compared_run(folder: Path) -> ComparedRun:
@@ -214,13 +214,13 @@ def check(
     _check_compared(threshold, before, after, common)
 
 
-def _check_policy(threshold: Threshold, known: Sequence[str]) -> None:
-    if threshold.policy is not None and threshold.policy not in known:
+def _check_policy(threshold: Threshold, policies: Sequence[str]) -> None:
+    if threshold.policy is not None and threshold.policy not in policies:
         base = threshold.speaks_of("base")
         where, have = ("both runs", "both have") if base else ("the new run", "it has")
         raise TracekitError(
             f"--fail-if '{threshold.text}': policy '{threshold.policy}' is not in {where}",
-            hint=f"{have}: {', '.join(known)}",
+            hint=f"{have}: {', '.join(policies)}",
         )
 
 
@@ -245,8 +245,8 @@ def _check_compared(
         )
 
 
-def _few(kept: ComparedRun, common: Sequence[str]) -> str:
-    names = [name for name in kept.rows() if name not in common]
+def _few(run: ComparedRun, common: Sequence[str]) -> str:
+    names = [name for name in run.rows() if name not in common]
     return and_more(names[:4], len(names)) or "none"
 
 

@@ -140,19 +140,24 @@ def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> 
             about = {"policy": policy, "measure": name, "placed_change": 0.0}
             rows.append({**about, **values, "paired": paired})
     answers = [
-        (known := find_measure(row["measure"])) is not None and known.group == "answer"
+        (measure := find_measure(row["measure"])) is not None and measure.group == "answer"
         for row in rows
     ]
     looks = max(looks_of(before.manifest), looks_of(after.manifest))
-    found = judge(*samples, first=np.array(answers, dtype=np.bool_), looks=looks)
-    placed = _placed(rows, found, met, after.containers - before.containers)
+    differences = judge(*samples, first=np.array(answers, dtype=np.bool_), looks=looks)
+    placed = _placed(rows, differences, met, after.containers - before.containers)
     rows = [{**row, "placed_change": placed.get(row["policy"], 0.0)} for row in rows]
-    changes = [{**row, **_change(row, found, at, orders=met[at])} for at, row in enumerate(rows)]
+    changes = [
+        {**row, **_change(row, differences, at, orders=met[at])} for at, row in enumerate(rows)
+    ]
     return pl.DataFrame(changes, schema=CHANGES_SCHEMA)
 
 
 def _placed(
-    rows: Sequence[Mapping[str, Any]], found: Compared, met: Sequence[int], more_containers: int
+    rows: Sequence[Mapping[str, Any]],
+    differences: Compared,
+    met: Sequence[int],
+    more_containers: int,
 ) -> dict[str, float]:
     """How many more containers the new run placed, by policy; 0 where chance may explain it.
 
@@ -162,7 +167,7 @@ def _placed(
     placed = {}
     for at, row in enumerate(rows):
         if row["measure"] == PENDING:
-            verdict = _change(row, found, at, orders=met[at])["verdict"]
+            verdict = _change(row, differences, at, orders=met[at])["verdict"]
             more = float(row["base"] - row["new"])
             if more * more_containers < 0:
                 most = abs(more)
@@ -181,36 +186,40 @@ def _sample(
     before: ComparedRun, after: ComparedRun, policy: str, names: Sequence[str]
 ) -> tuple[Sample, int, bool]:
     """A policy's changes, (orders, measures), the number of orders, and whether they are paired."""
-    (seeds, base), (others, new) = (kept.values(policy, names) for kept in (before, after))
+    (seeds, base), (others, new) = (run.values(policy, names) for run in (before, after))
     orders = min(len(base), len(new))
     if orders > 1 and policy != OBSERVED:
         same = seeds == others
         return pairwise(apart(new, base)) if same else unpaired(base, new), orders, same
     one, other = (
-        np.array([[float(kept.rows()[policy][name]) for name in names]]) for kept in (before, after)
+        np.array([[float(run.rows()[policy][name]) for name in names]]) for run in (before, after)
     )
     return pairwise(apart(other, one)), 1, False
 
 
-def _change(row: Mapping[str, Any], found: Compared, at: int, *, orders: int) -> dict[str, Any]:
+def _change(
+    row: Mapping[str, Any], differences: Compared, at: int, *, orders: int
+) -> dict[str, Any]:
     """The change with its interval; with too few orders the interval is empty.
 
     The change of production (``orders`` 0), which is the same in every order, is exact.
     """
-    low, mean, high = (float(part[at]) for part in (found.low, found.mean, found.high))
+    low, mean, high = (
+        float(part[at]) for part in (differences.low, differences.mean, differences.high)
+    )
     if not orders:
         low = high = mean
-    known = not orders or orders >= FEWEST
+    has_interval = not orders or orders >= FEWEST
     return {
         "change": mean,
-        "change_low": low if known else None,
-        "change_high": high if known else None,
+        "change_low": low if has_interval else None,
+        "change_high": high if has_interval else None,
         "orders": max(orders, 1),
-        "verdict": _verdict(row, mean, orders, told=bool(found.separated[at])),
+        "verdict": _verdict(row, mean, orders, separated=bool(differences.separated[at])),
     }
 
 
-def _verdict(row: Mapping[str, Any], change: float, orders: int, *, told: bool) -> str:
+def _verdict(row: Mapping[str, Any], change: float, orders: int, *, separated: bool) -> str:
     """'better', 'worse', 'same', 'alike', 'within chance', or the reason for no verdict.
 
     Production (``orders`` 0) is judged by its values alone.
@@ -219,13 +228,13 @@ def _verdict(row: Mapping[str, Any], change: float, orders: int, *, told: bool) 
     if change == 0:
         return SAME
     # the true change may be larger than the measured one
-    if orders >= FEWEST and not told:
+    if orders >= FEWEST and not separated:
         return CHANCE
     if one is not None and _alike(one, row["base"], row["new"]):
         return ALIKE
-    found = "changed" if one is None else _way(one, change, row["placed_change"])
+    verdict = "changed" if one is None else _way(one, change, row["placed_change"])
     # missing containers are certain, however few the orders
-    return TOO_FEW if 0 < orders < FEWEST and found != NOT_COMPARABLE else found
+    return TOO_FEW if 0 < orders < FEWEST and verdict != NOT_COMPARABLE else verdict
 
 
 def _way(measure: Measure, change: float, placed_change: float) -> str:

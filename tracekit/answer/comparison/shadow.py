@@ -102,10 +102,12 @@ def _changes(policy: str, pairs: pl.DataFrame) -> Iterator[dict[str, Any]]:
     new = pairs.select(_MEASURES).to_numpy()
     base = pairs.select([f"{name}_base" for name in _MEASURES]).to_numpy()
     hours = (pairs["time_ms"] // _HOUR_MS).to_numpy()
-    found = compare(_by_hour(new - base, hours))
+    differences = compare(_by_hour(new - base, hours))
     many = len(np.unique(hours))
     for at, name in enumerate(_MEASURES):
-        low, change, high = (float(one[at]) for one in (found.low, found.mean, found.high))
+        low, change, high = (
+            float(one[at]) for one in (differences.low, differences.mean, differences.high)
+        )
         if name.endswith(_SHARE):
             low, high = max(low, -1.0), min(high, 1.0)
         yield {
@@ -119,7 +121,7 @@ def _changes(policy: str, pairs: pl.DataFrame) -> Iterator[dict[str, Any]]:
             "paired": True,
             "orders": many,
             "placed_change": 0.0,
-            "verdict": _verdict(name, change, many, told=bool(found.separated[at])),
+            "verdict": _verdict(name, change, many, separated=bool(differences.separated[at])),
         }
 
 
@@ -135,12 +137,12 @@ def _by_hour(differences: Any, hours: Any) -> Any:
     return mean + (sums - mean * counts[:, None]) / counts.mean()
 
 
-def _verdict(measure: str, change: float, hours: int, *, told: bool) -> str:
+def _verdict(measure: str, change: float, hours: int, *, separated: bool) -> str:
     if change == 0:
         return SAME
     if hours < FEWEST:
         return TOO_FEW
-    if not told:
+    if not separated:
         return CHANCE
     if measure != DECIDES:
         return "changed"

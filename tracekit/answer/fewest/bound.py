@@ -37,29 +37,31 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     name = str(policy)
     if not limits.nobody_waits(name):
         return _least_but_some(load, policy, limits.most(name, WAITING[0]))
-    stays, most = beside_daemons(load), most_use(load, limits, name)
-    found, asks = [1], keeps_requests(load, policy)
-    if asks:
-        found.append(nodes_by_requests(load))
-    by_use = _by_use(stays, filtered=policy.filtered and _free(stays))
+    undaemoned, most = beside_daemons(load), most_use(load, limits, name)
+    bounds, by_request = [1], keeps_requests(load, policy)
+    if by_request:
+        bounds.append(nodes_by_requests(load))
+    by_use = _by_use(undaemoned, filtered=policy.filtered and _free(undaemoned))
     if np.isfinite(most).any():
-        found.append(demand_bound(by_use, most))
+        bounds.append(demand_bound(by_use, most))
     cpu, memory = (limits.most(name, f"{one}_p99_fraction") for one in RESOURCES)
     if np.isfinite((cpu, memory)).any():
         # of fewer than 100 nodes the 99th percentile is the highest; of more one may be as full
         # as it likes, and could carry all else
         nearly = cpu, memory
         needed = max(demand_bound(by_use, nearly), load_bound(load, nearly, requests=False))
-        found.append(min(needed, FROM_WHICH_ONE_IS_LEFT_OUT))
+        bounds.append(min(needed, FROM_WHICH_ONE_IS_LEFT_OUT))
     cpu, memory = (limits.most(name, f"{one}_mean_fraction") for one in RESOURCES)
-    found.append(mean_bound(load, (cpu, memory)))
+    bounds.append(mean_bound(load, (cpu, memory)))
     if not _moves(load, policy):
-        found.append(over_time_bound(load, limits.most(name, CPU)))
-    found.append(load_bound(load, most, requests=asks))
+        bounds.append(over_time_bound(load, limits.most(name, CPU)))
+    bounds.append(load_bound(load, most, requests=by_request))
     if load.nodes.losses is not None and len(load.nodes.losses.node):
         # those that are lost count too, and what is there afterwards is on others
-        found.append(len(load.nodes.losses.node) + bound_after_losses(load, most, requests=asks))
-    return min(max(found), load.nodes.count)
+        bounds.append(
+            len(load.nodes.losses.node) + bound_after_losses(load, most, requests=by_request)
+        )
+    return min(max(bounds), load.nodes.count)
 
 
 @functools.lru_cache(maxsize=1)
@@ -100,10 +102,10 @@ def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
     if _moves(load, policy) or not np.isfinite(most) or not keeps_requests(load, policy):
         return None
     end = int(load.use.times_ms[-1]) + load.use.step_ms - 1
-    there = (load.containers.arrival_ms <= end) & (end < load.containers.departure_ms)
+    present = (load.containers.arrival_ms <= end) & (end < load.containers.departure_ms)
     if load.rules.daemon is not None:
-        there &= ~load.rules.daemon
-    requests = np.sort(load.containers.request[there], axis=0)
+        present &= ~load.rules.daemon
+    requests = np.sort(load.containers.request[present], axis=0)
     placed = requests[: max(len(requests) - int(most), 0)]
     return max(volume_bound(placed, room_beside_daemons(load)), 1)
 
@@ -128,9 +130,9 @@ def keeps_requests(load: Workload, policy: Entrant) -> bool:
     return policy.filtered and _free(beside_daemons(load))
 
 
-def _free(stays: Workload) -> bool:
+def _free(load: Workload) -> bool:
     """Whether no container is pinned, in a workload without its daemons."""
-    return stays.rules.pinned is None or not (stays.rules.pinned >= 0).any()
+    return load.rules.pinned is None or not (load.rules.pinned >= 0).any()
 
 
 def _by_use(load: Workload, *, filtered: bool) -> Workload:

@@ -81,8 +81,8 @@ def running_on(load: Workload) -> IntArray | None:
     """
     if not load.containers.recorded:
         return None
-    there = load.present_but_daemons(-1) & (load.containers.recorded_node >= 0)
-    return np.bincount(load.containers.recorded_node[there], minlength=load.nodes.count)
+    running = load.present_but_daemons(-1) & (load.containers.recorded_node >= 0)
+    return np.bincount(load.containers.recorded_node[running], minlength=load.nodes.count)
 
 
 #: Reasons of special nodes: a rare taint or label, a pod that may not be evicted, no recorded use.
@@ -130,12 +130,12 @@ def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int,
     may_remove : tuple of str
         Classes of reasons that do not count; see ``CLASSES``.
     """
-    found: dict[int, str] = {}
+    reason_of: dict[int, str] = {}
     for reason, those in _reasons(load):
         released = reason in may_remove or (reason in load.resources and GPU in may_remove)
         for node in np.flatnonzero(those).tolist() if not released else ():
-            found.setdefault(node, reason)
-    return found
+            reason_of.setdefault(node, reason)
+    return reason_of
 
 
 def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Workload:
@@ -143,13 +143,13 @@ def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Work
     special = list(special_nodes(load, may_remove))
     if not special:
         return load
-    stays = (
+    must_stay = (
         np.zeros(load.nodes.count, np.bool_)
         if load.nodes.stays is None
         else load.nodes.stays.copy()
     )
-    stays[special] = True
-    return replace(load, nodes=replace(load.nodes, stays=stays))
+    must_stay[special] = True
+    return replace(load, nodes=replace(load.nodes, stays=must_stay))
 
 
 def pools_of(load: Workload) -> list[IntArray]:
@@ -161,8 +161,8 @@ def pools_of(load: Workload) -> list[IntArray]:
     masks = [part.mask for part in parts if isinstance(part, Allowed)]
     has = np.vstack([*masks, (_had(load)).T]).T
     pool = np.unique(has, axis=0, return_inverse=True)[1].reshape(-1)
-    found = [np.flatnonzero(pool == number) for number in range(int(pool.max(initial=-1)) + 1)]
-    return sorted(found, key=len, reverse=True)
+    pools = [np.flatnonzero(pool == number) for number in range(int(pool.max(initial=-1)) + 1)]
+    return sorted(pools, key=len, reverse=True)
 
 
 def _had(load: Workload) -> BoolArray:
@@ -177,27 +177,27 @@ def _reasons(load: Workload) -> list[tuple[str, BoolArray]]:
         (name, has[:, at]) for at, name in enumerate(load.resources) if name not in _ORDINARY
     ]
     few = [*resources, *((TAINTED, one) for one in _of_their_own(load))]
-    found = [(reason, those) for reason, those in few if 0 < those.sum() < FEW * load.nodes.count]
-    return [*found, (PINNED, _pinned(load)), (NO_USE, _without_use(load))]
+    reasons = [(reason, those) for reason, those in few if 0 < those.sum() < FEW * load.nodes.count]
+    return [*reasons, (PINNED, _pinned(load)), (NO_USE, _without_use(load))]
 
 
 def _of_their_own(load: Workload) -> list[BoolArray]:
     """Sets of nodes: with taints that most containers do not tolerate, or chosen by a selector."""
     parts = () if load.rules.constraints is None else load.rules.constraints.parts
-    found = []
+    masks = []
     for part in parts:
         if not isinstance(part, Allowed):
             continue
         open_ = np.concatenate([part.mask, np.ones((1, load.nodes.count), np.bool_)])
         if part.label == "selector":
-            found += list(part.mask)
+            masks += list(part.mask)
         elif load.containers.count:
             usual = open_[np.bincount(part.of + 1, minlength=len(open_)).argmax() - 1]
             closed = ~usual if load.nodes.cordoned is None else ~usual & ~load.nodes.cordoned
             # nodes that are open to the same containers have the same taints
             _, taints = np.unique(part.mask, axis=1, return_inverse=True)
-            found += [closed & (taints == one) for one in np.unique(taints[closed]).tolist()]
-    return found
+            masks += [closed & (taints == one) for one in np.unique(taints[closed]).tolist()]
+    return masks
 
 
 def _pinned(load: Workload) -> BoolArray:
@@ -207,13 +207,15 @@ def _pinned(load: Workload) -> BoolArray:
     container's service the container's own name. Where most containers are like this, owners are
     not recorded, and none counts.
     """
-    stays = load.present_but_daemons(-1) & (load.containers.recorded_node >= 0)
+    running = load.present_but_daemons(-1) & (load.containers.recorded_node >= 0)
     named = np.array(
         [one == of for one, of in zip(load.containers.ids, load.containers.services, strict=True)]
     )
-    bare = stays & named
-    alone = bare if bare.sum() <= _BARE * stays.sum() else np.zeros_like(bare)
-    held = alone if load.rules.never_evicted is None else alone | (stays & load.rules.never_evicted)
+    bare = running & named
+    alone = bare if bare.sum() <= _BARE * running.sum() else np.zeros_like(bare)
+    held = (
+        alone if load.rules.never_evicted is None else alone | (running & load.rules.never_evicted)
+    )
     return np.bincount(load.containers.recorded_node[held], minlength=load.nodes.count) > 0
 
 

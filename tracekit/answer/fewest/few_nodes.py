@@ -32,12 +32,12 @@ class Replayed:
     ----------
     row : dict
         The row of a summary.
-    requested : float64, shape (kept,)
+    requested : float64, shape (staying,)
         The requests on each node over time as a share of its capacity, of the resource with the
         largest share.
-    cpu_p99 : float64, shape (kept,)
+    cpu_p99 : float64, shape (staying,)
         The 99th percentile of each node's CPU use over time, as a share of its capacity.
-    highest : float64, shape (2, kept)
+    highest : float64, shape (2, staying)
         The highest use of CPU and of memory of each node, as a share of its capacity.
     """
 
@@ -54,7 +54,7 @@ USUAL_REPLAYS = 20
 
 #: A function that replays: it takes an order of arrival, positions of nodes (None: all nodes), and
 #: the name of a zone that is lost (empty: none).
-Ask = Callable[[int, IntArray | None, str], Replayed]
+ReplayOn = Callable[[int, IntArray | None, str], Replayed]
 
 
 class Here:
@@ -64,12 +64,12 @@ class Here:
         self._load, self._policy, self._seed = load, policy, seed
         self._ordered = (0, load)
 
-    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Replayed:
+    def __call__(self, order: int, staying: IntArray | None, lost: str) -> Replayed:
         """Replay."""
         if order and self._ordered[0] != order:
             self._ordered = order, in_order(self._load, order_seed(self._seed, order))
         load = self._ordered[1] if order else self._load
-        return _replayed(_on(load, kept, lost), self._policy, self._seed, order)
+        return _replayed(_on(load, staying, lost), self._policy, self._seed, order)
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ class ByCrew:
     policy: Sent
     seed: int
 
-    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Replayed:
+    def __call__(self, order: int, staying: IntArray | None, lost: str) -> Replayed:
         """Replay, and wait for it."""
-        nodes = None if kept is None else tuple(kept.tolist())
+        nodes = None if staying is None else tuple(staying.tolist())
         task = FewNodesTask(self.source, self.policy, self.seed, order, nodes, lost)
         return self.crew.submit(task).result()
 
@@ -96,14 +96,14 @@ class FewNodesTask:
     policy: Sent
     seed: int
     order: int
-    kept: tuple[int, ...] | None
+    staying: tuple[int, ...] | None
     lost: str
 
     def run(self, _: OnProgress) -> Replayed:
         """Read the workload, unless the last task had the same, and replay."""
         load = _ordered(self.source, order_seed(self.seed, self.order) if self.order else None)
-        kept = None if self.kept is None else np.array(self.kept, dtype=np.int64)
-        return _replayed(_on(load, kept, self.lost), self.policy.entrant, self.seed, self.order)
+        staying = None if self.staying is None else np.array(self.staying, dtype=np.int64)
+        return _replayed(_on(load, staying, self.lost), self.policy.entrant, self.seed, self.order)
 
 
 @functools.lru_cache(maxsize=1)
@@ -124,15 +124,15 @@ def _ordered(source: Source, seed: int | None) -> Workload:
     return load if seed is None else in_order(load, seed)
 
 
-def _on(load: Workload, kept: IntArray | None, lost: str) -> Workload:
-    load = load if kept is None else on_nodes(load, kept)
+def _on(load: Workload, staying: IntArray | None, lost: str) -> Workload:
+    load = load if staying is None else on_nodes(load, staying)
     return losing_zone(load, lost) if lost else load
 
 
 def _replayed(load: Workload, policy: Entrant, seed: int, order: int) -> Replayed:
-    found, use = replay_nodes(load, policy, order_seed(seed, order), replays=USUAL_REPLAYS)
-    placed = found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
-    return Replayed(found.row, requested_over_time(load, placed), use.cpu_p99, use.highest)
+    replayed, use = replay_nodes(load, policy, order_seed(seed, order), replays=USUAL_REPLAYS)
+    placed = replayed.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
+    return Replayed(replayed.row, requested_over_time(load, placed), use.cpu_p99, use.highest)
 
 
 def requested_over_time(load: Workload, node: IntArray) -> FloatArray:
@@ -148,25 +148,25 @@ def requested_over_time(load: Workload, node: IntArray) -> FloatArray:
     counted = node >= 0
     if load.rules.daemon is not None:
         counted &= ~load.rules.daemon
-    who = np.flatnonzero(counted)
+    rows = np.flatnonzero(counted)
     end = int(load.use.times_ms[-1]) + load.use.step_ms
-    there = np.minimum(load.containers.departure_ms[who], end) - np.minimum(
-        load.containers.arrival_ms[who], end
+    time_ms = np.minimum(load.containers.departure_ms[rows], end) - np.minimum(
+        load.containers.arrival_ms[rows], end
     )
     requested = np.zeros(load.nodes.capacity.shape)
     np.add.at(
-        requested, node[who], load.containers.request[who] * there[:, None].astype(np.float64)
+        requested, node[rows], load.containers.request[rows] * time_ms[:, None].astype(np.float64)
     )
     span = max(end - int(load.use.times_ms[0]), 1)
     share = requested / np.maximum(load.nodes.capacity, 1) / span
     return np.asarray(share.max(axis=1))
 
 
-def counting(ask: Ask, done: Callable[[], None]) -> Ask:
+def counting(replays: ReplayOn, done: Callable[[], None]) -> ReplayOn:
     """A function that replays, and calls ``done`` after each replay."""
 
-    def counted(order: int, kept: IntArray | None, lost: str) -> Replayed:
-        came = ask(order, kept, lost)
+    def counted(order: int, staying: IntArray | None, lost: str) -> Replayed:
+        came = replays(order, staying, lost)
         done()
         return came
 
@@ -180,25 +180,25 @@ class Remembered:
     """
 
     def __init__(
-        self, ask: Ask, folder: Path, *, load: Workload, policy: Entrant, seed: int
+        self, replays: ReplayOn, folder: Path, *, load: Workload, policy: Entrant, seed: int
     ) -> None:
-        self._ask, self._folder = ask, folder
+        self._replay_on, self._folder = replays, folder
         # a user's own policy is what its file says
         own = b"".join(read_bytes(Path(file)) for file in policy.written_in())
         self._about = f"{fingerprint(load)}\n{policy}\n{seed}\n".encode() + own
 
-    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Replayed:
+    def __call__(self, order: int, staying: IntArray | None, lost: str) -> Replayed:
         """The result from the folder; else replay, and keep the result."""
-        which = b"all" if kept is None else kept.tobytes()
+        which = b"all" if staying is None else staying.tobytes()
         name = hashlib.sha256(self._about + f"\n{order}\n{lost}\n".encode() + which).hexdigest()[
             :24
         ]
         path = self._folder / f"{name}.json"
-        known = _read(path)
-        if known is None:
-            known = self._ask(order, kept, lost)
-            _write(path, known)
-        return known
+        replayed = _read(path)
+        if replayed is None:
+            replayed = self._replay_on(order, staying, lost)
+            _write(path, replayed)
+        return replayed
 
 
 def _read(path: Path) -> Replayed | None:
@@ -208,8 +208,8 @@ def _read(path: Path) -> Replayed | None:
         return None
     if digest != hashlib.sha256(text.encode()).hexdigest():
         return None
-    found = json.loads(text)
-    return Replayed(found["row"], *(np.array(found[name]) for name in _ARRAYS))
+    document = json.loads(text)
+    return Replayed(document["row"], *(np.array(document[name]) for name in _ARRAYS))
 
 
 def _write(path: Path, came: Replayed) -> None:

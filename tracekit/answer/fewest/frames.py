@@ -97,7 +97,7 @@ _NODES = {
 
 
 def frames_of(
-    found: Mapping[str, Outcome],
+    outcomes: Mapping[str, Outcome],
     problems: Mapping[str, TracekitError],
     measures: Sequence[str],
     cluster: Cluster,
@@ -110,25 +110,25 @@ def frames_of(
     """
     orders = [
         {"policy": policy, "repeat": repeat, "nodes": nodes - one.left}
-        for policy, one in found.items()
+        for policy, one in outcomes.items()
         for repeat, nodes in enumerate(one.by_order)
     ]
-    zones = [frame_of(KEPT, policy, one.zones) for policy, one in found.items() if one.zones]
+    zones = [frame_of(KEPT, policy, one.zones) for policy, one in outcomes.items() if one.zones]
     return {
-        "policies": _policies(found, problems, measures, cluster).sort(
+        "policies": _policies(outcomes, problems, measures, cluster).sort(
             [COST_KEPT, "nodes"] if by_cost else BY_NODES,
             nulls_last=True,
             maintain_order=True,
         ),
         "orders": pl.DataFrame(orders, schema=_ORDERS),
-        "sizes": _sizes(found, cluster),
-        "nodes": _nodes(found, cluster),
+        "sizes": _sizes(outcomes, cluster),
+        "nodes": _nodes(outcomes, cluster),
         **({"zones": pl.concat(zones)} if zones else {}),
     }
 
 
 def _policies(
-    found: Mapping[str, Outcome],
+    outcomes: Mapping[str, Outcome],
     problems: Mapping[str, TracekitError],
     measures: Sequence[str],
     cluster: Cluster,
@@ -136,7 +136,7 @@ def _policies(
     shown = list(dict.fromkeys([*FULLEST, CPU, *measures]))
     rows = [
         {**_policy(name, one, shown, cluster), **_costs(one, cluster)}
-        for name, one in found.items()
+        for name, one in outcomes.items()
     ]
     nodes = len(cluster.node_ids) - cluster.left
     rows += [
@@ -198,9 +198,9 @@ def _costs(one: Outcome, cluster: Cluster) -> dict[str, float | None]:
         return {}
     # the bound counts the load of nodes that are gone, too
     bound = one.cheapest if not one.left else None
-    there = one.place[one.left :]
-    every = there[there < len(cluster.node_ids)]
-    return {COST_KEPT: _sum(price[one.kept]), COST_ALL: _sum(price[every]), COST_BOUND: bound}
+    going = one.place[one.left :]
+    every = going[going < len(cluster.node_ids)]
+    return {COST_KEPT: _sum(price[one.staying]), COST_ALL: _sum(price[every]), COST_BOUND: bound}
 
 
 def _sum(prices: FloatArray) -> float | None:
@@ -211,14 +211,14 @@ def _sum(prices: FloatArray) -> float | None:
 def _worst(measure: str, rows: list[dict[str, Any]]) -> float | None:
     """The worst value of a measure over the orders of arrival; None where none has it."""
     values = [float(row[measure]) for row in rows if row.get(measure) is not None]
-    known = find_measure(measure)
-    high = known is not None and known.better == "high"
+    declared = find_measure(measure)
+    high = declared is not None and declared.better == "high"
     return (min if high else max)(values, default=None)
 
 
-def _sizes(found: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
+def _sizes(outcomes: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
     # a set would have another order in every process
-    trials = (trial for one in found.values() for trial in one.seen)
+    trials = (trial for one in outcomes.values() for trial in one.seen)
     seen = dict.fromkeys(name for trial in trials for name in trial.row)
     measures = ["placed", *compared(seen)]
     rows = [
@@ -232,7 +232,7 @@ def _sizes(found: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
             COST_KEPT: _cost_at(one, trial.nodes, cluster),
             **{measure: trial.row.get(measure) for measure in measures},
         }
-        for name, one in found.items()
+        for name, one in outcomes.items()
         for trial in one.seen
     ]
     return pl.DataFrame(
@@ -244,12 +244,12 @@ def _cost_at(one: Outcome, nodes: int, cluster: Cluster) -> float | None:
     """The cost of the first ``nodes`` nodes in the order; None where a price is unknown."""
     price = cluster.price_per_hour
     place = one.place[one.left : nodes]
-    known = price is not None and (place < len(cluster.node_ids)).all()
-    return _sum(price[place]) if known and price is not None else None
+    priced = price is not None and (place < len(cluster.node_ids)).all()
+    return _sum(price[place]) if priced and price is not None else None
 
 
-def _nodes(found: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
-    parts = [_nodes_of(policy, one, cluster) for policy, one in found.items()]
+def _nodes(outcomes: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
+    parts = [_nodes_of(policy, one, cluster) for policy, one in outcomes.items()]
     return pl.concat(parts) if parts else pl.DataFrame(schema=_NODES)
 
 
@@ -290,8 +290,8 @@ def _nodes_of(policy: str, one: Outcome, cluster: Cluster) -> pl.DataFrame:
 
 def _capacity(cluster: Cluster) -> dict[str, FloatArray | IntArray]:
     """The capacity of each node by resource, under a name with its unit."""
-    found: dict[str, FloatArray | IntArray] = {}
+    columns: dict[str, FloatArray | IntArray] = {}
     for name, has in zip(cluster.resources, cluster.capacity.T, strict=True):
         cores = name == "cpu_milli"
-        found["cpu_cores" if cores else name] = has / MILLI_PER_CORE if cores else has
-    return found
+        columns["cpu_cores" if cores else name] = has / MILLI_PER_CORE if cores else has
+    return columns

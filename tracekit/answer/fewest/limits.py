@@ -146,12 +146,12 @@ class Limits:
 
     def most(self, policy: str, measure: str) -> float:
         """The highest value that the limits allow for a measure; infinite where none caps it."""
-        found = []
+        highest = []
         for one in self.of(policy):
             if one.caps and one.measure == measure and not one.speaks_of("base"):
                 nothing = dict.fromkeys(one.names)
-                found.append(one.sides(nothing, nothing, {**nothing, **self.observed})[1])
-        return min((one for one in found if one is not None), default=float("inf"))
+                highest.append(one.sides(nothing, nothing, {**nothing, **self.observed})[1])
+        return min((one for one in highest if one is not None), default=float("inf"))
 
     def nobody_waits(self, policy: str) -> bool:
         """Whether every container present runs at every judged step, as bounds assume."""

@@ -148,9 +148,9 @@ def lighter(
         here = np.flatnonzero((weight == levels[level]) & (spare >= 0))
         for one in here[np.argsort(-spare[here], kind="stable")][:_OF_A_WEIGHT]:
             chosen = [kind[:count] for kind, count in zip(kinds, grid[one].tolist(), strict=True)]
-            kept = np.concatenate([np.flatnonzero(fixed), *chosen])
-            if tried.hold_all(kept):
-                return kept
+            staying = np.concatenate([np.flatnonzero(fixed), *chosen])
+            if tried.hold_all(staying):
+                return staying
         return None
 
     return next(_lightest(at, len(levels)), None)
@@ -163,14 +163,14 @@ def _lightest(at: Callable[[int], IntArray | None], levels: int) -> Iterator[Int
     one by one, and only the others by bisection.
     """
     low, high, best = min(_LIGHTEST, levels), levels, None
-    yield from (kept for level in range(low) if (kept := at(level)) is not None)
+    yield from (staying for level in range(low) if (staying := at(level)) is not None)
     while low < high:
         middle = (low + high) // 2
-        kept = at(middle)
-        if kept is None:
+        staying = at(middle)
+        if staying is None:
             low = middle + 1
         else:
-            high, best = middle, kept
+            high, best = middle, staying
     if best is not None:
         yield best
 
@@ -182,11 +182,13 @@ def _spare(
     load, limits = tried.load, tried.limits
     spare = np.full(len(grid), np.inf)
     waits = limits.nobody_waits(tried.policy)
-    asks = waits and keeps_requests(load, policy)
-    for demand, rooms in volumes(load, most_use(load, limits, tried.policy))[: 2 if asks else 1]:
+    by_request = waits and keeps_requests(load, policy)
+    for demand, rooms in volumes(load, most_use(load, limits, tried.policy))[
+        : 2 if by_request else 1
+    ]:
         most = demand.max(axis=0, initial=0).astype(np.float64)
         for column in np.flatnonzero(most > 0).tolist():
             room = rooms[:, column].astype(np.float64)
-            there = grid @ np.array([room[kind[0]] for kind in kinds]) + room[fixed].sum()
-            spare = np.minimum(spare, there / most[column] - 1)
+            capacity = grid @ np.array([room[kind[0]] for kind in kinds]) + room[fixed].sum()
+            spare = np.minimum(spare, capacity / most[column] - 1)
     return spare if waits else np.maximum(spare, 0)

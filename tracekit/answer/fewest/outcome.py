@@ -94,7 +94,7 @@ class Outcome:
     zones: tuple[LostZone, ...] = ()
 
     @property
-    def kept(self) -> IntArray:
+    def staying(self) -> IntArray:
         """Positions of the nodes that stay, without the ``left`` nodes."""
         return self.place[self.left : self.nodes]
 
@@ -105,13 +105,13 @@ class Goal:
 
     Parameters
     ----------
-    found : mapping of str to Outcome
+    outcomes : mapping of str to Outcome
     problems : mapping of str to TracekitError
         The error of each policy without a result; a ``TooFewError`` has the limit that breaks.
     as_random : mapping of str to int
         The counts of rivals that need as many nodes as placement at random.
     """
 
-    found: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     problems: Mapping[str, TracekitError] = field(default_factory=dict)
     as_random: Mapping[str, int] = field(default_factory=dict)

@@ -119,7 +119,7 @@ class Search:
         """The best result over orderings, where the limits hold on all nodes."""
         first, *others = orderings
         place = placed(self.nodes, first)
-        best = self.found(first.__name__, place, *self.joint(place, len(place)))
+        best = self.outcome(first.__name__, place, *self.joint(place, len(place)))
         return self._by_kind(self._by_pool(self._beaten(best, others)))
 
     def on_fewer(self, broken: Margin, orderings: Sequence[Ordering]) -> Outcome | None:
@@ -129,14 +129,14 @@ class Search:
         if most is not None:
             holds = functools.partial(self._hold_all, place)
             joint = fewest_around(holds, most, self.low, most, self._ahead(place)) or most
-            found = self.found(fullest.__name__, place, self._same(joint), joint)
-            found = self._by_kind(self._by_pool(self._beaten(found, orderings)))
+            outcome = self.outcome(fullest.__name__, place, self._same(joint), joint)
+            outcome = self._by_kind(self._by_pool(self._beaten(outcome, orderings)))
         else:
-            kept = self._lighter(float("inf"))
-            if kept is None:
+            staying = self._lighter(float("inf"))
+            if staying is None:
                 return None
-            found = self._kept(kept, place)
-        return replace(found, breaks=broken)
+            outcome = self._kept(staying, place)
+        return replace(outcome, breaks=broken)
 
     def _beaten(self, best: Outcome, orderings: Sequence[Ordering]) -> Outcome:
         """The best of a result and the results of other orderings."""
@@ -145,8 +145,8 @@ class Search:
             most = int((self._each[place].cumsum() < self._paid(best) * LESS).sum())
             if not self._promising(place, most):
                 continue
-            found = self.found(ordering.__name__, place, *self.joint(place, len(place)))
-            best = found if self._paid(found) < self._paid(best) else best
+            outcome = self.outcome(ordering.__name__, place, *self.joint(place, len(place)))
+            best = outcome if self._paid(outcome) < self._paid(best) else best
         return best
 
     def _promising(self, place: IntArray, most: int) -> bool:
@@ -163,14 +163,14 @@ class Search:
             for nodes in self._some_ahead(place, counts[::-1].tolist(), 1)
         )
 
-    def _by_pool(self, found: Outcome) -> Outcome:
+    def _by_pool(self, outcome: Outcome) -> Outcome:
         """The better of a result and one in which pools shrink one after the other.
 
         In an order over all nodes the first pool that is too small ends the search for all pools.
         """
         pools = pools_of(self.tried.load)[:_POOLS]
-        if len(pools) < 2 or found.nodes <= self.low:
-            return found
+        if len(pools) < 2 or outcome.nodes <= self.low:
+            return outcome
         order = placed(self.nodes, least_requested)
         for pool in pools:
             own = np.isin(order, pool) & (self.nodes.rank[order] >= FREE)
@@ -178,35 +178,35 @@ class Search:
             low = max(self.low, int((~own).sum()))
             holds, ahead = functools.partial(self._hold_all, order), self._ahead(order)
             order = order[: fewest(holds, low, len(order), ahead)]
-        less = self._each[order].sum() < self._paid(found) * LESS
-        return self._kept(order, found.place) if less and self.tried.hold_all(order) else found
+        less = self._each[order].sum() < self._paid(outcome) * LESS
+        return self._kept(order, outcome.place) if less and self.tried.hold_all(order) else outcome
 
-    def _by_kind(self, found: Outcome) -> Outcome:
+    def _by_kind(self, outcome: Outcome) -> Outcome:
         """The better of a result and one with another number of nodes of each kind."""
-        while found.nodes > self.low or self.by == COST:
-            kept = self._lighter(self._paid(found) * LESS)
-            if kept is None:
+        while outcome.nodes > self.low or self.by == COST:
+            staying = self._lighter(self._paid(outcome) * LESS)
+            if staying is None:
                 break
-            found = self._kept(kept, found.place)
-        return found
+            outcome = self._kept(staying, outcome.place)
+        return outcome
 
     def _lighter(self, below: float) -> IntArray | None:
         fixed = self.nodes.rank < FREE
         return lighter(self.tried, self.policy, fixed, self._each, below)
 
-    def _kept(self, kept: IntArray, place: IntArray) -> Outcome:
+    def _kept(self, staying: IntArray, place: IntArray) -> Outcome:
         """The result in which exactly these nodes stay."""
-        stay = kept[np.argsort(self.nodes.rank[kept], kind="stable")]
-        others = place[~np.isin(place, kept)]
-        return self.found(
-            "by_kind", np.concatenate([stay, others]), self._same(len(kept)), len(kept)
+        stay = staying[np.argsort(self.nodes.rank[staying], kind="stable")]
+        others = place[~np.isin(place, staying)]
+        return self.outcome(
+            "by_kind", np.concatenate([stay, others]), self._same(len(staying)), len(staying)
         )
 
     def _same(self, nodes: int) -> tuple[int, ...]:
         return (nodes,) * len(self.tried.orders)
 
-    def _paid(self, found: Outcome) -> float:
-        return float(self._each[found.place[: found.nodes]].sum())
+    def _paid(self, outcome: Outcome) -> float:
+        return float(self._each[outcome.place[: outcome.nodes]].sum())
 
     @property
     def _each(self) -> FloatArray:
@@ -249,7 +249,7 @@ class Search:
         holds = functools.partial(self._hold_all, place)
         return by_order, fewest_from(holds, max(by_order), most, self._ahead(place)) or most
 
-    def found(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Outcome:
+    def outcome(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Outcome:
         """The result: the last count from ``joint`` nodes downwards before a limit breaks."""
         while joint > self.low and self._hold_all(place, joint - 1):
             joint -= 1
@@ -304,11 +304,11 @@ class Search:
         return self.tried.hold_all(place[:nodes])
 
 
-def _until_broken(tried: Trials, kept: IntArray) -> tuple[Trial, ...]:
+def _until_broken(tried: Trials, staying: IntArray) -> tuple[Trial, ...]:
     """The trials on these nodes, order by order, up to the first that breaks a limit."""
-    found = []
+    trials = []
     for order in tried.orders:
-        found.append(tried.trial(order, kept))
-        if found[-1].broken:
+        trials.append(tried.trial(order, staying))
+        if trials[-1].broken:
             break
-    return tuple(found)
+    return tuple(trials)

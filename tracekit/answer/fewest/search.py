@@ -19,7 +19,7 @@ import numpy as np
 
 from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.cluster import bound_to_zones, evened, left_nodes
-from tracekit.answer.fewest.few_nodes import Ask
+from tracekit.answer.fewest.few_nodes import ReplayOn
 from tracekit.answer.fewest.limits import CPU, Limits, Margin
 from tracekit.answer.fewest.orderings import (
     Ordering,
@@ -54,7 +54,7 @@ def fewest_nodes(
     limits: Limits,
     *,
     repeats: int,
-    asks: Callable[[Workload], Ask],
+    replaying: Callable[[Workload], ReplayOn],
     by: str = NODES,
     beside: int = 1,
     may_wait: bool = False,
@@ -67,7 +67,7 @@ def fewest_nodes(
     ----------
     load : Workload
         The workload, whose ``nodes.stays`` marks nodes that cannot go.
-    asks : function(Workload) -> Ask
+    replaying : function(Workload) -> ReplayOn
         Makes the function that replays a workload.
     may_wait : bool
         Whether containers may wait on all nodes, as many as ``runs.waiting`` allows. As many may
@@ -86,21 +86,23 @@ def fewest_nodes(
         Where a limit breaks on a measure that falls with the number of nodes.
     """
     bound = bound_to_zones(load) if survive else {}
-    tried = Trials(load, str(policy), limits, asks(load), range(repeats), beside, survive, bound)
+    tried = Trials(
+        load, str(policy), limits, replaying(load), range(repeats), beside, survive, bound
+    )
     broken, waits = _on_all_nodes(tried, may_wait=may_wait)
     orderings = _orderings(by)
-    found: Outcome | None = None
+    outcome: Outcome | None = None
     if broken is None:
-        found = Search(tried, policy, by).over(orderings)
+        outcome = Search(tried, policy, by).over(orderings)
     elif not tried.limits.of_waiting(broken):
-        found = Search(tried, policy, by).on_fewer(broken, orderings)
-    if found is None and broken is not None and further:
-        found = enough_more(tried, policy, broken, asks)
-    if found is None:
+        outcome = Search(tried, policy, by).on_fewer(broken, orderings)
+    if outcome is None and broken is not None and further:
+        outcome = enough_more(tried, policy, broken, replaying)
+    if outcome is None:
         assert broken is not None  # noqa: S101 - with none broken there is an answer
         nodes = load.nodes.count - len(left_nodes(load))
         raise TooFewError(broken, nodes, too_busy(load, broken))
-    return _checked(replace(found, waits_with_all=waits), tried)
+    return _checked(replace(outcome, waits_with_all=waits), tried)
 
 
 def enough(
@@ -140,27 +142,27 @@ def _orderings(by: str) -> list[Ordering]:
     return [least_requested, smallest, *([dearest] if by == COST else [])]
 
 
-def _checked(found: Outcome, tried: Trials) -> Outcome:
+def _checked(outcome: Outcome, tried: Trials) -> Outcome:
     """The result; raises TracekitError where it breaks a limit that falls with the nodes."""
     price = tried.load.nodes.price_per_hour
-    for one in found.held:
+    for one in outcome.held:
         row, base = one.row, tried.base(one.repeat)
         if price is not None and row.get(COST_PER_HOUR) is not None:
             # each node that is kept is paid for, used or not
-            paid = np.append(price, price[found.like])
-            row = {**row, COST_PER_HOUR: float(paid[found.kept].sum())}
+            paid = np.append(price, price[outcome.like])
+            row = {**row, COST_PER_HOUR: float(paid[outcome.staying].sum())}
             base = {**base, COST_PER_HOUR: float(price.sum())}
         for margin in tried.limits.broken_at_the_end(tried.policy, base, row):
             raise TracekitError(
-                f"{margin.measure} is {margin.value:,.4g} on the {len(found.kept):,} nodes that the"
+                f"{margin.measure} is {margin.value:,.4g} on the {len(outcome.staying):,} nodes that the"
                 f" other limits need, at most {margin.allowed:,.4g} is allowed",
                 hint=f"--least {COST} looks for cheaper nodes",
             )
-    return found
+    return outcome
 
 
 def enough_more(
-    tried: Trials, policy: Entrant, broken: Margin, asks: Callable[[Workload], Ask]
+    tried: Trials, policy: Entrant, broken: Margin, replaying: Callable[[Workload], ReplayOn]
 ) -> Outcome | None:
     """All nodes and the fewest added ones that are enough; None where added nodes do not help.
 
@@ -182,7 +184,7 @@ def enough_more(
             larger,
             tried.policy,
             tried.limits,
-            asks(larger),
+            replaying(larger),
             tried.orders,
             tried.beside,
             tried.survive,
@@ -211,21 +213,21 @@ def _like(tried: Trials, count: int) -> IntArray:
 def _fewest_more(more: Trials, policy: Entrant, like: IntArray) -> Outcome:
     """The result where all nodes of ``more`` are enough; the added nodes copy those at ``like``."""
     every = more.load.nodes.count
-    stays = np.arange(every) < every - len(like)
+    must_stay = np.arange(every) < every - len(like)
     search = Search(
-        replace(more, load=replace(more.load, nodes=replace(more.load.nodes, stays=stays))),
+        replace(more, load=replace(more.load, nodes=replace(more.load.nodes, stays=must_stay))),
         policy,
         NODES,
     )
-    search.low = max(search.low, int(stays.sum()) + 1)
+    search.low = max(search.low, int(must_stay.sum()) + 1)
     place = np.arange(every)
-    found = search.found("added", place, *search.joint(place, every))
-    added = found.nodes - int(stays.sum())
+    outcome = search.outcome("added", place, *search.joint(place, every))
+    added = outcome.nodes - int(must_stay.sum())
     return replace(
-        found,
-        place=place[: found.nodes],
-        requested=found.requested[: found.nodes],
-        fullest=found.fullest[:, : found.nodes],
+        outcome,
+        place=place[: outcome.nodes],
+        requested=outcome.requested[: outcome.nodes],
+        fullest=outcome.fullest[:, : outcome.nodes],
         like=like[:added],
     )
 
@@ -252,5 +254,5 @@ def too_busy(load: Workload, broken: Margin) -> str:
     above = np.zeros(load.containers.count, np.int64)
     for step in steps.tolist():
         above += load.present(step) & (load.use.at(step)[at] > broken.allowed * largest)
-    who = np.flatnonzero(above > spare)
-    return load.containers.ids[who[0]] if len(who) else ""
+    too_large = np.flatnonzero(above > spare)
+    return load.containers.ids[too_large[0]] if len(too_large) else ""

@@ -25,7 +25,7 @@ from tracekit.answer.fewest.cluster import (
     where_special_stay,
 )
 from tracekit.answer.fewest.facts import facts_of
-from tracekit.answer.fewest.few_nodes import Ask, ByCrew, Here, Remembered, counting
+from tracekit.answer.fewest.few_nodes import ReplayOn, ByCrew, Here, Remembered, counting
 from tracekit.answer.fewest.limits import Limits, check_limits
 from tracekit.answer.fewest.outcome import Outcome
 from tracekit.answer.fewest.search import enough, fewest_nodes
@@ -65,16 +65,19 @@ class Terms:
     survive: bool = False
 
     def of(
-        self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
+        self,
+        policy: Entrant,
+        replaying: Callable[[Workload], ReplayOn] | None = None,
+        beside: int = 1,
     ) -> Outcome:
-        """The result for one policy; without ``asks`` this process replays."""
+        """The result for one policy; without ``replaying`` this process replays."""
         return fewest_nodes(
             _staying(self.source, self.scale, self.may_remove),
             policy,
             self.limits,
             repeats=self.repeats,
             by=self.by,
-            asks=asks or (lambda load: Here(load, policy, self.seed)),
+            replaying=replaying or (lambda load: Here(load, policy, self.seed)),
             beside=beside,
             may_wait=self.may_wait,
             # of a policy that is not the subject no added nodes are counted
@@ -86,14 +89,14 @@ class Terms:
         self,
         policy: Entrant,
         counts: Sequence[int],
-        asks: Callable[[Workload], Ask],
+        replaying: Callable[[Workload], ReplayOn],
         beside: int = 1,
     ) -> list[bool]:
         """Whether ``counts`` nodes are enough, a count for each of the first orders of arrival."""
         load = _staying(self.source, self.scale, self.may_remove)
         orders, most = range(len(counts)), [min(one, load.nodes.count) for one in counts]
         bound = bound_to_zones(load) if self.survive else {}
-        replays, survive = asks(load), self.survive
+        replays, survive = replaying(load), self.survive
         tried = Trials(load, str(policy), self.limits, replays, orders, beside, survive, bound)
         return enough(tried, policy, most, by=self.by, may_wait=self.may_wait)
 
@@ -108,10 +111,10 @@ class _Search:
     def run(self, on_progress: OnProgress) -> Outcome:
         policy = self.policy.entrant
 
-        def asks(load: Workload) -> Ask:
+        def replaying(load: Workload) -> ReplayOn:
             return counting(Here(load, policy, self.terms.seed), lambda: on_progress(0, 1, 0))
 
-        return self.terms.of(policy, asks)
+        return self.terms.of(policy, replaying)
 
 
 @dataclass(frozen=True)
@@ -221,15 +224,19 @@ def _staying(source: WorkloadSource, scale: float, may_remove: tuple[str, ...]) 
 
 
 def begun(
-    terms: Terms, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
+    terms: Terms,
+    entrants: Mapping[str, Entrant],
+    crew: Crew,
+    replays_folder: Path | None,
+    task: Task,
 ) -> dict[str, Callable[[], Outcome]]:
     """Begin a search for each policy; a call gives its result, or raises its error."""
-    if kept is None and (len(entrants) > 1 or crew.size == 1):
+    if replays_folder is None and (len(entrants) > 1 or crew.size == 1):
         return {
             name: crew.submit(_Search(terms, Sent(one)), _on_progress(counted(task, name))).result
             for name, one in entrants.items()
         }
-    search = functools.partial(_side_by_side, terms, crew=crew, kept=kept)
+    search = functools.partial(_side_by_side, terms, crew=crew, replays_folder=replays_folder)
     return {
         name: functools.partial(search, one, done=counted(task, name))
         for name, one in entrants.items()
@@ -246,14 +253,14 @@ def ended(
     searches: Mapping[str, Callable[[], Outcome]], task: Task
 ) -> tuple[dict[str, Outcome], dict[str, TracekitError]]:
     """The results of searches, and the errors of those without a result, by policy."""
-    found, problems = {}, {}
+    outcomes, problems = {}, {}
     for name, search in searches.items():
         try:
-            found[name] = search()
+            outcomes[name] = search()
         except TracekitError as error:
             problems[name] = error
         task.advance(1, name)
-    return found, problems
+    return outcomes, problems
 
 
 def _on_progress(done: Callable[[], None]) -> OnProgress:
@@ -262,35 +269,39 @@ def _on_progress(done: Callable[[], None]) -> OnProgress:
 
 
 def _side_by_side(
-    terms: Terms, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
+    terms: Terms, policy: Entrant, crew: Crew, replays_folder: Path | None, done: Callable[[], None]
 ) -> Outcome:
     """The result of one search, with the replays done by all processes of a crew."""
-    with asking(terms, policy, crew, kept, done) as asks:
-        return terms.of(policy, asks, crew.size)
+    with replaying_by(terms, policy, crew, replays_folder, done) as replaying:
+        return terms.of(policy, replaying, crew.size)
 
 
 @contextlib.contextmanager
-def asking(
-    terms: Terms, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
-) -> Iterator[Callable[[Workload], Ask]]:
+def replaying_by(
+    terms: Terms, policy: Entrant, crew: Crew, replays_folder: Path | None, done: Callable[[], None]
+) -> Iterator[Callable[[Workload], ReplayOn]]:
     """A function that makes the replaying function of a workload shared by a crew."""
     with contextlib.ExitStack() as opened:
         several = crew.size > 1
-        folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
+        folder = replays_folder or Path(
+            opened.enter_context(TemporaryDirectory(prefix="tracekit-"))
+        )
 
-        def asks(load: Workload) -> Ask:
+        def replaying(load: Workload) -> ReplayOn:
             if several:
                 at = folder / f"workload-{load.nodes.count}"
                 source = opened.enter_context(shared(load, at))
-                replays: Ask = ByCrew(crew, source, Sent(policy), terms.seed)
+                replays: ReplayOn = ByCrew(crew, source, Sent(policy), terms.seed)
             else:
                 replays = Here(load, policy, terms.seed)
-            ask = counting(replays, done)
-            if kept is not None:
-                ask = Remembered(ask, kept, load=load, policy=policy, seed=terms.seed)
-            return ask
+            replay_on = counting(replays, done)
+            if replays_folder is not None:
+                replay_on = Remembered(
+                    replay_on, replays_folder, load=load, policy=policy, seed=terms.seed
+                )
+            return replay_on
 
-        yield asks
+        yield replaying
 
 
 @dataclass(frozen=True)
@@ -304,7 +315,7 @@ class Rivals:
 
     terms: Terms
     crew: Crew
-    kept: Path | None
+    replays_folder: Path | None
     task: Task
 
     def fewer(self, rivals: Mapping[str, Entrant], usual: Outcome | None) -> dict[str, Entrant]:
@@ -314,7 +325,7 @@ class Rivals:
         counts = [one - 1 for one in usual.by_order]
         return {name: one for name, one in rivals.items() if self._enough(one, counts, ends=False)}
 
-    def as_random(self, found: Mapping[str, Outcome]) -> dict[str, int]:
+    def as_random(self, outcomes: Mapping[str, Outcome]) -> dict[str, int]:
         """The counts of policies that are not below the count of placement at random.
 
         A count is below another one if it is lower by 1 % and by one node.
@@ -322,10 +333,10 @@ class Rivals:
         drawn = parse_entrant(RANDOM)
         most = {
             name: [one.nodes + max(ceil(MATERIAL * one.nodes), 1) - 1] * self.terms.repeats
-            for name, one in found.items()
+            for name, one in outcomes.items()
         }
         return {
-            name: found[name].nodes
+            name: outcomes[name].nodes
             for name, counts in most.items()
             if self._enough(drawn, counts, ends=True)
         }
@@ -333,9 +344,9 @@ class Rivals:
     def _enough(self, policy: Entrant, counts: Sequence[int], *, ends: bool) -> bool:
         """Whether ``counts`` nodes are enough in all orders; with ``ends`` in any order."""
         done = counted(self.task, str(policy))
-        with asking(self.terms, policy, self.crew, self.kept, done) as asks:
+        with replaying_by(self.terms, policy, self.crew, self.replays_folder, done) as replaying:
             for orders in (counts[:1], counts):
-                held = self.terms.enough(policy, orders, asks, self.crew.size)
+                held = self.terms.enough(policy, orders, replaying, self.crew.size)
                 if ends in held:
                     return ends
         return not ends

@@ -79,7 +79,7 @@ class Counts:
     def policies(self) -> set[str]:
         """All policies with a search."""
         goals = (self.at_ceiling, self.as_production)
-        return {name for goal in goals for name in (*goal.found, *goal.problems)}
+        return {name for goal in goals for name in (*goal.outcomes, *goal.problems)}
 
 
 def count_nodes(
@@ -93,7 +93,7 @@ def count_nodes(
     may_remove: Sequence[str] = (),
     seed: int = 0,
     crew: Crew | None = None,
-    kept: Path | None = None,
+    replays_folder: Path | None = None,
     subject: str = "",
     survive: bool = False,
     rivals: Mapping[str, Entrant] = MappingProxyType({}),
@@ -106,11 +106,11 @@ def count_nodes(
     forget()
     with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
         # one search reads the workload here, and goes on with it
-        reader = crew if kept is None and len(entrants) > 1 else Alone()
-        known = Survey(
+        reader = crew if replays_folder is None and len(entrants) > 1 else Alone()
+        survey = Survey(
             source, scale, seed, tuple(may_remove), tuple(limits), tuple(entrants), survive
         )
-        cluster, facts, observed = reader.submit(known).result()
+        cluster, facts, observed = reader.submit(survey).result()
         task.advance(1, "production" if observed else "the workload")
         within = limits_at(cluster.ceiling, limits, observed)
         orders = orders_of(facts, repeats)
@@ -126,7 +126,9 @@ def count_nodes(
             usual = entrants.get(subject) or next(iter(entrants.values()))
             lost = reader.submit(Today(terms, Sent(usual))).result()
             today = str(usual), lost
-        search = functools.partial(_goal, entrants, rivals, crew=crew, kept=kept, task=task)
+        search = functools.partial(
+            _goal, entrants, rivals, crew=crew, replays_folder=replays_folder, task=task
+        )
         again = _as_production(terms, entrants)
         return Counts(
             cluster=cluster,
@@ -147,18 +149,18 @@ def _goal(
     terms: Terms,
     *,
     crew: Crew,
-    kept: Path | None,
+    replays_folder: Path | None,
     task: Task,
 ) -> Goal:
     """The counts of one goal; of rivals, those that may need fewer nodes than the first policy."""
-    found, problems = ended(begun(terms, entrants, crew, kept, task), task)
+    outcomes, problems = ended(begun(terms, entrants, crew, replays_folder, task), task)
     if not rivals:
-        return Goal(found, problems)
-    usual = found.get(next(iter(entrants)))
-    contest = Rivals(terms, crew, kept, task)
-    more, none = ended(begun(terms, contest.fewer(rivals, usual), crew, kept, task), task)
+        return Goal(outcomes, problems)
+    usual = outcomes.get(next(iter(entrants)))
+    contest = Rivals(terms, crew, replays_folder, task)
+    more, none = ended(begun(terms, contest.fewer(rivals, usual), crew, replays_folder, task), task)
     as_random = {} if usual is None else contest.as_random(more)
-    return Goal({**found, **more}, {**problems, **none}, as_random)
+    return Goal({**outcomes, **more}, {**problems, **none}, as_random)
 
 
 def _as_production(terms: Terms, entrants: Mapping[str, Entrant]) -> Terms | None:
@@ -228,7 +230,7 @@ def shrink_cluster(
     may_remove: Sequence[str] = (),
     seed: int = 0,
     crew: Crew | None = None,
-    kept: Path | None = None,
+    replays_folder: Path | None = None,
     called: str | None = None,
     subject: str = "",
     survive: bool = False,
@@ -259,7 +261,7 @@ def shrink_cluster(
         the number, or the cost where a limit is on it.
     may_remove : sequence of {'gpu', 'tainted', 'pinned'}
         Special nodes of these classes may go; see ``tracekit.answer.fewest.cluster``.
-    kept : path, optional
+    replays_folder : path, optional
         A folder for the replays that are done; called again, it goes on from there.
     called : str, optional
         What the store is called in commands, if not by its path.
@@ -303,7 +305,7 @@ def shrink_cluster(
         some nodes take nothing new, which go before all others; ``running_containers`` where
         production's placement is recorded: how many it runs there at the end, without daemons.
         ``zones``, where a loss has to be survived: case (``today``: the cluster as it is, with what
-        production placed; ``kept``: the nodes that stay), policy, zone, the nodes lost with it,
+        production placed; ``replays_folder``: the nodes that stay), policy, zone, the nodes lost with it,
         containers that find no node then, the fullest node, and the limit that breaks.
         Where production is above the ceiling, ``policies_as_production`` and so on have the same
         for nodes that are above it no more often than in production.
@@ -325,7 +327,7 @@ def shrink_cluster(
         may_remove=may_remove,
         seed=seed,
         crew=crew,
-        kept=kept,
+        replays_folder=replays_folder,
         subject=subject,
         survive=survive,
         rivals=others,
@@ -374,11 +376,11 @@ def _frames(counts: Counts) -> dict[str, Any]:
     of = [name for one in counts.limits.given for name in one.measures]
     by_cost = counts.by == COST
     goal, again = counts.at_ceiling, counts.as_production
-    frames = frames_of(goal.found, goal.problems, of, counts.cluster, by_cost=by_cost)
-    if again.found or again.problems:
-        usual = frames_of(again.found, again.problems, of, counts.cluster, by_cost=by_cost)
+    frames = frames_of(goal.outcomes, goal.problems, of, counts.cluster, by_cost=by_cost)
+    if again.outcomes or again.problems:
+        usual = frames_of(again.outcomes, again.problems, of, counts.cluster, by_cost=by_cost)
         frames |= {f"{name}_as_{AS_PRODUCTION}": one for name, one in usual.items()}
     if counts.today is not None:
-        kept = [frames["zones"]] if "zones" in frames else []
-        frames["zones"] = pl.concat([frame_of(TODAY, *counts.today), *kept])
+        staying = [frames["zones"]] if "zones" in frames else []
+        frames["zones"] = pl.concat([frame_of(TODAY, *counts.today), *staying])
     return frames

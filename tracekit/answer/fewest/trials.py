@@ -12,7 +12,7 @@ import polars as pl
 
 from tracekit.answer.admissible import PENDING, WAITING
 from tracekit.answer.fewest.cluster import Bound, zones_among, zones_of
-from tracekit.answer.fewest.few_nodes import Ask, Replayed
+from tracekit.answer.fewest.few_nodes import ReplayOn, Replayed
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, Margin
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.workload import Workload
@@ -50,7 +50,7 @@ class Trials:
 
     Parameters
     ----------
-    ask : function(order, kept, lost) -> Replayed
+    replay_on : function(order, staying, lost) -> Replayed
         Replays.
     orders : sequence of int
         The orders of arrival, in each of which the limits hold.
@@ -65,7 +65,7 @@ class Trials:
     load: Workload
     policy: str
     limits: Limits
-    ask: Ask
+    replay_on: ReplayOn
     orders: Sequence[int]
     beside: int = 1
     survive: bool = False
@@ -78,31 +78,31 @@ class Trials:
         """The zone of each node, (nodes,), -1 for none; None where no loss has to be survived."""
         return zones_of(self.load) if self.survive else None
 
-    def at_risk(self, kept: IntArray) -> list[str]:
+    def at_risk(self, staying: IntArray) -> list[str]:
         """The zones of these nodes, the largest first; empty where no loss has to be survived."""
-        return [] if not self.survive else [name for name, _ in zones_among(self.load, kept)]
+        return [] if not self.survive else [name for name, _ in zones_among(self.load, staying)]
 
-    def came(self, order: int, kept: IntArray, lost: str = "") -> Replayed:
+    def came(self, order: int, staying: IntArray, lost: str = "") -> Replayed:
         """The replay on the nodes at these positions, without the zone ``lost``."""
-        stay = np.sort(kept)
+        stay = np.sort(staying)
         key = order, stay.tobytes(), lost
         if key not in self._replayed:
             every = len(stay) == self.load.nodes.count
-            self._replayed[key] = self.ask(order, None if every else stay, lost)
+            self._replayed[key] = self.replay_on(order, None if every else stay, lost)
         return self._replayed[key]
 
     def replay(self, order: int, sets: Sequence[IntArray]) -> None:
         """Replay on several sets of nodes, side by side."""
-        self._at_once(lambda kept: self.came(order, kept), sets)
+        self._at_once(lambda staying: self.came(order, staying), sets)
 
-    def trial(self, order: int, kept: IntArray) -> Trial:
+    def trial(self, order: int, staying: IntArray) -> Trial:
         """The trial on one set of nodes; it is among the trials of ``seen``."""
-        self._seen[order, np.sort(kept).tobytes()] = None
-        return self._judged(order, kept)
+        self._seen[order, np.sort(staying).tobytes()] = None
+        return self._judged(order, staying)
 
-    def after(self, order: int, kept: IntArray, lost: str = "") -> Trial:
+    def after(self, order: int, staying: IntArray, lost: str = "") -> Trial:
         """The trial without the zone ``lost``, compared with the limits alone."""
-        base, row = self.base(order), self.came(order, kept, lost).row
+        base, row = self.base(order), self.came(order, staying, lost).row
         if lost in self.bound:  # these containers may wait
             less = self.bound[lost].containers, self.bound[lost].container_steps
             row = row | {one: row[one] - many for one, many in zip(WAITING, less, strict=True)}
@@ -111,28 +111,28 @@ class Trials:
         if lost:
             broken = tuple(replace(one, lost=lost) for one in broken)
             tightest = tightest and replace(tightest, lost=lost)
-        return Trial(order, len(kept), row, broken, tightest)
+        return Trial(order, len(staying), row, broken, tightest)
 
-    def _judged(self, order: int, kept: IntArray) -> Trial:
+    def _judged(self, order: int, staying: IntArray) -> Trial:
         """The trial without a loss, with limits that break or are nearest when a zone is lost."""
-        trial = self.after(order, kept)
-        for zone in self.at_risk(kept):
+        trial = self.after(order, staying)
+        for zone in self.at_risk(staying):
             if trial.broken:
                 break
-            lost = self.after(order, kept, zone)
+            lost = self.after(order, staying, zone)
             trial = replace(trial, broken=lost.broken, tightest=nearest((trial, lost)))
         return trial
 
-    def holds(self, order: int, kept: IntArray) -> bool:
+    def holds(self, order: int, staying: IntArray) -> bool:
         """Whether all limits hold in this order of arrival."""
-        return not self.trial(order, kept).broken
+        return not self.trial(order, staying).broken
 
-    def hold_all(self, kept: IntArray) -> bool:
+    def hold_all(self, staying: IntArray) -> bool:
         """Whether all limits hold in every order of arrival."""
         for at in range(0, len(self.orders), self.beside):
             some = self.orders[at : at + self.beside]
-            self._at_once(lambda order: self._judged(order, kept), some)
-            if not all(self.holds(order, kept) for order in some):
+            self._at_once(lambda order: self._judged(order, staying), some)
+            if not all(self.holds(order, staying) for order in some):
                 return False
         return True
 
@@ -141,14 +141,14 @@ class Trials:
         every = np.arange(self.load.nodes.count)
         return self.each(lambda order: self.trial(order, every))
 
-    def requested(self, kept: IntArray) -> FloatArray:
+    def requested(self, staying: IntArray) -> FloatArray:
         """The requests on each node over time, the mean over the orders of arrival.
 
         Shape (nodes,); NaN for nodes that are not kept.
         """
-        return self._of_nodes(kept, lambda came: came.requested, np.mean)
+        return self._of_nodes(staying, lambda came: came.requested, np.mean)
 
-    def fullest(self, kept: IntArray) -> FloatArray:
+    def fullest(self, staying: IntArray) -> FloatArray:
         """CPU at the 99th percentile over time, highest CPU and highest memory of each node.
 
         Shape (3, nodes), in the worst order of arrival; NaN for nodes that are not kept.
@@ -158,7 +158,7 @@ class Trials:
             lambda came: came.highest[0],
             lambda came: came.highest[1],
         )
-        return np.stack([self._of_nodes(kept, one, np.max) for one in parts])
+        return np.stack([self._of_nodes(staying, one, np.max) for one in parts])
 
     def each(self, search: Callable[[int], T]) -> list[T]:
         """The value of a function in each order of arrival."""
@@ -177,20 +177,20 @@ class Trials:
 
     def seen(self, place: IntArray) -> tuple[Trial, ...]:
         """The trials on the first nodes of this order, those on most nodes first."""
-        found = []
+        trials = []
         for order, key in tuple(self._seen):
             stay = np.frombuffer(key, np.int64)
             if np.array_equal(np.sort(place[: len(stay)]), stay):
-                found.append(self.trial(order, stay))
-        return tuple(sorted(found, key=lambda one: (-one.nodes, one.repeat)))
+                trials.append(self.trial(order, stay))
+        return tuple(sorted(trials, key=lambda one: (-one.nodes, one.repeat)))
 
     def _of_nodes(
-        self, kept: IntArray, part: Callable[[Replayed], FloatArray], over: Callable[..., Any]
+        self, staying: IntArray, part: Callable[[Replayed], FloatArray], over: Callable[..., Any]
     ) -> FloatArray:
-        found = np.full(self.load.nodes.count, np.nan)
-        stay = np.sort(kept)
-        found[stay] = over([part(self.came(order, stay)) for order in self.orders], axis=0)
-        return found
+        values = np.full(self.load.nodes.count, np.nan)
+        stay = np.sort(staying)
+        values[stay] = over([part(self.came(order, stay)) for order in self.orders], axis=0)
+        return values
 
 
 def nearest(trials: Iterable[Trial]) -> Margin | None:

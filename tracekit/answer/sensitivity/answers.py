@@ -72,11 +72,11 @@ _MOVES = {
 
 
 def ranked(
-    found: Mapping[str, Results], measure: str, choices: Mapping[str, Choice]
+    results: Mapping[str, Results], measure: str, choices: Mapping[str, Choice]
 ) -> pl.DataFrame:
     """The ranks of policies within each change; none where the workload lacks the measure."""
     rows: list[dict[str, Any]] = []
-    for change, one in found.items():
+    for change, one in results.items():
         ours = [policy for policy in one.policies if one.has_value(policy, measure)]
         if change == BASE and not set(ours) - {OBSERVED}:
             raise TracekitError(f"the workload has no measure '{measure}'")
@@ -100,15 +100,15 @@ def _barred(choice: Choice) -> dict[str, str]:
     return {one.policy: one.because for one in choice.barred}
 
 
-def _ranks(found: Results, measure: str) -> dict[str, dict[str, Any]]:
+def _ranks(results: Results, measure: str) -> dict[str, dict[str, Any]]:
     """Mean, interval and rank of each policy, the best first."""
-    stand = standings(found, measure)
+    stand = standings(results, measure)
     return {
         policy: {
             "value": row.mean,
             "low": row.low,
             "high": row.high,
-            "rank": _rank(found, stand, row),
+            "rank": _rank(results, stand, row),
             "best": row in stand.best,
         }
         for row in stand.rows
@@ -116,11 +116,11 @@ def _ranks(found: Results, measure: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _mean(found: Results, policy: str, name: str) -> float | None:
-    return float(found.of(policy, name).mean()) if found.has_value(policy, name) else None
+def _mean(results: Results, policy: str, name: str) -> float | None:
+    return float(results.of(policy, name).mean()) if results.has_value(policy, name) else None
 
 
-def _rank(found: Results, stand: Standings, row: Standing) -> float:
+def _rank(results: Results, stand: Standings, row: Standing) -> float:
     """The rank of a policy: 1, and one more for each policy that is better beyond chance.
 
     A policy that chance does not tell from the best has rank 1. Policies with waiting containers
@@ -131,10 +131,10 @@ def _rank(found: Results, stand: Standings, row: Standing) -> float:
     ours = [other for other in stand.rows if not other.waited]
     if row.waited:
         return 1.0 + sum(len(other.names) for other in ours)
-    sign = 1 if found.measures[stand.measure].first == "low" else -1
+    sign = 1 if results.measures[stand.measure].first == "low" else -1
     better = 0
     for other in ours if stand.tells else ():
-        apart = difference(found, row.names[0], other.names[0], stand.measure)
+        apart = difference(results, row.names[0], other.names[0], stand.measure)
         if apart is not None and apart.apart and sign * apart.mean > 0:
             better += len(other.names)
     return 1.0 + better
@@ -168,8 +168,8 @@ def moved_by(
         )
     rows += [{"change": change, "stands": "nothing changes"} for change in unchanged]
     rows += [{"change": change, "problem": what} for change, what in problems.items()]
-    known = {one: at for at, one in enumerate((*TURNED, "undecided", "same", "nothing changes"))}
-    order = pl.col("stands").replace_strict(known, default=len(known), return_dtype=pl.Int64)
+    order_of = {one: at for at, one in enumerate((*TURNED, "undecided", "same", "nothing changes"))}
+    order = pl.col("stands").replace_strict(order_of, default=len(order_of), return_dtype=pl.Int64)
     return pl.DataFrame(rows, schema=_MOVES).sort(order, "agreement", "change", nulls_last=True)
 
 
@@ -276,8 +276,8 @@ class Orders:
 
     def run(self, _: OnProgress) -> Met | Unchanged | None:
         """Replay; None for production where its placement is not recorded."""
-        load, known = _loaded(self.source)
-        if known == self.usual:
+        load, load_digest = _loaded(self.source)
+        if load_digest == self.usual:
             return Unchanged()
         entrant = self.policy.entrant
         varies, repeats = varying(load), self.repeats

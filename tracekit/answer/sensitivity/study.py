@@ -120,8 +120,8 @@ def vary_assumptions(
     """
     _check(measure, [*assume, *changes])
     forget()
-    asked = {str(one): one for one in policies or Entrants.of(POLICIES).chosen}
-    names = [name for name in asked if name != OBSERVED]
+    entrants = {str(one): one for one in policies or Entrants.of(POLICIES).chosen}
+    names = [name for name in entrants if name != OBSERVED]
     if len(names) < 2:
         raise TracekitError("one policy has no rank", hint="name two policies or more")
     usual = _usual(store)
@@ -131,32 +131,32 @@ def vary_assumptions(
     ]
     tried = _replayed(
         cases,
-        {OBSERVED: parse_entrant(OBSERVED), **{name: asked[name] for name in names}},
+        {OBSERVED: parse_entrant(OBSERVED), **{name: entrants[name] for name in names}},
         repeats=repeats,
         seed=seed,
         crew=crew or Alone(),
         progress=progress,
     )
-    found, problems = tried.found, tried.problems
+    results, problems = tried.results, tried.problems
     if BASE in problems:
         raise TracekitError(problems[BASE])
-    choices = {change: choose(one, named=names) for change, one in found.items()}
+    choices = {change: choose(one, named=names) for change, one in results.items()}
     measure = measure or choices[BASE].measure or USUAL_MEASURE
-    ranks = ranked(found, measure, choices)
-    base = standings(found[BASE], measure)
+    ranks = ranked(results, measure, choices)
+    base = standings(results[BASE], measure)
     return Study(
         name=NAME,
         about={
             "measure": measure,
-            **_of_policies(asked, names),
-            "beside_production": OBSERVED in found[BASE].policies,
+            **_of_policies(entrants, names),
+            "beside_production": OBSERVED in results[BASE].policies,
             "assume": list(assume),
             "changes": list(changes),
             "seed": seed,
             "store": str(store.path),
-            "workload": _of_load(found[BASE]),
+            "workload": _of_load(results[BASE]),
             "repeats": max(row.orders for row in base.rows),
-            "repeats_cover": list(found[BASE].covers),
+            "repeats_cover": list(results[BASE].covers),
             "policy": choices[BASE].policy,
             "because": choices[BASE].because,
             "best": [name for row in base.best for name in row.names],
@@ -168,16 +168,16 @@ def vary_assumptions(
 def _with(assume: Sequence[str], change: str) -> list[str]:
     """The assumptions under a change; the change replaces an assumption of its name."""
     name = change.partition("=")[0]
-    kept = [one for one in assume if one.partition("=")[0] != name]
-    return [*kept, change] if change else kept
+    others = [one for one in assume if one.partition("=")[0] != name]
+    return [*others, change] if change else others
 
 
-def _of_load(found: Results) -> dict[str, Any]:
-    return {name: found.manifest["workload"][name] for name in _OF_LOAD}
+def _of_load(results: Results) -> dict[str, Any]:
+    return {name: results.manifest["workload"][name] for name in _OF_LOAD}
 
 
-def _of_policies(asked: Mapping[str, Entrant], names: Sequence[str]) -> dict[str, Any]:
-    return {"policies": names, **noted(asked[name] for name in names)}
+def _of_policies(entrants: Mapping[str, Entrant], names: Sequence[str]) -> dict[str, Any]:
+    return {"policies": names, **noted(entrants[name] for name in names)}
 
 
 def _usual(store: Store) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def _usual(store: Store) -> tuple[str, ...]:
 class _Tried(NamedTuple):
     """The results by change, the problems by change, and the changes that change nothing."""
 
-    found: dict[str, Results]
+    results: dict[str, Results]
     problems: dict[str, str]
     unchanged: list[str]
 
@@ -217,9 +217,9 @@ def _replayed(
             (
                 case,
                 name,
-                crew.submit(Orders(case.source, Sent(where), seed, repeats, known)),
+                crew.submit(Orders(case.source, Sent(where), seed, repeats, digest)),
             )
-            for case, known in ((one, "" if one.change == BASE else usual) for one in cases)
+            for case, digest in ((one, "" if one.change == BASE else usual) for one in cases)
             for name, where in policies.items()
         ]
         for case, name, future in running:
@@ -232,8 +232,8 @@ def _replayed(
             except TracekitError as error:
                 problems.setdefault(case.change, error.what)
             task.advance(1, case.change)
-    found = {change: results_of(one) for change, one in met.items() if change not in problems}
-    return _Tried(found, problems, list(unchanged))
+    results = {change: results_of(one) for change, one in met.items() if change not in problems}
+    return _Tried(results, problems, list(unchanged))
 
 
 def _check(measure: str | None, settings: Sequence[str]) -> None:
@@ -241,10 +241,10 @@ def _check(measure: str | None, settings: Sequence[str]) -> None:
     check_assumed(settings)
     if measure is None or find_measure(measure) is not None:
         return
-    known = compared()
-    close = nearest(measure, known)
+    measures = compared()
+    close = nearest(measure, measures)
     raise TracekitError(
-        f"no measure '{measure}'; measures: {', '.join(known)}",
+        f"no measure '{measure}'; measures: {', '.join(measures)}",
         hint=f"did you mean '{close}'?" if close else None,
     )
 

@@ -130,15 +130,15 @@ class Group(TyperGroup):
         """The subcommands under their headings."""
         widest = max(map(len, self.commands))
         for panel in Panel:
-            found = [
+            shown = [
                 (name, one)
                 for name, one in self.commands.items()
                 if getattr(one, "rich_help_panel", None) == panel
             ]
-            if found:
+            if shown:
                 with formatter.section(panel.value):
                     formatter.write_dl(
-                        [(f"{name:<{widest}}", one.get_short_help_str(80)) for name, one in found]
+                        [(f"{name:<{widest}}", one.get_short_help_str(80)) for name, one in shown]
                     )
 
 
@@ -185,10 +185,10 @@ def _wrong_value(error: TyperException, param: Any, command: Any, path: str) -> 
             f"{path} needs {value}{f': {about[:1].lower()}{about[1:]}' if about else ''}",
             hint=_example(command) or f"see {path} --help",
         )
-    found = re.match(r"'(.*)' is not a valid (?:int|float)", error.message, re.DOTALL)
-    if found:
+    not_number = re.match(r"'(.*)' is not a valid (?:int|float)", error.message, re.DOTALL)
+    if not_number:
         wanted = "a whole number" if "int" in param.type.name else "a number"
-        return TracekitError(f"{name} must be {wanted}, got '{found[1]}'")
+        return TracekitError(f"{name} must be {wanted}, got '{not_number[1]}'")
     beyond = re.match(r"(\S+) is not in the range (.*?)\.?$", error.message)
     if beyond:
         return TracekitError(f"{name} must be {beyond[2]}, got {beyond[1]}")
@@ -226,5 +226,5 @@ def _range(text: str) -> str:
 
 def _example(command: Any) -> str | None:
     """The example at the end of a subcommand's help."""
-    found = re.search(r"Example: (.*)", " ".join((command.help or "").split()))
-    return f"for example: {found[1]}" if found else None
+    match = re.search(r"Example: (.*)", " ".join((command.help or "").split()))
+    return f"for example: {match[1]}" if match else None

@@ -59,27 +59,27 @@ def _exit_code(stop: SystemExit) -> int:
 
 def _foreseen(error: Exception) -> TracekitError | None:
     """The error of a refusal by the machine, whichever library met it; None for anything else."""
-    told = store_error(error)
-    if told is not None:
-        told.__cause__ = error
-        return told
+    clear = store_error(error)
+    if clear is not None:
+        clear.__cause__ = error
+        return clear
     refused = system_error(error)
     if refused is not None:
-        told = _from_os(refused)
+        clear = _from_os(refused)
     elif isinstance(error, OSError):
-        told = TracekitError(f"the operating system refused: {error}")
+        clear = TracekitError(f"the operating system refused: {error}")
     elif isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
-        told = TracekitError(
+        clear = TracekitError(
             "this machine has not the memory for it", hint="free some, or use a smaller input"
         )
     elif isinstance(error, UnicodeEncodeError) and error.encoding in {"utf-8", "ascii"}:
-        told = TracekitError(
+        clear = TracekitError(
             f"{error.object!a} is not text in UTF-8",
             hint="rename the file or folder; or set a locale of UTF-8: export LC_ALL=C.UTF-8",
         )
-    if told is not None:
-        told.__cause__ = error
-    return told
+    if clear is not None:
+        clear.__cause__ = error
+    return clear
 
 
 def _from_os(error: OSError) -> TracekitError:

@@ -62,7 +62,7 @@ def read(
     ``formerly`` maps what subcommands were called to what they are called.
     """
     try:
-        found = tomllib.loads(read_text(path))
+        document = tomllib.loads(read_text(path))
     except OSError as error:
         raise TracekitError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
@@ -72,7 +72,7 @@ def read(
             hint="see docs/how-to/settings.md",
         ) from None
     shared, commands = {}, {}
-    for name, value in found.items():
+    for name, value in document.items():
         if name in known_shared:
             shared[name] = value
         elif formerly.get(name, name) in known_commands and isinstance(value, dict):
@@ -82,11 +82,11 @@ def read(
     return Settings(path=path, shared=shared, commands=commands)
 
 
-def _unknown(path: Path, name: str, known: Sequence[str]) -> TracekitError:
-    close = nearest(name, known)
-    near = f"did you mean '{close}'? " if close else ""
+def _unknown(path: Path, name: str, names: Sequence[str]) -> TracekitError:
+    close = nearest(name, names)
+    suggestion = f"did you mean '{close}'? " if close else ""
     return TracekitError(
-        f"{path.name} has no setting '{name}'", hint=f"{near}it may have: {', '.join(known)}"
+        f"{path.name} has no setting '{name}'", hint=f"{suggestion}it may have: {', '.join(names)}"
     )
 
 

@@ -15,8 +15,8 @@ from tracekit.live.export._format import Left as Left
 @functools.cache
 def all_formats() -> dict[str, Format]:
     """Every format, by its name."""
-    found = registry.named(sys.modules[__name__], Format)
-    return {one.name: one for one in found.values()}
+    formats = registry.named(sys.modules[__name__], Format)
+    return {one.name: one for one in formats.values()}
 
 
 def export(left: Left, to: str, out: Path) -> Answer:
@@ -36,9 +36,9 @@ def export(left: Left, to: str, out: Path) -> Answer:
     """
     form = registry.pick(all_formats(), to, "format", listing="tracekit list formats")
     if out.exists() and out.is_dir() != form.folder:
-        wanted, found = ("folder", "file") if form.folder else ("file", "folder")
+        wanted, existing = ("folder", "file") if form.folder else ("file", "folder")
         raise TracekitError(
-            f"'{out}' is a {found}, and {to} is a {wanted}", hint="give another --out"
+            f"'{out}' is a {existing}, and {to} is a {wanted}", hint="give another --out"
         )
     written = form.write(left)
     if form.folder:

@@ -201,7 +201,7 @@ def not_carried(
     but : names of parameters that the file carries elsewhere
     """
     read: Any = {**SCORERS, **PLUGINS}[name]
-    there = dict(read.built(decode(args, read.kind, name)).spelled())
+    carried = dict(read.built(decode(args, read.kind, name)).spelled())
     for parameter, value in policy.spelled().items():
-        if parameter not in but and there.get(parameter) != value:
+        if parameter not in but and carried.get(parameter) != value:
             yield left_out("parameter", name=f"{policy.name()}.{parameter}", given=value)

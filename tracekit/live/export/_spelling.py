@@ -53,15 +53,15 @@ def _made(text: str) -> str:
 
 
 def _unique(names: Iterable[str]) -> list[str]:
-    found: dict[str, None] = {}
+    unique: dict[str, None] = {}
     many: dict[str, int] = {}
     for name in names:
         free = name
-        while free in found:
+        while free in unique:
             many[name] = many.get(name, 1) + 1
             free = f"{name}-{many[name]}"
-        found[free] = None
-    return list(found)
+        unique[free] = None
+    return list(unique)
 
 
 #: Texts that need no quotes in any version of YAML.

@@ -57,11 +57,14 @@ def use_is_recorded(load: Workload) -> BoolArray:
         return np.asarray(
             load.use.recorded[0][load.use.columns_of(np.arange(load.containers.count))]
         )
-    known = load.provenance.quantities.get("use of containers", ABSENT) not in {ABSENT, ASSUMED}
-    return np.full(load.containers.count, known)
+    is_recorded = load.provenance.quantities.get("use of containers", ABSENT) not in {
+        ABSENT,
+        ASSUMED,
+    }
+    return np.full(load.containers.count, is_recorded)
 
 
-def _known(values: Any, holds: Callable[[Any], Any]) -> Any:
+def _marked(values: Any, holds: Callable[[Any], Any]) -> Any:
     """``holds(values)``; empty where there are no values."""
     return () if values is None else holds(values)
 
@@ -90,18 +93,18 @@ _HAVING: Mapping[str, Callable[[Workload], Any]] = {
     "use_of_memory": use_is_recorded,
     "placement": lambda load: load.containers.recorded_node >= 0,
     "limits": lambda load: (load.containers.limit > 0).any(axis=1),
-    "priority": lambda load: _known(load.rules.priority, lambda one: one != 0),
-    "gangs": lambda load: _known(load.rules.gang, lambda one: one >= 0),
+    "priority": lambda load: _marked(load.rules.priority, lambda one: one != 0),
+    "gangs": lambda load: _marked(load.rules.gang, lambda one: one >= 0),
     "rules": _ruled,
     "own_rules": lambda load: _ruled(load, _OWN_RULES),
-    "budgets": lambda load: _known(load.rules.budgets, lambda one: one.of[:, 0] >= 0),
+    "budgets": lambda load: _marked(load.rules.budgets, lambda one: one.of[:, 0] >= 0),
     "groups": lambda load: [one != UNKNOWN for one in load.containers.services],
     "departures": lambda load: load.containers.departure_ms <= load.use.times_ms[-1],
     "order_of_ends": lambda load: load.containers.departure_ms <= load.use.times_ms[-1],
     "further": lambda load: (load.containers.request[:, _further(load)] > 0).any(axis=1),
     "background": lambda load: load.use.background.any(axis=(0, 1)),
-    "zones": lambda load: _known(load.nodes.domains, lambda _: np.ones(load.nodes.count)),
-    "prices": lambda load: _known(load.nodes.price_per_hour, lambda one: one > 0),
+    "zones": lambda load: _marked(load.nodes.domains, lambda _: np.ones(load.nodes.count)),
+    "prices": lambda load: _marked(load.nodes.price_per_hour, lambda one: one > 0),
     "away": _away,
     "unequal": lambda load: load.nodes.capacity[:, 0] != load.nodes.capacity[0, 0],
     "memory_of_nodes": lambda load: load.nodes.capacity[:, 1] > 0,

@@ -93,8 +93,8 @@ def templates_of(load: Workload, store: Store | None) -> Iterator[Document]:
     for at, container in enumerate(load.containers.ids):
         row = stated.get(container, {})
         labels = json.loads(row.get("labels") or "{}")
-        kept = {name: one for name, one in labels.items() if name not in _OF_ONE}
-        yield {"metadata": {"labels": kept}, "spec": _spec(load, at, row)}
+        of_template = {name: one for name, one in labels.items() if name not in _OF_ONE}
+        yield {"metadata": {"labels": of_template}, "spec": _spec(load, at, row)}
 
 
 def _stated(
@@ -103,9 +103,9 @@ def _stated(
     """The latest row of each container or node of a store, by its name."""
     if store is None or not store.table_files(entity):
         return {}
-    known = ", ".join((entity, *columns))
+    selected = ", ".join((entity, *columns))
     with Database(store) as database:
-        rows = database.frame(f"SELECT {known} FROM {entity} ORDER BY time_ms")
+        rows = database.frame(f"SELECT {selected} FROM {entity} ORDER BY time_ms")
     return {row[entity]: row for row in rows.iter_rows(named=True)}
 
 
@@ -184,8 +184,8 @@ def _affinity(rules: Sequence[Mapping[str, Any]], selector: str | None) -> Docum
         affinity["nodeAffinity"] = {_REQUIRED: {"nodeSelectorTerms": terms}}
     spread = []
     for rule in rules:
-        asked = rule.get("selector")
-        chosen = {} if asked is None else {"labelSelector": {"matchExpressions": asked}}
+        labels = rule.get("selector")
+        chosen = {} if labels is None else {"labelSelector": {"matchExpressions": labels}}
         more = {
             name: one
             for name, one in rule.items()
@@ -205,9 +205,9 @@ def _affinity(rules: Sequence[Mapping[str, Any]], selector: str | None) -> Docum
     }
 
 
-def _node_term(asked: Sequence[Mapping[str, Any]]) -> Document:
-    by_name = [one for one in asked if one["key"] == _NODE_NAME]
-    labels = [one for one in asked if one["key"] != _NODE_NAME]
+def _node_term(requirements: Sequence[Mapping[str, Any]]) -> Document:
+    by_name = [one for one in requirements if one["key"] == _NODE_NAME]
+    labels = [one for one in requirements if one["key"] != _NODE_NAME]
     parts = {"matchExpressions": labels, "matchFields": by_name}
     return {name: some for name, some in parts.items() if some}
 
@@ -226,7 +226,7 @@ def _ports(text: str) -> Iterator[Document]:
 
 def _quantities(load: Workload, row: Sequence[int], but: Sequence[str] = ()) -> dict[str, str]:
     """Amounts as Kubernetes writes them; an unlimited one is the sum of all requests."""
-    found = {}
+    amounts = {}
     for at, (name, amount) in enumerate(zip(load.resources, row, strict=True)):
         if not amount or name in but:
             continue
@@ -235,10 +235,10 @@ def _quantities(load: Workload, row: Sequence[int], but: Sequence[str] = ()) -> 
             if amount < UNLIMITED
             else int(load.containers.request[:, at].sum()) + load.containers.count
         )
-        kept = "/" in name or name in _NAMES
-        called = _NAMES.get(name, name) if kept else f"{_OURS}{name}"
-        found[called] = f"{many}m" if name == CPU else str(many)
-    return found
+        own_name = "/" in name or name in _NAMES
+        called = _NAMES.get(name, name) if own_name else f"{_OURS}{name}"
+        amounts[called] = f"{many}m" if name == CPU else str(many)
+    return amounts
 
 
 def _moment(time_ms: int) -> str:

@@ -144,11 +144,11 @@ def _going(left: Left) -> tuple[Study, list[str], str]:
 
 def _leaving(load: Workload, nodes: IntArray) -> list[int]:
     """The containers on these nodes at the end, without daemons, node by node."""
-    there = load.present_but_daemons(len(load.use.times_ms) - 1)
+    present = load.present_but_daemons(len(load.use.times_ms) - 1)
     return [
         at
         for node in nodes.tolist()
-        for at in np.flatnonzero(there & (load.containers.recorded_node == node)).tolist()
+        for at in np.flatnonzero(present & (load.containers.recorded_node == node)).tolist()
     ]
 
 
@@ -158,8 +158,8 @@ def _placed_anew(
     """The new node of each leaving container, -1 for none; both as positions."""
     last = len(load.use.times_ms) - 1
     now = int(load.use.times_ms[last])
-    stays = np.flatnonzero(load.present(last) & (load.containers.recorded_node >= 0))
-    order = np.concatenate([np.array(leaving), np.setdiff1d(stays, leaving)]).astype(np.int64)
+    running = np.flatnonzero(load.present(last) & (load.containers.recorded_node >= 0))
+    order = np.concatenate([np.array(leaving), np.setdiff1d(running, leaving)]).astype(np.int64)
     begun = np.full(load.containers.count, now - load.use.step_ms)
     twice = [last, last]
     made = in_order_of(load, order, begun)
@@ -212,13 +212,13 @@ def _after(load: Workload, to_node: Mapping[int, int], stay: Sequence[int]) -> I
         runs,
         load.containers.arrival_ms,
     )
-    there = on_nodes(stands, np.array(stay))
-    _, use = replay_nodes(there, parse_entrant(OBSERVED), 0)
+    after = on_nodes(stands, np.array(stay))
+    _, use = replay_nodes(after, parse_entrant(OBSERVED), 0)
     ceilings = (load.rules.ceiling.cpu_fraction, load.rules.ceiling.memory_fraction)
     highest = (use.cpu_p99, use.highest[1])
     for measure, values, ceiling in zip(FULLEST.values(), highest, ceilings, strict=True):
         at = int(values.argmax())
-        full = Fullest(node=there.nodes.ids[at], measure=measure, value=float(values[at]))
+        full = Fullest(node=after.nodes.ids[at], measure=measure, value=float(values[at]))
         above = full.value > ceiling
         yield replace(
             fullest_fact(full, "plan", "recorded"),
@@ -229,14 +229,14 @@ def _after(load: Workload, to_node: Mapping[int, int], stay: Sequence[int]) -> I
 
 def _waves(load: Workload, leaving: Sequence[int]) -> Iterator[list[int]]:
     """Containers that move together: of one node, and as many as the budgets allow."""
-    there = load.present(len(load.use.times_ms) - 1)
-    runs = there & (load.containers.recorded_node >= 0)
+    expected = load.present(len(load.use.times_ms) - 1)
+    runs = expected & (load.containers.recorded_node >= 0)
     rest = list(leaving)
     while rest:
         node = load.containers.recorded_node[rest[0]]
         mine = [at for at in rest if load.containers.recorded_node[at] == node]
         if load.rules.budgets is not None:
-            allowed = load.rules.budgets.allowed(runs, there)
+            allowed = load.rules.budgets.allowed(runs, expected)
             mine = load.rules.budgets.granted(np.array(mine), allowed).tolist() or mine[:1]
         yield mine
         gone = set(mine)

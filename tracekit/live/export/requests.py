@@ -62,7 +62,7 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
     study, rows, objects = _recommended(left)
     changed = set(by_change(study)["service"]) if not left.policy else set(rows["service"])
     pods = _pods(objects)
-    found, unknown, fixed, capped = [], 0, 0, 0
+    resized, unknown, fixed, capped = [], 0, 0, 0
     order = dict.fromkeys(by_change(study)["service"].to_list() + rows["service"].to_list())
     for service in (one for one in order if one in changed):
         owned = pods.get(service)
@@ -76,7 +76,7 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
         split = functools.partial(_split, spec, rows.filter(service=service).to_dicts())
         made = split("recommended")
         capped += made != split("recommended", capped=False)
-        found.append(
+        resized.append(
             Sized(
                 kind=kind,
                 namespace=service.partition("/")[0],
@@ -91,12 +91,12 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
     wrote = Fact(
         kind="exported",
         subject=left.policy or str(study.about["subject"]),
-        value=len(found),
+        value=len(resized),
         unit="services",
         because="requests",
         about={"of": len(changed)},
     )
-    return found, [wrote, *facts]
+    return resized, [wrote, *facts]
 
 
 def _recommended(left: Left) -> tuple[Study, pl.DataFrame, Path]:
@@ -123,7 +123,7 @@ def _recommended(left: Left) -> tuple[Study, pl.DataFrame, Path]:
 
 def _pods(path: Path) -> dict[str, tuple[str, str, Mapping[str, Any]]]:
     """By service: kind and name of the owner of its pods, and the spec of its first pod."""
-    found: dict[str, tuple[str, str, Mapping[str, Any]]] = {}
+    pod_of: dict[str, tuple[str, str, Mapping[str, Any]]] = {}
     for thing in objects_in(path):
         if thing.kind != "Pod":
             continue
@@ -132,8 +132,8 @@ def _pods(path: Path) -> dict[str, tuple[str, str, Mapping[str, Any]]]:
         space, _, name = service.partition("/")
         names = [space, name, *(str(one.get("name")) for one in spec.get("containers") or ())]
         if all(map(is_name, names)):
-            found.setdefault(service, (_kind(meta, name), name, spec))
-    return found
+            pod_of.setdefault(service, (_kind(meta, name), name, spec))
+    return pod_of
 
 
 def _kind(meta: Mapping[str, Any], name: str) -> str:
@@ -151,20 +151,20 @@ def _split(
     Requests of sidecars and the pod's overhead stay, and are subtracted first.
     """
     containers = spec.get("containers") or []
-    found: dict[str, dict[str, int]] = {str(one["name"]): {} for one in containers}
+    split: dict[str, dict[str, int]] = {str(one["name"]): {} for one in containers}
     for row in rows:
         resource, wanted = row["resource"], row[column] or row["recommended"]
         if wanted is None or row["freed"] == 0:
             continue
-        kept = sum(_stated(spec, resource))
+        stated = sum(_stated(spec, resource))
         now = [_amount(one, "requests", resource) for one in containers]
         parts = now if sum(now) else [1] * len(now)
-        whole = max(round(wanted * _UNITS[resource]) - kept, len(now))
+        whole = max(round(wanted * _UNITS[resource]) - stated, len(now))
         for one, share in zip(containers, _shares(whole, parts), strict=True):
             most = _amount(one, "limits", resource)
             if share:
-                found[one["name"]][resource] = min(share, most) if most and capped else share
-    return {name: some for name, some in found.items() if some}
+                split[one["name"]][resource] = min(share, most) if most and capped else share
+    return {name: some for name, some in split.items() if some}
 
 
 def _stated(spec: Mapping[str, Any], resource: str) -> Iterator[int]:
@@ -187,8 +187,8 @@ def _shares(whole: int, parts: Sequence[int]) -> list[int]:
 
 
 def _kubectl_patch(left: Left) -> Written:
-    found, facts = sized(left)
-    return Written(files={"": script([_line(one) for one in found])}, facts=tuple(facts))
+    resized, facts = sized(left)
+    return Written(files={"": script([_line(one) for one in resized])}, facts=tuple(facts))
 
 
 def _line(one: Sized) -> str:
@@ -217,8 +217,8 @@ _API = {"CronJob": "batch/v1"}
 
 
 def _vpa(left: Left) -> Written:
-    found, facts = sized(left)
-    return Written(files={"": yaml_text(*map(_object, found)).encode()}, facts=tuple(facts))
+    resized, facts = sized(left)
+    return Written(files={"": yaml_text(*map(_object, resized)).encode()}, facts=tuple(facts))
 
 
 def _object(one: Sized) -> dict[str, Any]:

@@ -127,8 +127,8 @@ def _kube_scheduler_document(
     enabled = [{"name": one["name"], "weight": one["weight"]} for one in plugged]
     off, percentage = [{"name": "*"}], 100  # any other policy scores all nodes
     if isinstance(policy, DefaultScheduler):
-        there = {one["name"] for one in plugged}
-        off = [{"name": name} for name in _DEFAULT if name not in there]
+        listed = {one["name"] for one in plugged}
+        off = [{"name": name} for name in _DEFAULT if name not in listed]
         enabled = [one for one in enabled if one["weight"] != 1]
         configured, percentage = [], policy.percentage_of_nodes_to_score
     scored = {name: some for name, some in (("enabled", enabled), ("disabled", off)) if some}
@@ -171,10 +171,10 @@ def _descheduler(left: Left) -> Written:
         return Written(files={"": read_bytes(Path(rebalance.written_in()[0]))}, facts=tuple(facts))
     name = type(rebalance).__name__
     if name not in PLUGINS or not isinstance(rebalance, Plugin):
-        known = (one for one, kind in all_rebalancers().items() if kind.__name__ in PLUGINS)
+        plugins = (one for one, kind in all_rebalancers().items() if kind.__name__ in PLUGINS)
         raise TracekitError(
             f"{rebalance.name()} is no plugin of the descheduler",
-            hint=f"these are: {', '.join(known)}",
+            hint=f"these are: {', '.join(plugins)}",
         )
     args = PLUGINS[name].written(rebalance)
     text = yaml_text(_descheduler_document(rebalance, name, args))

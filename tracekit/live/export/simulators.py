@@ -54,14 +54,14 @@ def _tasks(load: Workload) -> pl.DataFrame:
 
 def _fragments(load: Workload) -> pl.DataFrame:
     """Fragments of equal use; a container without recorded use uses its request."""
-    who = np.arange(load.containers.count, dtype=np.int32)
+    ids = np.arange(load.containers.count, dtype=np.int32)
     recorded, ends = use_is_recorded(load), ends_ms(load)
     pieces = []
     for step, now in enumerate(load.use.times_ms.tolist()):
         begins = np.maximum(load.containers.arrival_ms, now if step else np.iinfo(np.int64).min)
         last = step + 1 == len(load.use.times_ms)
         until = ends if last else np.minimum(ends, now + load.use.step_ms)
-        there = until > begins
+        lasting = until > begins
         # a container that arrives between two samples has the use of the next one
         late = load.use.at(step if last else step + 1)[0]
         use = np.nan_to_num(np.where(load.containers.arrival_ms > now, late, load.use.at(step)[0]))
@@ -69,9 +69,9 @@ def _fragments(load: Workload) -> pl.DataFrame:
         pieces.append(
             pl.DataFrame(
                 {
-                    "id": who[there],
-                    "duration": (until - begins)[there],
-                    "cpu_usage": np.round(used[there].astype(np.float64), 3),
+                    "id": ids[lasting],
+                    "duration": (until - begins)[lasting],
+                    "cpu_usage": np.round(used[lasting].astype(np.float64), 3),
                 }
             )
         )
@@ -172,14 +172,14 @@ def _mean_use(load: Workload, processors: np.ndarray, run_s: np.ndarray) -> tupl
     """Mean seconds of CPU and KiB in use per processor, of each job; -1 where not recorded."""
     total, steps = np.zeros((2, load.containers.count)), np.zeros(load.containers.count)
     for step in range(len(load.use.times_ms)):
-        there = load.present(step)
-        total[:, there] += load.use.at(step)[:, there]
-        steps += there
+        at_step = load.present(step)
+        total[:, at_step] += load.use.at(step)[:, at_step]
+        steps += at_step
     mean = total / np.maximum(steps, 1)
-    known = use_is_recorded(load) & (steps > 0)
+    recorded = use_is_recorded(load) & (steps > 0)
     cpu_s = np.rint(mean[0] / MILLI_PER_CORE / processors * run_s)
     used_kib = np.rint(mean[1] / BYTES_PER_KIB / processors)
-    return np.where(known, cpu_s, _UNKNOWN), np.where(known, used_kib, _UNKNOWN)
+    return np.where(recorded, cpu_s, _UNKNOWN), np.where(recorded, used_kib, _UNKNOWN)
 
 
 swf = Format(name="swf", title="a job log: one job a container, cores and memory", write=_swf)

@@ -12,9 +12,9 @@ _SAME_CORE, _SAME_SOCKET, _SAME_NODE = "same core", "same socket", "same node (p
 _LOST = "inflation_vcpus"
 
 
-def _coefficients(found: pl.DataFrame) -> pl.DataFrame:
+def _coefficients(coefficients: pl.DataFrame) -> pl.DataFrame:
     """The coefficients of services with a fit of their own, each sorted by size."""
-    own = found.filter(pl.col("basis") == "own")
+    own = coefficients.filter(pl.col("basis") == "own")
     proxy = "proxy" in own["mode"]
     parts = []
     for name, words in (("k1", _SAME_CORE), ("k2", _SAME_NODE if proxy else _SAME_SOCKET)):
@@ -26,10 +26,10 @@ def _coefficients(found: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _lost(found: pl.DataFrame) -> pl.DataFrame:
+def _lost(repeats: pl.DataFrame) -> pl.DataFrame:
     """Means over orders of arrival by way to bind, best first; intervals hold together."""
-    names = found["policy"].unique(maintain_order=True).to_list()
-    each = [found.filter(policy=name).sort("repeat")[_LOST].cast(pl.Float64) for name in names]
+    names = repeats["policy"].unique(maintain_order=True).to_list()
+    each = [repeats.filter(policy=name).sort("repeat")[_LOST].cast(pl.Float64) for name in names]
     middle = means(np.stack([one.to_numpy() for one in each], axis=1), comparisons=len(names))
     frame = pl.DataFrame(
         {"policy": names, "lost_vcpus": middle.mean, "lost_low_vcpus": middle.low,

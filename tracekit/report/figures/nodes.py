@@ -64,8 +64,8 @@ def _counted(frame: pl.DataFrame, case: str, facts: pl.DataFrame) -> pl.DataFram
 
 def _joined(*frames: pl.DataFrame) -> pl.DataFrame:
     """Counts at the ceiling, and counts above it no more often than production."""
-    found = [one for one in frames if not one.is_empty()]
-    return pl.concat(found, how="diagonal_relaxed") if found else pl.DataFrame()
+    filled = [one for one in frames if not one.is_empty()]
+    return pl.concat(filled, how="diagonal_relaxed") if filled else pl.DataFrame()
 
 
 def _stay(
@@ -73,11 +73,11 @@ def _stay(
 ) -> pl.DataFrame:
     """The nodes that stay in the case of the verdict, else in the first counted case."""
     cases = {"recorded": recorded, "no_more_often": usual, "recommended": recommended}
-    there = [case for case, frame in cases.items() if not frame.is_empty()]
-    ours = [case for case in facts.filter(kind="verdict")["case"] if case in there] or there
+    counted = [case for case, frame in cases.items() if not frame.is_empty()]
+    ours = [case for case in facts.filter(kind="verdict")["case"] if case in counted] or counted
     requests = "recommended" if ours[0] == "recommended" else "recorded"
-    kept = _counted(cases[ours[0]], requests, facts).filter("kept").sort("place")
-    return kept.select(
+    staying = _counted(cases[ours[0]], requests, facts).filter("kept").sort("place")
+    return staying.select(
         "node",
         "place",
         CPU,
@@ -105,8 +105,8 @@ def _ceilings(facts: pl.DataFrame) -> pl.DataFrame:
 
 def _points(facts: pl.DataFrame) -> pl.DataFrame:
     """Production, the counts that are enough, and the lower bound."""
-    kept = facts.filter(kind="fullest_node", measure=CPU)
-    high = dict(kept.select("case", "value").iter_rows())
+    fullest = facts.filter(kind="fullest_node", measure=CPU)
+    high = dict(fullest.select("case", "value").iter_rows())
     count = dict(facts.filter(kind="nodes_needed").select("case", "value").iter_rows())
     every = facts["of"].drop_nulls().to_list()
     rows = [

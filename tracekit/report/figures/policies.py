@@ -37,8 +37,8 @@ def _tradeoff(summary: pl.DataFrame, repeats: pl.DataFrame) -> pl.DataFrame:
     means = frame.filter(pl.col("policy") != BOUND).group_by("policy", maintain_order=True).agg(
         pl.col(_USED, CPU, _WAITING).mean()
     )  # fmt: skip
-    known = _named(means.drop_nulls([_USED, CPU]))
-    alike = known.group_by(_USED, CPU, _WAITING, maintain_order=True).agg(
+    measured = _named(means.drop_nulls([_USED, CPU]))
+    alike = measured.group_by(_USED, CPU, _WAITING, maintain_order=True).agg(
         pl.col("policy").first(), more=pl.len() - 1
     )
     name = pl.when(pl.col("more") > 0).then(pl.format("{} and {} more", "policy", "more"))

@@ -15,8 +15,8 @@ def _changes(services: pl.DataFrame) -> pl.DataFrame:
     judged = services.filter(resource="cpu").drop_nulls("recommended")
     ours = judged.filter(pl.col("policy") == pl.col("policy").first())
     if "kept_at_risk" in ours.columns:
-        kept = pl.when("kept_at_risk").then("request_now").otherwise("recommended")
-        ours = ours.with_columns(recommended=kept)
+        after = pl.when("kept_at_risk").then("request_now").otherwise("recommended")
+        ours = ours.with_columns(recommended=after)
     most = ours.sort(pl.col("freed").abs(), "service", descending=[True, False]).head(_SERVICES)
     return most.select(
         pl.Series("service", short_ids(most["service"].to_list()), dtype=pl.String),
@@ -24,13 +24,13 @@ def _changes(services: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _beside_use(asked: pl.DataFrame) -> pl.DataFrame:
+def _beside_use(hours: pl.DataFrame) -> pl.DataFrame:
     """CPU and memory of the services with the most unused requests, a panel each."""
     parts = []
     for words, stem, unit in (("CPU", "cpu", "cores"), ("Memory", "memory", "gib")):
-        known = asked.drop_nulls([f"{stem}_requested_{unit}", f"{stem}_used_{unit}"])
+        measured = hours.drop_nulls([f"{stem}_requested_{unit}", f"{stem}_used_{unit}"])
         order = [f"{stem}_unused_{unit}", "service"]
-        most = known.sort(order, descending=[True, False]).head(_SERVICES - 2)
+        most = measured.sort(order, descending=[True, False]).head(_SERVICES - 2)
         parts.append(
             most.select(
                 pl.Series("service", short_ids(most["service"].to_list()), dtype=pl.String),
@@ -43,9 +43,9 @@ def _beside_use(asked: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _scarcest(found: pl.DataFrame) -> pl.DataFrame:
+def _scarcest(rows: pl.DataFrame) -> pl.DataFrame:
     order = ["at_once_share", "in_all_share", "resource"]
-    ranked = found.sort(order, descending=[True, True, False])
+    ranked = rows.sort(order, descending=[True, True, False])
     return ranked.select(
         pl.col("resource").map_elements(words_of, pl.String),
         "at_once_share", "in_all_share", "nodes", "containers",
@@ -126,8 +126,8 @@ _ZONE = pl.col("zone").replace({name: label for name, (label, _) in _ZONES.items
 
 
 def _ranked(profile: pl.DataFrame) -> pl.DataFrame:
-    known = profile.drop_nulls("pearson_r").sort("pearson_r", "node")
-    ranked = known.select(
+    correlated = profile.drop_nulls("pearson_r").sort("pearson_r", "node")
+    ranked = correlated.select(
         pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("rank"), "node", _ZONE, "pearson_r"
     )
     limit = default_of("usage/node_profile", "zone_limit")

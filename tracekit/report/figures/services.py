@@ -14,12 +14,12 @@ _FINEST_MS = 1.0
 
 def _slow(edges: pl.DataFrame) -> pl.DataFrame:
     """The edges with the most time of calls, of edges with measurable times."""
-    known = edges.filter(pl.col("response_time_p95_ms") > _FINEST_MS).drop_nulls(
+    measured = edges.filter(pl.col("response_time_p95_ms") > _FINEST_MS).drop_nulls(
         "response_time_p50_ms"
     )
     spent = pl.col("calls") * pl.col("response_time_p50_ms")
     order = [spent, pl.col("upstream"), pl.col("downstream"), pl.col("rpc_type")]
-    most = known.sort(order, descending=[True, False, False, False]).head(_EDGES)
+    most = measured.sort(order, descending=[True, False, False, False]).head(_EDGES)
     ids = sorted({*most["upstream"].drop_nulls(), *most["downstream"].drop_nulls()})
     short = dict(zip(ids, short_ids(ids), strict=True))
     ends = [pl.col(one).cast(pl.String).replace(short).fill_null("unknown") for one in
