@@ -305,7 +305,7 @@ def shrink_cluster(
         some nodes take nothing new, which go before all others; ``running_containers`` where
         production's placement is recorded: how many it runs there at the end, without daemons.
         ``zones``, where a loss has to be survived: case (``today``: the cluster as it is, with what
-        production placed; ``replays_folder``: the nodes that stay), policy, zone, the nodes lost with it,
+        production placed; ``kept``: the nodes that stay), policy, zone, the nodes lost with it,
         containers that find no node then, the fullest node, and the limit that breaks.
         Where production is above the ceiling, ``policies_as_production`` and so on have the same
         for nodes that are above it no more often than in production.
