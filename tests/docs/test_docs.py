@@ -19,9 +19,12 @@ from docs_support import (
 )
 from store_support import tiny_store
 
+from tracekit.base.constants import WAITING_SHARE
+from tracekit.cluster.declared import Ceiling
 from tracekit.commands.shell import run
 
 PAGES = pages()
+CEILING = Ceiling()
 ROOT = DOCS.parent
 FOLDERS = (ROOT / "tracekit", ROOT / "tests", ROOT / "bench")
 MODULES = [f"/{one.relative_to(ROOT)}" for top in FOLDERS for one in top.rglob("*.py")]
@@ -90,6 +93,18 @@ def test_modules_that_are_named_are_there(page: Path) -> None:
         return
     named = set(_MODULE.findall(page.read_text(encoding="utf-8"))) - _MADE_UP
     assert not {name for name in named if not any(one.endswith(f"/{name}") for one in MODULES)}
+
+
+@pytest.mark.parametrize(
+    ("page", "share"),
+    [
+        ("model.md", WAITING_SHARE),
+        ("how-to/your-own-cluster.md", CEILING.cpu_fraction),
+        ("how-to/your-own-cluster.md", CEILING.memory_fraction),
+    ],
+)
+def test_a_page_has_the_number_of_the_code(page: str, share: float) -> None:
+    assert f"{100 * share:g} %" in (DOCS / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", reference())

@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 
 from tracekit.analysis.callgraph.run import CallGraphs
+from tracekit.base.constants import MATERIAL
 from tracekit.base.facts import Answer, Fact, answer_of, fact_of, kinds
 from tracekit.base.words import words_of
 from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, LOST
-from tracekit.replay.chance.student import MATERIAL
 from tracekit.replay.measures import CONFLICTS
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED

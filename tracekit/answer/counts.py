@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from tracekit.base.constants import MATERIAL
 from tracekit.base.facts import Fact, Scalar
 from tracekit.base.study import Study
 from tracekit.base.units import HOURS_PER_MONTH
-from tracekit.replay.chance.student import FEWEST, MATERIAL, compare
+from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.measures import find_measure
 
 Case = Literal["today", "recorded", "recommended", "no_more_often", "half_size", "twice_size"]

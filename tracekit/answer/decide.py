@@ -25,10 +25,11 @@ from tracekit.answer.counts import Count, Fullest
 from tracekit.answer.intervals import COMPARED, RANDOM
 from tracekit.answer.production import ABOVE, BELOW
 from tracekit.answer.standings import difference, standings
+from tracekit.base.constants import MATERIAL
 from tracekit.base.facts import Fact
 from tracekit.base.units import MS_PER_DAY
 from tracekit.policy.entrant import USUAL
-from tracekit.replay.chance.student import FEWEST, MATERIAL
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import NODES
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED

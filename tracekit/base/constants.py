@@ -16,6 +16,12 @@ STEP_MS = 30_000
 #: Correlations that are closer to 0 than this are in zone B, and weak.
 ZONE_LIMIT = 0.3
 
+#: Policies whose values differ by less than this part of the largest are equal by that measure.
+MATERIAL = 0.01
+#: The share of containers, and of the requests for each resource, that may wait. It is half of the
+#: least difference that counts, so that no policy gains by leaving containers waiting.
+WAITING_SHARE = MATERIAL / 2
+
 #: The folder of a made-up trace's truth, its manifest, and the manifest's schema.
 TRUTH = "truth"
 SYNTH_MANIFEST = "manifest.json"

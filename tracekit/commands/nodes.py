@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from tracekit.base.constants import WAITING_SHARE
 from tracekit.base.progress import SILENT, Progress
-from tracekit.cluster.declared import START, Start
+from tracekit.cluster.declared import START, Ceiling, Start
 from tracekit.commands._options import (
     Assumed,
     Currency,
@@ -45,10 +46,12 @@ def nodes(
         Option(
             "A limit that must hold in each order of arrival, such as 'cpu_max_fraction <= 0.8';"
             " repeatable. It may name 'observed' (production) and 'base' (the policy on all nodes)."
-            " Without one on CPU or on memory the ceiling holds: 80 % CPU at the 99th percentile"
-            " over time, 90 % memory. Every container must be placed at once; where production"
-            " placed all, as many may wait as with all nodes, but no more than 0.5 % of the"
-            " containers and of what they request of each resource.",
+            " Without one on CPU or on memory the ceiling holds:"
+            f" {100 * Ceiling.cpu_fraction:g} % CPU at the 99th percentile over time,"
+            f" {100 * Ceiling.memory_fraction:g} % memory. Every container must be placed at once;"
+            " where production placed all, as many may wait as with all nodes, but no more than"
+            f" {100 * WAITING_SHARE:g} % of the containers and of what they request of each"
+            " resource.",
             names="--limit",
             completes="measures",
             metavar="[POLICY:] EXPRESSION",

@@ -41,11 +41,6 @@ class TestEveryMeasure(MeasureContract):
         assert not any("{" in text for text in texts), name
 
 
-def test_places_in_the_order_are_taken_once() -> None:
-    orders = [one.order for _, one in declared_measures()]
-    assert len(set(orders)) == len(orders)
-
-
 def test_only_what_is_measured_beyond_cpu_and_memory_is_known_as_further() -> None:
     load = workload([(100, 100)], [(0, 9000, 10, 10)])
     assert not knows(load, FURTHER)

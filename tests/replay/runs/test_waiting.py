@@ -21,7 +21,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.explain import explain
 from tracekit.replay.runs.run import replay
-from tracekit.replay.runs.waiting import waiting
+from tracekit.replay.runs.waiting import most_waiting, waiting
 
 
 def found(load: Workload, policy: str = "first_fit") -> dict[str, Any]:
@@ -34,6 +34,28 @@ def of_one_service(load: Workload) -> Workload:
 
 
 FULL = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 800, 10)] * 5))
+
+
+@given(seed=some.integers(0, 2**32), count=some.integers(1, 1500), largest=some.integers(1, 60))
+@settings(max_examples=40, deadline=None)
+def test_as_many_may_wait_as_their_count_and_requests_allow(
+    seed: int, count: int, largest: int
+) -> None:
+    """Even the largest containers, by each resource alone, request no more than the share."""
+    sizes = np.random.default_rng(seed).integers(10, 10 + largest, (count, 2)).tolist()
+    rows: list[Row] = [(0, 9000, cpu, memory) for cpu, memory in sizes]
+    load = workload([(1000, 1000)], rows, steps=1)
+    may_wait = [
+        few
+        for few in range(len(rows) + 1)
+        if 200 * few <= len(rows)
+        and all(
+            200 * sum(sorted((row[at] for row in rows), reverse=True)[:few])
+            <= sum(row[at] for row in rows)
+            for at in (2, 3)
+        )
+    ]
+    assert most_waiting(load) == max(may_wait)
 
 
 def test_nobody_waits() -> None:

@@ -154,8 +154,8 @@ def _checked(outcome: Outcome, tried: Trials) -> Outcome:
             base = {**base, COST_PER_HOUR: float(price.sum())}
         for margin in tried.limits.broken_at_the_end(tried.policy, base, row):
             raise TracekitError(
-                f"{margin.measure} is {margin.value:,.4g} on the {len(outcome.staying):,} nodes that"
-                f" the other limits need, at most {margin.allowed:,.4g} is allowed",
+                f"{margin.measure} is {margin.value:,.4g} on the {len(outcome.staying):,} nodes"
+                f" that the other limits need, at most {margin.allowed:,.4g} is allowed",
                 hint=f"--least {COST} looks for cheaper nodes",
             )
     return outcome

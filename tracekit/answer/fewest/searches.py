@@ -31,6 +31,7 @@ from tracekit.answer.fewest.outcome import Outcome
 from tracekit.answer.fewest.search import enough, fewest_nodes
 from tracekit.answer.fewest.trials import LostZone, Trials, lost_zones
 from tracekit.answer.intervals import RANDOM
+from tracekit.base.constants import MATERIAL
 from tracekit.base.crew import Crew, OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import Task
@@ -41,7 +42,6 @@ from tracekit.cluster.shared import shared
 from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, Sent, parse_entrant
-from tracekit.replay.chance.student import MATERIAL
 from tracekit.replay.measures import of_workload
 from tracekit.replay.runs import one as replays
 from tracekit.replay.runs.one import replay_one

@@ -13,6 +13,7 @@ import numpy as np
 
 from tracekit.analysis.metrics import LEVEL
 from tracekit.base.arrays import BoolArray, FloatArray
+from tracekit.base.constants import MATERIAL
 from tracekit.replay.measures import Measure
 
 #: The fewest repeats that may prove a difference: n repeats have one sign by chance in 2 / 2^n of
@@ -368,8 +369,6 @@ def _holm(
 
 # The least difference that counts, however certain it is.
 
-#: Policies whose values differ by less than this part of the largest are equal by that measure.
-MATERIAL = 0.01
 #: Shares that differ by less are equal: a tenth of a percentage point; for measures of a resource
 #: half a point.
 _LEAST_SHARE, _LEAST_OF_RESOURCE = 0.001, 0.005

@@ -135,7 +135,7 @@ class Measure:
     better : {'low', 'high', None}
         The better end; None where neither is better. ``because`` is the reason.
     order : int
-        Its place among the measures.
+        Its place among the measures; measures with the same place are sorted by name.
     per_resource : bool
         Whether it is a measure of each resource; the resource then precedes its name.
     step : Step, optional
@@ -201,7 +201,7 @@ def declared_measures() -> tuple[tuple[str, Measure], ...]:
     """Every measure with its name, in order, also those of installed packages."""
     own = registry.named(sys.modules[__name__], Measure)
     found = registry.with_brought(own, "tracekit.measures", _is_measure, "measure")
-    return tuple(sorted(found.items(), key=lambda one: one[1].order))
+    return tuple(sorted(found.items(), key=lambda one: (one[1].order, one[0])))
 
 
 def _is_measure(name: str, brought: object) -> bool:

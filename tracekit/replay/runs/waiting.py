@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.constants import WAITING_SHARE
 from tracekit.base.words import words_of
 from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.reasons import CORDONED
 from tracekit.cluster.gangs import enough_of
 from tracekit.cluster.resources import short_names
 from tracekit.cluster.workload import Workload
-from tracekit.replay.chance.student import MATERIAL
 
 #: The number of kinds of waiting containers that a run notes for a policy.
 _KINDS = 24
@@ -221,9 +221,6 @@ def room_left(load: Workload, index: int, node: IntArray) -> str:
     return CELLS if len(celled) == len(about) else EITHER
 
 
-#: The share of containers, and of the requests for each resource, that may wait. It is half of the
-#: least difference that counts, so that no policy gains by leaving containers waiting.
-WAITING_SHARE = MATERIAL / 2
 #: The key of ``most_waiting`` in a manifest.
 MAY_WAIT = "containers_that_may_wait"
 #: The relative rounding error of a sum.
