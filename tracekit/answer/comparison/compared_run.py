@@ -264,8 +264,8 @@ def outcomes(
 ) -> pl.DataFrame:
     """The outcome of each threshold under each policy that it judges, and under new policies.
 
-    A threshold on a number judges new policies, too. A threshold with ``base`` does not judge a new
-    policy, which has an outcome of its own, as has a change that chance may explain.
+    A threshold on a number judges a new policy, too. For a threshold with ``base`` the outcome of a
+    new policy is ``NO_BASE``, and that of a change that chance may explain is ``BY_CHANCE``.
 
     Parameters
     ----------
