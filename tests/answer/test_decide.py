@@ -61,7 +61,7 @@ def test_a_better_policy_is_recommended_only_where_random_is_not_as_good() -> No
 
 
 def test_a_policy_of_a_paper_is_recommended_only_where_it_was_named() -> None:
-    found = results_of(
+    result = results_of(
         {
             OBSERVED: {CPU: [0.70] * 6},
             USUAL: {CPU: draws(0.70, 0.005, 1)},
@@ -69,8 +69,8 @@ def test_a_policy_of_a_paper_is_recommended_only_where_it_was_named() -> None:
             "random": {CPU: draws(0.70, 0.005, 3)},
         }
     )
-    assert choose(found).policy == USUAL
-    assert choose(found, named=["bra"]).policy == "bra"
+    assert choose(result).policy == USUAL
+    assert choose(result, named=["bra"]).policy == "bra"
 
 
 @given(
@@ -93,8 +93,8 @@ def test_no_yardstick_and_none_that_overloads_is_ever_recommended(
         }
         for at, (name, (cpu, overload)) in enumerate(means.items())
     }
-    found = results_of({OBSERVED: {CPU: [0.7] * orders}, **values})
-    choice = choose(found, named=named)
+    result = results_of({OBSERVED: {CPU: [0.7] * orders}, **values})
+    choice = choose(result, named=named)
     assert choice.policy not in ("first_fit_decreasing", "random")
     if choice.because == "better":
         # 14,400 node-steps: one in 10,000 of them may be overloaded
@@ -103,15 +103,15 @@ def test_no_yardstick_and_none_that_overloads_is_ever_recommended(
         assert choice.because == "few_orders"
     for one in to_count(choice, named=named, in_use=USUAL):
         assert one == USUAL or one in choice.may
-    assert answer_replays(found, choice).facts[0].kind == "verdict"
+    assert answer_replays(result, choice).facts[0].kind == "verdict"
 
 
 def test_few_orders_of_arrival_give_counts_and_no_advice_on_policies() -> None:
-    found = results_of(
+    result = results_of(
         {OBSERVED: {CPU: [0.6]}, USUAL: {CPU: [0.6]}, "least_allocated": {CPU: [0.3]}}
     )
     answer = answer_run(
-        evidence_of(found, counts={"recorded": count_of("recorded", 70, by_order=(70,))})
+        evidence_of(result, counts={"recorded": count_of("recorded", 70, by_order=(70,))})
     )
     assert _verdict(answer) == "few_orders"
     policy = answer.first("recommended_policy")

@@ -89,12 +89,12 @@ def test_a_command_repeats_options_and_quotes_values() -> None:
 
 
 def test_facts_are_found_by_kind_and_by_what_they_are_about() -> None:
-    found = Answer(
+    result = Answer(
         facts=(
             Fact(kind="nodes_needed", value=3, about={"requests": "recorded"}),
             Fact(kind="nodes_needed", value=2, about={"requests": "recommended"}),
         )
     )
-    best = found.first("nodes_needed", requests="recommended")
+    best = result.first("nodes_needed", requests="recommended")
     assert best is not None
     assert best.value == 2

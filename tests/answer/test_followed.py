@@ -57,8 +57,8 @@ def test_those_go_on_that_may_be_better_or_need_fewer_nodes(
         )
     )
     going = [parse_entrant(one) for one in FOUND.policies if one not in ("observed", "random")]
-    found = rule.followed(run, going, ("observed", "random"))  # type: ignore[arg-type]
-    assert {str(one) for one in found} == names
+    result = rule.followed(run, going, ("observed", "random"))  # type: ignore[arg-type]
+    assert {str(one) for one in result} == names
 
 
 RIVALS = ("observed", "random")
@@ -87,6 +87,6 @@ def test_equal_policies_are_told_apart_in_no_more_than_one_run_of_twenty(
     for _ in range(runs):
         drawn = rng.normal(50, 1, (10, FEWEST)) + rng.normal(0, 1, FEWEST)
         drawn[-1] -= ahead
-        found = told(dict(zip(names, drawn, strict=True)))
-        seen += all((one, names[-1]) in found for one in RIVALS) if ahead else bool(found)
+        result = told(dict(zip(names, drawn, strict=True)))
+        seen += all((one, names[-1]) in result for one in RIVALS) if ahead else bool(result)
     assert least <= seen / runs <= most

@@ -24,8 +24,8 @@ def facts(share: float, *, separated: bool = True, repeats: int = 6) -> list[Fac
             ("inflation_vcpus", -2.0, True), ("inflation_mean_fraction", share, separated)
         )
     ]  # fmt: skip
-    found = facts_of_binding(pl.DataFrame(rows, schema=DIFFERENCE), SUMMARY)
-    return [one for one in found if one.kind == "binding"]
+    result = facts_of_binding(pl.DataFrame(rows, schema=DIFFERENCE), SUMMARY)
+    return [one for one in result if one.kind == "binding"]
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,13 @@ BY_CONTAINER = ("ids", "services", "recorded_node", "departure_ms", "request", "
 
 def about(load: Workload) -> dict[str, list[object]]:
     """Everything known of each container but its time of arrival."""
-    found = {}
+    results = {}
     for at, name in enumerate(load.containers.ids):
         fields = [
             np.asarray(getattr(load.containers, field))[at].tolist() for field in BY_CONTAINER
         ]
-        found[name] = [*fields, [load.use.at(step)[:, at].tolist() for step in range(4)]]
-    return found
+        results[name] = [*fields, [load.use.at(step)[:, at].tolist() for step in range(4)]]
+    return results
 
 
 def test_an_order_changes_times_of_arrival_and_nothing_else() -> None:
@@ -45,8 +45,8 @@ def test_an_order_changes_times_of_arrival_and_nothing_else() -> None:
     assert other.containers.arrival_ms.tolist() == FREE.containers.arrival_ms.tolist()
     assert about(other) == about(FREE)
     assert other.use.values is FREE.use.values
-    kept = [f"c{at}" for at in range(15, 20)]
-    for name in kept:
+    staying = [f"c{at}" for at in range(15, 20)]
+    for name in staying:
         assert (
             other.containers.arrival_ms[other.containers.ids.index(name)]
             == FREE.containers.arrival_ms[FREE.containers.ids.index(name)]
@@ -116,8 +116,8 @@ def test_those_not_repeated_are_replayed_once_and_have_no_interval() -> None:
     assert whole.repeats is not None
     names = ["observed", "least_allocated"]
     assert some.repeats.equals(whole.repeats.filter(pl.col("policy").is_in(names)))
-    known = some.summary.filter(pl.col("imbalance_mean_low").is_not_null())["policy"]
-    assert known.to_list() == names
+    rows = some.summary.filter(pl.col("imbalance_mean_low").is_not_null())["policy"]
+    assert rows.to_list() == names
     assert some.differences is not None
     assert set(some.differences["policy_a"]) | set(some.differences["policy_b"]) == set(names)
     counts = {one["policy"]: one["repeats"] for one in manifest_of(some)["policies"]}

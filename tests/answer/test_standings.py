@@ -42,22 +42,22 @@ def made(
 
 
 def test_the_better_policy_is_first_and_apart_from_the_others() -> None:
-    found = standings(made({"plain": 0.2, "good": 0.0, "same": 0.2}), "cpu_max_fraction")
-    assert found.tells
-    assert found.rows[0].names == ("good",)
-    assert [row.apart_from_best for row in found.rows] == [False, True, True]
-    assert [row.names for row in found.best] == [("good",)]
-    assert found.row("bound") is None
+    result = standings(made({"plain": 0.2, "good": 0.0, "same": 0.2}), "cpu_max_fraction")
+    assert result.tells
+    assert result.rows[0].names == ("good",)
+    assert [row.apart_from_best for row in result.rows] == [False, True, True]
+    assert [row.names for row in result.best] == [("good",)]
+    assert result.row("bound") is None
 
 
 def test_policies_that_place_alike_are_one_row() -> None:
-    known = made({"a": 0.0, "b": 0.3})
-    assert known.repeats is not None
-    again = known.repeats.filter(policy="a").with_columns(policy=pl.lit("a_too"))
+    recorded = made({"a": 0.0, "b": 0.3})
+    assert recorded.repeats is not None
+    again = recorded.repeats.filter(policy="a").with_columns(policy=pl.lit("a_too"))
     summary = pl.concat(
-        [known.summary, again.filter(repeat=0).drop("repeat", "seed")], how="diagonal"
+        [recorded.summary, again.filter(repeat=0).drop("repeat", "seed")], how="diagonal"
     )
-    both = Results(known.manifest, summary, pl.concat([known.repeats, again]))
+    both = Results(recorded.manifest, summary, pl.concat([recorded.repeats, again]))
     assert [row.names for row in standings(both, "cpu_max_fraction").rows] == [
         ("a", "a_too"),
         ("b",),
@@ -70,13 +70,13 @@ def test_policies_that_place_alike_are_one_row() -> None:
 def test_a_measure_tells_only_beyond_chance_and_by_enough() -> None:
     few = standings(made({"a": 0.0, "b": 0.3}, orders=5), "cpu_max_fraction")
     noisy = standings(made({"a": 0.0, "b": 0.001}, noise=0.1), "cpu_max_fraction")
-    near = standings(made({"a": 0.0, "b": 0.001}, noise=1e-5), "cpu_max_fraction")
-    assert not any(one.tells for one in (few, noisy, near))
-    assert all(not one.best for one in (few, noisy, near))
+    close = standings(made({"a": 0.0, "b": 0.001}, noise=1e-5), "cpu_max_fraction")
+    assert not any(one.tells for one in (few, noisy, close))
+    assert all(not one.best for one in (few, noisy, close))
 
 
 def test_one_that_left_containers_waiting_is_last_and_not_compared() -> None:
-    found = standings(made({"a": 0.3, "b": 0.0, "c": 0.5}, pending={"b": 2}), "cpu_max_fraction")
-    assert [row.names[0] for row in found.rows] == ["a", "c", "b"]
-    assert found.rows[-1].waited
-    assert not found.rows[-1].apart_from_best
+    result = standings(made({"a": 0.3, "b": 0.0, "c": 0.5}, pending={"b": 2}), "cpu_max_fraction")
+    assert [row.names[0] for row in result.rows] == ["a", "c", "b"]
+    assert result.rows[-1].waited
+    assert not result.rows[-1].apart_from_best

@@ -79,13 +79,13 @@ def test_each_of_two_looks_has_half_of_what_may_go_wrong() -> None:
 
 def test_equal_policies_looked_at_twice_are_seldom_told_apart() -> None:
     """As many as a rate of 5 % gives in 999 of 1,000 tests."""
-    rng, runs, told = np.random.Generator(np.random.PCG64(8)), 400, 0
+    rng, runs, result = np.random.Generator(np.random.PCG64(8)), 400, 0
     for _ in range(runs):
         values = rng.normal(size=(12, 8, 6))
         pairs = [values[:, a] - values[:, b] for a in range(8) for b in range(a)]
         apart = np.concatenate(pairs, axis=1)
-        told += any(compare(apart[:many], looks=2).separated.any() for many in (6, 12))
-    assert told <= 35
+        result += any(compare(apart[:many], looks=2).separated.any() for many in (6, 12))
+    assert result <= 35
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def test_a_gate_does_not_pass_on_what_is_not_comparable(
 ) -> None:
     """The new run leaves containers without a node: what is less than in the base says nothing."""
     junit = tmp_path / "junit.xml"
-    asked = ["--fail-if", "cpu_mean_fraction < base", "--junit", str(junit)]
-    assert run(["compare", *two, *asked]) == 1
+    arguments = ["--fail-if", "cpu_mean_fraction < base", "--junit", str(junit)]
+    assert run(["compare", *two, *arguments]) == 1
     assert 'failures="1"' in junit.read_text()
 
 
@@ -78,16 +78,16 @@ def test_a_policy_that_is_new_is_held_to_numbers(two: tuple[str, str], tmp_path:
     replay(None, ["lra", "first_fit"], out=added, workload=load)
     files = ["--junit", str(junit)]
     number, base = "first_fit: cpu_mean_fraction > 0", "cpu_mean_fraction > 2 * base"
-    asked = ["compare", two[0], str(added), "--fail-if"]
-    assert run([*asked, number, "--fail-if", base, *files]) == 1
+    arguments = ["compare", two[0], str(added), "--fail-if"]
+    assert run([*arguments, number, "--fail-if", base, *files]) == 1
     (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
     cases = {(one.get("classname"), one.get("name")): one for one in suite.iter("testcase")}
     assert cases["first_fit", number].find("failure") is not None
     assert cases["first_fit", base].find("skipped") is not None
     assert (suite.get("failures"), suite.get("skipped")) == ("1", "1")
     # without a policy every one is held to it, but none to a base that it has not
-    assert run([*asked, "cpu_mean_fraction > 0"]) == 1
-    assert run([*asked, base]) == 0
+    assert run([*arguments, "cpu_mean_fraction > 0"]) == 1
+    assert run([*arguments, base]) == 0
 
 
 def test_a_pipeline_is_told_why_nothing_was_compared(

@@ -123,15 +123,15 @@ def said_of(
     """The exit code and the one line; nothing may be a bug, and nothing half-written stays."""
     before = tree_but_lock(folder)
     code = run([word.format(folder) for word in arguments])
-    said = capsys.readouterr().err
-    assert "bug" not in said
-    assert "Traceback" not in said
-    assert len(said.splitlines()) <= 2
+    error_text = capsys.readouterr().err
+    assert "bug" not in error_text
+    assert "Traceback" not in error_text
+    assert len(error_text.splitlines()) <= 2
     if code:
-        assert said.startswith("error: ")
+        assert error_text.startswith("error: ")
         now = {name for name in tree_but_lock(folder) if "/quality/" not in name}
         assert now - set(before) <= {"store/catalog.duckdb"}
-    return code, said.partition("\n")[0]
+    return code, error_text.partition("\n")[0]
 
 
 def test_every_subcommand_is_in_the_tables() -> None:
@@ -164,8 +164,8 @@ def test_every_damage_of_a_part_is_named(
     shutil.copytree(sound, folder)
     file = min((folder / "store" / table).glob("*.parquet"))
     FILES[damage](file)
-    asked = "quality/ledger" if table == "quality" else "usage/node_profile"
-    code, line = said_of(folder, ["query", "{}/store", asked, "--format", "csv"], capsys)
+    wanted = "quality/ledger" if table == "quality" else "usage/node_profile"
+    code, line = said_of(folder, ["query", "{}/store", wanted, "--format", "csv"], capsys)
     assert code == 2
     assert f"{file.parent}" in line
     assert "is damaged: " in line

@@ -100,8 +100,8 @@ def test_an_ingest_that_is_ended_leaves_nothing(
     while not (store / ".staging").exists() and process.poll() is None:
         time.sleep(0.005)
     process.send_signal(sign)
-    said = process.communicate(timeout=30)
-    assert (process.returncode, *said) == (128 + sign, "", "")
+    message = process.communicate(timeout=30)
+    assert (process.returncode, *message) == (128 + sign, "", "")
     assert not store.exists() or not {".staging", ".lock"} & {p.name for p in store.iterdir()}
     assert not _workers_of(process.pid)
     assert run(["ingest", str(traces.path), str(store)]) == 0
@@ -109,15 +109,15 @@ def test_an_ingest_that_is_ended_leaves_nothing(
 
 def _workers_of(parent: int) -> list[str]:
     """Processes of the system that the one with this number started."""
-    found = []
+    results = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             words = status.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(words[1]) == parent:
-            found.append(status.parent.name)
-    return found
+            results.append(status.parent.name)
+    return results
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ def test_help_has_a_summary_and_an_example(name: str, capsys: pytest.CaptureFixt
 def test_help_says_how_many_orders_an_interval_needs() -> None:
     words = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
     sources = [path.read_text() for path in Path(cli.__file__).parents[1].rglob("*.py")]
-    found = [one for text in sources for one in re.findall(r"(\w+)\s+orders of\s+arrival", text)]
-    told = [one for one in found if one in words]
-    assert told.count(words[FEWEST - 1]) == len(told) >= 3
+    results = [one for text in sources for one in re.findall(r"(\w+)\s+orders of\s+arrival", text)]
+    facts = [one for one in results if one in words]
+    assert facts.count(words[FEWEST - 1]) == len(facts) >= 3
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -99,9 +99,9 @@ def test_an_ingest_of_little_loads_no_compiler(tmp_path: Path) -> None:
         "import sys; from tracekit.commands.shell import run; code = run(sys.argv[1:]);"
         "print(code, 'numba' in sys.modules, file=sys.stderr)"
     )
-    asked = ["-q", "ingest", str(tmp_path / "nodes.json"), str(tmp_path / "store")]
+    arguments = ["-q", "ingest", str(tmp_path / "nodes.json"), str(tmp_path / "store")]
     done = subprocess.run(
-        [sys.executable, "-c", code, *asked], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
     )
     assert done.stderr.strip() == "0 False"
 
@@ -139,9 +139,9 @@ def test_bad_input_is_one_line_and_exit_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(arguments) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    first, *rest = said.err.splitlines()
+    output = capsys.readouterr()
+    assert output.out == ""
+    first, *rest = output.err.splitlines()
     assert first.startswith("error: ")
     assert message in first
     assert all(line.startswith(" hint: ") for line in rest)
@@ -174,9 +174,9 @@ def test_what_is_typed_wrong_is_told_as_any_other_mistake(
     arguments: list[str], line: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    first, *rest = said.err.splitlines()
+    output = capsys.readouterr()
+    assert output.out == ""
+    first, *rest = output.err.splitlines()
     assert re.search(f"^error: .*{line}", first)
     assert [one.startswith(" hint: ") and hint in one for one in rest] == ([True] if hint else [])
 
@@ -217,10 +217,10 @@ def test_a_bug_is_one_line_unless_debugged(
 
     monkeypatch.setattr("tracekit.info", broken)
     assert run(["info", "store"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert "ZeroDivisionError" in said
-    assert "Traceback" not in said
+    error_text = capsys.readouterr().err
+    assert error_text.startswith("error: ")
+    assert "ZeroDivisionError" in error_text
+    assert "Traceback" not in error_text
 
 
 @pytest.mark.slow
@@ -239,11 +239,11 @@ def test_the_whole_way_through_a_store(
         ["analyze", store, "--out", str(tmp_path / "analysis")],
     ):
         assert run(arguments) == 0
-        said = capsys.readouterr()
-        assert said.out
-        assert said.err == ""
+        output = capsys.readouterr()
+        assert output.out
+        assert output.err == ""
         if "csv" not in arguments:
-            shown = said.out.replace(str(tmp_path), "")
+            shown = output.out.replace(str(tmp_path), "")
             assert max(len(line.rstrip()) for line in shown.splitlines()) <= 80, arguments
     assert (tmp_path / "analysis" / "usage" / "node_profile.parquet").exists()
     assert run(["check", store, "--strict"]) == 1

@@ -74,7 +74,7 @@ def test_what_is_no_verb_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "argument", "said"),
+    ("verb", "argument", "expected"),
     [
         ("replay", "repeat", "'repeat'"),
         ("replay", "policy", "'policies'"),
@@ -83,8 +83,8 @@ def test_what_is_no_verb_is_an_attribute_error() -> None:
     ],
 )
 def test_an_argument_that_is_not_there_is_told_with_the_near_one(
-    verb: str, argument: str, said: str
+    verb: str, argument: str, expected: str
 ) -> None:
     with pytest.raises(TypeError) as raised:
         getattr(tracekit, verb)("store", **{argument: 2})
-    assert said in str(raised.value)
+    assert expected in str(raised.value)

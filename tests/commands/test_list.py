@@ -31,7 +31,7 @@ def test_every_one_of_a_kind_can_be_explained(
 
 
 def test_the_beginning_of_a_name_is_more_than_letters_in_another() -> None:
-    known = ["lra", "least_allocated", "least_requested", "most_allocated"]
-    assert nearest("lea", known) == "least_allocated"
-    assert nearest("least_req", known) == "least_requested"
-    assert nearest("ls", known) is None
+    names = ["lra", "least_allocated", "least_requested", "most_allocated"]
+    assert nearest("lea", names) == "least_allocated"
+    assert nearest("least_req", names) == "least_requested"
+    assert nearest("ls", names) is None

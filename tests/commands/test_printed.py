@@ -45,9 +45,9 @@ def test_scores_without_a_unit_stay_numbers(
 # What ``query`` says where nothing is found.
 
 
-@pytest.mark.parametrize(("node", "said"), [("n1", ""), ("nosuch", "node=nosuch\n")])
+@pytest.mark.parametrize(("node", "expected"), [("n1", ""), ("nosuch", "node=nosuch\n")])
 def test_a_value_that_is_nowhere_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], node: str, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], node: str, expected: str
 ) -> None:
     rows = {
         "nodes.csv": ["node,cpu_milli,memory_bytes", "n1,8000,34359738368"],
@@ -59,10 +59,10 @@ def test_a_value_that_is_nowhere_is_named(
     ingest(tmp_path / "mine", tmp_path / "store")
     capsys.readouterr()
     assert run(["query", str(tmp_path / "store"), "usage/node_series", "-p", f"node={node}"]) == 0
-    told = capsys.readouterr()
-    assert told.err.endswith(said)
-    assert bool(told.err) == bool(said)
-    assert ("0 rows" in told.out) == bool(said)
+    output = capsys.readouterr()
+    assert output.err.endswith(expected)
+    assert bool(output.err) == bool(expected)
+    assert ("0 rows" in output.out) == bool(expected)
     formulas = "SELECT '=1+1' AS a, '-5' AS b, -1 AS c, '+x' AS d"
     assert run(["query", str(tmp_path / "store"), formulas, "--format", "csv"]) == 0
     assert capsys.readouterr().out == "a,b,c,d\n'=1+1,-5,-1,'+x\n"
@@ -71,7 +71,7 @@ def test_a_value_that_is_nowhere_is_named(
 # What ingest prints of files of which little or nothing could be used.
 
 
-def _said(capsys: pytest.CaptureFixture[str]) -> str:
+def _printed(capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
@@ -87,7 +87,7 @@ def test_series_without_a_name_are_told_with_the_way_out(
     assert run(["ingest", str(folder), str(tmp_path / "store")]) == 2
     assert "container_cpu_in_use.json" in capsys.readouterr().err
     assert run(["check", str(tmp_path / "store")]) == 0
-    assert "cpu.json" in _said(capsys)
+    assert "cpu.json" in _printed(capsys)
 
 
 def test_json_that_no_source_reads_is_named(
@@ -98,9 +98,9 @@ def test_json_that_no_source_reads_is_named(
     written(folder / "kubernetes.json", listed(node("n1"), pod(nodeName="n1")))
     (folder / "pdb.json").write_text('{"budgets": ["web"]}')
     assert run(["ingest", str(folder), str(tmp_path / "store")]) == 0
-    said = _said(capsys)
-    assert "pdb.json" in said
-    assert '{"budgets": ["web"]}' in said
+    message = _printed(capsys)
+    assert "pdb.json" in message
+    assert '{"budgets": ["web"]}' in message
 
 
 # What ``nodes`` prints names the nodes to drain, and the command for the rest of them works.

@@ -28,18 +28,18 @@ class Clock:
 
 
 def test_a_task_is_told_less_often_the_longer_it_takes() -> None:
-    said: list[str] = []
+    lines: list[str] = []
     clock = Clock()
-    with Lines(said.append, clock).task("steps", 3600, "steps") as task:
+    with Lines(lines.append, clock).task("steps", 3600, "steps") as task:
         for _ in range(3600):
             clock.now += 1
             task.advance(1)
-    assert 15 <= len(said) <= 25
+    assert 15 <= len(lines) <= 25
 
 
 def test_a_task_that_fails_or_has_nothing_to_do_is_not_said_to_be_done() -> None:
-    said: list[str] = []
-    lines = Lines(said.append)
+    messages: list[str] = []
+    lines = Lines(messages.append)
 
     def failing() -> None:
         with lines.task("a", 1, "steps") as task:
@@ -50,7 +50,7 @@ def test_a_task_that_fails_or_has_nothing_to_do_is_not_said_to_be_done() -> None
         failing()
     with lines.task("b", 0, "steps"):
         pass
-    assert said == []
+    assert messages == []
 
 
 def test_piped_verbs_say_what_they_do(
@@ -62,10 +62,10 @@ def test_piped_verbs_say_what_they_do(
     monkeypatch.delenv("TRACEKIT_QUIET")
     store, out = str(tmp_path / "store"), str(tmp_path / "run")
     assert run(["ingest", str(traces.path), store, "--json"]) == 0
-    said = capsys.readouterr().err
+    error_text = capsys.readouterr().err
     # the first before anything of it is read
-    assert str(traces.path) in said.splitlines()[0]
-    assert all(re.match(r" +[\d.]+ s  ", line) for line in said.splitlines())
+    assert str(traces.path) in error_text.splitlines()[0]
+    assert all(re.match(r" +[\d.]+ s  ", line) for line in error_text.splitlines())
     assert run(["replay", store, "--policy", "first_fit", "--out", out]) == 0
     assert len(capsys.readouterr().err.splitlines()) > 3
 
@@ -103,12 +103,12 @@ def test_a_terminal_gets_a_bar_and_the_lines(traces: TraceFolder, tmp_path: Path
 
 
 def test_how_long_the_rest_takes_is_not_said_too_early_nor_beyond_the_whole() -> None:
-    said: list[str] = []
+    lines: list[str] = []
     clock = Clock()
-    with Lines(said.append, clock).task("stages", 100, "stages") as task:
+    with Lines(lines.append, clock).task("stages", 100, "stages") as task:
         clock.now += 20
         task.advance(3)
         clock.now += 20
         task.advance(130)
-    assert said[0].endswith("stages: 3% of 100 stages")
-    assert said[1].endswith("stages: 100% of 100 stages")
+    assert lines[0].endswith("stages: 3% of 100 stages")
+    assert lines[1].endswith("stages: 100% of 100 stages")

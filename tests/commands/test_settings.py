@@ -115,11 +115,11 @@ def test_what_it_cannot_mean_is_refused(
     Path("x.toml").write_text(text)
     command = ["info", "s"] if "[info]" in text else ["replay", "s", "--out", "r"]
     assert run(["--config", "x.toml", *command]) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("error: x.toml")
-    assert line in said[0]
-    assert len(said) == (1 if hint is None else 2)
-    assert hint is None or (said[-1].startswith(" hint: ") and hint in said[-1])
+    error_text = capsys.readouterr().err.splitlines()
+    assert error_text[0].startswith("error: x.toml")
+    assert line in error_text[0]
+    assert len(error_text) == (1 if hint is None else 2)
+    assert hint is None or (error_text[-1].startswith(" hint: ") and hint in error_text[-1])
 
 
 def test_the_file_that_is_used_is_named(
@@ -159,10 +159,10 @@ def test_it_sets_no_place_outside_of_its_folder(
     command, key = words.split()
     text = f'[{command}]\n{key} = "{place.format(within.parent)}"'
     (within / "tracekit.toml").write_text(text)
-    asked: list[object] = []
-    monkeypatch.setattr(f"tracekit.{command}", lambda *_, **__: asked.append(command))
+    calls: list[object] = []
+    monkeypatch.setattr(f"tracekit.{command}", lambda *_, **__: calls.append(command))
     assert run([command, *("ab" if command in ("query", "compare") else "a")]) == 2
-    assert asked == []
+    assert calls == []
 
 
 @pytest.mark.parametrize("place", ["{0}/outside/x", "../../outside/x", "link/x", "link"])

@@ -28,17 +28,17 @@ def test_the_defaults_are_those_of_the_verb(name: str) -> None:
     group: Any = typer.main.get_command(build_app())
     options = {one.name: one for one in group.commands[module_name(name)].params}
     for key, (parameter, _, option) in signature._declared(name).items():
-        known, default = options[key], parameter.default
+        recorded, default = options[key], parameter.default
         if (name, key) in OTHER:
             continue
         if default is parameter.empty:
-            assert known.required or known.default is None, key
+            assert recorded.required or recorded.default is None, key
         elif option.off:
-            assert known.default == (not default), key
-        elif known.default is None:
+            assert recorded.default == (not default), key
+        elif recorded.default is None:
             assert option.default is None, key
         else:
-            typed = known.default
+            typed = recorded.default
             assert (option.read(typed) if option.takes else typed) == default, key  # type: ignore[misc]
 
 

@@ -72,10 +72,10 @@ def test_a_title_is_as_wide_as_the_page(count: int, capsys: pytest.CaptureFixtur
     print_table(title, ["service", "count"], [["a", 1]])
     lines = capsys.readouterr().out.splitlines()
     above = lines[: next(at for at, line in enumerate(lines) if line.lstrip().startswith("serv"))]
-    said = [line for line in above if line.strip()]
-    assert " ".join(said) == title.replace("\u00a0", " ")
-    assert any(line.endswith("first 10") for line in said)
-    assert len(said) == (1 if count == 2 else 2)
+    texts = [line for line in above if line.strip()]
+    assert " ".join(texts) == title.replace("\u00a0", " ")
+    assert any(line.endswith("first 10") for line in texts)
+    assert len(texts) == (1 if count == 2 else 2)
 
 
 _CELL = st.one_of(

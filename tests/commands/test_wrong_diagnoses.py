@@ -48,8 +48,8 @@ def test_it_names_what_is_wrong_and_leaves_nothing(
     monkeypatch.chdir(tmp_path)
     for kind, name in (("replay", "run"), ("analysis", "analysis")):
         (tmp_path / name).mkdir()
-        said = {"schema": f"tracekit/{kind}/1", "files": []}
-        (tmp_path / name / "manifest.json").write_text(json.dumps(said))
+        by_name = {"schema": f"tracekit/{kind}/1", "files": []}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(by_name))
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "study.json").write_text("{}")
     for store in ("store", "whole/store"):
@@ -59,8 +59,8 @@ def test_it_names_what_is_wrong_and_leaves_nothing(
     shutil.copytree(tmp_path / "run", tmp_path / "whole" / "replay")
     assert run(arguments) == 2
     assert wrong in capsys.readouterr().err
-    there = ["analysis", "run", "store", "study", "whole"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == there
+    existing = ["analysis", "run", "store", "study", "whole"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == existing
 
 
 def test_what_is_no_store_yet_is_told_how_to_become_one(
@@ -101,8 +101,8 @@ def test_what_a_run_was_made_from_is_what_to_give(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     document = '{\n "format_version": 5,\n "sources": []\n}'
-    said = json.dumps({"schema": "tracekit/replay/1", "workload": workload})
-    for name, text in (("run", said), ("store", document)):
+    message = json.dumps({"schema": "tracekit/replay/1", "workload": workload})
+    for name, text in (("run", message), ("store", document)):
         Path(name).mkdir()
         (Path(name) / "manifest.json").write_text(text)
     assert run(["info", "run"]) == 2
@@ -127,9 +127,9 @@ VERBS: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_wrong_policy_is_told_before_the_workload_is_read(verb: str, tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="'least_alocated'") as told:
+    with pytest.raises(TracekitError, match="'least_alocated'") as raised:
         VERBS[verb](tmp_path)
-    assert "least_allocated" in (told.value.hint or "")
+    assert "least_allocated" in (raised.value.hint or "")
     assert not list(tmp_path.iterdir())
 
 
@@ -139,7 +139,7 @@ def test_a_wrong_assumption_is_told_before_anything_is_read_or_made(tmp_path: Pa
         lambda: tracekit.run("synth:tiny", tmp_path / "out", assume=wrong),
         lambda: tracekit.sensitivity(tmp_path / "none", changes=wrong),
     ):
-        with pytest.raises(TracekitError, match="'node_cpu_core'") as told:
+        with pytest.raises(TracekitError, match="'node_cpu_core'") as raised:
             call()
-        assert "'node_cpu_cores'" in str(told.value.hint)
+        assert "'node_cpu_cores'" in str(raised.value.hint)
     assert not list(tmp_path.iterdir())

@@ -78,8 +78,8 @@ def test_the_command_line_has_it(page: Path, words: list[str]) -> None:
     if words == ["--help"] or words[-1] == "--help":
         return
     given, options = parsed(words)
-    asked = {word.partition("=")[0] for word in words if word.startswith("--")}
-    assert asked <= {*options, "--quiet", "--debug"}
+    distinct = {word.partition("=")[0] for word in words if word.startswith("--")}
+    assert distinct <= {*options, "--quiet", "--debug"}
     # sizing has policies of its own, which test_docs runs
     names = () if words[0] == "requests" else given.get("policy") or given.get("policies") or ()
     for text in [names] if isinstance(names, str) else names:

@@ -60,11 +60,11 @@ def test_what_the_page_says_runs(
     page: Path, tmp_path: Path, small_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = list(blocks(page))
+    names = list(blocks(page))
     if "how-to" in page.parts:
         (tmp_path / "mystore").symlink_to(small_store)
     cell_names: dict[str, Any] = {}
-    for language, text in found:
+    for language, text in names:
         named = file_of(text)
         if named:
             Path(named[0]).write_text(named[1])

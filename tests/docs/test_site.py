@@ -67,11 +67,11 @@ def test_every_link_leads_somewhere(site: Path) -> None:
             path, _, part = unquote(link).partition("#")
             if urlsplit(link).scheme or path.startswith("/") or path == _EXAMPLE:
                 continue
-            found = (page.parent / path).resolve() if path else page
-            found = found / "index.html" if found.is_dir() else found
-            assert found.is_file(), f"{page.name}: {link}"
-            if part and found in ids and not part.startswith("__"):
-                assert part in ids[found], f"{page.name}: {link}"
+            result = (page.parent / path).resolve() if path else page
+            result = result / "index.html" if result.is_dir() else result
+            assert result.is_file(), f"{page.name}: {link}"
+            if part and result in ids and not part.startswith("__"):
+                assert part in ids[result], f"{page.name}: {link}"
 
 
 def test_the_api_is_made_from_docstrings(site: Path) -> None:
@@ -107,5 +107,5 @@ def test_the_citation_has_the_form_of_its_schema() -> None:
     texts = ("message", "title", "abstract", "license", "version")
     assert all(isinstance(cited[key], str) and cited[key].strip() for key in texts)
     assert len(set(cited["keywords"])) == len(cited["keywords"])
-    known = {*texts, "cff-version", "type", "authors", "keywords", "date-released"}
-    assert set(cited) <= known
+    recorded = {*texts, "cff-version", "type", "authors", "keywords", "date-released"}
+    assert set(cited) <= recorded

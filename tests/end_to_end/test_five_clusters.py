@@ -115,12 +115,12 @@ def make(folder: Path, made: Made) -> Path:
 
 def _balanced(mean: np.ndarray, cores: np.ndarray, node: np.ndarray) -> np.ndarray:
     """Pods on nodes, the largest first to the emptiest; ``node`` decides ties."""
-    load, found = np.zeros(len(cores)), node.copy()
+    load, result = np.zeros(len(cores)), node.copy()
     for pod in np.argsort(-mean):
         at = int(np.argmin((load + mean[pod]) / cores))
-        found[pod] = at
+        result[pod] = at
         load[at] += mean[pod]
-    return found
+    return result
 
 
 def _heat(use: np.ndarray, cores: np.ndarray, node: np.ndarray, at: int) -> None:
@@ -213,10 +213,10 @@ def test_no_answer_is_above_the_ceiling_and_none_is_of_a_yardstick(name: str) ->
     for case in ("recorded", "recommended"):
         for one in answer.of("fullest_node", case=case):
             assert float(str(one.value)) <= CEILING[one.measure]
-    known = all_policies()
+    recorded = all_policies()
     for kind in ("verdict", "recommended_policy", "nodes_needed", "confidence"):
         for one in answer.of(kind):
-            assert known[str(one.subject)].used_by == "scheduler"
+            assert recorded[str(one.subject)].used_by == "scheduler"
 
 
 def test_special_nodes_stay_and_are_a_fact() -> None:

@@ -27,8 +27,8 @@ def test_one_gang_of_all_pods_is_not_made_of_a_workload_without_services(
     given = f"openb:{written(tmp_path, OPENB)}"
     out = tmp_path / "out"
     assert run(["replay", "--workload", given, "--gang", "--out", str(out)]) == 2
-    told = capsys.readouterr().err
-    assert "'openb'" in told
+    error_text = capsys.readouterr().err
+    assert "'openb'" in error_text
     assert not out.exists()
 
 
@@ -36,16 +36,16 @@ def test_every_resource_is_measured_and_a_network_policy_judged_on_the_network()
     """Only CPU and memory were, so that bnp could be seen to get worse and nothing else."""
     rng = np.random.default_rng(3)
     load = workload([(1000, 1000)] * 4, [(at * 100, 9000, 10, 10, 0) for at in range(24)], steps=5)
-    asked = np.c_[load.containers.request, rng.integers(1, 9, 24), rng.permutation(24) * 20 + 1]
+    wanted = np.c_[load.containers.request, rng.integers(1, 9, 24), rng.permutation(24) * 20 + 1]
     load = changed(
         load,
         nodes={"capacity": np.array([[1000, 1000, 400, 4000]] * 4)},
-        containers={"request": asked, "nonzero_request": asked, "limit": asked},
+        containers={"request": wanted, "nonzero_request": wanted, "limit": wanted},
         resources=("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit"),
     )
     policies = choose_policies(Entrants.of(["bnp", "least_allocated", "first_fit"]), load, ())
-    found = replay(load, policies, seed=0).summary
-    known = [f"{one}_{what}" for one in ("cpu", "memory", "disk", "network") for what in OF_EACH]
-    assert set(known) <= set(found.columns)
-    spread = dict(found.select("policy", "network_spread_mean_fraction").iter_rows())
+    replayed = replay(load, policies, seed=0).summary
+    names = [f"{one}_{what}" for one in ("cpu", "memory", "disk", "network") for what in OF_EACH]
+    assert set(names) <= set(replayed.columns)
+    spread = dict(replayed.select("policy", "network_spread_mean_fraction").iter_rows())
     assert 0 < spread["bnp"] < spread["least_allocated"] < spread["first_fit"]

@@ -43,8 +43,8 @@ def _timed(arguments: list[str]) -> tuple[str, float, int]:
     after = os.times()
     spent_s = sum(after[2:4]) - sum(before[2:4])
     assert done.returncode == 0, done.stderr
-    *said, peak_kb = done.stdout.splitlines()
-    return "\n".join(said), spent_s, int(peak_kb)
+    *message, peak_kb = done.stdout.splitlines()
+    return "\n".join(message), spent_s, int(peak_kb)
 
 
 @pytest.mark.slow
@@ -57,8 +57,8 @@ def test_two_fetches_and_a_run_end_in_a_report(tmp_path: Path) -> None:
         times = ["--from", str(START_S), "--to", str(end)]
         assert run(["fetch", "prometheus", url, str(mine), *times]) == 0
     policies = ["--policy", "first_fit", "--policy", "target_load_packing", "--repeat", "1"]
-    said, passed_s, memory_kb = _timed(["run", str(mine), "--out", str(out), *policies])
-    assert "report.html" in said
+    message, passed_s, memory_kb = _timed(["run", str(mine), "--out", str(out), *policies])
+    assert "report.html" in message
     assert passed_s < 60
     assert memory_kb < GIB_KB
     assert (out / "report.html").stat().st_size > 100_000

@@ -33,8 +33,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> RunSummary:
 def profile(done: RunSummary) -> pl.DataFrame:
     """What the queries say of each node, beside the planted truth."""
     truth = pl.read_parquet(done.out / "trace" / "truth" / "node.parquet")
-    found = tracekit.query(done.store, "usage/node_profile")
-    return found.join(truth, left_on="node", right_on="node_id", suffix="_planted")
+    result = tracekit.query(done.store, "usage/node_profile")
+    return result.join(truth, left_on="node", right_on="node_id", suffix="_planted")
 
 
 def test_everything_is_there(done: RunSummary) -> None:
@@ -156,10 +156,10 @@ def test_each_container_stays_on_its_node(done: RunSummary) -> None:
     truth = pl.read_parquet(done.out / "trace" / "truth" / "container.parquet")
     path = done.out / "where.sql"
     path.write_text("SELECT DISTINCT container, node FROM container_usage WHERE node IS NOT NULL")
-    found = tracekit.query(done.store, str(path))
+    result = tracekit.query(done.store, str(path))
     path.unlink()
     planted = truth.select(container="container_id", node="node_id")
-    assert found.sort("container").equals(planted.sort("container"))
+    assert result.sort("container").equals(planted.sort("container"))
 
 
 def test_every_planted_defect_is_met(done: RunSummary) -> None:
@@ -176,8 +176,8 @@ def test_jobs_and_a_second_run_change_nothing(done: RunSummary, tmp_path: Path) 
     def digests(folder: Path) -> dict[str, str]:
         # how long decisions took is the one thing that differs from run to run
         return {
-            name: found
-            for name, found in tree(folder).items()
+            name: match
+            for name, match in tree(folder).items()
             if not name.endswith("timing.parquet")
         }
 

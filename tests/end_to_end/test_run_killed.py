@@ -80,8 +80,8 @@ def test_a_killed_run_goes_on_to_the_same_bytes(traces: TraceFolder, tmp_path: P
         out = tmp_path / f"killed{number}"
         at_s = killed(source, out, took_s * share)
         again = run(source, out)
-        _, said = again.communicate()
-        assert again.returncode == 0, f"killed at {at_s:.1f} s: {said}"
+        _, message = again.communicate()
+        assert again.returncode == 0, f"killed at {at_s:.1f} s: {message}"
         same = contents(out / "all") == contents(tmp_path / "whole" / "all")
         assert same, f"killed at {at_s:.1f} s"
         assert not [path for path in (out / "all").iterdir() if path.name.startswith(".")]
@@ -100,10 +100,10 @@ def test_a_second_run_into_a_folder_is_refused_and_the_first_finishes(
     # so few rows are soon through: it stands still while the second tries
     first.send_signal(signal.SIGSTOP)
     second = run(str(traces.path), tmp_path / "two")
-    _, said = second.communicate()
+    _, message = second.communicate()
     first.send_signal(signal.SIGCONT)
     assert second.returncode == 2
-    assert "being written" in said
+    assert "being written" in message
     assert (first.communicate()[1], first.returncode) == ("", 0)
     assert (folder / "report.html").is_file()
     assert not (folder / ".lock").exists()

@@ -51,8 +51,8 @@ def _tables(folder: Path, *, vcpus: bool, nodes: bool) -> Path:
             "unit": ["cores", "bytes"] * 2,
         }
         pl.DataFrame(sizes).write_parquet(folder / "node_resource.parquet")
-        there = {"time_ms": [0, 0], "node": ["n0", "n1"]}
-        pl.DataFrame(there).write_parquet(folder / "node.parquet")
+        existing = {"time_ms": [0, 0], "node": ["n0", "n1"]}
+        pl.DataFrame(existing).write_parquet(folder / "node.parquet")
     return folder
 
 

@@ -51,14 +51,14 @@ def _get(server: Server, target: str) -> Any:
 
 
 def _served() -> list[str]:
-    found = []
+    results = []
     for name in all_policies():
         try:
             check_served(parse_policy(name))
         except TracekitError:
             continue
-        found.append(name)
-    return found
+        results.append(name)
+    return results
 
 
 def _unlike(policy: str, folder: Path, requests: int, seed: int) -> list[str]:
@@ -130,8 +130,8 @@ def test_upstream_arguments_are_read_in_any_case_and_answered_in_capitals(text: 
     server.filters = "whole"
     answer = _post(server, text.encode())
     assert answer.body == b'[{"Host":"node1","Score":0}]'  # a HostPriority, as upstream's
-    found = json.loads(_post(server, text.encode(), "/v1/filter").body)
-    assert list(found) == [
+    document = json.loads(_post(server, text.encode(), "/v1/filter").body)
+    assert list(document) == [
         *("Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error")
     ]
     assert "nodename" in server.extender.state.nodes
@@ -165,10 +165,10 @@ def test_names_are_found_as_in_a_dict_and_answered_in_their_order() -> None:
     index = {name: at for at, name in enumerate(names[::2])}
     tenths = rng.integers(0, 11, len(listed))
     for text in (msgspec.json.encode(listed), json.dumps(listed, ensure_ascii=False).encode()):
-        found = table.find(text)
-        assert found.positions.tolist() == [index.get(name, -1) for name in listed]
-        assert [found.name(at) for at in range(len(listed))] == listed
-        assert json.loads(found.answer(tenths)) == [
+        result = table.find(text)
+        assert result.positions.tolist() == [index.get(name, -1) for name in listed]
+        assert [result.name(at) for at in range(len(listed))] == listed
+        assert json.loads(result.answer(tenths)) == [
             {"Host": name, "Score": score}
             for name, score in zip(listed, tenths.tolist(), strict=True)
         ]
@@ -178,10 +178,10 @@ def test_an_explanation_has_every_node_with_its_parts() -> None:
     fleet = Fleet(4)
     server, waiting = _server("default_scheduler", fleet), fleet.waiting()
     answer = json.loads(_post(server, args(waiting, ["n2", "n0", "strange"])).body)
-    found = _get(server, f"/explain?pod=shop/{waiting['metadata']['name']}")
-    scores = {one["node"]: one["score"] for one in found["nodes"]}
+    result = _get(server, f"/explain?pod=shop/{waiting['metadata']['name']}")
+    scores = {one["node"]: one["score"] for one in result["nodes"]}
     assert scores == {one["Host"]: one["Score"] for one in answer}
-    parts = {one["node"]: one["parts"] for one in found["nodes"]}
+    parts = {one["node"]: one["parts"] for one in result["nodes"]}
     assert set(parts["n0"]) == {"least_allocated", "balanced_allocation"}
     assert parts["strange"] == dict.fromkeys(parts["n0"])
     assert server.extender.unknown == 1
@@ -192,8 +192,8 @@ def test_a_filter_names_what_is_lacking() -> None:
     waiting = pod("large", cpu="9")
     assert _post(server, args(waiting, ["n0"]), "/v1/filter").status == 404
     server.filters = "names"
-    found = json.loads(_post(server, args(waiting, ["n0", "n2", "x"]), "/v1/filter").body)
-    assert (found["NodeNames"], set(found["FailedNodes"])) == (["n2"], {"n0", "x"})
+    document = json.loads(_post(server, args(waiting, ["n0", "n2", "x"]), "/v1/filter").body)
+    assert (document["NodeNames"], set(document["FailedNodes"])) == (["n2"], {"n0", "x"})
     whole = json.loads(_post(server, args(waiting, None, [node("n0")]), "/v1/filter").body)
     assert whole["Error"]
     server.filters = "whole"

@@ -249,14 +249,14 @@ def test_requests_are_split_as_containers_request_now(
 
 def _patches(script: Path) -> dict[str, list[dict[str, Any]]]:
     """The containers of each patch, by what is patched."""
-    found = {}
+    results = {}
     for line in script.read_text().splitlines():
         words = shlex.split(line, comments=True)
         if words[:2] == ["kubectl", "patch"]:
             spec = json.loads(words[-1])["spec"]
             spec = spec.get("jobTemplate", {"spec": spec})["spec"]
-            found[words[2]] = spec["template"]["spec"]["containers"]
-    return found
+            results[words[2]] = spec["template"]["spec"]["containers"]
+    return results
 
 
 def test_a_plan_keeps_budgets_and_moves_nobody_twice(tmp_path: Path) -> None:
@@ -333,8 +333,8 @@ def test_what_a_run_lacks_is_one_line(run: Path, tmp_path: Path) -> None:
 def test_out_of_a_whole_run(objects: Path, tmp_path: Path) -> None:
     written_files(tmp_path / "traces", _cluster())
     out, policy = tmp_path / "run", "most_allocated+low_node_utilization"
-    asked = ["--policy", "least_allocated", "--policy", policy, "--repeat", "2"]
-    assert cli(["run", str(tmp_path / "traces"), "--out", str(out), *asked]) == 0
+    arguments = ["--policy", "least_allocated", "--policy", policy, "--repeat", "2"]
+    assert cli(["run", str(tmp_path / "traces"), "--out", str(out), *arguments]) == 0
     for name, more in (
         ("moves.csv", []),
         ("drain.sh", []),

@@ -71,8 +71,8 @@ class _Cluster:
 def _serving(options: Sequence[str], log: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     command = [sys.executable, "-m", "tracekit", "serve", "--port", "0", *options]
     with (
-        log.open("w") as said,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as running,
+        log.open("w") as message,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=message, text=True) as running,
     ):
         assert running.stdout is not None
         try:
@@ -113,14 +113,14 @@ def test_a_watched_cluster_is_answered_for(tmp_path: Path) -> None:
     options = ["--policy", "least_allocated", "--kubectl", cluster.kubectl]
     with _serving(options, tmp_path / "log") as (port, _):
         _until(lambda: _ask(port, "GET", "/readyz")[0] == 200)
-        found = _scores(port, waiting, ["n0", "n1"])
-        assert found["n0"] < found["n1"]
+        result = _scores(port, waiting, ["n0", "n1"])
+        assert result["n0"] < result["n1"]
         with (tmp_path / "pod.events").open("a") as out:
             out.write("strange\n")  # a line that is no object costs no other
         cluster.tell(pod("more", "n1", cpu="7"))
         _until(lambda: (now := _scores(port, waiting, ["n0", "n1"]))["n0"] > now["n1"])
         cluster.tell(pod("more", "n1", cpu="7"), "DELETED")
-        _until(lambda: _scores(port, waiting, ["n0", "n1"]) == found)
+        _until(lambda: _scores(port, waiting, ["n0", "n1"]) == result)
         # the watch breaks off: what is not there any more is forgotten
         cluster.start_again("pod", pod("other", "n1", cpu="7"))
         _until(lambda: (now := _scores(port, waiting, ["n0", "n1"]))["n0"] > now["n1"])
@@ -138,9 +138,9 @@ class _Prometheus(http.server.BaseHTTPRequestHandler):
     busy: str = "n0"
 
     def do_GET(self) -> None:
-        asked = parse_qs(urlsplit(self.path).query)
-        start, end, step = (int(asked[name][0]) for name in ("start", "end", "step"))
-        cpu = "node_cpu" in asked["query"][0]
+        wanted = parse_qs(urlsplit(self.path).query)
+        start, end, step = (int(wanted[name][0]) for name in ("start", "end", "step"))
+        cpu = "node_cpu" in wanted["query"][0]
         result = [
             {
                 "metric": {"nodename": name},
@@ -174,8 +174,8 @@ def test_use_comes_from_prometheus(tmp_path: Path) -> None:
     ]
     with _serving(options, tmp_path / "log") as (port, _):
         _until(lambda: _ask(port, "GET", "/readyz")[0] == 200)
-        found = _scores(port, pod("waits"), ["n0", "n1"])
-        assert found["n0"] < found["n1"]
+        result = _scores(port, pod("waits"), ["n0", "n1"])
+        assert result["n0"] < result["n1"]
     server.shutdown()
     server.server_close()
 

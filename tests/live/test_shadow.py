@@ -51,11 +51,11 @@ def test_a_shadow_gives_every_node_the_same(tmp_path: Path) -> None:
     for body in _record(tmp_path / "shadow", 1):
         assert {one["Score"] for one in json.loads(body)} == {0}
     lines = (tmp_path / "shadow" / "shadow-2026-11-28T08.jsonl").read_text().splitlines()
-    found = [json.loads(line) for line in lines]
-    assert [one["policy"] for one in found[:3]] == [
+    results = [json.loads(line) for line in lines]
+    assert [one["policy"] for one in results[:3]] == [
         *("production", "least_allocated", "most_allocated")
     ]
-    assert [one["node"] for one in found[:3]] == ["n0", "n1", "n0"]
+    assert [one["node"] for one in results[:3]] == ["n0", "n1", "n0"]
 
 
 @pytest.mark.parametrize(("hours", "cause"), [(8, "shadow_pays"), (3, "shadow_few_hours")])

@@ -32,8 +32,8 @@ class _Running:
         self.port: int = self.run(self.web.start("127.0.0.1", 0, None))
 
     def run(self, made: object) -> int:
-        found = asyncio.run_coroutine_threadsafe(made, self.loop).result(30)  # type: ignore[arg-type,var-annotated]
-        return int(found or 0)
+        results = asyncio.run_coroutine_threadsafe(made, self.loop).result(30)  # type: ignore[arg-type,var-annotated]
+        return int(results or 0)
 
     def end(self) -> None:
         self.run(self.web.stop(1.0))
@@ -56,11 +56,11 @@ class _Running:
                     time.sleep(pause_s)
                 if half:
                     line.shutdown(socket.SHUT_WR)
-            found = b""
+            text = b""
             with contextlib.suppress(ConnectionError):
                 while chunk := line.recv(1 << 16):
-                    found += chunk
-            return found
+                    text += chunk
+            return text
 
 
 @pytest.fixture
@@ -160,8 +160,8 @@ def test_bodies_of_all_together_have_a_limit() -> None:
         lines = [socket.create_connection(("127.0.0.1", made.port), timeout=20) for _ in range(3)]
         for line in lines:
             line.sendall(head + b"x" * 600_000)
-        found = [line.recv(20) for line in lines[1:]]
-        assert any(one and _status(one) == 503 for one in found)
+        results = [line.recv(20) for line in lines[1:]]
+        assert any(one and _status(one) == 503 for one in results)
         for line in lines:
             line.close()
     finally:

@@ -43,8 +43,8 @@ def test_it_is_declared_whole(name: str) -> None:
     assert figure.question.endswith("?")
     for source in figure.reads:
         subject, _, frame = source.partition("/")
-        known = source in all_queries() or subject in COMMANDS or source == FACTS
-        assert frame in FRAMES if subject == "replay" else known
+        recorded = source in all_queries() or subject in COMMANDS or source == FACTS
+        assert frame in FRAMES if subject == "replay" else recorded
     for shade in (*(layer.color for layer in figure.layers), *figure.colors.values()):
         assert color(shade)
 

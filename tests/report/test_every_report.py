@@ -73,11 +73,13 @@ def page(html: str) -> Parsed:
 
 def test_every_page_is_there_and_in_the_contents(page: Parsed) -> None:
     ids = [attrs["id"] for attrs, _ in page.all("section")]
-    known = all_pages()
-    assert ids == [one.address for one in known.values() if one.address in ids]
+    recorded = all_pages()
+    assert ids == [one.address for one in recorded.values() if one.address in ids]
     assert len(ids) >= 8
     links = [(attrs["href"][1:], text) for attrs, text in page.all("a")]
-    assert [one for one in links if one[0] in ids] == [(one, known[one[1:]].title) for one in ids]
+    assert [one for one in links if one[0] in ids] == [
+        (one, recorded[one[1:]].title) for one in ids
+    ]
 
 
 def test_headings_are_in_order(page: Parsed) -> None:
@@ -150,12 +152,12 @@ def test_names_of_the_trace_are_escaped(html: str, page: Parsed) -> None:
 
 def _figure_texts(page: Parsed) -> list[tuple[str, str]]:
     """Each figure's name and every text that is in it."""
-    found = []
+    results = []
     for attrs, text in page.all("script"):
         if "data-plot" in attrs:
             data = json.loads(text)["data"]
-            found.append((attrs["data-plot"], str([trace.get("customdata") for trace in data])))
-    return found
+            results.append((attrs["data-plot"], str([trace.get("customdata") for trace in data])))
+    return results
 
 
 def test_it_is_small_enough_to_send(html: str) -> None:

@@ -40,7 +40,7 @@ def test_it_is_short(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_every_number_in_prose_is_of_a_fact(case: str) -> None:
     answer, html = report_of(case)
-    known = {
+    names = {
         number
         for fact in answer.facts
         for text in (short(fact), long(fact))
@@ -49,7 +49,7 @@ def test_every_number_in_prose_is_of_a_fact(case: str) -> None:
     pages = Pages(html, without=APART)
     for page in pages.pages:
         if page != "words":
-            assert set(_NUMBER.findall(pages.text(page))) <= known, page
+            assert set(_NUMBER.findall(pages.text(page))) <= names, page
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -218,9 +218,9 @@ def test_cells_without_a_value_come_last_whichever_way_is_sorted(
     with windows.at(report) as page:
         page.evaluate("location.hash = '#/policies'")
         page.wait_for_selector("[id='/policies'] .dt-container")
-        found = page.evaluate(_SORTED_BOTH_WAYS)
-    assert found
-    for first, last, values in found:
+        result = page.evaluate(_SORTED_BOTH_WAYS)
+    assert result
+    for first, last, values in result:
         assert first != "\u2013", values
         assert last == "\u2013", values
 
@@ -318,8 +318,8 @@ def test_nothing_is_cut_and_no_rule_of_accessibility_is_broken(
             assert page.evaluate(LOOK.replace("LEGEND_SHARE", str(LEGEND_SHARE))) == []
             if width not in (WIDTHS[0], WIDTHS[-1]):
                 break
-            found = page.evaluate(AXE, rules)
-            assert found == [], json.dumps(found, indent=1)
+            result = page.evaluate(AXE, rules)
+            assert result == [], json.dumps(result, indent=1)
             if width == WIDTHS[-1]:
                 break
 

@@ -31,9 +31,9 @@ def test_nobody_is_covered(seed: int) -> None:
     rng = np.random.default_rng(seed)
     at = [(float(x), float(y)) for x, y in rng.random((int(rng.integers(1, 12)), 2))]
     labels = [Label(text="n" * int(rng.integers(3, 20)), x=x, y=y) for x, y in at]
-    found = placed(labels, at, width_px=WIDTH_PX, height_px=HEIGHT_PX, most=8)
-    assert len(found) <= 8
-    boxes = [_room(one, drawn) for one, drawn in found]
+    result = placed(labels, at, width_px=WIDTH_PX, height_px=HEIGHT_PX, most=8)
+    assert len(result) <= 8
+    boxes = [_room(one, drawn) for one, drawn in result]
     assert all(_twice(one, other) == 0 for one, other in combinations(boxes, 2))
     marks = [(x * WIDTH_PX, (1 - y) * HEIGHT_PX) for x, y in at]
     for left, top, right, bottom in boxes:
@@ -46,8 +46,8 @@ def test_who_finds_no_place_is_left_out_unless_it_must_not() -> None:
     long = "n" * 200
     for must in (False, True):
         labels = [Label(text=long, x=0.5, y=0.5, must=must)]
-        found = placed(labels, [(0.5, 0.5)], width_px=300, height_px=280, most=4)
-        assert bool(found) is must
+        result = placed(labels, [(0.5, 0.5)], width_px=300, height_px=280, most=4)
+        assert bool(result) is must
 
 
 # Thinned data keeps what a reader looks for.
@@ -56,11 +56,11 @@ def test_who_finds_no_place_is_left_out_unless_it_must_not() -> None:
 @given(rows=st.integers(0, 500), most=st.integers(2, 50))
 def test_evenly_keeps_the_ends(rows: int, most: int) -> None:
     frame = pl.DataFrame({"at": range(rows)}, schema={"at": pl.Int64})
-    kept = evenly(frame, most)["at"].to_list()
-    assert len(kept) == min(rows, most)
-    assert kept == sorted(set(kept))
-    assert kept[:1] == list(range(rows))[:1]
-    assert kept[-1:] == list(range(rows))[-1:]
+    names = evenly(frame, most)["at"].to_list()
+    assert len(names) == min(rows, most)
+    assert names == sorted(set(names))
+    assert names[:1] == list(range(rows))[:1]
+    assert names[-1:] == list(range(rows))[-1:]
 
 
 @given(peak=st.integers(0, 9_999), groups=st.integers(1, 8))

@@ -22,8 +22,8 @@ def test_a_workload_that_lies_elsewhere_has_its_whole_path(
         ("parquet:../../../../shared/data", f"parquet:{data}"),
         ("parquet:../../mine", "parquet:mine"),
     ):
-        found = paths(Path("out/run"), None, Path("out/run"), loader=loader)
-        assert found.workload == spelled
-        assert found.run == "out/run"
+        result = paths(Path("out/run"), None, Path("out/run"), loader=loader)
+        assert result.workload == spelled
+        assert result.run == "out/run"
     monkeypatch.chdir(run)
     assert paths(Path("../run"), Path("../store"), None).store == "../store"

@@ -28,12 +28,12 @@ def test_those_given_and_those_in_the_folder_beside_by_the_names_of_their_folder
     made(tmp_path / "studies" / "one", "fewest_nodes")
     made(tmp_path / "studies" / "two", "fewest_nodes")
     given = made(tmp_path / "elsewhere" / "one", "other")
-    found = shown(tmp_path / "store", [given])
-    assert {name: one.name for name, one in found.items()} == {
+    result = shown(tmp_path / "store", [given])
+    assert {name: one.name for name, one in result.items()} == {
         "one": "other",
         "two": "fewest_nodes",
     }
-    data = Data(studies=found)
+    data = Data(studies=result)
     assert data.frame("two/x")["x"].to_list() == ["fewest_nodes"]
     assert data.frame("fewest_nodes/x")["x"].to_list() == ["fewest_nodes"]
     assert data.frame("none/x").is_empty()

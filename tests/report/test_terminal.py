@@ -41,8 +41,8 @@ def test_it_is_short_and_fits(case: str) -> None:
     assert all(len(line) <= 80 for line in lines)
     steps = list(following(answer.next))
     pasted = "\n".join(steps).replace(" \\\n", " ")
-    asked = [" ".join(command(one).split()) for one in answer.next[:COMMANDS]]
-    assert all(one in " ".join(pasted.split()) for one in asked)
+    wanted = [" ".join(command(one).split()) for one in answer.next[:COMMANDS]]
+    assert all(one in " ".join(pasted.split()) for one in wanted)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -43,14 +43,14 @@ def profile(samples: int) -> pl.DataFrame:
 
 
 def test_counts_are_held_to_the_printed_ones() -> None:
-    found = of({"usage/node_profile": profile(1440)}, "trace")
-    assert (found["busy_nodes"].value, found["busy_nodes"].against) == (2400, 2387)
-    assert found["idle_nodes"].value == 400
-    assert found["far_apart"].value == 400
-    assert found["node_memory"].verdict == "holds"
-    assert found["memory_steadier"].value == pytest.approx(0.08)
+    result = of({"usage/node_profile": profile(1440)}, "trace")
+    assert (result["busy_nodes"].value, result["busy_nodes"].against) == (2400, 2387)
+    assert result["idle_nodes"].value == 400
+    assert result["far_apart"].value == 400
+    assert result["node_memory"].verdict == "holds"
+    assert result["memory_steadier"].value == pytest.approx(0.08)
     # 24 of 130 may as well be 15 % or 25 %
-    assert found["busy_nodes"].because == "within_chance"
+    assert result["busy_nodes"].because == "within_chance"
 
 
 def test_one_sample_says_nothing_of_a_deviation_nor_of_a_mean() -> None:
@@ -63,14 +63,14 @@ def test_one_sample_says_nothing_of_a_deviation_nor_of_a_mean() -> None:
         "usage/node_containers": stays.select("node", containers=pl.lit(8)),
         "usage/cohort_members": stays.select("node", cohort=pl.lit("MEMSKEW")),
     }
-    found = of(frames, "trace")
-    assert {one.verdict for one in found.values()} == {"cannot_tell"}
+    result = of(frames, "trace")
+    assert {one.verdict for one in result.values()} == {"cannot_tell"}
     enough = {name: one.with_columns(pl.lit(1440).alias("samples")) if "samples" in one.columns
               else one for name, one in frames.items()}  # fmt: skip
-    known = of(enough, "trace")
-    assert known["skewed_container_cpu"].verdict == "holds"
-    assert known["skewed_container_std"].verdict == "does_not_hold"
-    assert known["containers_per_node"].verdict == "holds"
+    expected = of(enough, "trace")
+    assert expected["skewed_container_cpu"].verdict == "holds"
+    assert expected["skewed_container_std"].verdict == "does_not_hold"
+    assert expected["containers_per_node"].verdict == "holds"
 
 
 def test_a_period_and_a_cliff_are_found_where_they_are() -> None:
@@ -120,7 +120,7 @@ def placed(curves: dict[str, list[float]]) -> dict[str, pl.DataFrame]:
 
 def test_a_claim_on_the_whole_is_judged_on_the_whole() -> None:
     """TBESK above BRA nearly all the way and below it only at the end, as an audit found."""
-    found = of(
+    result = of(
         placed(
             {
                 "tbesk": [0.06, 0.05, 0.05, 0.02],
@@ -131,14 +131,14 @@ def test_a_claim_on_the_whole_is_judged_on_the_whole() -> None:
         ),
         "placement",
     )
-    assert found["tbesk_bra"].verdict == "does_not_hold"
-    assert found["tbesk_lra"].verdict == "holds"
+    assert result["tbesk_bra"].verdict == "does_not_hold"
+    assert result["tbesk_lra"].verdict == "holds"
     # scoring every node is more even at the end alone
-    assert found["tbesk_exact"].verdict == "holds"
-    assert found["tbesk_net_low"].verdict == found["tbesk_overfull"].verdict == "holds"
-    assert found["lra_overfull"].verdict == "does_not_hold"
-    assert found["bra_overfull"].verdict == "holds"
-    assert found["cpu_alike"].verdict == "does_not_hold"
+    assert result["tbesk_exact"].verdict == "holds"
+    assert result["tbesk_net_low"].verdict == result["tbesk_overfull"].verdict == "holds"
+    assert result["lra_overfull"].verdict == "does_not_hold"
+    assert result["bra_overfull"].verdict == "holds"
+    assert result["cpu_alike"].verdict == "does_not_hold"
 
 
 def test_losses_on_test_functions_stand_beside_wins() -> None:
@@ -195,9 +195,9 @@ def test_times_of_decisions_are_held_to_the_printed_ratios() -> None:
             for mode, ms in took.items()
             for at, one in enumerate(noise if mode == "cached" else np.ones(100))
         ]
-        found = of({"extender/decisions": pl.DataFrame(rows)}, "extender")
-        assert found["extender_slower"].verdict == verdict
-        assert found["fetching_slower"].verdict == "holds"
+        result = of({"extender/decisions": pl.DataFrame(rows)}, "extender")
+        assert result["extender_slower"].verdict == verdict
+        assert result["fetching_slower"].verdict == "holds"
 
 
 def test_commands_are_of_the_store_and_of_the_folders_beside_it() -> None:

@@ -51,11 +51,11 @@ def test_what_chance_may_explain_fails_nothing_beside_the_base(
     """Two runs that differ by seed alone failed a pipeline."""
     base = made(tmp_path / "base", [0.10, 0.11, 0.15, 0.12, 0.13, 0.14][:orders], 0)
     later = made(tmp_path / "new", new[:orders], 50)
-    found = compare_runs(base, later, fail_if=[parse_threshold(threshold)])
-    assert found.frames["thresholds"]["outcome"].to_list() == [outcome]
+    study = compare_runs(base, later, fail_if=[parse_threshold(threshold)])
+    assert study.frames["thresholds"]["outcome"].to_list() == [outcome]
     junit = tmp_path / "out.xml"
-    asked = ["compare", str(base), str(later), "--fail-if", threshold, "--junit", str(junit)]
-    assert run(asked) == (outcome == "failed")
+    arguments = ["compare", str(base), str(later), "--fail-if", threshold, "--junit", str(junit)]
+    assert run(arguments) == (outcome == "failed")
     suite = ET.parse(junit).getroot()[0]  # noqa: S314 - written by us
     assert suite.get("skipped") == str(int(outcome == "maybe chance"))
     assert suite.get("failures") == str(int(outcome == "failed"))

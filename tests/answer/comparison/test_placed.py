@@ -53,12 +53,12 @@ def test_who_placed_fewer_is_judged_as_pending_is(
     outcome: str,
 ) -> None:
     runs = made(tmp_path / "base", base, 0), made(tmp_path / "new", new, 50)
-    found = compare_runs(*runs, fail_if=[parse_threshold(GATE)])
-    changes = found.frames["changes"].filter(policy="lra")
+    study = compare_runs(*runs, fail_if=[parse_threshold(GATE)])
+    changes = study.frames["changes"].filter(policy="lra")
     assert changes.filter(measure="pending")["verdict"].to_list() == [verdict]
     assert set(changes["placed_change"]) == {placed}
-    assert found.frames["thresholds"]["outcome"].to_list() == [outcome]
-    missing = [one.value for one in facts_of_comparison(found) if one.kind == "waiting"]
+    assert study.frames["thresholds"]["outcome"].to_list() == [outcome]
+    missing = [one.value for one in facts_of_comparison(study) if one.kind == "waiting"]
     assert missing == ([-placed] if placed < 0 else [])
     if not placed:
         assert "not comparable" not in set(changes["verdict"])
@@ -74,7 +74,7 @@ def test_who_was_not_in_the_base_is_not_missing(tmp_path: Path, more: int, place
     about["workload"]["containers"] += more
     path.write_text(json.dumps(about))
     resealed(runs[1])
-    found = compare_runs(*runs)
-    assert set(found.frames["changes"].filter(policy="lra")["placed_change"]) == {placed}
-    missing = [one.value for one in facts_of_comparison(found) if one.kind == "waiting"]
+    study = compare_runs(*runs)
+    assert set(study.frames["changes"].filter(policy="lra")["placed_change"]) == {placed}
+    missing = [one.value for one in facts_of_comparison(study) if one.kind == "waiting"]
     assert missing == ([-placed] if placed < 0 else [])

@@ -42,18 +42,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def test_a_run_is_the_same_as_itself(runs: dict[str, Path]) -> None:
-    found = compare_runs(runs["often"], runs["often"])
-    changes = found.frames["changes"]
+    study = compare_runs(runs["often"], runs["often"])
+    changes = study.frames["changes"]
     assert set(changes["verdict"]) == {"same"}
     assert changes["change"].to_list() == [0.0] * changes.height
     columns = pl.read_parquet(runs["often"] / "summary.parquet").columns
     assert set(changes["measure"]) <= set(compared(columns))
-    assert found.about["settings"] == []
+    assert study.about["settings"] == []
 
 
 def test_changes_are_those_of_the_summaries(runs: dict[str, Path]) -> None:
-    found = compare_runs(runs["base"], runs["fuller"])
-    for row in found.frames["changes"].iter_rows(named=True):
+    study = compare_runs(runs["base"], runs["fuller"])
+    for row in study.frames["changes"].iter_rows(named=True):
         one, other = (
             pl.read_parquet(runs[name] / "summary.parquet").filter(policy=row["policy"])[
                 row["measure"]
@@ -63,8 +63,8 @@ def test_changes_are_those_of_the_summaries(runs: dict[str, Path]) -> None:
         assert (row["base"], row["new"]) == (one, other)
         assert row["change"] == pytest.approx(other - one)
         assert row["change_low"] is None
-    assert found.frames["settings"].rows() == [("target_alloc_fraction", "0.75", "0.85")]
-    assert not found.about["other_workload"]
+    assert study.frames["settings"].rows() == [("target_alloc_fraction", "0.75", "0.85")]
+    assert not study.about["other_workload"]
 
 
 def test_runs_of_other_workloads_are_held_to_no_threshold_beside_the_base(
@@ -78,24 +78,24 @@ def test_runs_of_other_workloads_are_held_to_no_threshold_beside_the_base(
     assert run([*call, "imbalance_mean > 99"]) == 0
 
 
-@pytest.mark.parametrize("kept", ["", "often "])
+@pytest.mark.parametrize("staying", ["", "often "])
 def test_no_measure_calls_a_run_better_that_leaves_containers_out(
-    runs: dict[str, Path], kept: str
+    runs: dict[str, Path], staying: str
 ) -> None:
     """Nor one worse that places them: what is missing flatters all but the count of it."""
-    runs = {"base": runs[kept.strip() or "base"], "fuller": runs[f"{kept}fuller"]}
+    runs = {"base": runs[staying.strip() or "base"], "fuller": runs[f"{staying}fuller"]}
     for base, new, forbidden in (("base", "fuller", "better"), ("fuller", "base", "worse")):
-        found = compare_runs(runs[base], runs[new])
-        changes = found.frames["changes"].filter(policy="lra")
+        study = compare_runs(runs[base], runs[new])
+        changes = study.frames["changes"].filter(policy="lra")
         missing = changes.filter(measure="pending")
         placed = missing["base"][0] - missing["new"][0]
         assert set(changes["placed_change"]) == {placed}
         assert missing["verdict"][0] not in {"same", "alike", "within chance"}
         assert (placed < 0) == (new == "fuller")
-        asked = changes.filter(~pl.col("measure").str.starts_with("pending"))
-        assert forbidden not in set(asked["verdict"])
-        flattered = asked.filter(verdict="not comparable")
-        assert flattered.height or kept  # in several orders chance may explain all of it
+        rows = changes.filter(~pl.col("measure").str.starts_with("pending"))
+        assert forbidden not in set(rows["verdict"])
+        flattered = rows.filter(verdict="not comparable")
+        assert flattered.height or staying  # in several orders chance may explain all of it
         for row in flattered.iter_rows(named=True):
             measure = find_measure(row["measure"])
             assert measure is not None
@@ -119,8 +119,8 @@ def test_repeats_give_intervals_around_the_mean(runs: dict[str, Path]) -> None:
 def test_other_seeds_are_not_paired_and_differ_by_chance_only(runs: dict[str, Path]) -> None:
     changes = compare_runs(runs["often"], runs["other seeds"]).frames["changes"]
     assert not changes["paired"].any()
-    said = changes.filter(measure="imbalance_mean")["verdict"].to_list()
-    assert set(said) <= {"within chance", "same"}
+    names = changes.filter(measure="imbalance_mean")["verdict"].to_list()
+    assert set(names) <= {"within chance", "same"}
 
 
 @pytest.mark.parametrize(("base", "new"), [("base", "fuller"), ("base", "often fuller")])
@@ -140,7 +140,7 @@ def test_with_one_order_on_a_side_nothing_is_better_or_worse(
 
 
 @pytest.mark.parametrize(
-    ("measure", "base", "new", "said"),
+    ("measure", "base", "new", "expected"),
     [
         ("memory_max_fraction", 0.5409, 0.5414, "alike"),  # 54.1 % both
         ("cpu_overload_mean_fraction", 0.00003, 0.00006, "alike"),  # under 0.01 % both
@@ -153,7 +153,7 @@ def test_with_one_order_on_a_side_nothing_is_better_or_worse(
     ],
 )
 def test_a_change_that_nobody_sees_is_neither_better_nor_worse(
-    tmp_path: Path, measure: str, base: float, new: float, said: str
+    tmp_path: Path, measure: str, base: float, new: float, expected: str
 ) -> None:
     for name, value in (("one", base), ("other", new)):
         replay(None, ["lra"], out=tmp_path / name, workload=SMALL, repeats=8)
@@ -162,7 +162,7 @@ def test_a_change_that_nobody_sees_is_neither_better_nor_worse(
             pl.read_parquet(path).with_columns(pl.lit(value).alias(measure)).write_parquet(path)
         resealed(tmp_path / name)
     changes = compare_runs(tmp_path / "one", tmp_path / "other").frames["changes"]
-    assert changes.filter(policy="lra", measure=measure)["verdict"].to_list() == [said]
+    assert changes.filter(policy="lra", measure=measure)["verdict"].to_list() == [expected]
 
 
 def test_what_production_came_to_is_no_matter_of_chance(tmp_path: Path) -> None:
@@ -172,8 +172,8 @@ def test_what_production_came_to_is_no_matter_of_chance(tmp_path: Path) -> None:
     pl.read_parquet(path).with_columns(pl.col("cpu_milli") * 2).write_parquet(path)
     for name, load in (("one", small), ("other", large)):
         replay(None, ["first_fit"], out=tmp_path / name, workload=load, repeats=3)
-    found = compare_runs(tmp_path / "one", tmp_path / "other").frames["changes"]
-    usual = found.filter(policy="observed", measure="cpu_allocated_share")
+    study = compare_runs(tmp_path / "one", tmp_path / "other").frames["changes"]
+    usual = study.filter(policy="observed", measure="cpu_allocated_share")
     assert usual["verdict"].to_list() == ["changed"]
     assert usual["change_low"].to_list() == usual["change"].to_list()
 
@@ -194,8 +194,8 @@ def test_what_production_came_to_is_no_matter_of_chance(tmp_path: Path) -> None:
     ],
 )
 def test_thresholds(runs: dict[str, Path], text: str, outcome: str) -> None:
-    found = compare_runs(runs["base"], runs["fuller"], fail_if=[parse_threshold(text)])
-    outcomes = found.frames["thresholds"]
+    study = compare_runs(runs["base"], runs["fuller"], fail_if=[parse_threshold(text)])
+    outcomes = study.frames["thresholds"]
     assert set(outcomes["outcome"]) == {outcome}
     assert outcomes["failed"].to_list() == [outcome != "ok"] * outcomes.height
     policies = outcomes["policy"].to_list()
@@ -203,7 +203,7 @@ def test_thresholds(runs: dict[str, Path], text: str, outcome: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("imbalance_mean", "compares nothing"),
         ("cpu_max > 0.6 or memory_max > 0.8", "gives two comparisons"),
@@ -223,8 +223,8 @@ def test_thresholds(runs: dict[str, Path], text: str, outcome: str) -> None:
         ("imbalance_mean in base", "measure"),
     ],
 )
-def test_expressions_that_make_no_sense(text: str, said: str) -> None:
-    with pytest.raises(TracekitError, match=said):
+def test_expressions_that_make_no_sense(text: str, expected: str) -> None:
+    with pytest.raises(TracekitError, match=expected):
         parse_threshold(text)
 
 
@@ -235,15 +235,15 @@ def test_a_threshold_of_the_worst_order_fails_where_the_mean_holds(runs: dict[st
     assert mean < most
     between = (mean + most) / 2
     texts = ("imbalance_mean", "worst(imbalance_mean)")
-    asked = [parse_threshold(f"lra: {text} > {between!r}") for text in texts]
-    found = compare_runs(runs["often"], runs["often"], fail_if=asked)
-    rows = found.frames["thresholds"].to_dicts()
+    wanted = [parse_threshold(f"lra: {text} > {between!r}") for text in texts]
+    study = compare_runs(runs["often"], runs["often"], fail_if=wanted)
+    rows = study.frames["thresholds"].to_dicts()
     assert [(row["outcome"], row["judged"]) for row in rows] == [
         ("ok", "mean"),
         ("failed", "worst"),
     ]
     assert {(row["orders"], row["new_worst"]) for row in rows} == {(8, most)}
-    facts = [one for one in facts_of_comparison(found) if one.kind == "check"]
+    facts = [one for one in facts_of_comparison(study) if one.kind == "check"]
     assert [(one.value, one.verdict) for one in facts] == [
         (pytest.approx(mean), "holds"),
         (most, "does_not_hold"),
@@ -256,7 +256,7 @@ def test_the_base_shown_is_what_the_new_run_is_held_against(
     runs: dict[str, Path], text: str
 ) -> None:
     """The base's own highest CPU use stood there, which the expression does not use."""
-    found = compare_runs(
+    study = compare_runs(
         runs["often"], runs["often"], fail_if=[parse_threshold(f"lra: cpu_max_fraction > {text}")]
     )
     plain = compare_runs(
@@ -264,7 +264,7 @@ def test_the_base_shown_is_what_the_new_run_is_held_against(
         runs["often"],
         fail_if=[parse_threshold("lra: cpu_stranded_share > worst(base)")],
     )
-    (row,), (same,) = (one.frames["thresholds"].to_dicts() for one in (found, plain))
+    (row,), (same,) = (one.frames["thresholds"].to_dicts() for one in (study, plain))
     assert row["base_measure"] == "cpu_stranded_share"
     assert (row["base"], row["base_worst"]) == (same["base"], same["base_worst"])
 
@@ -272,13 +272,13 @@ def test_the_base_shown_is_what_the_new_run_is_held_against(
 @pytest.mark.parametrize("base", ["base", "worst(base)"])
 def test_a_run_holds_its_own_worst_order(runs: dict[str, Path], base: str) -> None:
     """It failed beside itself: 70.0 % in the worst order, beside the base's mean of 59.2 %."""
-    asked = [*map(parse_threshold, [f"lra: worst(imbalance_mean) > 1.0001 * {base}"])]
-    found = compare_runs(runs["often"], runs["often"], fail_if=asked)
-    (row,) = found.frames["thresholds"].to_dicts()
+    arguments = [*map(parse_threshold, [f"lra: worst(imbalance_mean) > 1.0001 * {base}"])]
+    study = compare_runs(runs["often"], runs["often"], fail_if=arguments)
+    (row,) = study.frames["thresholds"].to_dicts()
     assert row["outcome"] == "ok"
     assert row["base_judged"] == "worst"
     assert row["base_worst"] == row["new_worst"] > row["base"]
-    (fact,) = (one for one in facts_of_comparison(found) if one.kind == "check")
+    (fact,) = (one for one in facts_of_comparison(study) if one.kind == "check")
     assert fact.value == fact.against == row["base_worst"]
 
 
@@ -287,17 +287,17 @@ def test_a_threshold_that_is_held_to_nothing_is_an_error(tmp_path: Path) -> None
     load = parquet_folder(tmp_path / "load")
     for name, policy in (("one", "first_fit"), ("other", "worst_fit")):
         replay(None, [policy], out=tmp_path / name, workload=load, repeats=1)
-    found = compare_runs(tmp_path / "one", tmp_path / "other")
-    assert found.about["policies"] == ["observed"]
+    result = compare_runs(tmp_path / "one", tmp_path / "other")
+    assert result.about["policies"] == ["observed"]
     with pytest.raises(TracekitError, match="compared") as wrong:
         compare_runs(
             tmp_path / "one", tmp_path / "other", fail_if=[parse_threshold("pending > base")]
         )
     assert "first_fit against worst_fit" in wrong.value.what
-    asked = compare_runs(
+    study = compare_runs(
         tmp_path / "one", tmp_path / "other", fail_if=[parse_threshold("observed: pending > base")]
     )
-    assert asked.frames["thresholds"]["failed"].to_list() == [False]
+    assert study.frames["thresholds"]["failed"].to_list() == [False]
 
 
 def test_many_changes_are_corrected(runs: dict[str, Path]) -> None:
@@ -354,9 +354,9 @@ def test_facts_of_swapped_runs_are_turned_around(runs: dict[str, Path]) -> None:
 
 def test_a_summary_holds_each_fact_of_rank_one(runs: dict[str, Path], tmp_path: Path) -> None:
     larger = made(tmp_path / "larger", SMALL.replace("nodes=", "nodes=1"))
-    asked = [*map(parse_threshold, ["pending > 0", "worst(imbalance_mean) > 99"])]
+    arguments = [*map(parse_threshold, ["pending > 0", "worst(imbalance_mean) > 99"])]
     for base, new in ((runs["often"], runs["often fuller"]), (runs["base"], larger)):
-        answer = answer_of(facts_of_comparison(compare_runs(base, new, fail_if=asked)))
+        answer = answer_of(facts_of_comparison(compare_runs(base, new, fail_if=arguments)))
         lines = summary(answer)
         printed = " ".join(" ".join(line.removeprefix("-").split()) for line in lines)
         first = [short(one) for one in answer.facts if one.weight < 2]

@@ -43,14 +43,14 @@ def search(load: Workload, name: str, *texts: str, **more: object) -> Outcome:
     )
 
 
-def holds(load: Workload, name: str, kept: tuple[int, ...]) -> bool:
+def holds(load: Workload, name: str, staying: tuple[int, ...]) -> bool:
     """Whether these nodes are enough, in words of the summary alone."""
     for order in range(ORDERS):
         given = in_order(load, order_seed(SEED, order)) if order else load
-        there = on_nodes(given, np.array(kept))
-        found = replay_one(there, parse_policy(name), order_seed(SEED, order)).row
-        waits = found["pending"] or found["pending_container_steps"]
-        if waits or found[CPU] > load.rules.ceiling.cpu_fraction or found[MEMORY] > 0.9:
+        present = on_nodes(given, np.array(staying))
+        replayed = replay_one(present, parse_policy(name), order_seed(SEED, order)).row
+        waits = replayed["pending"] or replayed["pending_container_steps"]
+        if waits or replayed[CPU] > load.rules.ceiling.cpu_fraction or replayed[MEMORY] > 0.9:
             return False
     return True
 
@@ -67,20 +67,20 @@ def test_no_answer_is_below_what_all_subsets_of_nodes_tell(
 ) -> None:
     load = varying(nodes, [(0, 10**9, *size) for size in sizes], seed=seed)
     subsets = (
-        kept
+        chosen
         for many in range(1, len(nodes) + 1)
-        for kept in itertools.combinations(range(len(nodes)), many)
+        for chosen in itertools.combinations(range(len(nodes)), many)
     )
-    fewest = next((len(kept) for kept in subsets if holds(load, name, kept)), None)
+    fewest = next((len(chosen) for chosen in subsets if holds(load, name, chosen)), None)
     try:
-        found = search(load, name, further=False)
+        results = search(load, name, further=False)
     except TooFewError:
         assert not holds(load, name, tuple(range(len(nodes))))
         return
     assert fewest is not None
-    assert found.bound is not None
-    assert found.bound <= fewest <= found.nodes <= fewest + 2
-    assert holds(load, name, tuple(sorted(found.staying.tolist())))
+    assert results.bound is not None
+    assert results.bound <= fewest <= results.nodes <= fewest + 2
+    assert holds(load, name, tuple(sorted(results.staying.tolist())))
 
 
 @settings(max_examples=25)
@@ -99,31 +99,31 @@ def test_what_holds_of_every_answer(
     price = np.random.default_rng(seed).choice([1.0, 1.5, 4.0], 10)
     load = changed(load, nodes={"stays": stays, "price_per_hour": price})
     try:
-        found = search(load, name, by=by, further=False)
+        results = search(load, name, by=by, further=False)
     except TooFewError:
         assume(False)
         return
-    assert max(found.bound or 1, len(special)) <= found.nodes <= load.nodes.count
-    assert max(found.by_order) <= found.nodes
-    assert special <= set(found.staying.tolist())
-    assert not any(one.broken for one in found.held)
-    assert found.cheapest is None or found.cheapest <= price[found.staying].sum() + 1e-9
+    assert max(results.bound or 1, len(special)) <= results.nodes <= load.nodes.count
+    assert max(results.by_order) <= results.nodes
+    assert special <= set(results.staying.tolist())
+    assert not any(one.broken for one in results.held)
+    assert results.cheapest is None or results.cheapest <= price[results.staying].sum() + 1e-9
     assert (
-        found.fewer[-1].broken
-        if found.fewer
-        else found.nodes <= max(found.bound or 1, len(special), 1)
+        results.fewer[-1].broken
+        if results.fewer
+        else results.nodes <= max(results.bound or 1, len(special), 1)
     )
     again = search(load, name, by=by, further=False)
-    assert (again.nodes, again.staying.tolist()) == (found.nodes, found.staying.tolist())
+    assert (again.nodes, again.staying.tolist()) == (results.nodes, results.staying.tolist())
 
 
 def test_the_ceiling_limits_where_no_limit_is_given() -> None:
     """Three of 25 are within 80 % of a node of 100, four are not; so sixteen need six."""
-    found = row(shrunk(EVEN, policies=["worst_fit"]), "worst_fit")
-    assert (found["nodes"], found["of"], found["bound"]) == (6, 8, 5)
-    nearest = [found[f"tightest_{part}"] for part in ("measure", "value", "allowed")]
+    policy_row = row(shrunk(EVEN, policies=["worst_fit"]), "worst_fit")
+    assert (policy_row["nodes"], policy_row["of"], policy_row["bound"]) == (6, 8, 5)
+    nearest = [policy_row[f"tightest_{part}"] for part in ("measure", "value", "allowed")]
     assert nearest == [CPU, pytest.approx(0.75), 0.8]
-    fails = [found[f"fails_{part}"] for part in ("measure", "value", "allowed")]
+    fails = [policy_row[f"fails_{part}"] for part in ("measure", "value", "allowed")]
     assert fails == [CPU, pytest.approx(1.0), 0.8]
     # requests let a policy that packs put four on a node of the eight, too, and no fewer help
     packed = row(shrunk(EVEN, policies=["best_fit"]), "best_fit")
@@ -151,27 +151,30 @@ def test_a_limit_takes_the_place_of_the_ceiling_of_its_resource(
 @pytest.mark.parametrize(("scale", "nodes"), [(1.0, 4), (1.3, 5), (0.5, 2), (2, 8), (2.5, 10)])
 def test_more_load(scale: float, nodes: int) -> None:
     """16, 20 (20.8 rounded down), 8, 32 and 40 containers, four on a node."""
-    found = row(shrunk(EVEN, "cpu_max_fraction <= 1", scale=scale))
-    assert (found["nodes"], found["added_nodes"]) == (nodes, max(nodes - 8, 0))
+    policy_row = row(shrunk(EVEN, "cpu_max_fraction <= 1", scale=scale))
+    assert (policy_row["nodes"], policy_row["added_nodes"]) == (nodes, max(nodes - 8, 0))
 
 
 def test_the_answer_shows_what_the_search_saw() -> None:
     load = workload([(100, 1000)] * 40, [(0, 9000, 20, 10, 0)] * 40, used_share=1.0)
     load = changed(load, nodes={"price_per_hour": np.full(40, 0.5)})
     study = shrunk(load, "cpu_max_fraction <= 1", policies=["worst_fit"])
-    told, sizes = row(study, "worst_fit"), study.frames["sizes"]
-    grid = np.linspace(told["bound"], 40, 8).round().astype(int)
+    policy_row, sizes = row(study, "worst_fit"), study.frames["sizes"]
+    grid = np.linspace(policy_row["bound"], 40, 8).round().astype(int)
     assert set(grid.tolist()) <= set(sizes["nodes"].to_list())
-    assert sizes.filter(pl.col("nodes") == told["nodes"])["holds"].all()
-    assert not sizes.filter(pl.col("nodes") == told["fewer"])["holds"].any()
+    assert sizes.filter(pl.col("nodes") == policy_row["nodes"])["holds"].all()
+    assert not sizes.filter(pl.col("nodes") == policy_row["fewer"])["holds"].any()
     assert (sizes["cost_kept_per_hour"] == sizes["nodes"] * 0.5).all()
     assert sizes.filter(nodes=40)[CPU].to_list() == pytest.approx([0.2])
-    kept = study.frames["nodes"].filter("kept")
-    assert kept[CPU].max() == told[CPU]
-    assert kept.sort(CPU, descending=True)["node"][0] == told["fullest_node"]
-    assert (told["cost_kept_per_hour"], told["cost_all_per_hour"]) == (told["nodes"] / 2, 20)
+    rows = study.frames["nodes"].filter("kept")
+    assert rows[CPU].max() == policy_row[CPU]
+    assert rows.sort(CPU, descending=True)["node"][0] == policy_row["fullest_node"]
+    assert (policy_row["cost_kept_per_hour"], policy_row["cost_all_per_hour"]) == (
+        policy_row["nodes"] / 2,
+        20,
+    )
     # production has all forty on n0
-    assert told["restarted"] == (0 if "n0" in kept["node"].to_list() else 40)
+    assert policy_row["restarted"] == (0 if "n0" in rows["node"].to_list() else 40)
 
 
 def as_production(study: Study) -> Study | None:
@@ -205,11 +208,11 @@ def test_orders_of_arrival_choose_the_set_together() -> None:
     """See M4 of the reviews: of each node counts what is requested in all orders of arrival."""
     load = varying([(100, 100)] * 12, [(0, 10**9, 5, 5), (0, 10**9, 15, 5)] * 20, seed=5)
     study = shrunk(load, policies=["random"], repeats=6)
-    told = row(study, "random")
+    policy_row = row(study, "random")
     by_order = study.frames["orders"]["nodes"].to_list()
-    assert (told["nodes_low"], told["nodes_high"]) == (min(by_order), max(by_order))
-    assert told["joint_apart"] == (told["nodes"] > 1.05 * max(by_order))
-    at = study.frames["sizes"].filter(nodes=told["nodes"])
+    assert (policy_row["nodes_low"], policy_row["nodes_high"]) == (min(by_order), max(by_order))
+    assert policy_row["joint_apart"] == (policy_row["nodes"] > 1.05 * max(by_order))
+    at = study.frames["sizes"].filter(nodes=policy_row["nodes"])
     assert sorted(at["repeat"].to_list()) == list(range(6))
     assert at["holds"].all()
 
@@ -217,10 +220,10 @@ def test_orders_of_arrival_choose_the_set_together() -> None:
 def test_where_a_limit_breaks_on_all_nodes_the_fullest_go() -> None:
     """Worst fit puts one on each node, also on the small ones, which it fills."""
     load = workload([(30, 100)] * 2 + [(100, 100)] * 6, [(0, 9000, 26, 10)] * 8, used_share=1.0)
-    told = row(shrunk(load, policies=["first_fit"]), "first_fit")
-    assert told["nodes"] <= 6
-    assert told["breaks_measure"] == CPU
-    assert told["breaks_value"] > told["breaks_allowed"] == 0.8
+    policy_row = row(shrunk(load, policies=["first_fit"]), "first_fit")
+    assert policy_row["nodes"] <= 6
+    assert policy_row["breaks_measure"] == CPU
+    assert policy_row["breaks_value"] > policy_row["breaks_allowed"] == 0.8
 
 
 def test_what_is_asked_counts_by_time_and_without_daemons() -> None:
@@ -242,8 +245,8 @@ def test_daemons_go_with_their_nodes() -> None:
             "daemon": np.array([True] * 6 + [False] * 6),
         },
     )
-    found = row(shrunk(load, "cpu_max_fraction <= 1"))
-    assert (found["nodes"], found["bound"]) == (3, 3)
+    policy_row = row(shrunk(load, "cpu_max_fraction <= 1"))
+    assert (policy_row["nodes"], policy_row["bound"]) == (3, 3)
 
 
 #: Best fit puts both of 40 on the first node and one of 60 on the second: the other finds no room.
@@ -269,6 +272,6 @@ WAITS = workload(
 def test_as_many_may_wait_as_with_all_nodes_where_production_placed_all(
     texts: tuple[str, ...], scale: float, waits: int | None, added: bool
 ) -> None:
-    found = row(shrunk(WAITS, "cpu_max_fraction <= 1", *texts, scale=scale))
-    assert (found["waits_with_all"], found["added_nodes"] > 0) == (waits, added)
-    assert found["bound"] <= found["nodes"]
+    policy_row = row(shrunk(WAITS, "cpu_max_fraction <= 1", *texts, scale=scale))
+    assert (policy_row["waits_with_all"], policy_row["added_nodes"] > 0) == (waits, added)
+    assert policy_row["bound"] <= policy_row["nodes"]

@@ -47,9 +47,9 @@ def test_limits_are_checked_before_the_first_replay(monkeypatch: pytest.MonkeyPa
 def test_a_limit_may_speak_of_production() -> None:
     """Production has two of 25 on each of eight nodes of 100, so half of each is used."""
     load = changed(EVEN, containers={"recorded_node": np.arange(16) % 8})
-    found = shrunk(load, "cpu_max_fraction <= 1.5 * observed", policies=["worst_fit"])
-    assert row(found, "worst_fit")["nodes"] == 6
-    observed = found.about["observed"]
+    result = shrunk(load, "cpu_max_fraction <= 1.5 * observed", policies=["worst_fit"])
+    assert row(result, "worst_fit")["nodes"] == 6
+    observed = result.about["observed"]
     assert (observed["nodes"], observed["measures"]["cpu_max_fraction"]) == (8, pytest.approx(0.5))
     more = shrunk(load, "cpu_max_fraction >= 0.6")
     assert more.about["observed"]["breaks"] == ["cpu_max_fraction >= 0.6"]
@@ -78,8 +78,8 @@ def test_limits_of_one_policy() -> None:
     ],
 )
 def test_no_bound_where_containers_may_wait(texts: list[str], proven: bool) -> None:
-    found = least_nodes(EVEN, parse_policy("best_fit"), limits(EVEN, *texts))
-    assert (found is not None) == proven
+    result = least_nodes(EVEN, parse_policy("best_fit"), limits(EVEN, *texts))
+    assert (result is not None) == proven
 
 
 @settings(max_examples=60)
@@ -89,14 +89,14 @@ def test_no_bound_where_containers_may_wait(texts: list[str], proven: bool) -> N
     some.integers(0, 2),
 )
 def test_the_bound_with_some_never_placed_is_below_every_placement(
-    asked: list[tuple[int, int]], nodes: list[tuple[int, int]], most: int
+    requested: list[tuple[int, int]], nodes: list[tuple[int, int]], most: int
 ) -> None:
     """All ways to place all but so many, one by one."""
-    load = workload(nodes, [(0, 9000, *one) for one in asked])
+    load = workload(nodes, [(0, 9000, *one) for one in requested])
     fewest = min(
         (
             len({node for node in where if node < len(nodes)})
-            for where in itertools.product(range(len(nodes) + 1), repeat=len(asked))
+            for where in itertools.product(range(len(nodes) + 1), repeat=len(requested))
             if where.count(len(nodes)) <= most and _fits(load, where)
         ),
         default=None,
@@ -131,9 +131,9 @@ HALF_EMPTY = workload([(16_000, 64)] * 60, [(0, 9000, 2_000, 8)] * 120, used_sha
 )
 def test_every_limit_on_use_bounds(limit: str, bound: int) -> None:
     """120 containers that use 1 of 16 cores each: by volume 25 are needed within 30 %."""
-    found = least_nodes(HALF_EMPTY, parse_policy("least_allocated"), limits(HALF_EMPTY, limit))
-    assert found is not None
-    assert bound <= found <= bound + 5
+    result = least_nodes(HALF_EMPTY, parse_policy("least_allocated"), limits(HALF_EMPTY, limit))
+    assert result is not None
+    assert bound <= result <= bound + 5
 
 
 def test_use_bounds_a_policy_that_ignores_requests() -> None:

@@ -18,8 +18,8 @@ def test_a_store_that_was_made_anew_is_read_anew(tmp_path: Path) -> None:
         shutil.rmtree(store, ignore_errors=True)
         tracekit.ingest(_cluster(tmp_path / f"given{nodes}", nodes), store)
         limits = ["cpu_max_fraction <= 1", "memory_max_fraction <= 1"]
-        found = tracekit.nodes(store, ["best_fit"], limits=limits, repeats=1)
-        assert found.frames["policies"]["of"].to_list() == [nodes]
+        study = tracekit.nodes(store, ["best_fit"], limits=limits, repeats=1)
+        assert study.frames["policies"]["of"].to_list() == [nodes]
 
 
 def _cluster(folder: Path, nodes: int) -> Path:

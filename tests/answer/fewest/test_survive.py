@@ -51,9 +51,9 @@ def in_zones(load: Workload, zones: Sequence[str | None]) -> Workload:
     return changed(load, nodes={"domains": domains}, use={"settled_ms": 1000})
 
 
-def first_fit(load: Workload, who: Sequence[int], node: IntArray, open_: Sequence[int]) -> bool:
+def first_fit(load: Workload, owner: Sequence[int], node: IntArray, open_: Sequence[int]) -> bool:
     """Place some containers by what is requested, ``node`` changes; whether all found a node."""
-    for index in who:
+    for index in owner:
         for at in open_:
             if (
                 load.containers.request[index] + load.containers.request[node == at].sum(0)
@@ -75,19 +75,19 @@ def within(load: Workload, node: IntArray) -> bool:
     return bool((used <= [0.8, 0.9]).all())
 
 
-def survives(load: Workload, zones: Sequence[str], kept: Sequence[int]) -> bool:
+def survives(load: Workload, zones: Sequence[str], staying: Sequence[int]) -> bool:
     """Whether these nodes are enough, in every order of arrival, with any one zone lost or none."""
     for order in range(ORDERS):
         given = in_order(load, order_seed(SEED, order)) if order else load
         node = np.full(given.containers.count, -1)
-        if not first_fit(given, range(given.containers.count), node, kept) or not within(
+        if not first_fit(given, range(given.containers.count), node, staying) or not within(
             given, node
         ):
             return False
-        for lost in {zones[at] for at in kept}:
-            gone = [at for at in kept if zones[at] == lost]
+        for lost in {zones[at] for at in staying}:
+            gone = [at for at in staying if zones[at] == lost]
             again = np.where(np.isin(node, gone), -1, node)
-            stay = [at for at in kept if at not in gone]
+            stay = [at for at in staying if at not in gone]
             moved = np.flatnonzero(again < 0).tolist()
             if not first_fit(given, moved, again, stay) or not within(given, again):
                 return False
@@ -118,21 +118,21 @@ def test_no_answer_is_below_what_all_subsets_of_nodes_tell(
     load = changed(load, containers={"exchangeable": np.ones(load.containers.count, np.bool_)})
     load = in_zones(load, zones)
     subsets = (
-        kept
+        chosen
         for many in range(1, len(nodes) + 1)
-        for kept in itertools.combinations(range(len(nodes)), many)
+        for chosen in itertools.combinations(range(len(nodes)), many)
     )
-    fewest = next((len(kept) for kept in subsets if survives(load, zones, kept)), None)
+    fewest = next((len(chosen) for chosen in subsets if survives(load, zones, chosen)), None)
     try:
-        found = search(load)
+        results = search(load)
     except TooFewError:
         assert not survives(load, zones, range(len(nodes)))
         return
     assert fewest is not None
-    assert found.bound is not None
-    assert found.bound <= fewest <= found.nodes <= fewest + 2
-    assert survives(load, zones, sorted(found.staying.tolist()))
-    assert all(one.breaks_measure is None for one in found.zones)
+    assert results.bound is not None
+    assert results.bound <= fewest <= results.nodes <= fewest + 2
+    assert survives(load, zones, sorted(results.staying.tolist()))
+    assert all(one.breaks_measure is None for one in results.zones)
 
 
 def test_use_that_no_container_explains_goes_on_without_the_zone() -> None:
@@ -169,10 +169,10 @@ def test_today_production_stays_and_the_lost_zone_is_placed_anew() -> None:
     """Zone a runs 8 of 12, b has room for 4 of them; zone b runs 4, for which a has room."""
     study = shrunk(LOPSIDED, survive=True)
     assert zones_frame(study, "today") == {"a": (3, 4, "pending"), "b": (2, 0, None)}
-    told = study.frames["policies"].row(0, named=True)
+    policy_row = study.frames["policies"].row(0, named=True)
     # three nodes hold all, so each zone has three
-    assert (told["nodes"], told["added_nodes"], told["bound"]) == (6, 1, 6)
-    assert (told["breaks_measure"], told["breaks_lost_zone"]) == ("pending", "a")
+    assert (policy_row["nodes"], policy_row["added_nodes"], policy_row["bound"]) == (6, 1, 6)
+    assert (policy_row["breaks_measure"], policy_row["breaks_lost_zone"]) == ("pending", "a")
     assert zones_frame(study, "kept") == {"a": (3, 0, None), "b": (3, 0, None)}
 
 
@@ -195,8 +195,8 @@ def test_who_may_run_in_one_zone_alone_waits_without_it_and_does_not_count() -> 
     assert zones_frame(study, "today") == {"a": (4, 2, "pending"), "b": (4, 0, None)}
     # eight run without zone a, and all ten without zone b
     assert zones_frame(study, "kept") == {"a": (3, 2, None), "b": (2, 0, None)}
-    told = [one for one in answer_of_nodes(study).facts if one.because == "bound"]
-    assert [(one.subject, one.value) for one in told] == [("a", 2)]
+    messages = [one for one in answer_of_nodes(study).facts if one.because == "bound"]
+    assert [(one.subject, one.value) for one in messages] == [("a", 2)]
 
 
 def test_zones_are_of_the_count_that_is_acted_on() -> None:
@@ -204,9 +204,9 @@ def test_zones_are_of_the_count_that_is_acted_on() -> None:
     rows = [(0, 9000, 25, 10, at // 4) for at in range(16)]
     load = in_zones(workload([(100, 1000)] * 12, rows, used_share=1.0), [*"ab"] * 6)
     facts = answer_of_nodes(shrunk(load, survive=True)).facts
-    kept = [one for one in facts if one.because == "kept"]
+    staying = [one for one in facts if one.because == "kept"]
     assert (facts[0].value, facts[0].about_it("case")) == (8, "no_more_often")
-    assert {one.about_it("of") for one in kept} == {2}
+    assert {one.about_it("of") for one in staying} == {2}
 
 
 @pytest.mark.parametrize("zones", [[None] * 5, ["a"] * 5])

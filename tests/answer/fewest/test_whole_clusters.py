@@ -34,43 +34,50 @@ def test_real_pods_of_openb(tmp_path: Path) -> None:
     assume = ["departures=none", "resources=cpu+memory", "selectors=none", "step_ms=10800000"]
     source = source_of(open_store(tmp_path / "store"), None, assume=assume, seed=0)
     limit = "cpu_max_fraction <= 1"
-    found = shrink_cluster(
+    result = shrink_cluster(
         source, policies=Entrants.of(["best_fit"]).chosen, limits=thresholds(limit), repeats=1
     )
     load = source.load()
-    for told in found.frames["policies"].iter_rows(named=True):
-        assert told["problem"] is None
-        assert 1 < told["bound"] <= told["nodes"] < told["of"] == 200
-        kept = found.frames["nodes"].filter("kept", policy=told["policy"])["node"].to_list()
-        assert len(kept) == told["nodes"]
-        at = np.array([load.nodes.ids.index(node) for node in sorted(kept)])
-        row = replay_one(on_nodes(load, np.sort(at)), parse_policy(told["policy"]), 0).row
+    for fact in result.frames["policies"].iter_rows(named=True):
+        assert fact["problem"] is None
+        assert 1 < fact["bound"] <= fact["nodes"] < fact["of"] == 200
+        names = result.frames["nodes"].filter("kept", policy=fact["policy"])["node"].to_list()
+        assert len(names) == fact["nodes"]
+        at = np.array([load.nodes.ids.index(node) for node in sorted(names)])
+        row = replay_one(on_nodes(load, np.sort(at)), parse_policy(fact["policy"]), 0).row
         assert row["pending"] == 0
-        assert row["cpu_max_fraction"] == told["cpu_max_fraction"] <= 1
+        assert row["cpu_max_fraction"] == fact["cpu_max_fraction"] <= 1
 
 
 def check_set(load: Workload, policy: str, limit: str) -> None:
     """The fewest nodes in two orders: not below the bound, and within the limit by themselves."""
-    found = shrunk(load, limit, policies=[policy], repeats=2)
-    told = row(found, policy)
-    assert told["problem"] is None
-    assert 1 < told["bound"] <= told["nodes_low"] <= told["nodes"] < told["of"] == load.nodes.count
-    kept = found.frames["nodes"].filter("kept")["node"].to_list()
-    assert len(kept) == told["nodes"]
-    at = np.sort([load.nodes.ids.index(node) for node in kept])
+    result = shrunk(load, limit, policies=[policy], repeats=2)
+    policy_row = row(result, policy)
+    assert policy_row["problem"] is None
+    assert (
+        1
+        < policy_row["bound"]
+        <= policy_row["nodes_low"]
+        <= policy_row["nodes"]
+        < policy_row["of"]
+        == load.nodes.count
+    )
+    names = result.frames["nodes"].filter("kept")["node"].to_list()
+    assert len(names) == policy_row["nodes"]
+    at = np.sort([load.nodes.ids.index(node) for node in names])
     for order in range(2):
         given = in_order(load, order) if order else load
         again = replay_one(on_nodes(given, at), parse_policy(policy), order).row
         assert again["pending"] == again["pending_container_steps"] == 0
-        assert again["cpu_max_fraction"] <= told["cpu_max_fraction"] <= 0.9
+        assert again["cpu_max_fraction"] <= policy_row["cpu_max_fraction"] <= 0.9
 
 
 def test_real_machines_of_huawei() -> None:
     """A part of the servers and requests of huawei_topology25; affinity and NUMA left out."""
     folder = shared_data("huawei_topology25")
     halves = pl.read_csv(folder / "pm_res.csv").head(300).to_numpy().reshape(-1, 2, 2)
-    asked = pl.read_csv(folder / "vm_data_c1.csv").head(600).select("flavor_vcpus", "flavor_ram")
-    rows = [(0, 9000, cpu, memory) for cpu, memory in asked.iter_rows()]
+    frame = pl.read_csv(folder / "vm_data_c1.csv").head(600).select("flavor_vcpus", "flavor_ram")
+    rows = [(0, 9000, cpu, memory) for cpu, memory in frame.iter_rows()]
     load = workload(halves.sum(axis=1).tolist(), rows, used_share=0.8)
     check_set(load, "best_fit", "cpu_max_fraction <= 0.9")
 

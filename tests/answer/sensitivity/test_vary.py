@@ -31,24 +31,24 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def test_ranks_and_agreement(store: Store) -> None:
     changes = ["requests=uniform", "background=none", "limit_factor=2"]
-    found = vary_assumptions(
+    result = vary_assumptions(
         store, policies=Entrants.of(["first_fit", "worst_fit", "cwt"]).chosen, changes=changes
     )
-    ranks = found.frames["ranks"]
+    ranks = result.frames["ranks"]
     assert ranks["change"].unique(maintain_order=True).to_list() == [BASE, *changes[:2]]
-    assert found.about["repeats"] == 6
+    assert result.about["repeats"] == 6
     for _, part in ranks.group_by("change"):
         assert set(part.filter("best")["rank"]) <= {1.0}
         carried = part.filter(~pl.col("waited"))["value"]
         # where the measure tells no two policies apart none is best
         assert part.filter("best")["value"].min() in (carried.min(), None)
         assert (part["low"] <= part["value"]).all()
-    told = {row["change"]: row for row in found.frames["changes"].iter_rows(named=True)}
-    assert all(told[change]["stands"] != "nothing changes" for change in changes[:2])
+    by_name = {row["change"]: row for row in result.frames["changes"].iter_rows(named=True)}
+    assert all(by_name[change]["stands"] != "nothing changes" for change in changes[:2])
     # limits are recorded
-    assert told["limit_factor=2"]["stands"] == "nothing changes"
-    assert told["limit_factor=2"]["agreement"] is None
-    assert answer_of_sensitivity(found).facts[0].kind == "sensitivity"
+    assert by_name["limit_factor=2"]["stands"] == "nothing changes"
+    assert by_name["limit_factor=2"]["agreement"] is None
+    assert answer_of_sensitivity(result).facts[0].kind == "sensitivity"
 
 
 @pytest.mark.slow
@@ -71,16 +71,16 @@ def test_what_is_assumed_throughout_is_the_base_of_every_change(store: Store) ->
 
 
 def test_one_order_tells_nothing_and_says_so(store: Store) -> None:
-    found = vary_assumptions(
+    result = vary_assumptions(
         store,
         policies=Entrants.of(["first_fit", "worst_fit"]).chosen,
         changes=["background=none"],
         repeats=1,
     )
     # production is ranked beside the two
-    assert found.frames["ranks"]["rank"].to_list() == [1.0] * 6
-    assert found.frames["changes"]["stands"].to_list() == ["undecided"]
-    answer = answer_of_sensitivity(found)
+    assert result.frames["ranks"]["rank"].to_list() == [1.0] * 6
+    assert result.frames["changes"]["stands"].to_list() == ["undecided"]
+    answer = answer_of_sensitivity(result)
     assert answer.facts[0].because == "unknown"
     (more,) = answer.next
     assert more.arguments["repeat"] == 6
@@ -98,8 +98,8 @@ def test_the_answer_under_each_change_is_that_of_a_run_with_it(
     store: Store, tmp_path: Path, policies: tuple[str, ...]
 ) -> None:
     """A run under the change, made for itself and read from its folder, decides alike."""
-    found = vary_assumptions(store, policies=Entrants.of(policies).chosen, changes=CHANGES)
-    rows = {row["change"]: row for row in found.frames["changes"].to_dicts()}
+    result = vary_assumptions(store, policies=Entrants.of(policies).chosen, changes=CHANGES)
+    rows = {row["change"]: row for row in result.frames["changes"].to_dicts()}
     for at, change in enumerate(("", *CHANGES)):
         if change and rows[change]["problem"]:
             continue
@@ -107,15 +107,15 @@ def test_the_answer_under_each_change_is_that_of_a_run_with_it(
         replay(store.path, ["observed", *policies], out=out, assume=assume, repeats=6)
         choice = choose(results(out), named=policies)
         load = results(out).manifest["workload"]
-        assert change or found.about["workload"] == {name: load[name] for name in OF_LOAD}
+        assert change or result.about["workload"] == {name: load[name] for name in OF_LOAD}
         if not change or rows[change]["stands"] == "nothing changes":
-            assert found.about["policy"] == choice.policy
+            assert result.about["policy"] == choice.policy
             continue
         assert rows[change]["policy"] == (choice.policy or None)
         barred = {one.policy for one in choice.barred}
-        ranks = found.frames["ranks"].filter(change=change)
+        ranks = result.frames["ranks"].filter(change=change)
         assert set(ranks.drop_nulls("barred")["policy"]) == barred
-        usual = found.about["policy"]
+        usual = result.about["policy"]
         assert (rows[change]["stands"] == "barred") == (usual in barred)
         assert (rows[change]["stands"] == "same") == (
             usual == choice.policy and usual not in barred
@@ -150,22 +150,22 @@ def test_how_an_answer_stands(here: dict[str, Any], wanted: str) -> None:
 
 @pytest.mark.slow
 def test_a_change_under_which_nothing_fits_is_told(store: Store) -> None:
-    found = vary_assumptions(
+    result = vary_assumptions(
         store,
         policies=Entrants.of(["first_fit", "worst_fit"]).chosen,
         changes=["background=none", "node_cpu_cores=zero"],
     )
-    told = found.frames["changes"].filter(change="node_cpu_cores=zero")
-    assert "node_cpu_cores" in told["problem"][0]
-    assert set(found.frames["ranks"]["change"]) == {BASE, "background=none"}
+    rows = result.frames["changes"].filter(change="node_cpu_cores=zero")
+    assert "node_cpu_cores" in rows["problem"][0]
+    assert set(result.frames["ranks"]["change"]) == {BASE, "background=none"}
 
 
 @pytest.mark.slow
 def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
-    found = vary_assumptions(
+    result = vary_assumptions(
         stored(tmp_path), policies=Entrants.of(["first_fit", "worst_fit"]).chosen, repeats=1
     )
-    changes = found.frames["changes"]
+    changes = result.frames["changes"]
     assert set(changes["change"]) == set(SIZED_CHANGES)
     problems = changes.filter(changes["problem"].is_not_null())["problem"].to_list()
     assert not problems
@@ -188,11 +188,11 @@ def test_what_leaves_the_workload_as_it_is_is_not_counted(tmp_path: Path) -> Non
         )
     }  # fmt: skip
     policies = ["first_fit", "worst_fit"]
-    found = vary_assumptions(store, policies=Entrants.of(policies).chosen, repeats=1)
-    same = found.frames["changes"].filter(stands="nothing changes")["change"].to_list()
+    result = vary_assumptions(store, policies=Entrants.of(policies).chosen, repeats=1)
+    same = result.frames["changes"].filter(stands="nothing changes")["change"].to_list()
     assert same
     assert not differ & set(same)
-    assert not set(found.frames["ranks"]["change"]) & set(same)
+    assert not set(result.frames["ranks"]["change"]) & set(same)
 
 
 @pytest.mark.slow
