@@ -34,6 +34,7 @@ CASES = [
     (["run", "whole", "--out", "x"], "whole"),
     (["compare", "whole", "run"], "whole/replay"),
     (["compare", "nosuch", "run"], "nosuch"),
+    (["compare", "lost", "run"], "manifest.json"),
 ]  # fmt: skip
 
 
@@ -50,8 +51,9 @@ def test_it_names_what_is_wrong_and_leaves_nothing(
         (tmp_path / name).mkdir()
         by_name = {"schema": f"tracekit/{kind}/1", "files": []}
         (tmp_path / name / "manifest.json").write_text(json.dumps(by_name))
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "study.json").write_text("{}")
+    for name, file in (("lost", "answer.json"), ("study", "study.json")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text("{}")
     for store in ("store", "whole/store"):
         (tmp_path / store).mkdir(parents=True)
         document = '{\n "format_version": 5,\n "sources": []\n}'
@@ -59,7 +61,7 @@ def test_it_names_what_is_wrong_and_leaves_nothing(
     shutil.copytree(tmp_path / "run", tmp_path / "whole" / "replay")
     assert run(arguments) == 2
     assert wrong in capsys.readouterr().err
-    existing = ["analysis", "run", "store", "study", "whole"]
+    existing = ["analysis", "lost", "run", "store", "study", "whole"]
     assert sorted(path.name for path in tmp_path.iterdir()) == existing
 
 

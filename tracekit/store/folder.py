@@ -226,12 +226,18 @@ def _not_a_store(folder: Path) -> TracekitError:
             f"{folder} is the folder of a study, not a store",
             hint=f"tracekit report {quote(str(folder))} --out study.html shows it",
         )
-    if (folder / ANSWER).exists():
-        return TracekitError(
-            f"{folder} is a result of tracekit whose {NAME} is missing",
-            hint="write it again by the command that made it",
-        )
-    return TracekitError(f"{folder} is not a store: it has no {NAME}", hint=_made_of(folder))
+    no_store = f"{folder} is not a store: it has no {NAME}"
+    return lost_manifest(folder) or TracekitError(no_store, hint=_made_of(folder))
+
+
+def lost_manifest(folder: Path) -> TracekitError | None:
+    """The error for a folder of results without its manifest; None for any other folder."""
+    if (folder / NAME).exists() or not (folder / ANSWER).exists():
+        return None
+    return TracekitError(
+        f"{folder} is a result of tracekit whose {NAME} is missing",
+        hint="write it again by the command that made it",
+    )
 
 
 def _made_of(source: Path) -> str:

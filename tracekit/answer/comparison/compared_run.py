@@ -21,7 +21,7 @@ from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.replay.runs.thresholds import WORST, Threshold, worst_key
-from tracekit.store.folder import is_store
+from tracekit.store.folder import is_store, lost_manifest
 
 #: The verdict on a change that missing containers may explain: for the better in a run that placed
 #: fewer containers, or for the worse in a run that placed more.
@@ -134,8 +134,8 @@ def _no_run(folder: Path) -> TracekitError:
         )
     kind = kind_of(folder)
     if not kind:
-        what = "a store, not" if is_store(folder) else "not"
-        return TracekitError(f"{folder} is {what} a run folder", hint=make)
+        what = f"{folder} is {'a store, not' if is_store(folder) else 'not'} a run folder"
+        return lost_manifest(folder) or TracekitError(what, hint=make)
     return TracekitError(
         f"{folder} is what tracekit {kind} wrote; compare takes runs of tracekit replay, and"
         " it is not a run folder",
