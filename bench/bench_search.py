@@ -19,7 +19,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.seeds import stream
-from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy

@@ -8,7 +8,7 @@ from replay_support import changed, fields_of, workload
 
 from tracekit.answer.repeat import repeat_replay
 from tracekit.base.seeds import stream
-from tracekit.cluster.arrivals import rearranged
+from tracekit.cluster.gangs import rearranged
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrants
 from tracekit.replay.runs.run import choose_policies, replay

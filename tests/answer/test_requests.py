@@ -18,7 +18,7 @@ from tracekit.answer.production import facts_of_use
 from tracekit.answer.requests import answer_of_requests, facts_of_requests
 from tracekit.base.facts import Fact
 from tracekit.base.study import Study
-from tracekit.cluster.requests.use_over_requested import request_changes, use_over_requested
+from tracekit.cluster.request_table import request_changes, use_over_requested
 from tracekit.cluster.source import source_of
 from tracekit.commands.shell import run
 from tracekit.report.sentences import long, short

@@ -10,9 +10,9 @@ import polars as pl
 from replay_support import changed, container, snapshot, workload
 
 from tracekit.cluster.calls import call_weights
-from tracekit.cluster.changed.on_nodes import on_nodes
-from tracekit.cluster.nodes import domains_of
-from tracekit.cluster.shared import shared
+from tracekit.cluster.on_nodes import on_nodes
+from tracekit.cluster.parts import domains_of
+from tracekit.cluster.source import shared
 from tracekit.policy.profile import calls_that_stay
 from tracekit.policy.view.snapshot import Snapshot
 

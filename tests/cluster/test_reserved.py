@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import changed, workload
 
-from tracekit.cluster.changed.on_nodes import on_nodes
-from tracekit.cluster.reserved import held_at_most, reserved_of
-from tracekit.cluster.resources import UNLIMITED
+from tracekit.cluster.on_nodes import on_nodes
+from tracekit.cluster.resources import UNLIMITED, held_at_most, reserved_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.measures import bounds_of

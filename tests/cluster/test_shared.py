@@ -17,7 +17,7 @@ from tracekit.cluster.calls import CallWeights
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import sharing
 from tracekit.cluster.gangs import with_gangs
-from tracekit.cluster.shared import shared
+from tracekit.cluster.source import shared
 from tracekit.cluster.workload import Workload
 
 ROWS: list[Row] = [(at * 10, 90_000, 5 + at, 3, at % 4) for at in range(1200)]

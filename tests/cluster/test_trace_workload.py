@@ -19,8 +19,8 @@ from replay_support import fields_of
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import stream
-from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
+from tracekit.cluster.gangs import rearranged
 from tracekit.cluster.trace import matrix, tables
 from tracekit.cluster.trace.workload import workload_from_store
 from tracekit.cluster.workload import Workload

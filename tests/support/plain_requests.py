@@ -21,7 +21,7 @@ from kubernetes_support import (
 )
 from kubernetes_support import series as series_of
 
-from tracekit.cluster.requests.reserved import Fixed
+from tracekit.cluster.request_table import Fixed
 from tracekit.sizing.use import RecordedUse
 
 STEP_MS = 60_000

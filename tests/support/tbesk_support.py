@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.fitness import FitnessPolicy

@@ -12,7 +12,7 @@ from replay_support import changed
 
 import tracekit
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.on_nodes import on_nodes
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy

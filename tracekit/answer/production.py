@@ -11,8 +11,8 @@ import polars as pl
 
 from tracekit.answer.counts import FULLEST, RESOURCE, Fullest
 from tracekit.base.facts import Answer, Fact, Verdict, answer_of
-from tracekit.cluster.changed.prices import money_of
-from tracekit.cluster.requests.use_over_requested import use_over_requested
+from tracekit.cluster.circumstances import money_of
+from tracekit.cluster.request_table import use_over_requested
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.usage import UseOverTime
 from tracekit.replay.chance.student import FEWEST

@@ -12,7 +12,7 @@ from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.base.study import Study
 from tracekit.base.units import MS_PER_DAY
 from tracekit.base.words import short_hash
-from tracekit.cluster.requests.given import NOW, SUBJECT
+from tracekit.cluster.requests import NOW, SUBJECT
 from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
 from tracekit.sizing.requests.judge import kept_at_risk
 from tracekit.sizing.requests.rows import (

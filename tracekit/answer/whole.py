@@ -26,7 +26,7 @@ from tracekit.base.crew import Alone, Crew, OnProgress
 from tracekit.base.facts import Answer, Fact
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.study import Study, write_study
-from tracekit.cluster.requests.use_over_requested import request_changes
+from tracekit.cluster.request_table import request_changes
 from tracekit.cluster.source import WorkloadSource
 from tracekit.policy.entrant import Entrant, Entrants, Sent, with_fit
 from tracekit.replay.chance.student import FEWEST

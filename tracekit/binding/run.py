@@ -43,7 +43,7 @@ from tracekit.binding.tables import (
     timing_of,
 )
 from tracekit.binding.vcpu_state import request_vcpus
-from tracekit.cluster.arrivals import rearranged
+from tracekit.cluster.gangs import rearranged
 from tracekit.cluster.workload import Workload
 from tracekit.interference.room import Room
 from tracekit.replay.engine.engine import Engine

@@ -1,7 +1,8 @@
 """Assumptions for what a replay needs and a trace lacks, as named parameters.
 
-CTM21 holds no sizes, requests or limits; its use is in fractions of them. Where no source states a
-default, it is this project's choice. Every report prints the assumptions beside its results.
+``--assume name=value`` sets one. CTM21 holds no sizes, requests or limits; its use is in fractions
+of them. Where no source states a default, it is this project's choice. Every report prints the
+assumptions beside its results.
 """
 
 import dataclasses
@@ -20,9 +21,26 @@ from tracekit.base.constants import (
 )
 from tracekit.base.parameters import About
 from tracekit.base.units import BYTES_PER_GIB
-from tracekit.cluster import declared
-from tracekit.cluster.request_choice import AUTO, Requests, shown
-from tracekit.cluster.reserved import OF_TRACE, Reserved
+from tracekit.cluster.declared import (
+    ARRIVAL_SPAN_MS,
+    AUTO,
+    LIMIT_FACTOR,
+    START,
+    ArrivalSpanMs,
+    LimitFactor,
+    NodeCpuCores,
+    NodeMemoryBytes,
+    RequestCpuCores,
+    RequestMemoryBytes,
+    Requests,
+    Resources,
+    Start,
+    StepMs,
+    TargetAllocFraction,
+    UsedShare,
+    shown,
+)
+from tracekit.cluster.resources import NONE, OF_TRACE, Reserved
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +54,12 @@ class Assumptions:
             "auto: those of the store where it records them; assumed: all nodes are of one size."
         ),
     ] = "auto"
-    resources: declared.Resources = "all"
-    node_cpu_cores: declared.NodeCpuCores = NODE_CPU_CORES
-    node_memory_bytes: declared.NodeMemoryBytes = NODE_MEMORY_BYTES
-    request_cpu_cores: declared.RequestCpuCores = CONTAINER_CPU_CORES
-    request_memory_bytes: declared.RequestMemoryBytes = CONTAINER_MEMORY_BYTES
-    limit_factor: declared.LimitFactor = declared.LIMIT_FACTOR
+    resources: Resources = "all"
+    node_cpu_cores: NodeCpuCores = NODE_CPU_CORES
+    node_memory_bytes: NodeMemoryBytes = NODE_MEMORY_BYTES
+    request_cpu_cores: RequestCpuCores = CONTAINER_CPU_CORES
+    request_memory_bytes: RequestMemoryBytes = CONTAINER_MEMORY_BYTES
+    limit_factor: LimitFactor = LIMIT_FACTOR
     background: Annotated[
         Literal["keep", "none"],
         About(
@@ -50,8 +68,8 @@ class Assumptions:
         ),
     ] = "keep"
     reserved: Reserved = OF_TRACE
-    target_alloc_fraction: declared.TargetAllocFraction = PAPER_ALLOC_FRACTION
-    start: declared.Start = declared.START
+    target_alloc_fraction: TargetAllocFraction = PAPER_ALLOC_FRACTION
+    start: Start = START
     arrivals: Annotated[
         Literal["spread", "recorded"],
         About(
@@ -59,7 +77,7 @@ class Assumptions:
             " order; recorded: every container arrives at its first sample."
         ),
     ] = "spread"
-    arrival_span_ms: declared.ArrivalSpanMs = declared.ARRIVAL_SPAN_MS
+    arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
     network_and_disk: Annotated[
         Literal["none", "modelled"],
         About(
@@ -109,3 +127,83 @@ def parse_assumptions(settings: Iterable[str]) -> Assumptions:
 def as_values(assumptions: Assumptions) -> dict[str, object]:
     """Every assumption by name, for manifests."""
     return {**dataclasses.asdict(assumptions), "requests": shown(assumptions.requests)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizedAssumptions:
+    """Assumptions that make a workload of recorded sizes."""
+
+    requests: Requests = AUTO
+    request_cpu_cores: RequestCpuCores = CONTAINER_CPU_CORES
+    request_memory_bytes: RequestMemoryBytes = CONTAINER_MEMORY_BYTES
+    limit_factor: LimitFactor = LIMIT_FACTOR
+    start: Start = START
+    arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
+    arrivals: Annotated[
+        Literal["auto", "recorded", "before"],
+        About(
+            "before: all that runs at the last arrival was there at the beginning, as in a list of"
+            " what runs; auto: before where no use is recorded, it is known who ran where, and"
+            " fewer than half depart."
+        ),
+    ] = "auto"
+    waiting: Annotated[
+        Literal["auto", "leave_out", "place"],
+        About(
+            "Containers that never had a node in production. leave_out: no policy places them."
+            " auto: leave_out if start=empty, kubectl listed them, and most others run."
+        ),
+    ] = "auto"
+    order: Annotated[
+        Literal["auto", "seeded", "listed"],
+        About(
+            "Order of what was there at the beginning: seeded draws it, listed takes that of the"
+            " source; auto: seeded where it is known who ran where."
+        ),
+    ] = "auto"
+    departures: Annotated[
+        Literal["recorded", "none"],
+        About("none: everything stays, as in studies of how many nodes are needed."),
+    ] = "recorded"
+    step_ms: StepMs = 0
+    used_share: UsedShare = 1.0
+    resources: Resources = "all"
+    disk_io: Annotated[
+        Literal["none", "recorded"],
+        About(
+            "recorded: disk IO that is recorded as a share of a node's counts; a container requests"
+            " its mean."
+        ),
+    ] = "none"
+    cells: Annotated[
+        Literal["keep", "none"], About("keep: room is per NUMA cell where cells are recorded.")
+    ] = "keep"
+    groups: Annotated[
+        Literal["keep", "none"],
+        About("keep: rules on apart, together and sharing, and host ports, filter nodes."),
+    ] = "keep"
+    selectors: Annotated[
+        Literal["keep", "none"], About("keep: selectors and taints are a filter.")
+    ] = "keep"
+    full_cpu_cores: Annotated[
+        float, About("Cores of 1.0, where a source gives fractions.", minimum=1e-3)
+    ] = NODE_CPU_CORES
+    full_memory_bytes: Annotated[
+        int, About("Memory of 1.0, where a source gives fractions.", minimum=1)
+    ] = NODE_MEMORY_BYTES
+    full_disk_bytes: Annotated[
+        int, About("Disk of 1.0, where a source gives fractions.", minimum=1)
+    ] = NODE_DISK_BYTES
+    nodes: Annotated[
+        int, About("Nodes of one size, where a source records none.", minimum=0, maximum=1e6)
+    ] = 0
+    node_cpu_cores: NodeCpuCores = NODE_CPU_CORES
+    node_memory_bytes: NodeMemoryBytes = NODE_MEMORY_BYTES
+    background: Annotated[
+        Literal["keep", "none"],
+        About("keep: node use that no container explains stays on its node."),
+    ] = "keep"
+    reserved: Reserved = NONE
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)

@@ -15,9 +15,9 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
-from tracekit.cluster.changed.on_nodes import all_background
 from tracekit.cluster.gangs import in_order_of
-from tracekit.cluster.nodes import KINDS, Losses
+from tracekit.cluster.on_nodes import all_background
+from tracekit.cluster.parts import KINDS, Losses
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 

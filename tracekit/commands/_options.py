@@ -125,7 +125,7 @@ def priced(
 
     Raises TracekitError for a wrong price or currency, and for a table without prices.
     """
-    from tracekit.cluster.changed.prices import check_currency, read_prices
+    from tracekit.cluster.circumstances import check_currency, read_prices
 
     text = ",".join([*([str(Path(table).absolute())] if table else []), *prices])
     if text:

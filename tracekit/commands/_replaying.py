@@ -16,9 +16,8 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import write_document
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
-from tracekit.cluster.changed.pinned import check_feasible
-from tracekit.cluster.shared import shared
-from tracekit.cluster.source import WorkloadSource, source_of
+from tracekit.cluster.on_nodes import check_feasible
+from tracekit.cluster.source import WorkloadSource, shared, source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import (
     Entrant,

@@ -108,8 +108,7 @@ def _measures() -> list[Entry]:
 
 def _assumptions() -> list[Entry]:
     """The assumptions of ``--assume``, for traces without sizes and stores with sizes."""
-    from tracekit.cluster.assembly.assumptions import SizedAssumptions
-    from tracekit.cluster.assumptions import Assumptions
+    from tracekit.cluster.assumptions import Assumptions, SizedAssumptions
     from tracekit.cluster.circumstances import NAMES
 
     kinds = {"a trace without sizes": Assumptions, "a store with sizes": SizedAssumptions}
@@ -191,9 +190,8 @@ def _searches() -> list[Entry]:
 
 
 def _workloads() -> list[Entry]:
-    from tracekit.cluster.assembly.assumptions import SizedAssumptions
-    from tracekit.cluster.named import NAMED
-    from tracekit.cluster.paper000 import Paper000
+    from tracekit.cluster.assumptions import SizedAssumptions
+    from tracekit.cluster.named import NAMED, Paper000
 
     every = {one["name"]: one for one in _params(SizedAssumptions)}
     drawn = {"paper000": _params(Paper000)}

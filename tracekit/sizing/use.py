@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.base.arrays import Float32Array, FloatArray, IntArray
-from tracekit.cluster.requests.reserved import Fixed
+from tracekit.cluster.request_table import Fixed
 
 #: The resources in the order of every last axis, and their units.
 RESOURCES = (("cpu", "cores"), ("memory", "bytes"))

@@ -18,7 +18,7 @@ from tracekit.answer.fewest.outcome import Outcome, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.base.seeds import order_seed
 from tracekit.base.study import Study
-from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.on_nodes import on_nodes
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one

@@ -28,7 +28,7 @@ from tracekit.base.seeds import order_seed
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.losses import losing_zone
-from tracekit.cluster.nodes import domains_of
+from tracekit.cluster.parts import domains_of
 from tracekit.cluster.workload import Workload
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest

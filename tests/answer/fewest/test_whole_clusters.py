@@ -12,7 +12,7 @@ from shrink_support import row, shrunk, thresholds
 from tests_support import shared_data
 
 from tracekit.answer.fewest.study import shrink_cluster
-from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.on_nodes import on_nodes
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest

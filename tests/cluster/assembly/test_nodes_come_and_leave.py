@@ -11,8 +11,8 @@ from tests_support import the
 
 from tracekit.base.seeds import stream
 from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_sizes
-from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.losses import with_losses
+from tracekit.cluster.on_nodes import on_nodes
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.policy.entrant import parse_entrant

@@ -12,8 +12,8 @@ from tests_support import the
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.assembly import sizes as tables
-from tracekit.cluster.assembly.amounts import in_columns
-from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.cluster.assembly.sizes import in_columns
+from tracekit.cluster.assumptions import SizedAssumptions
 from tracekit.cluster.resources import NONZERO_DEFAULT
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import demand_bound

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from replay_support import changed, workload
 
-from tracekit.cluster.changed.more_nodes import like_nodes, open_to_some, with_more
-from tracekit.cluster.changed.pinned import requests_respected
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraint import domains_on
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import CountRules, apart
-from tracekit.cluster.nodes import Losses
+from tracekit.cluster.enlarged import like_nodes, open_to_some, with_more
+from tracekit.cluster.on_nodes import requests_respected
+from tracekit.cluster.parts import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.one import replay_one

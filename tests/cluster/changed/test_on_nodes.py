@@ -13,9 +13,9 @@ from replay_support import changed, workload
 from tests_support import the
 
 from tracekit.base.seeds import stream
-from tracekit.cluster.changed.multiplied import multiplied, scale_of
-from tracekit.cluster.changed.on_nodes import beside_daemons, on_nodes
 from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.enlarged import multiplied, scale_of
+from tracekit.cluster.on_nodes import beside_daemons, on_nodes
 from tracekit.cluster.workload import Workload
 
 

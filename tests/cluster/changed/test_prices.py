@@ -12,10 +12,10 @@ from cluster_support import stored, workload
 
 from tracekit.base.constants import INSTANCE_TYPES
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.changed.more_nodes import with_more
-from tracekit.cluster.changed.on_nodes import on_nodes
-from tracekit.cluster.changed.prices import money_of, read_prices
-from tracekit.cluster.shared import shared
+from tracekit.cluster.circumstances import money_of, read_prices
+from tracekit.cluster.enlarged import with_more
+from tracekit.cluster.on_nodes import on_nodes
+from tracekit.cluster.source import shared
 from tracekit.cluster.workload import Workload
 from tracekit.commands.shell import run
 from tracekit.replay.runs.replayer import fingerprint

@@ -10,7 +10,7 @@ from cluster_support import workload
 from kubernetes_support import container, listed, node, pod, written
 from tests_support import causes, the
 
-from tracekit.cluster.assembly.set_aside import barred_now
+from tracekit.cluster.assembly.replayed import barred_now
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.source import source_of

@@ -12,8 +12,8 @@ from replay_support import changed
 from tracekit.answer.repeat import repeat_replay
 from tracekit.base.arrays import FloatArray
 from tracekit.base.seeds import stream
-from tracekit.cluster.arrivals import rearranged, with_drawn_sizes
-from tracekit.cluster.changed.multiplied import multiplied
+from tracekit.cluster.enlarged import multiplied
+from tracekit.cluster.gangs import rearranged, with_drawn_sizes
 from tracekit.cluster.provenance import SizeDoubt
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload

@@ -9,7 +9,7 @@ import pytest
 from replay_support import STEP_MS, changed, workload
 
 from tracekit.cluster.gangs import in_order_of
-from tracekit.cluster.requests.use_over_requested import request_changes, use_over_requested
+from tracekit.cluster.request_table import request_changes, use_over_requested
 from tracekit.cluster.workload import Workload
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from replay_support import changed, workload
 
-from tracekit.cluster.nodes import domains_of
+from tracekit.cluster.parts import domains_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine

@@ -15,7 +15,7 @@ import pytest
 from kubernetes_support import container, node, owned, pod
 from tests_support import SHARED
 
-from tracekit.cluster.constraints.written import OF_CONTAINERS, OF_NODES, written_of
+from tracekit.cluster.constraints.constraints import OF_CONTAINERS, OF_NODES, written_of
 from tracekit.intake.sources._cluster import Batch
 from tracekit.intake.sources.own._kubernetes.listings import Listing
 from tracekit.intake.sources.own._kubernetes.objects import Thing

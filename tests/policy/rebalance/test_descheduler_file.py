@@ -12,7 +12,7 @@ import yaml
 from replay_support import changed, snapshot, workload
 
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.nodes import domains_of
+from tracekit.cluster.parts import domains_of
 from tracekit.policy.entrant import parse_entrant, parse_rebalancer
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine

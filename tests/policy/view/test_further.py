@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from replay_support import STEP_MS, changed, workload
 
-from tracekit.cluster.arrivals import rearranged
-from tracekit.cluster.changed.more_nodes import with_more
-from tracekit.cluster.changed.multiplied import multiplied
-from tracekit.cluster.changed.on_nodes import on_nodes
-from tracekit.cluster.shared import shared
+from tracekit.cluster.enlarged import multiplied, with_more
+from tracekit.cluster.gangs import rearranged
+from tracekit.cluster.on_nodes import on_nodes
+from tracekit.cluster.source import shared
 from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.measures import bounds_of
 from tracekit.replay.engine.sampling import PlainSampler

@@ -13,10 +13,10 @@ from replay_support import changed, workload
 
 from tracekit.answer.fewest.bound import least_nodes
 from tracekit.answer.fewest.limits import Limits
-from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.nodes import Losses
+from tracekit.cluster.on_nodes import on_nodes
+from tracekit.cluster.parts import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import bound_after_losses, cost_bound, demand_bound, load_bound

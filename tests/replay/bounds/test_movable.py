@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import changed, widened, workload
 
-from tracekit.cluster.nodes import Losses
+from tracekit.cluster.parts import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.measures import bounds_of

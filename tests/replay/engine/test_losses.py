@@ -18,7 +18,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.cluster.circumstances import taken_apart, under
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.nodes import domains_of
+from tracekit.cluster.parts import domains_of
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import parse_entrant

@@ -11,10 +11,10 @@ from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.changed.pinned import pinned_over_capacity, requests_respected
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import apart
+from tracekit.cluster.on_nodes import pinned_over_capacity, requests_respected
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy

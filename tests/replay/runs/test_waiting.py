@@ -16,7 +16,7 @@ from replay_support import Row, changed, widened, workload
 from tracekit.cluster.constraints.allowed import Allowed, Suited
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.labels import Labels
-from tracekit.cluster.nodes import Losses
+from tracekit.cluster.parts import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.explain import explain

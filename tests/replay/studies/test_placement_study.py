@@ -10,7 +10,7 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import Study
-from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine

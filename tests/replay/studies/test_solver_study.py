@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import Batch

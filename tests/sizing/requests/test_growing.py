@@ -9,7 +9,7 @@ import pytest
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.units import MS_PER_DAY
-from tracekit.cluster.requests.reserved import nothing_fixed
+from tracekit.cluster.request_table import nothing_fixed
 from tracekit.sizing.requests.rows import amount, frame_of, growing, grown, growth_of
 from tracekit.sizing.requests.study import every_policy, requests_of
 from tracekit.sizing.use import RecordedUse

@@ -8,7 +8,7 @@ import numpy as np
 from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.limits import ABOVE, CPU, Limits
 from tracekit.base.words import RESOURCES
-from tracekit.cluster.changed.on_nodes import beside_daemons, room_beside_daemons
+from tracekit.cluster.on_nodes import beside_daemons, room_beside_daemons
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
 from tracekit.replay.bounds.demand import (

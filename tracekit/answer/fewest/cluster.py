@@ -9,9 +9,9 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.changed.more_nodes import numbered
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.declared import Ceiling
+from tracekit.cluster.enlarged import numbered
 from tracekit.cluster.resources import BASE, DISK, DISK_IO, NET, PODS, UNLIMITED
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
@@ -29,7 +29,7 @@ class Cluster:
         None where no price is known.
     barred_by : tuple of str, optional
         For each node the disruption budgets that bar its drain; None where there are no budgets.
-        See ``tracekit.cluster.changed.on_nodes``.
+        See ``tracekit.cluster.on_nodes``.
     left : int
         How many nodes are gone by the end of the record. Frames do not contain them.
     cordoned : bool, shape (nodes,), optional

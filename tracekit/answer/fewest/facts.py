@@ -8,8 +8,8 @@ from tracekit.answer.fewest.cluster import left_nodes
 from tracekit.answer.fewest.limits import Limits
 from tracekit.answer.production import production_use
 from tracekit.answer.repeat import LARGEST
-from tracekit.cluster.changed.pinned import recorded_over_capacity
-from tracekit.cluster.nodes import zone_counts
+from tracekit.cluster.on_nodes import recorded_over_capacity
+from tracekit.cluster.parts import zone_counts
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload

@@ -15,8 +15,8 @@ from tracekit.base.crew import Crew, OnProgress
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_bytes, read_text
 from tracekit.base.seeds import order_seed
-from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.losses import losing_zone
+from tracekit.cluster.on_nodes import on_nodes
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, Sent

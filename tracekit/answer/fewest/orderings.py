@@ -15,7 +15,7 @@ from tracekit.answer.fewest.bound import keeps_requests, most_use
 from tracekit.answer.fewest.cluster import evened
 from tracekit.answer.fewest.trials import Trials
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
-from tracekit.cluster.changed.more_nodes import kinds_among, sizes_of
+from tracekit.cluster.enlarged import kinds_among, sizes_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
 from tracekit.replay.bounds.demand import volumes

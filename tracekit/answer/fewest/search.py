@@ -34,7 +34,7 @@ from tracekit.answer.fewest.trials import Trials, worst
 from tracekit.answer.repeat import LARGEST_ONCE
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.changed.more_nodes import like_nodes, sizes_of, with_more
+from tracekit.cluster.enlarged import like_nodes, sizes_of, with_more
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant

@@ -36,10 +36,9 @@ from tracekit.base.crew import Crew, OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import Task
 from tracekit.base.seeds import stream
-from tracekit.cluster.changed.multiplied import multiplied, scale_of
-from tracekit.cluster.changed.on_nodes import barred_by
-from tracekit.cluster.shared import shared
-from tracekit.cluster.source import WorkloadSource
+from tracekit.cluster.enlarged import multiplied, scale_of
+from tracekit.cluster.on_nodes import barred_by
+from tracekit.cluster.source import WorkloadSource, shared
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, Sent, parse_entrant
 from tracekit.replay.measures import of_workload

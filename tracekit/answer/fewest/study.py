@@ -1,7 +1,7 @@
 """The study of the fewest nodes for each policy within limits on use.
 
 See ``search`` for the search, ``limits`` for the limits, ``cluster`` for nodes that stay in any
-case, and ``tracekit.cluster.changed.multiplied`` for more load.
+case, and ``tracekit.cluster.enlarged`` for more load.
 """
 
 import functools
@@ -26,7 +26,7 @@ from tracekit.base.crew import Alone, Crew
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.study import Study
-from tracekit.cluster.changed.multiplied import scale_of
+from tracekit.cluster.enlarged import scale_of
 from tracekit.cluster.source import WorkloadSource
 from tracekit.policy.entrant import USUAL, Entrant, Entrants, Sent
 from tracekit.policy.own_files import noted as files_noted

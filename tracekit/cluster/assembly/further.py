@@ -12,10 +12,8 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
 from tracekit.base.files.places import scan_parquet
 from tracekit.base.units import SHARE
-from tracekit.cluster.assembly.amounts import in_columns
-from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.assembly.lives import Lives
-from tracekit.cluster.assembly.sizes import Sizes
+from tracekit.cluster.assembly.sizes import Sizes, in_columns
 from tracekit.cluster.assembly.use import (
     BACKGROUND,
     CONTAINERS,
@@ -24,6 +22,7 @@ from tracekit.cluster.assembly.use import (
     positions_of,
     row_groups,
 )
+from tracekit.cluster.assumptions import SizedAssumptions
 from tracekit.cluster.provenance import in_words
 from tracekit.cluster.resources import BASE, PODS
 from tracekit.cluster.series import hold

@@ -14,8 +14,7 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.constants import STEP_MS
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
-from tracekit.cluster.assembly.assumptions import SizedAssumptions
-from tracekit.cluster.assumptions import Assumptions
+from tracekit.cluster.assumptions import Assumptions, SizedAssumptions
 from tracekit.cluster.series import Axis, over_span, steps_between
 
 #: Steps of a replay without recorded use, and as many more where jobs are short: of the time that

@@ -7,22 +7,17 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.facts import Fact
-from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.assembly.further import passed_over
+from tracekit.cluster.assembly.parts import Used, short_gangs
 from tracekit.cluster.assembly.replayed import (
     Replayed,
-)
-from tracekit.cluster.assembly.rules import (
-    short_gangs,
-)
-from tracekit.cluster.assembly.set_aside import (
     barred_now,
     barred_remark,
     lacking_remark,
     to_place_remark,
     too_large_remark,
 )
-from tracekit.cluster.assembly.used import Used
+from tracekit.cluster.assumptions import SizedAssumptions
 from tracekit.cluster.budgets import Budgets
 from tracekit.cluster.constraints.build import not_held
 from tracekit.cluster.constraints.reasons import shut_out_remark

@@ -9,9 +9,9 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, Float32Array, IntArray
 from tracekit.base.constants import STEP_MS
 from tracekit.base.files.places import parquet_file
-from tracekit.cluster.assembly.amounts import in_columns
-from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.assembly.lives import Lives, Measured
+from tracekit.cluster.assembly.sizes import in_columns
+from tracekit.cluster.assumptions import SizedAssumptions
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.series import hold, infer_step_ms
 from tracekit.store.folder import Store

@@ -1,26 +1,251 @@
-"""A workload from the sizes, lives and use that a store records."""
+"""A workload from the nodes, sizes, lives and use that a store records."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from tracekit.base import parameters
-from tracekit.base.arrays import IntArray
-from tracekit.cluster.assembly.assumptions import SizedAssumptions
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.constants import INSTANCE_TYPES, ZONES
+from tracekit.base.facts import remark
 from tracekit.cluster.assembly.lives import Lives
-from tracekit.cluster.assembly.nodes import nodes_of, with_node_lives
+from tracekit.cluster.assembly.parts import Used, rules_of, used_of
 from tracekit.cluster.assembly.provenance import provenance_of
 from tracekit.cluster.assembly.replayed import (
     Replayed,
     replayed_of,
 )
-from tracekit.cluster.assembly.rules import rules_of
-from tracekit.cluster.assembly.used import Used, used_of
+from tracekit.cluster.assumptions import SizedAssumptions
 from tracekit.cluster.constraints.allowed import nowhere
+from tracekit.cluster.constraints.labels import Labels
 from tracekit.cluster.gangs import in_order_of
-from tracekit.cluster.parts import Containers, Provenance, Rules, Use
+from tracekit.cluster.losses import without
+from tracekit.cluster.parts import (
+    KINDS,
+    Containers,
+    Losses,
+    NodeDomains,
+    Nodes,
+    Provenance,
+    Rules,
+    Use,
+    domains_of,
+)
 from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
+from tracekit.intake.sources.own._kubernetes.rules import STAYS
 from tracekit.store.folder import Store
+from tracekit.store.node_states import absences, cordoned, gone_for_good
+from tracekit.store.views import read
+
+#: Labels, and taints, of nodes of the control plane; the second is that of before 1.24. Annotations
+#: that say of a node that it stays are kept among its labels.
+CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+
+
+def nodes_of(store: Store, replayed: Replayed, reserved: IntArray | None) -> Nodes:
+    """The nodes with their sizes, labels, domains and prices from the table ``node``.
+
+    Parameters
+    ----------
+    reserved : int64, shape (nodes, resources), optional
+    """
+    ids, capacity, listed = tuple(replayed.nodes), replayed.amounts.capacity, replayed.sizes.nodes
+    if not listed.height:
+        return Nodes(ids=ids, capacity=capacity, reserved=reserved)
+    labels = Labels(listed)
+    return Nodes(
+        ids=ids,
+        capacity=capacity,
+        reserved=reserved,
+        domains=_domains(labels),
+        stays=control_plane_of(listed),
+        cordoned=cordoned_of(listed, read(store, "node")),
+        price_per_hour=prices_of(listed),
+        instance_types=_instance_types(labels),
+    )
+
+
+def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
+    """The price of each node, NaN where none is recorded; None where no node has a price."""
+    prices = nodes["price_per_hour"].cast(pl.Float64)
+    if prices.null_count() == len(prices):
+        return None
+    return np.asarray(prices.fill_null(np.nan).to_numpy())
+
+
+def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
+    """Which nodes are never removed: those that run the control plane, or are marked so.
+
+    Labels and taints of Kubernetes tell. None where no node has one.
+
+    Source: kubernetes v1.34, "Well-Known Labels, Annotations and Taints".
+    """
+    found = np.zeros(nodes.height, dtype=np.bool_)
+    for column in ("labels", "taints"):
+        if column in nodes.columns:
+            kept = [*CONTROL_PLANE, *STAYS]
+            said = nodes[column].cast(pl.String).fill_null("").str.contains_any(kept)
+            found |= said.to_numpy()
+    return found if found.any() else None
+
+
+def cordoned_of(nodes: pl.DataFrame, rows: pl.DataFrame) -> BoolArray | None:
+    """Which nodes take nothing new at the end of the record; None where every node does."""
+    found = nodes["node"].is_in(cordoned(rows)["node"].implode()).to_numpy()
+    return found if found.any() else None
+
+
+def _instance_types(labels: Labels) -> tuple[str, ...] | None:
+    """The instance type of each node from its labels, empty without one; None if none has."""
+    found = tuple(one or "" for one in _first(labels, *INSTANCE_TYPES))
+    return found if any(found) else None
+
+
+def _domains(labels: Labels) -> NodeDomains | None:
+    """Rack, domain and zone of each node; Kubernetes' zone label counts where no zone is stated."""
+    named = {one: labels.values(one) for one in KINDS}
+    return domains_of({**named, "zone": _first(labels, "zone", *ZONES)})
+
+
+def _first(labels: Labels, *names: str) -> list[str | None]:
+    """For each node, the value of the first of these labels that the node has."""
+    each = zip(*map(labels.values, names), strict=True)
+    return [next((one for one in values if one), None) for values in each]
+
+
+def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Lives) -> Workload:
+    """The workload with nodes closed before they came, while they are away and after they left.
+
+    Parameters
+    ----------
+    nodes : DataFrame
+        First row of each node in the table ``node``, in the order of the workload. A node was
+        there from its first row on, or from the first container that ran there, if that is
+        earlier.
+    life : Lives
+        Lives of the workload's containers, in the workload's order.
+    """
+    if not nodes.height:
+        return load
+    left = gone_for_good(read(store, "node")).select("node", left_ms="time_ms")
+    times = nodes.select("node", "time_ms").join(left, on="node", how="left", maintain_order="left")
+    end = int(load.use.times_ms[-1]) + load.use.step_ms
+    gone = {
+        at: when
+        for at, when in enumerate(times["left_ms"].to_list())
+        if when is not None and when < end
+    }
+    start = int(load.use.times_ms[0])
+    ran_from = np.where(life.there, start, life.arrival_ms)
+    came = _came_ms(load, times["time_ms"].to_numpy().astype(np.int64), ran_from)
+    late = np.flatnonzero(came > start)
+    if len(gone) == load.nodes.count or len(late) == load.nodes.count:
+        return load
+    made = _joined(load, late[np.argsort(came[late], kind="stable")], came) if len(late) else load
+    made = with_absences(made, store, nodes)
+    return without(made, gone) if gone else made
+
+
+def _came_ms(load: Workload, first_ms: IntArray, ran_from_ms: IntArray) -> IntArray:
+    """When each node came: the time of its first row, or of the first container's arrival there."""
+    came = first_ms.copy()
+    ran = load.containers.recorded_node >= 0
+    np.minimum.at(came, load.containers.recorded_node[ran], ran_from_ms[ran])
+    return came
+
+
+def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
+    names = [load.nodes.ids[at] for at in late.tolist()]
+    background = np.array(load.use.background)
+    for node in late.tolist():
+        background[:, load.use.times_ms < came[node], node] = 0.0
+    return dataclasses.replace(
+        load,
+        use=dataclasses.replace(load.use, background=background),
+        nodes=dataclasses.replace(load.nodes, joins=Losses(node=late, time_ms=came[late])),
+        provenance=dataclasses.replace(
+            load.provenance,
+            remarks=(
+                *load.provenance.remarks,
+                remark("node_came", len(late), "nodes", names=names),
+            ),
+        ),
+    )
+
+
+def with_absences(load: Workload, store: Store, nodes: pl.DataFrame) -> Workload:
+    """The workload with nodes closed while they are away; a container that runs there is evicted.
+
+    A daemon ends when its node leaves. A daemon that would arrive while its node is away is left
+    out: what runs there afterwards is another daemon.
+
+    Parameters
+    ----------
+    nodes : DataFrame
+        Rows of the workload's nodes, in its order.
+    """
+    away = absences(read(store, "node"))
+    at = nodes.select("node").with_row_index("at")
+    start, end = int(load.use.times_ms[0]), int(load.use.times_ms[-1]) + load.use.step_ms
+    found = away.filter((pl.col("from_ms") > start) & (pl.col("from_ms") < end)).join(at, on="node")
+    if not found.height:
+        return load
+    node, left, back = (
+        found[name].to_numpy().astype(np.int64) for name in ("at", "from_ms", "until_ms")
+    )
+    background = np.array(load.use.background)
+    for one, since, until in zip(node.tolist(), left.tolist(), back.tolist(), strict=True):
+        background[:, (load.use.times_ms >= since) & (load.use.times_ms < until), one] = 0.0
+    none = Losses(node=np.empty(0, np.int64), time_ms=np.empty(0, np.int64))
+    made = dataclasses.replace(
+        load,
+        use=dataclasses.replace(load.use, background=background),
+        nodes=dataclasses.replace(
+            load.nodes,
+            losses=load.nodes.losses or none,
+            leaves=_in_order(node, left),
+            returns=_in_order(node, back),
+        ),
+    )
+    return (
+        made if load.rules.pinned is None else _unpinned(made, load.rules.pinned, node, left, back)
+    )
+
+
+def _in_order(node: IntArray, time_ms: IntArray) -> Losses:
+    order = np.argsort(time_ms, kind="stable")
+    return Losses(node=node[order], time_ms=time_ms[order])
+
+
+def _unpinned(
+    load: Workload, pinned: IntArray, node: IntArray, left: IntArray, back: IntArray
+) -> Workload:
+    """The workload in which no container is pinned to a node that is away at its arrival."""
+    arrival, departure = load.containers.arrival_ms, load.containers.departure_ms.copy()
+    daemon: BoolArray = (
+        np.zeros(load.containers.count, np.bool_)
+        if load.rules.daemon is None
+        else load.rules.daemon
+    )
+    away: BoolArray = np.zeros(load.containers.count, np.bool_)
+    for one, since, until in zip(node.tolist(), left.tolist(), back.tolist(), strict=True):
+        here = pinned == one
+        away |= here & (since <= arrival) & (arrival < until)
+        ends = here & daemon & (arrival < since)
+        departure[ends] = np.minimum(departure[ends], since)
+    made = dataclasses.replace(
+        load,
+        containers=dataclasses.replace(load.containers, departure_ms=departure),
+        rules=dataclasses.replace(load.rules, pinned=np.where(away & ~daemon, -1, pinned)),
+    )
+    stays = ~(away & daemon)
+    return (
+        made
+        if stays.all()
+        else in_order_of(made, np.flatnonzero(stays), made.containers.arrival_ms)
+    )
 
 
 def workload_from_sizes(

@@ -19,11 +19,11 @@ from tracekit.cluster.constraints.labels import (
     Toleration,
     alternatives,
     selected,
+    statements,
     taints,
     tolerations,
 )
 from tracekit.cluster.constraints.reasons import Reasons, of_selectors, of_taints
-from tracekit.cluster.constraints.texts import statements
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -16,8 +16,7 @@ from typing import Literal, cast
 import numpy as np
 
 from tracekit.base.arrays import IntArray
-from tracekit.cluster.constraints.labels import Requirement, requirement
-from tracekit.cluster.constraints.texts import DocumentError
+from tracekit.cluster.constraints.labels import DocumentError, Requirement, requirement
 from tracekit.intake.sources.own._kubernetes.rules import BUDGET
 
 Kind = Literal["podAntiAffinity", "podAffinity", "topologySpread"]

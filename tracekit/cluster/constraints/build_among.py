@@ -18,9 +18,15 @@ from tracekit.cluster.constraints.among import (
     ports_of,
     rules_of,
 )
-from tracekit.cluster.constraints.labels import Labels, labels_of
+from tracekit.cluster.constraints.labels import (
+    Labels,
+    labels_of,
+    numbered,
+    read_text,
+    statements,
+    texts_of,
+)
 from tracekit.cluster.constraints.rules import Bound, CountRules
-from tracekit.cluster.constraints.texts import numbered, read_text, statements, texts_of
 
 #: The numbers of some rules.
 Numbers = tuple[int, ...]

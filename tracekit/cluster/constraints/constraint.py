@@ -1,5 +1,7 @@
 """The interface of a kind of constraint, which every file of this folder implements."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, Protocol, Self
@@ -10,7 +12,6 @@ from tracekit.base.arrays import BoolArray, IntArray
 
 #: Which cell of a node a container gets: the lowest number that fits, or the fullest that fits.
 CellChoice = Literal["first", "tight"]
-
 
 #: What a verb of several nodes is of one.
 _OF_ONE = {"lack": "lacks", "have": "has", "are": "is", "meet": "meets"}

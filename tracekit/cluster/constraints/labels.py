@@ -1,21 +1,76 @@
 """Selectors and taints of nodes, evaluated as Kubernetes does.
 
-Source: k8s.io/apimachinery pkg/labels/selector.go and component-helpers nodeaffinity, v1.34. A node
-that lacks the label meets NotIn and DoesNotExist, and no other requirement. Gt and Lt compare whole
-numbers; a label that is not a whole number does not meet them.
+Columns hold JSON texts, and each distinct text is read once. Source: k8s.io/apimachinery
+pkg/labels/selector.go and component-helpers nodeaffinity, v1.34. A node that lacks the label meets
+NotIn and DoesNotExist, and no other requirement. Gt and Lt compare whole numbers; a label that is
+not a whole number does not meet them.
 """
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.constants import CORDON_TAINT
-from tracekit.cluster.constraints.texts import DocumentError, statements
+from tracekit.base.errors import TracekitError
+
+T = TypeVar("T")
+_SHOWN = 80
+
+
+class DocumentError(ValueError):
+    """A text is JSON, but not of the expected form."""
+
+
+def texts_of(frame: pl.DataFrame, column: str) -> list[str]:
+    """A column as texts, empty for null and for a column that is missing."""
+    if column not in frame.columns:
+        return [""] * frame.height
+    return frame[column].cast(pl.String).fill_null("").to_list()
+
+
+def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, list[int]]:
+    """A number for each distinct key, -1 for None, and the first position of each number."""
+    number: dict[Hashable, int] = {None: -1}
+    of = [number.setdefault(key, len(number) - 1) for key in keys]
+    first: dict[int, int] = {}
+    for at, one in enumerate(of):
+        first.setdefault(one, at)
+    return np.array(of, dtype=np.int64), [first[one] for one in range(len(number) - 1)]
+
+
+def read_text(read: Callable[[str], T], frame: pl.DataFrame, at: int, column: str) -> T:
+    """What ``read`` makes of a row's text.
+
+    Raises
+    ------
+    TracekitError
+        Where ``read`` raises ValueError; it names the container or node, and the column.
+    """
+    text = str(frame[column][at])
+    try:
+        return read(text)
+    except ValueError as wrong:
+        kind = "container" if "container" in frame.columns else "node"
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        name = frame[kind][at]
+        raise TracekitError(f"{kind} '{name}' has {column} {shown}: {wrong}") from wrong
+
+
+def statements(
+    frame: pl.DataFrame, column: str, read: Callable[[str], T], but: BoolArray | None = None
+) -> tuple[IntArray, list[T]]:
+    """The position of each row's text among the distinct ones, -1 for none and for rows ``but``."""
+    silent = [False] * frame.height if but is None else but.tolist()
+    texts = zip(texts_of(frame, column), silent, strict=True)
+    of, first = numbered([text if text and not skip else None for text, skip in texts])
+    return of, [read_text(read, frame, at, column) for at in first]
+
 
 #: Columns of the table of nodes that are labels too, unless a label of that name says otherwise.
 COLUMNS = ("platform", "rack", "domain", "zone")

@@ -30,11 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, IntArray
-from tracekit.cluster.constraints.constraint import (
-    Constraint,
-    domains_on,
-    everywhere,
-)
+from tracekit.cluster.constraints.constraint import Constraint, domains_on, everywhere
 
 Bound = Literal["most", "least", "even"]
 

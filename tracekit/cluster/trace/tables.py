@@ -11,14 +11,15 @@ from tracekit.base.constants import STEP_MS
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.assumptions import Assumptions
 from tracekit.cluster.series import Axis, Gaps, axis_of, commonest, gaps_of, hold
-from tracekit.cluster.trace.matrix import Matrix, Places
-from tracekit.cluster.trace.rows import (
+from tracekit.cluster.trace.matrix import (
     CONTAINER,
     NODE,
     SERVICE,
     TIME,
     VALUES,
+    Matrix,
     Piece,
+    Places,
     UsageTable,
     container_table,
     node_table,

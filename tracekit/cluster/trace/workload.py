@@ -12,15 +12,21 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.assembly.amounts import Amounts, amounts_of
-from tracekit.cluster.assembly.assumptions import SizedAssumptions
 from tracekit.cluster.assembly.lives import Lives, lives_of_samples, seen_of
+from tracekit.cluster.assembly.parts import rules_of
 from tracekit.cluster.assembly.replayed import Replayed
-from tracekit.cluster.assembly.rules import rules_of
-from tracekit.cluster.assembly.sizes import Sizes, is_sized, records_nodes, sizes_of
+from tracekit.cluster.assembly.sizes import (
+    Amounts,
+    Sizes,
+    amounts_of,
+    is_sized,
+    records_nodes,
+    sizes_of,
+)
 from tracekit.cluster.assembly.workload import assembled
-from tracekit.cluster.assumptions import Assumptions, as_values
+from tracekit.cluster.assumptions import Assumptions, SizedAssumptions, as_values
 from tracekit.cluster.calls import CallWeights, call_weights
+from tracekit.cluster.declared import choice_of
 from tracekit.cluster.parts import Provenance, Use
 from tracekit.cluster.provenance import (
     SizeDoubt,
@@ -29,11 +35,9 @@ from tracekit.cluster.provenance import (
     reserved_rests_on,
     rests_on,
 )
-from tracekit.cluster.request_choice import choice_of
-from tracekit.cluster.requests.given import laid_over, request_of
-from tracekit.cluster.requests.overlaid import ContainerRequests, of_nodes, raised
-from tracekit.cluster.reserved import held_at_most, reserved_of
-from tracekit.cluster.resources import BASE
+from tracekit.cluster.request_values import ContainerRequests, of_nodes, raised
+from tracekit.cluster.requests import laid_over, request_of
+from tracekit.cluster.resources import BASE, held_at_most, reserved_of
 from tracekit.cluster.trace.amounts import Settled, call_rates, with_network_and_disk
 from tracekit.cluster.trace.tables import Trace, trace_of
 from tracekit.cluster.workload import Workload

@@ -13,9 +13,9 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.base.study import Study
-from tracekit.cluster.changed.on_nodes import barred_by, on_nodes
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.losses import without
+from tracekit.cluster.on_nodes import barred_by, on_nodes
 from tracekit.cluster.workload import Workload
 from tracekit.live.export._format import FEWEST, Format, Left, Written
 from tracekit.live.export._spelling import checked_name, command, script

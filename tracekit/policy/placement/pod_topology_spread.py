@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About, Pairs, ParameterError
-from tracekit.cluster.nodes import KINDS
+from tracekit.cluster.parts import KINDS
 from tracekit.cluster.workload import UNKNOWN
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores, UsedBy
 from tracekit.policy.view.snapshot import Container, Snapshot

@@ -6,7 +6,7 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.calls import CallWeights
-from tracekit.cluster.nodes import NodeDomains
+from tracekit.cluster.parts import NodeDomains
 from tracekit.policy.view.pods import Pods
 from tracekit.policy.view.snapshot import Peers, Placed, Snapshot, read_only
 from tracekit.policy.view.usage import NodeUsage

@@ -21,6 +21,7 @@ from tracekit.cluster.constraints.among import (
     rules_of,
 )
 from tracekit.cluster.constraints.build_among import domain_of
+from tracekit.cluster.constraints.constraints import OF_CONTAINERS, OF_NODES, Written
 from tracekit.cluster.constraints.labels import (
     CLOSING,
     Labels,
@@ -34,7 +35,6 @@ from tracekit.cluster.constraints.labels import (
     selected,
     tolerations,
 )
-from tracekit.cluster.constraints.written import OF_CONTAINERS, OF_NODES, Written
 from tracekit.cluster.resources import NONZERO_DEFAULT
 from tracekit.intake.sources.own._kubernetes.rules import BUDGET
 from tracekit.store.tables import UNREADY_TAINTS

@@ -20,7 +20,7 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import About
 from tracekit.cluster.calls import CallWeights
-from tracekit.cluster.nodes import NodeDomains
+from tracekit.cluster.parts import NodeDomains
 from tracekit.cluster.resources import column_of
 from tracekit.policy.view.usage import NodeUsage
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from tracekit.cluster.changed.on_nodes import room_beside_daemons
+from tracekit.cluster.on_nodes import room_beside_daemons
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload

@@ -37,7 +37,7 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.words import RESOURCES
-from tracekit.cluster.changed.on_nodes import room_beside_daemons
+from tracekit.cluster.on_nodes import room_beside_daemons
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds

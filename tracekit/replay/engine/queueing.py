@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.gangs import enough_of, runs, spread_gangs
-from tracekit.cluster.nodes import Losses
+from tracekit.cluster.parts import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Schedulers
 from tracekit.policy.placement import PlacementPolicy

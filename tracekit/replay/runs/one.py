@@ -18,7 +18,7 @@ from tracekit.base.arrays import BoolArray
 from tracekit.base.crew import OnProgress
 from tracekit.base.seeds import stream
 from tracekit.base.words import RESOURCES
-from tracekit.cluster.arrivals import rearranged
+from tracekit.cluster.gangs import rearranged
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import (

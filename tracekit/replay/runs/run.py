@@ -11,7 +11,7 @@ from tracekit.base.arrays import Float32Array, FloatArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
-from tracekit.cluster.changed.pinned import requests_respected
+from tracekit.cluster.on_nodes import requests_respected
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload

@@ -15,13 +15,11 @@ from tracekit.base.files.places import found_from, named_from
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.parameters import spell
 from tracekit.base.units import duration
-from tracekit.cluster.assembly.assumptions import SizedAssumptions
-from tracekit.cluster.assumptions import Assumptions
-from tracekit.cluster.changed.pinned import pinned_over_capacity
+from tracekit.cluster.assumptions import Assumptions, SizedAssumptions
 from tracekit.cluster.circumstances import NAMES
-from tracekit.cluster.named import Given, parse_workload, settings_of
-from tracekit.cluster.nodes import zone_counts
-from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.named import Given, Paper000, parse_workload, settings_of
+from tracekit.cluster.on_nodes import pinned_over_capacity
+from tracekit.cluster.parts import zone_counts
 from tracekit.cluster.resources import lacking
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.source import WorkloadSource, source_of

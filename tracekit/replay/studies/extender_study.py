@@ -23,7 +23,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream
 from tracekit.base.study import Study
-from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy

@@ -17,7 +17,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream
 from tracekit.base.study import Study
-from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.named import Paper000
 from tracekit.cluster.resources import CPU, MEMORY, full_name
 from tracekit.cluster.source import drawn_workload
 from tracekit.cluster.workload import Workload

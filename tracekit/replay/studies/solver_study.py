@@ -17,7 +17,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream
 from tracekit.base.study import Study
-from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import get_policy, parse_policy
 from tracekit.policy.placement import Batch

@@ -11,11 +11,10 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import place
 from tracekit.base.units import MILLI_PER_CORE
-from tracekit.cluster.assembly.amounts import amounts_of
-from tracekit.cluster.assembly.assumptions import SizedAssumptions
-from tracekit.cluster.assembly.sizes import Sizes, sizes_of, used_by_others
+from tracekit.cluster.assembly.sizes import Sizes, amounts_of, sizes_of, used_by_others
 from tracekit.cluster.assembly.use import CONTAINERS, measured, sampled
-from tracekit.cluster.requests.reserved import Fixed, fixed_of
+from tracekit.cluster.assumptions import SizedAssumptions
+from tracekit.cluster.request_table import Fixed, fixed_of
 from tracekit.cluster.resources import BASE, CPU
 from tracekit.cluster.series import steps_between
 from tracekit.intake.sources import is_published

@@ -11,7 +11,7 @@ from tracekit.analysis.metrics.load import LEAST_DAYS, WEEK, growth
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.study import Study
 from tracekit.base.units import BYTES_PER_GIB, MS_PER_DAY, MS_PER_HOUR
-from tracekit.cluster.requests.given import NOW, SERVICES, SUBJECT
+from tracekit.cluster.requests import NOW, SERVICES, SUBJECT
 from tracekit.sizing.use import RESOURCES, RecordedUse
 
 #: The title, the shown unit and the amount of that unit, by resource.

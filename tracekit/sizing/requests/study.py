@@ -15,8 +15,8 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.study import Study, write_study
-from tracekit.cluster.requests.given import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
-from tracekit.cluster.requests.use_over_requested import use_over_requested
+from tracekit.cluster.request_table import use_over_requested
+from tracekit.cluster.requests import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy

@@ -1,25 +1,37 @@
-"""Requests from a user's file, with a row for each container or for each service.
+"""Requests from a user's file, reservations of pods with them, and use over requests.
 
-Columns: ``container`` or ``service``; of ``cpu_cores`` (or ``cpu_milli``) and ``memory_bytes`` at
-least one; optional limits ``cpu_limit_cores`` (or ``cpu_limit_milli``) and ``memory_limit_bytes``;
-any other column of numbers is a resource with the column's name: ``disk_bytes``, ``net_kbit``. An
-empty field changes nothing.
+A file has a row for each container or for each service. Columns: ``container`` or ``service``; of
+``cpu_cores`` (or ``cpu_milli``) and ``memory_bytes`` at least one; optional limits
+``cpu_limit_cores`` (or ``cpu_limit_milli``) and ``memory_limit_bytes``; any other column of numbers
+is a resource with the column's name: ``disk_bytes``, ``net_kbit``. An empty field changes nothing.
+
+A scheduler reserves for a pod the larger of its containers' requests and of what init containers
+need, and adds the overhead. Source: k8s.io/component-helpers resource/helpers.go, v1.33.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from polars.exceptions import PolarsError
 
-from tracekit.base.arrays import FloatArray
+from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.facts import Fact, remark
-from tracekit.cluster.provenance import CHOSEN
-from tracekit.cluster.request_choice import Choice
-from tracekit.cluster.requests.overlaid import RequestValues
-from tracekit.cluster.resources import CPU, MEMORY
+from tracekit.cluster.assembly.sizes import in_columns
+from tracekit.cluster.assumptions import SizedAssumptions
+from tracekit.cluster.declared import Choice
+from tracekit.cluster.provenance import ASSUMED, CHOSEN
+from tracekit.cluster.request_values import RequestValues
+from tracekit.cluster.resources import BASE, CPU, MEMORY
+from tracekit.cluster.workload import Workload
+from tracekit.store.folder import Store
+from tracekit.store.quantities import ABSENT, RECORDED
+from tracekit.store.views import read
 
 _KEYS = ("container", "service")
 #: Columns by the resource they give, and what one of them is there.
@@ -214,3 +226,125 @@ def _numbers(path: Path, table: pl.DataFrame, name: str) -> pl.Series:
             hint="an amount from 0 on, or an empty field",
         )
     return numbers
+
+
+_PARTS = ("init", "overhead", "own_request", "own_limit")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fixed:
+    """The part of a pod's request that does not change with its containers' requests.
+
+    Parameters
+    ----------
+    known : bool, shape (containers, 2)
+        Whether the pod has such a part, of CPU and of memory.
+    init, overhead : float64, shape (containers, 2)
+        In the unit of the requests beside; 0 for none.
+    own_request, own_limit : float64, shape (containers, 2)
+        The sum of the requests, and of the limits, of the pod's containers where ``known``; NaN
+        for none.
+    """
+
+    known: BoolArray
+    init: FloatArray
+    overhead: FloatArray
+    own_request: FloatArray
+    own_limit: FloatArray
+
+    def reserved(self, request: FloatArray) -> FloatArray:
+        """The amount that is reserved if containers request ``request``; NaN stays NaN."""
+        return np.asarray(np.maximum(request, self.init) + self.overhead)
+
+    def times(self, unit: FloatArray) -> Fixed:
+        """The same amounts in other units."""
+        return Fixed(known=self.known, **{name: getattr(self, name) * unit for name in _PARTS})
+
+
+def nothing_fixed(containers: int) -> Fixed:
+    """For containers whose whole request may change."""
+    shape = containers, len(BASE)
+    return Fixed(
+        known=np.zeros(shape, dtype=np.bool_),
+        **dict.fromkeys(("init", "overhead"), np.zeros(shape)),
+        **dict.fromkeys(("own_request", "own_limit"), np.full(shape, np.nan)),
+    )
+
+
+def fixed_of(store: Store, container_ids: Sequence[str]) -> Fixed:
+    """The fixed parts that a store records for these containers, in millicores and bytes."""
+    rows = read(store, "fixed_request").sort("container", "resource", "time_ms")
+    rows = rows.unique(["container", "resource"], keep="first", maintain_order=True)
+    rows = in_columns(rows, SizedAssumptions(), _PARTS)
+    row = pl.DataFrame({"container": list(container_ids)}).with_row_index("row")
+    column = pl.DataFrame({"column": BASE}).with_row_index("of")
+    rows = rows.join(row, on="container").join(column, on="column")
+    rows = rows.with_columns(pl.col("init", "overhead").fill_null(0.0))
+    at = rows["row"].to_numpy(), rows["of"].to_numpy()
+    none = nothing_fixed(len(container_ids))
+    known = none.known.copy()
+    known[at] = True
+    parts = {name: getattr(none, name).copy() for name in _PARTS}
+    for name, values in parts.items():
+        values[at] = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return Fixed(known=known, **parts)
+
+
+#: The resources of which use is recorded, in the order of ``BASE``, as facts and studies call them.
+MEASURED = ("cpu", "memory")
+
+
+def use_over_requested(load: Workload) -> Mapping[str, float]:
+    """Mean use of containers over what they request, by resource.
+
+    Use and requests are summed over the settled steps and over the containers that run then,
+    daemons too, where use is recorded. A container that requests nothing counts with its use.
+
+    Returns
+    -------
+    mapping of str to float
+        ``cpu`` and ``memory``. A resource is left out if its use is not recorded, or if its
+        requests are neither recorded nor recommended.
+    """
+    judged = [at for at, name in enumerate(MEASURED) if _is_judged(load, name, BASE[at])]
+    if not judged:
+        return {}
+    used, requested = np.zeros(len(BASE)), np.zeros(len(BASE))
+    settled = load.use.times_ms >= load.use.settled_ms
+    for step in np.flatnonzero(settled if settled.any() else ~settled).tolist():
+        there = np.flatnonzero(load.present(step))
+        column = load.use.columns_of(there)
+        values, request = (
+            load.use.values[:, step, column],
+            load.containers.request[there, : len(BASE)].T,
+        )
+        known = np.isfinite(values)
+        if load.use.recorded is not None:
+            known &= load.use.recorded[:, column]
+        used += np.where(known, values, 0.0).sum(axis=1, dtype=np.float64)
+        requested += np.where(known, request, 0).sum(axis=1, dtype=np.float64)
+    return {MEASURED[at]: float(used[at] / requested[at]) for at in judged if requested[at] > 0}
+
+
+def _is_judged(load: Workload, name: str, column: str) -> bool:
+    """Whether use is recorded, and requests are recorded or recommended, of a resource."""
+    known = load.provenance.quantities
+    use = {known.get(one, RECORDED) for one in ("use of containers", f"use of containers: {name}")}
+    requests = {known.get(one, RECORDED) for one in ("requests", f"requests: {column}")}
+    return not use & {ASSUMED, ABSENT} and requests <= {RECORDED, CHOSEN}
+
+
+def request_changes(before: Workload, after: Workload) -> BoolArray:
+    """Containers that restart: they run at the end, and their request of CPU or memory changes.
+
+    A container that is not in both workloads is not counted.
+
+    Returns
+    -------
+    bool, shape (containers of ``before``,)
+    """
+    at = {name: row for row, name in enumerate(after.containers.ids)}
+    rows = np.array([at.get(name, -1) for name in before.containers.ids], dtype=np.int64)
+    own = slice(0, len(BASE))
+    differ = (before.containers.request[:, own] != after.containers.request[rows, own]).any(axis=1)
+    return np.asarray(differ & (rows >= 0) & before.present(len(before.use.times_ms) - 1))

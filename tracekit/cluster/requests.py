@@ -16,18 +16,17 @@ from tracekit.base.files.result_folder import MANIFEST, check_sound
 from tracekit.base.opened import read_text
 from tracekit.base.study import STUDY_FOLDER, read_study
 from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.declared import Choice, choice_of
 from tracekit.cluster.provenance import CHOSEN, requests_rest_on
-from tracekit.cluster.request_choice import Choice, choice_of
-from tracekit.cluster.requests.inferred import inferred
-from tracekit.cluster.requests.overlaid import (
+from tracekit.cluster.request_table import Fixed, fixed_of, listed
+from tracekit.cluster.request_values import (
     ContainerRequests,
     RequestValues,
+    inferred,
     of_nodes,
     overlaid,
     uniform,
 )
-from tracekit.cluster.requests.reserved import Fixed, fixed_of
-from tracekit.cluster.requests.table import listed
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
 from tracekit.store.folder import Store

@@ -1,1 +1,0 @@
-"""A workload with other nodes, with more or fewer containers, or with some of them pinned."""

@@ -1,1 +1,0 @@
-"""Requests of containers: recorded, one size for all, inferred, recommended, or from a file."""
