@@ -99,7 +99,7 @@ def _from_os(error: OSError) -> TracekitError:
         )
     return TracekitError(
         f"the operating system refused{where}: {error.strerror or error}",
-        hint="check the path, and whether the disk it is on is full",
+        hint="check the path, and the disk that it is on",
     )
 
 
