@@ -83,7 +83,7 @@ def _workloads_are_kept_for_a_session(
 ) -> None:
     """The stores of named workloads lie where they are removed with the session's files."""
     named = importlib.import_module("tracekit.cluster.named")
-    monkeypatch.setattr(named, "kept_folder", tmp_path_factory.getbasetemp)
+    monkeypatch.setattr(named, "cache_folder", tmp_path_factory.getbasetemp)
 
 
 @functools.cache

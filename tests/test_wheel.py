@@ -53,7 +53,7 @@ def test_the_installed_wheel_finds_its_queries_and_reports(wheel: Path, tmp_path
     borrowed = [path for path in sys.path if path.endswith("site-packages")]
     (site / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
     code = (
-        "import tracekit, tracekit.base.assets as a; print(tracekit.__file__);"
+        "import tracekit, tracekit.base.folders as a; print(tracekit.__file__);"
         "print(a.asset_dir('queries')); print(a.asset_dir('reports'));"
         "print(len(tracekit.listing('queries')), len(tracekit.listing('reports')))"
     )

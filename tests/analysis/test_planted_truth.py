@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tracekit.analysis.run import Analysis, analyze
-from tracekit.base.seeds import stream
+from tracekit.base.arrays import stream
 from tracekit.cluster.source import source_of
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store

@@ -7,7 +7,7 @@ import polars as pl
 from replay_support import changed, fields_of, workload
 
 from tracekit.answer.repeat import repeat_replay
-from tracekit.base.seeds import stream
+from tracekit.base.arrays import stream
 from tracekit.cluster.gangs import rearranged
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrants

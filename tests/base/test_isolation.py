@@ -78,7 +78,7 @@ def test_numba_takes_no_settings_from_the_current_folder(tmp_path: Path) -> None
     (tmp_path / ".numba_config.yaml").write_text("cache_dir: .kept\n")
     ask = (
         "import colorsys, yaml; from tracekit.base import jit;"
-        "from tracekit.base.numba_alone import numba;"
+        "from tracekit.base.jit import numba;"
         "from pathlib import Path; Path('.numba_config.yaml').write_text('- x');"
         "compiled = jit.compiled(colorsys.rgb_to_yiq);"
         "print(compiled(0.0, 0.0, 0.0)[0], numba.config.CACHE_DIR, yaml)"

@@ -17,8 +17,8 @@ from hypothesis import strategies as some
 from plain_trace import usage_store, workload_from_frames
 from replay_support import fields_of
 
+from tracekit.base.arrays import stream
 from tracekit.base.errors import TracekitError
-from tracekit.base.seeds import stream
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
 from tracekit.cluster.gangs import rearranged
 from tracekit.cluster.trace import matrix, tables

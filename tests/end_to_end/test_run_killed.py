@@ -20,7 +20,7 @@ from tests_support import TraceFolder, few_or_many
 
 import tracekit
 from tracekit.answer import whole
-from tracekit.replay.runs.replayer import Kept, kept_folder
+from tracekit.replay.runs.replayer import Kept, cache_folder
 
 KILLS = few_or_many(1, 20)
 POLICIES = ("first_fit", "best_fit", "random")
@@ -142,4 +142,4 @@ def test_what_ends_while_nodes_are_counted_replays_nothing_again(
         patched.setattr(Kept, "put", ended)
         begin()
     assert (out / "report.html").exists()
-    assert not kept_folder(out / "replay").exists()
+    assert not cache_folder(out / "replay").exists()

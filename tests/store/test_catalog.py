@@ -21,7 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(catalog, "kept_folder", lambda: tmp_path)
+    monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -113,5 +113,5 @@ def test_where_nothing_can_be_kept_the_bytes_are_the_same(
     made: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = _written(made)
-    monkeypatch.setattr(catalog, "kept_folder", lambda: tmp_path / "is not there")
+    monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path / "is not there")
     assert _written(made) == expected

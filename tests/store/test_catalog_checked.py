@@ -28,7 +28,7 @@ def test_as_written_it_is_current_wherever_the_views_were_kept(
     made: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert checked_catalog(made) == (True, None)
-    monkeypatch.setattr(catalog, "kept_folder", lambda: tmp_path)
+    monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path)
     assert checked_catalog(made) == (True, None)
     assert list(tmp_path.iterdir()) == []  # what is kept has no say
 

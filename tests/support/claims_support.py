@@ -14,8 +14,8 @@ from pathlib import Path
 from tracekit._version import VERSION
 from tracekit.answer.claims.every import RECORDED, readings, recorded
 from tracekit.answer.claims.table import TRACE, all_claims
-from tracekit.base.assets import asset_dir
 from tracekit.base.facts import Followup
+from tracekit.base.folders import asset_dir
 from tracekit.commands.shell import run
 from tracekit.report.data import opened
 from tracekit.report.sentences import command

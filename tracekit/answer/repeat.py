@@ -12,10 +12,9 @@ from tracekit.answer.admissible import barred_for_good
 from tracekit.answer.decide import choose
 from tracekit.answer.intervals import COMPARED, decisive, differences_of, interval_of
 from tracekit.answer.standings import standings
-from tracekit.base.arrays import FloatArray
+from tracekit.base.arrays import FloatArray, order_seed
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
-from tracekit.base.seeds import order_seed
 from tracekit.base.words import counted
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant

@@ -30,7 +30,7 @@ from tracekit.cluster.request_table import request_changes
 from tracekit.cluster.source import WorkloadSource
 from tracekit.policy.entrant import Entrant, Entrants, Sent, with_fit
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.runs.replayer import kept_folder
+from tracekit.replay.runs.replayer import cache_folder
 from tracekit.replay.runs.results import Results, results
 
 #: The folder of a run's study, by case.
@@ -158,7 +158,7 @@ def answer(
         finally:
             if not question.first:
                 for name in FOLDERS.values():
-                    shutil.rmtree(kept_folder(question.studies / name), ignore_errors=True)
+                    shutil.rmtree(cache_folder(question.studies / name), ignore_errors=True)
         facts += more
         evidence = dataclasses.replace(evidence, counts=counts, varying=counting.varying)
     first = (
@@ -359,7 +359,7 @@ def _search(
         subject=policies[0],
         repeats=repeats,
         seed=question.seed,
-        replays_folder=kept_folder(question.studies / FOLDERS[case]),
+        replays_folder=cache_folder(question.studies / FOLDERS[case]),
         called=question.called,
     )
 

@@ -1,5 +1,10 @@
-"""Types of numpy arrays, named by the type of their elements."""
+"""Types of numpy arrays, named by the type of their elements, and random streams.
 
+Each name has a random stream of its own, so that a new policy changes no other result.
+"""
+
+import hashlib
+import zlib
 from typing import TypeAlias
 
 import numpy as np
@@ -12,3 +17,27 @@ Int32Array: TypeAlias = NDArray[np.int32]
 Float32Array: TypeAlias = NDArray[np.float32]
 UInt8Array: TypeAlias = NDArray[np.uint8]
 UInt64Array: TypeAlias = NDArray[np.uint64]
+
+
+#: The distance between seeds, as a number of orders.
+_APART = 1_000_003
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """The generator for a seed and a name: a child of SeedSequence(seed) with the name as key."""
+    digest = hashlib.sha256(name.encode()).digest()
+    key = tuple(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def order_seed(seed: int, number: int) -> int:
+    """The seed of order ``number`` of arrival; order 0 has the seed itself.
+
+    Neighbouring seeds share no order.
+    """
+    return seed if number == 0 else (seed * _APART + number) % 2**63
+
+
+def labelled(seed: int, label: str) -> np.random.Generator:
+    """The generator for a seed and the label of a result of an analysis."""
+    return np.random.Generator(np.random.PCG64([seed, zlib.crc32(label.encode())]))

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from tracekit.base.assets import asset_dir
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.files.result_folder import AGAIN, Damage, as_damage, is_sealed, sealed
+from tracekit.base.folders import asset_dir
 from tracekit.base.opened import read_text
 from tracekit.base.words import and_more
 

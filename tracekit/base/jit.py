@@ -1,23 +1,56 @@
 """Compiling with numba, and kernels as values that compiled code can call.
 
+All imports of numba go through this module, because numba reads settings from a hidden file of the
+current folder, when it is imported and again at each compilation. The file can name the folder of
+cached compiled code, which is pickled. So a folder of another person could make numba run code.
+Variables of the environment stay in force.
+
 Numba caches compiled code on disk, and checks the function's own file for changes, although the
 code of all called functions is inside. So the cache has a digest of all that code in its name.
 """
 
 import functools
 import hashlib
+import importlib
+import os
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-from tracekit.base.kept import compiled_folder
-from tracekit.base.numba_alone import (
-    NumbaError,
-    WrapperAddressProtocol,
-    numba,
-    own_cache_folder,
-    types,
-)
+from tracekit.base.folders import compiled_folder
+
+
+def _imported() -> Any:
+    """Import numba without YAML, so that it cannot read the file, and clear the file's name."""
+    yaml = sys.modules.get("yaml")
+    sys.modules["yaml"] = None  # type: ignore[assignment]
+    try:
+        with warnings.catch_warnings():
+            # numba warns that it cannot read the file
+            warnings.simplefilter("ignore")
+            config: Any = importlib.import_module("numba.core.config")
+    finally:
+        del sys.modules["yaml"]
+        if yaml is not None:
+            sys.modules["yaml"] = yaml
+    config._config_fname = ""  # noqa: SLF001 - there is no public switch
+    return importlib.import_module("numba")
+
+
+numba = _imported()
+
+# these imports must follow, because the first import of numba reads the settings
+from numba.core import cgutils as cgutils
+from numba.core import types as types
+from numba.core.errors import NumbaError
+from numba.core.types import Type as Type
+from numba.core.types import WrapperAddressProtocol as WrapperAddressProtocol
+from numba.experimental import function_type as _  # noqa: F401 - functions as arguments
+from numba.extending import get_cython_function_address as get_cython_function_address
+from numba.extending import intrinsic as intrinsic
+from numba.np.random.generator_core import next_uint32 as next_uint32
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,13 +74,13 @@ PLACED = types.void(F2, _I3, types.int64, I2, F1)
 
 def compiled(function: F) -> F:
     """Compile the function on its first call for each type of arguments; cached on disk."""
-    made: F = _kept(function, no_cfunc_wrapper=True)
+    made: F = _cached(function, no_cfunc_wrapper=True)
     return made
 
 
 def compiled_for(*arguments: Any) -> Callable[[F], F]:
     """Compile the function for arguments of these types when it is defined; cached on disk."""
-    return lambda function: _kept(function, types.void(*arguments))
+    return lambda function: _cached(function, types.void(*arguments))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -57,18 +90,18 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def compiled_in_any_order(function: F) -> F:
     """As ``compiled``, with sums in any order: faster, with another last digit, not for NaN."""
-    made: F = _kept(function, fastmath={"reassoc", "nnan", "nsz"})
+    made: F = _cached(function, fastmath={"reassoc", "nnan", "nsz"})
     return made
 
 
-def _kept(function: Callable[..., Any], *signature: Any, **options: Any) -> Any:
-    given = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = own_cache_folder() or str(compiled_folder())
+def _cached(function: Callable[..., Any], *signature: Any, **options: Any) -> Any:
+    folder = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or str(compiled_folder())
     try:
         make = numba.njit(*signature, cache=True, nogil=True, error_model="numpy", **options)
         made = make(function)
     finally:
-        numba.config.CACHE_DIR = given
+        numba.config.CACHE_DIR = folder
     return made
 
 
@@ -122,8 +155,8 @@ def with_functions(
 @functools.cache
 def _inside(function: FunctionType, instead: tuple[tuple[FunctionType, FunctionType], ...]) -> Any:
     """A compiled version of a plain function, for calls by compiled code only; compiled once."""
-    known = dict(instead)
-    plain = with_functions(known.get(function, function), {}, known)
+    replaced = dict(instead)
+    plain = with_functions(replaced.get(function, function), {}, replaced)
     # without wrappers for calls from Python and C, which take long to compile
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return numba.njit(nogil=True, error_model="numpy", **options)(plain)
@@ -133,8 +166,8 @@ def _texts(code: CodeType) -> list[str]:
     """The code of a function as texts that are equal in every process."""
     inner = [code_ for code_ in code.co_consts if isinstance(code_, CodeType)]
     plain = [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
-    found = [code.co_code.hex(), *code.co_names, *code.co_varnames, *plain]
-    return found + [text for one in inner for text in _texts(one)]
+    texts = [code.co_code.hex(), *code.co_names, *code.co_varnames, *plain]
+    return texts + [text for one in inner for text in _texts(one)]
 
 
 class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
@@ -146,7 +179,7 @@ class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         self._signature = signature
         try:
-            self._compiled = _kept(function, signature, no_cpython_wrapper=True)
+            self._compiled = _cached(function, signature, no_cpython_wrapper=True)
         except NumbaError as error:
             raise NotCompiledError(_reason(error)) from error
         result = self._compiled.get_compile_result(signature)

@@ -9,8 +9,7 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.parquet import read_frame
-from tracekit.base.files.result_folder import STUDY, ResultFolder, kind_of
+from tracekit.base.files.result_folder import STUDY, ResultFolder, kind_of, read_frame
 from tracekit.base.opened import NoFileError
 from tracekit.base.shown import Shown
 

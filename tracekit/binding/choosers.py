@@ -11,7 +11,7 @@ import polars as pl
 from tracekit.base import parameters
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError, nearest
-from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.result_folder import read_frame
 from tracekit.base.parameters import About
 from tracekit.binding.vcpu_state import CANDIDATES, STEP, VcpuState
 from tracekit.cluster.workload import Workload

@@ -10,7 +10,7 @@ import polars as pl
 
 from tracekit.base.arrays import FloatArray, Int32Array, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.result_folder import read_frame
 from tracekit.base.jit import compiled
 from tracekit.base.opened import NoFileError
 from tracekit.interference.linear import USABLE

@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray, order_seed, stream
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.progress import SILENT, Progress
-from tracekit.base.seeds import order_seed, stream
 from tracekit.base.shown import Shown
 from tracekit.binding.choosers import (
     Bindings,

@@ -26,13 +26,12 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.base import parameters, registry
-from tracekit.base.arrays import FloatArray
+from tracekit.base.arrays import FloatArray, stream
 from tracekit.base.constants import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES
 from tracekit.base.errors import TracekitError
-from tracekit.base.kept import kept_folder
+from tracekit.base.folders import cache_folder
 from tracekit.base.parameters import About
 from tracekit.base.progress import SILENT, Progress
-from tracekit.base.seeds import stream
 from tracekit.base.units import BYTES_PER_GIB, MILLI_PER_CORE, size
 from tracekit.base.words import counted
 from tracekit.cluster.declared import TargetAllocFraction
@@ -347,7 +346,7 @@ def store_of_drawn(drawn: Paper000) -> Store:
 
 def _kept(told: str, name: str, make: Callable[[Path], None]) -> Store:
     """The store under a key; if there is none, ``make`` writes it, whole or not at all."""
-    rooms = kept_folder() / "workloads"
+    rooms = cache_folder() / "workloads"
     room = rooms / hashlib.sha256(told.encode()).hexdigest()[:24]
     if room.exists():
         with contextlib.suppress(PermissionError):  # another user made it

@@ -13,10 +13,9 @@ import numpy as np
 
 from tracekit.analysis.inference.changes import Capacities, Sums, capacities
 from tracekit.analysis.inference.estimate import Estimate, inferred_sizes
-from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray, labelled
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
-from tracekit.base.seeds import labelled
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.provenance import LEAST_PART, SizeDoubt, allowed
 from tracekit.cluster.resources import BASE, rounded_up

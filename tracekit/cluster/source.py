@@ -19,12 +19,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.base.arrays import stream
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.base.opened import read_text
 from tracekit.base.parameters import names, unknown_name
 from tracekit.base.progress import SILENT, Progress
-from tracekit.base.seeds import stream
 from tracekit.cluster.assembly.lives import between_samples
 from tracekit.cluster.assembly.sizes import is_sized, used_by_others
 from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_sizes

@@ -29,7 +29,7 @@ from tracekit.policy.entrant import (
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.one import ALIKE, varying
-from tracekit.replay.runs.replayer import Kept, Replayer, forget, kept_folder
+from tracekit.replay.runs.replayer import Kept, Replayer, cache_folder, forget
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED, Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
@@ -128,7 +128,7 @@ def read_once(source: WorkloadSource, out: Path) -> Iterator[WorkloadSource]:
 
     The workload is freed before its shared copy is mapped, as memory may hold only one.
     """
-    at = kept_folder(out) / "workload"
+    at = cache_folder(out) / "workload"
     with shared(source.load(), at):
         yield dataclasses.replace(source, mapped=at)
 

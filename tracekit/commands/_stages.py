@@ -12,7 +12,7 @@ from tracekit.analysis.callgraph.run import callgraph
 from tracekit.analysis.run import analyze
 from tracekit.base.constants import TRUTH
 from tracekit.base.crew import Crew, OnProgress
-from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.result_folder import read_frame
 from tracekit.base.progress import Progress, Task
 from tracekit.commands.bind import bind
 from tracekit.interference.binding import NothingToFitError

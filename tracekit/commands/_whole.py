@@ -14,8 +14,8 @@ from tracekit.base.crew import Alone, Crew, Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, Fact, answer_of, write_document
 from tracekit.base.files.durable import LOCK, held
-from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.places import place
+from tracekit.base.files.result_folder import read_frame
 from tracekit.base.progress import Progress
 from tracekit.base.shown import Shown
 from tracekit.base.study import BESIDE

@@ -10,7 +10,7 @@ import polars as pl
 
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.result_folder import read_frame
 from tracekit.base.opened import is_file, read_bytes
 from tracekit.interference.options import MOST_CPU
 from tracekit.interference.room import Room, make_room

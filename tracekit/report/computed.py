@@ -14,9 +14,8 @@ from tracekit.analysis.callgraph.run import callgraph
 from tracekit.analysis.results import all_results
 from tracekit.analysis.run import analyze
 from tracekit.base.facts import Fact
-from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.places import is_remote
-from tracekit.base.files.result_folder import check_sound
+from tracekit.base.files.result_folder import check_sound, read_frame
 from tracekit.binding.run import FRAMES as BIND_FRAMES
 from tracekit.interference.binding import NothingToFitError
 from tracekit.interference.run import FRAMES as FIT_FRAMES

@@ -10,8 +10,8 @@ import polars as pl
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import FILE, Answer, read_answer
-from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.places import found_from, place
+from tracekit.base.files.result_folder import read_frame
 from tracekit.base.study import BESIDE, STUDY_FOLDER, Study, read_study
 from tracekit.policy.own_files import FILES
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within

@@ -12,10 +12,10 @@ import jinja2
 from markupsafe import Markup
 
 from tracekit._version import VERSION
-from tracekit.base.assets import asset_dir
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer
 from tracekit.base.files.replacing import replaced_file
+from tracekit.base.folders import asset_dir
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
 from tracekit.report import again, plot

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tracekit.base.errors import TracekitError, system_error
 from tracekit.base.files.durable import LOCK, held, put
 from tracekit.base.files.places import check_no_link, is_remote
-from tracekit.base.kept import kept_folder
+from tracekit.base.folders import cache_folder
 from tracekit.store.broken_rows import SOURCES, write_quality
 from tracekit.store.folder import CATALOG, Store, written_of_store
 from tracekit.store.views import base_views, query_views, quoted, quoted_plain
@@ -72,7 +72,7 @@ def _copied_from_kept(con: DuckDBPyConnection, digest: str, target: str) -> bool
     """Copy the cached views; returns whether an undamaged cache was used."""
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
-    for kept in kept_folder().glob(f"views-{digest}-*.duckdb"):
+    for kept in cache_folder().glob(f"views-{digest}-*.duckdb"):
         with suppress(duckdb.Error, OSError):
             if kept == _named(digest, kept):
                 _copied(con, kept, target)
@@ -83,7 +83,7 @@ def _copied_from_kept(con: DuckDBPyConnection, digest: str, target: str) -> bool
 def _named(digest: str, written: Path) -> Path:
     """The path of the cache for these bytes."""
     own = hashlib.sha256(written.read_bytes()).hexdigest()[:_DIGITS]
-    return kept_folder() / f"views-{digest}-{own}.duckdb"
+    return cache_folder() / f"views-{digest}-{own}.duckdb"
 
 
 def _digest(con: DuckDBPyConnection, target: str) -> str:
@@ -118,7 +118,7 @@ def _keep(con: DuckDBPyConnection, digest: str) -> None:
     """Write the bound views to the cache; after a failure the next call binds them again."""
     import duckdb  # noqa: PLC0415 - as above
 
-    written = kept_folder() / f"views-{digest}.{os.getpid()}"
+    written = cache_folder() / f"views-{digest}.{os.getpid()}"
     with suppress(OSError, duckdb.Error):
         con.execute(f"ATTACH '{quoted(written)}' AS kept")
         try:
@@ -127,7 +127,7 @@ def _keep(con: DuckDBPyConnection, digest: str) -> None:
             con.execute("USE memory")
             con.execute("DETACH kept")
         kept = _named(digest, written)
-        for other in kept_folder().glob(f"views-{digest}-*.duckdb"):
+        for other in cache_folder().glob(f"views-{digest}-*.duckdb"):
             if other != kept:
                 other.unlink(missing_ok=True)
         written.replace(kept)

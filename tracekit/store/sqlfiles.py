@@ -16,8 +16,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracekit.base.assets import asset_dir
 from tracekit.base.errors import TracekitError, unknown_name
+from tracekit.base.folders import asset_dir
 from tracekit.base.opened import is_file, read_text
 
 _FIELD = re.compile(r"^-- (title|description|reads|param|column|order|run): (.*)$")

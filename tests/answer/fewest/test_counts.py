@@ -16,7 +16,7 @@ from shrink_support import EVEN, limits, row, shrunk, varying
 from tracekit.answer.fewest.few_nodes import Here, requested_over_time
 from tracekit.answer.fewest.outcome import Outcome, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
-from tracekit.base.seeds import order_seed
+from tracekit.base.arrays import order_seed
 from tracekit.base.study import Study
 from tracekit.cluster.on_nodes import on_nodes
 from tracekit.cluster.workload import Workload

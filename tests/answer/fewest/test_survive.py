@@ -22,9 +22,8 @@ from tracekit.answer.fewest.few_nodes import Here
 from tracekit.answer.fewest.outcome import Outcome, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.answer.nodes import answer_of_nodes
-from tracekit.base.arrays import IntArray
+from tracekit.base.arrays import IntArray, order_seed
 from tracekit.base.errors import TracekitError
-from tracekit.base.seeds import order_seed
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.losses import losing_zone

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.result_folder import read_frame
 
 FRAME = pl.DataFrame(
     {

@@ -11,13 +11,13 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, read_answer, write_document
-from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.result_folder import (
     ResultFolder,
     check_sound,
     checksum,
     document_of,
     is_sealed,
+    read_frame,
 )
 from tracekit.base.study import Study, read_study, write_study
 from tracekit.commands._verify import Subset, verified

@@ -9,7 +9,7 @@ import pytest
 from kubernetes_support import CREATED_MS, Object, container, listed, node, owned, pod, written
 from tests_support import causes, the
 
-from tracekit.base.seeds import stream
+from tracekit.base.arrays import stream
 from tracekit.cluster.assembly.sizes import is_sized
 from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.workload import Workload

@@ -9,7 +9,7 @@ import pytest
 from kubernetes_support import CREATED_MS, Object, container, listed, node, pod, written
 from tests_support import the
 
-from tracekit.base.seeds import stream
+from tracekit.base.arrays import stream
 from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.losses import with_losses
 from tracekit.cluster.on_nodes import on_nodes

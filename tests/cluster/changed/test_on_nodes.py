@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from replay_support import changed, workload
 from tests_support import the
 
-from tracekit.base.seeds import stream
+from tracekit.base.arrays import stream
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.enlarged import multiplied, scale_of
 from tracekit.cluster.on_nodes import beside_daemons, on_nodes

@@ -10,8 +10,7 @@ import pytest
 from replay_support import changed
 
 from tracekit.answer.repeat import repeat_replay
-from tracekit.base.arrays import FloatArray
-from tracekit.base.seeds import stream
+from tracekit.base.arrays import FloatArray, stream
 from tracekit.cluster.enlarged import multiplied
 from tracekit.cluster.gangs import rearranged, with_drawn_sizes
 from tracekit.cluster.provenance import SizeDoubt

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import container, snapshot, workload
 
-from tracekit.base.arrays import FloatArray
-from tracekit.base.seeds import stream
+from tracekit.base.arrays import FloatArray, stream
 from tracekit.policy.parse import get_policy, parse_policy
 from tracekit.replay.cases.case import Question
 from tracekit.replay.cases.kinds import all_kinds

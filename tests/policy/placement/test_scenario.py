@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from replay_support import workload
 
-from tracekit.base.seeds import stream
+from tracekit.base.arrays import stream
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 

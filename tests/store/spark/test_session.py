@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tracekit.base.errors import TracekitError
-from tracekit.store.spark import is_spark, session
-from tracekit.store.spark.session import master_of, open_session
+from tracekit.store import spark
+from tracekit.store.spark import is_spark, master_of, open_session
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,6 @@ def test_without_java_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_a_master_that_is_not_there_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: object())
-    monkeypatch.setattr(session, "_check_java", lambda _: None)
+    monkeypatch.setattr(spark, "_check_java", lambda _: None)
     with pytest.raises(TracekitError):
         open_session("spark://127.0.0.1:9")

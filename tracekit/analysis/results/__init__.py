@@ -17,8 +17,7 @@ import polars as pl
 
 from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base import registry
-from tracekit.base.arrays import FloatArray
-from tracekit.base.seeds import labelled
+from tracekit.base.arrays import FloatArray, labelled
 from tracekit.base.units import MS_PER_HOUR
 from tracekit.store.query.run import AnyDatabase
 

@@ -17,8 +17,8 @@ from tracekit.answer.claims import experiments, trace
 from tracekit.answer.claims.experiments import Frame, Readings
 from tracekit.answer.claims.reading import Reading
 from tracekit.answer.claims.table import TRACE, Claim, all_claims
-from tracekit.base.assets import asset_dir
 from tracekit.base.facts import Answer, Fact, Verdict
+from tracekit.base.folders import asset_dir
 
 _EXPERIMENTS: Mapping[str, Callable[[Frame], Readings]] = {
     TRACE: trace.readings,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tracekit.base.assets import asset_dir
 from tracekit.base.facts import Followup, Scalar
+from tracekit.base.folders import asset_dir
 
 #: The experiment whose claims are judged by a store.
 TRACE = "trace"

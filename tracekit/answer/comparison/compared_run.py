@@ -13,8 +13,7 @@ from tracekit.answer.admissible import WAITING
 from tracekit.base.arrays import FloatArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Scalar
-from tracekit.base.files.parquet import read_frame
-from tracekit.base.files.result_folder import kind_of
+from tracekit.base.files.result_folder import kind_of, read_frame
 from tracekit.base.study import STUDY_FOLDER
 from tracekit.base.words import and_more
 from tracekit.replay.measures import compared

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray, order_seed
 from tracekit.base.crew import Crew, OnProgress
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_bytes, read_text
-from tracekit.base.seeds import order_seed
 from tracekit.cluster.losses import losing_zone
 from tracekit.cluster.on_nodes import on_nodes
 from tracekit.cluster.source import Source

@@ -31,11 +31,11 @@ from tracekit.answer.fewest.outcome import Outcome
 from tracekit.answer.fewest.search import enough, fewest_nodes
 from tracekit.answer.fewest.trials import LostZone, Trials, lost_zones
 from tracekit.answer.intervals import RANDOM
+from tracekit.base.arrays import stream
 from tracekit.base.constants import MATERIAL
 from tracekit.base.crew import Crew, OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import Task
-from tracekit.base.seeds import stream
 from tracekit.cluster.enlarged import multiplied, scale_of
 from tracekit.cluster.on_nodes import barred_by
 from tracekit.cluster.source import WorkloadSource, shared

@@ -11,10 +11,10 @@ from tracekit.answer.admissible import waits_too_much
 from tracekit.answer.decide import Choice
 from tracekit.answer.repeat import LARGEST, row_of
 from tracekit.answer.standings import Standing, Standings, difference, standings
+from tracekit.base.arrays import order_seed
 from tracekit.base.crew import OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, Verdict
-from tracekit.base.seeds import order_seed
 from tracekit.base.study import Study
 from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload

@@ -12,18 +12,17 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 from isal.isal_zlib import crc32
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import open_whole
 from tracekit.base.files.replacing import put_back, replaced_folder, taken_over
-from tracekit.base.opened import NoFileError, read_text
-
-if TYPE_CHECKING:
-    import polars as pl
-    import pyarrow as pa
+from tracekit.base.opened import NoFileError, open_file, read_text
 
 _BLOCK_BYTES = 1 << 20
 #: Kinds of damage, and how each reads; ``found`` and ``written`` are numbers of bytes.
@@ -324,3 +323,26 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def read_frame(path: Path) -> pl.DataFrame:
+    """A Parquet file as a frame.
+
+    Arrow reads it: where bytes are damaged, polars' own reader may end the whole program.
+
+    Raises
+    ------
+    OSError
+        When it is not there or cannot be read.
+    polars.exceptions.ComputeError
+        When it is damaged, or no Parquet at all.
+    """
+    try:
+        with open_file(path) as raw, pq.ParquetFile(raw) as file:
+            table = file.read()
+        table.validate(full=True)
+        # what a writer notes about a column is for that writer; damaged, it ends polars
+        plain = pa.schema([column.remove_metadata() for column in table.schema])
+        return pl.DataFrame(pa.Table.from_arrays(table.columns, schema=plain))
+    except (pa.ArrowException, UnicodeDecodeError, pl.exceptions.PanicException) as error:
+        raise pl.exceptions.ComputeError(str(error)) from error

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from glob import escape
 from pathlib import Path
 
-from tracekit.base import assets
+from tracekit.base import folders
 from tracekit.commands import listing as catalogue
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -52,7 +52,7 @@ def names(kind: str) -> list[str]:
 
 def _names(kind: str) -> Iterator[str]:
     if kind == "queries":
-        folder = assets.asset_dir("queries")
+        folder = folders.asset_dir("queries")
         for path in folder.rglob("*.sql"):
             yield path.relative_to(folder).with_suffix("").as_posix()
     elif kind in _FOLDERS:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 from llvmlite import ir
 
-from tracekit.base.numba_alone import Type, cgutils, intrinsic, types
+from tracekit.base.jit import Type, cgutils, intrinsic, types
 
 F = TypeVar("F", bound=Callable[..., Any])
 

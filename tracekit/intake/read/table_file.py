@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.ahead import Pieces, ahead
 from tracekit.base.files.places import open_whole
-from tracekit.base.kept import is_compiled
+from tracekit.base.folders import is_compiled
 from tracekit.intake.read.arrow_rows import layout_of, parquet_blocks, table_of, unpivot
 from tracekit.intake.read.blocks import BLOCK_BYTES, PADDING, lines_in_blocks
 from tracekit.intake.read.coded import CodedRows, Keys, PlainKeys, code

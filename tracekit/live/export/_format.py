@@ -13,7 +13,7 @@ from tracekit.answer.nodes import answer_of_nodes, case_of
 from tracekit.base.documents import decode
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, read_answer
-from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.result_folder import read_frame
 from tracekit.base.study import BESIDE, STUDY_FOLDER, Study, read_study
 from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload

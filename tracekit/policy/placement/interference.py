@@ -14,8 +14,7 @@ import polars as pl
 from tracekit.base import parameters
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.parquet import read_frame
-from tracekit.base.files.result_folder import check_sound
+from tracekit.base.files.result_folder import check_sound, read_frame
 from tracekit.base.opened import NoFileError
 from tracekit.base.parameters import About
 from tracekit.base.units import MILLI_PER_CORE

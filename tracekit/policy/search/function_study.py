@@ -13,10 +13,9 @@ import numpy as np
 import polars as pl
 
 from tracekit.base import parameters
-from tracekit.base.arrays import FloatArray
+from tracekit.base.arrays import FloatArray, stream
 from tracekit.base.crew import Alone, Crew, OnProgress
 from tracekit.base.progress import SILENT, Progress, Task
-from tracekit.base.seeds import stream
 from tracekit.base.study import Study
 from tracekit.policy.search import FunctionStudy
 from tracekit.policy.search.problem import (

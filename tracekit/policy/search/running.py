@@ -17,8 +17,19 @@ import numpy as np
 
 from tracekit.base import parameters
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.base.jit import F1, F2, I1, Direct, Pointer, compiled, with_functions
-from tracekit.base.numba_alone import WrapperAddressProtocol, next_uint32, numba, types
+from tracekit.base.jit import (
+    F1,
+    F2,
+    I1,
+    Direct,
+    Pointer,
+    WrapperAddressProtocol,
+    compiled,
+    next_uint32,
+    numba,
+    types,
+    with_functions,
+)
 from tracekit.base.parameters import About
 from tracekit.policy.search.flock import (
     EVALUATIONS,

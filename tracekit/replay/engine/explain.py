@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.base.arrays import BoolArray, FloatArray
+from tracekit.base.arrays import BoolArray, FloatArray, stream
 from tracekit.base.errors import TracekitError, nearest
-from tracekit.base.seeds import stream
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
 from tracekit.policy.view.snapshot import Container, Snapshot, lacking

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
-from tracekit.base.jit import F2, F3, I1, compiled, compiled_for
-from tracekit.base.numba_alone import types
+from tracekit.base.jit import F2, F3, I1, compiled, compiled_for, types
 from tracekit.cluster.workload import Workload
 from tracekit.replay.engine.sampling import (
     Columns,

@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 from threadpoolctl import ThreadpoolController
 
-from tracekit.base.arrays import BoolArray
+from tracekit.base.arrays import BoolArray, stream
 from tracekit.base.crew import OnProgress
-from tracekit.base.seeds import stream
 from tracekit.base.words import RESOURCES
 from tracekit.cluster.gangs import rearranged
 from tracekit.cluster.source import Source

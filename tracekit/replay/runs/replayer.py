@@ -56,7 +56,7 @@ class Kept:
     """
 
     def __init__(self, out: Path, load: Workload) -> None:
-        self._folder = kept_folder(out) / fingerprint(load)
+        self._folder = cache_folder(out) / fingerprint(load)
         self._layout = repr(_layout()).encode()
 
     def get(self, policy: Entrant, seed: int, repeat: int) -> Replayed | None:
@@ -88,7 +88,7 @@ class Kept:
         return self._folder / f"{hashlib.sha256(shaped_by).hexdigest()[:24]}.replay"
 
 
-def kept_folder(out: Path) -> Path:
+def cache_folder(out: Path) -> Path:
     """The folder of a run's finished replays until the run folder is written.
 
     Raises TracekitError where a link stands in its place.
@@ -100,7 +100,7 @@ def kept_folder(out: Path) -> Path:
 
 def forget(out: Path) -> None:
     """Delete the finished replays of a run; they are needed until the run's results are written."""
-    shutil.rmtree(kept_folder(out), ignore_errors=True)
+    shutil.rmtree(cache_folder(out), ignore_errors=True)
 
 
 def _place(path: Path) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import FloatArray
-from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.result_folder import read_frame
 from tracekit.cluster.series import settled_steps
 from tracekit.replay.measures import Measure, of_demand
 from tracekit.replay.runs.one import shares

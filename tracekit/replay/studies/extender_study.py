@@ -18,10 +18,9 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 import polars as pl
 
-from tracekit.base.arrays import IntArray
+from tracekit.base.arrays import IntArray, stream
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
-from tracekit.base.seeds import stream
 from tracekit.base.study import Study
 from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload

@@ -11,11 +11,10 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from tracekit.analysis.metrics.load import imbalance
-from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray, stream
 from tracekit.base.crew import Alone, Crew, OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
-from tracekit.base.seeds import stream
 from tracekit.base.study import Study
 from tracekit.cluster.named import Paper000
 from tracekit.cluster.resources import CPU, MEMORY, full_name

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray, stream
 from tracekit.base.progress import SILENT, Progress
-from tracekit.base.seeds import stream
 from tracekit.base.study import Study
 from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload

@@ -15,8 +15,7 @@ from tracekit.base.files.places import filesystem, is_remote, parquet_metadata, 
 from tracekit.base.shown import Shown
 from tracekit.store.folder import Store
 from tracekit.store.query.run import AnyDatabase, open_database
-from tracekit.store.spark import check_engine, is_spark
-from tracekit.store.spark.database import spark_path
+from tracekit.store.spark import check_engine, is_spark, spark_path
 from tracekit.store.tables import Table, all_tables
 from tracekit.store.views import quoted_plain
 

@@ -12,8 +12,19 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
-from tracekit.base.jit import B2, F1, F2, F3, I1, I2, Direct, Pointer, compiled, with_functions
-from tracekit.base.numba_alone import types
+from tracekit.base.jit import (
+    B2,
+    F1,
+    F2,
+    F3,
+    I1,
+    I2,
+    Direct,
+    Pointer,
+    compiled,
+    types,
+    with_functions,
+)
 from tracekit.policy.placement._parts.fitness import (
     excess,
     is_enough,

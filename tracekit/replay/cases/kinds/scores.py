@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tracekit.base import shape as s
+from tracekit.base.arrays import stream
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import ParameterError
-from tracekit.base.seeds import stream
 from tracekit.cluster.resources import amounts, column_order
 from tracekit.policy.kubernetes.extenders import host_scores
 from tracekit.policy.parse import parse_policy

@@ -9,8 +9,7 @@ from llvmlite import ir
 from scipy.special import cython_special
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.base.jit import compiled
-from tracekit.base.numba_alone import get_cython_function_address, intrinsic, types
+from tracekit.base.jit import compiled, get_cython_function_address, intrinsic, types
 from tracekit.policy.placement._parts.load import mu_sigma, portion
 from tracekit.policy.placement.low_risk_overcommitment import (
     NAMES,

@@ -1,4 +1,4 @@
-"""What is compiled is found without loading it."""
+"""Compiled code in the cache folder."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.base import kept
+from tracekit.base import folders
 
 
 def test_what_is_compiled_is_known_by_its_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "compiled_folder", lambda: tmp_path)
-    kept.is_compiled.cache_clear()
-    assert not kept.is_compiled("scan.py")
+    monkeypatch.setattr(folders, "compiled_folder", lambda: tmp_path)
+    folders.is_compiled.cache_clear()
+    assert not folders.is_compiled("scan.py")
     (tmp_path / "read_0123").mkdir()
     (tmp_path / "read_0123" / "scan.scan-54.py311.nbi").touch()
     (tmp_path / "read_0123" / "scanner.rows-5.py311.nbi").touch()
-    kept.is_compiled.cache_clear()
-    assert kept.is_compiled("scan.py")
-    assert not kept.is_compiled("plan.py")
-    kept.is_compiled.cache_clear()
+    folders.is_compiled.cache_clear()
+    assert folders.is_compiled("scan.py")
+    assert not folders.is_compiled("plan.py")
+    folders.is_compiled.cache_clear()
 
 
 def test_numba_keeps_such_an_index() -> None:
@@ -32,12 +32,12 @@ def test_numba_keeps_such_an_index() -> None:
     names = [name for name in dir(scan) if hasattr(getattr(scan, name), "stats")]
     assert names
     path = Path(getattr(scan, names[0]).stats.cache_path)
-    assert path.parent == kept.compiled_folder()
+    assert path.parent == folders.compiled_folder()
 
 
 def test_all_that_is_compiled_lies_in_a_room_of_the_digest() -> None:
     """Else an edited function meets what was compiled from it before."""
-    package = Path(kept.__file__).parents[1]
+    package = Path(folders.__file__).parents[1]
     outside, seen = [], set()
     for path in package.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def test_all_that_is_compiled_lies_in_a_room_of_the_digest() -> None:
                 named = {one.id for one in call.args if isinstance(one, ast.Name)} - makers
                 homes += [imported[one][9:].replace(".", "/") for one in named if one in imported]
         seen |= set(homes)
-        outside += [home for home in homes if not home.startswith(kept._ROOMS)]
+        outside += [home for home in homes if not home.startswith(folders._ROOMS)]
     assert "analysis/metrics/load" in seen
     assert "intake/read/scan" in seen
     assert outside == []

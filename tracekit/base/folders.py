@@ -1,4 +1,9 @@
-"""The cache folder: compiled code, and bound views. It can be removed at any time."""
+"""Folders of tracekit: ``queries`` and ``reports``, and the cache folder.
+
+In an installed wheel ``queries`` and ``reports`` are inside the package; in a checkout or an
+editable install they are beside it. The current folder is never searched. The cache folder has
+compiled code and bound views; it can be removed at any time.
+"""
 
 import functools
 import hashlib
@@ -6,7 +11,31 @@ import os
 import tempfile
 from pathlib import Path
 
-_PACKAGE = Path(__file__).parents[1]
+from tracekit.base.errors import TracekitError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def asset_dir(name: str) -> Path:
+    """The folder ``queries`` or ``reports`` of this installation.
+
+    Raises
+    ------
+    TracekitError
+        When the installation has no such folder.
+    """
+    shipped = _PACKAGE / "_assets" / name
+    if shipped.is_dir():
+        return shipped
+    checkout = _PACKAGE.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / name).is_dir():
+        return checkout / name
+    raise TracekitError(
+        f"this installation of tracekit has no '{name}' folder, looked in {shipped}",
+        hint="reinstall tracekit; the wheel carries queries/ and reports/",
+    )
+
+
 #: Folders with the sources of compiled functions and of the constants in them.
 _ROOMS = (
     "binding",
@@ -25,7 +54,7 @@ _ROOMS = (
 
 
 @functools.cache
-def kept_folder() -> Path:
+def cache_folder() -> Path:
     """The cache folder, to which only this user or the installer of the package can write.
 
     It is in the package's ``__pycache__``, else in the user's cache, else a new temporary folder.
@@ -48,7 +77,7 @@ def compiled_folder() -> Path:
     rooms = sorted(path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py"))
     sources = [_PACKAGE / "base" / "jit.py", *rooms]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    return kept_folder() / f"compiled-{digest}"
+    return cache_folder() / f"compiled-{digest}"
 
 
 @functools.cache
