@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.base.arrays import FloatArray
-from tracekit.base.seeds import stream
+from tracekit.base.arrays import FloatArray, stream
 from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.cluster.workload import Workload

@@ -13,7 +13,7 @@ from store_support import tiny_store
 from usage_support import STEP_MS, random_usage, usage_store
 
 from tracekit.analysis import large
-from tracekit.analysis.callgraph.parts import chunks
+from tracekit.analysis.callgraph.records import chunks
 from tracekit.analysis.large import EDGES, PROFILE, run_query, way_of
 from tracekit.analysis.run import analyze
 from tracekit.store.folder import Store

@@ -10,8 +10,8 @@ from store_support import tiny_store, tree
 
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
-from tracekit.store import catalog, checksums
-from tracekit.store.checksums import checked_catalog
+from tracekit.store import catalog
+from tracekit.store.catalog import checked_catalog
 from tracekit.store.folder import CATALOG, Store, open_store
 
 #: Bits flipped, spread over the whole file; its three headers are tried besides.
@@ -41,7 +41,7 @@ def test_a_flipped_bit_anywhere_is_damage(made: Store, monkeypatch: pytest.Monke
         to.write_bytes(whole)
 
     # it would be made anew for each bit, to the same bytes
-    monkeypatch.setattr(checksums, "write_catalog_to", written_again)
+    monkeypatch.setattr("tracekit.store.catalog.write_catalog_to", written_again)
     passed = []
     for at in (*_HEADERS, *range(5, len(whole), len(whole) // _FLIPS)):
         changed = bytearray(whole)

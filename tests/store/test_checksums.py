@@ -14,7 +14,7 @@ from tracekit.commands.check import check
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.store.broken_rows import QUALITY
-from tracekit.store.checksums import damaged_parts, damaged_quality, stale_quality
+from tracekit.store.catalog import damaged_parts, damaged_quality, stale_quality
 from tracekit.store.folder import FORMAT_VERSION, open_store
 
 #: One byte in so many of a small file is tried.

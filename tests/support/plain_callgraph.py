@@ -24,7 +24,7 @@ from plain_mending import (
     side,
 )
 
-from tracekit.analysis.callgraph.declared import Mode
+from tracekit.analysis.callgraph import Mode
 from tracekit.analysis.callgraph.graph import rebuild
 from tracekit.analysis.callgraph.run import calls_frame, ledger_frame
 

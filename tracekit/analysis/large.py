@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.callgraph.parts import chunks, open_parts
+from tracekit.analysis.callgraph.records import chunks, open_parts
 from tracekit.analysis.metrics import CONSTANT_VARIANCE
 from tracekit.analysis.metrics.correlation import strength, zone
 from tracekit.base.files.places import scan_parquet

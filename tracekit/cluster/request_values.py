@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tracekit.analysis.inference.changes import Capacities, Sums, capacities
-from tracekit.analysis.inference.estimate import Estimate, inferred_sizes
+from tracekit.analysis.changes import Capacities, Sums, capacities
+from tracekit.analysis.estimate import Estimate, inferred_sizes
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray, labelled
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark

@@ -19,7 +19,7 @@ from tracekit.base.files.result_folder import (
     document_of,
 )
 from tracekit.store.broken_rows import QUALITY
-from tracekit.store.checksums import checked_catalog, damaged_quality, stale_quality, unfinished
+from tracekit.store.catalog import checked_catalog, damaged_quality, stale_quality, unfinished
 from tracekit.store.folder import CATALOG, NAME, Store, is_sealed, is_store, open_store
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracekit.analysis.callgraph.declared import CHAINS, MODE, Chains, Mode
+from tracekit.analysis.callgraph import CHAINS, MODE, Chains, Mode
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
 from tracekit.commands._options import Engine, Option, Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracekit.analysis.callgraph.declared import CHAINS, Chains
+from tracekit.analysis.callgraph import CHAINS, Chains
 from tracekit.base.progress import SILENT, Progress
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.analysis.callgraph.declared import CHAINS, Chains
+from tracekit.analysis.callgraph import CHAINS, Chains
 from tracekit.base.files.places import place
 from tracekit.base.progress import SILENT, Progress
 from tracekit.commands._options import Argument, Option, Seed, StudyFolder

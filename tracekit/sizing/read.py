@@ -13,7 +13,7 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from tracekit.analysis.callgraph.declared import CHAINS
+from tracekit.analysis.callgraph import CHAINS
 from tracekit.analysis.callgraph.export import simulation_frames
 from tracekit.base import parameters
 from tracekit.base.arrays import FloatArray, IntArray

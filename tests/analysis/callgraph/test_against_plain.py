@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from plain_callgraph import both_ways
 from store_support import tiny_store
 
-from tracekit.analysis.callgraph.declared import MODES, Mode
-from tracekit.analysis.callgraph.parts import open_parts, read
+from tracekit.analysis.callgraph import MODES, Mode
+from tracekit.analysis.callgraph.records import open_parts, read
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from callgraph_support import Record, rows_of
 
-from tracekit.analysis.callgraph.declared import MODES, Mode
+from tracekit.analysis.callgraph import MODES, Mode
 from tracekit.analysis.callgraph.graph import rebuild
 from tracekit.analysis.callgraph.run import calls_frame, ledger_frame, traces_frame
 

@@ -6,7 +6,7 @@ import pytest
 from bench_damage import ROWS, SEEDS, measured
 from callgraph_support import Record, rows_of
 
-from tracekit.analysis.callgraph.declared import Mode
+from tracekit.analysis.callgraph import Mode
 from tracekit.analysis.callgraph.graph import rebuild
 from tracekit.analysis.callgraph.run import calls_frame, traces_frame
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from store_support import tiny_store
 from tests_support import CALL_HEADER, call_lines, csv_text, hex_id
 
-from tracekit.analysis.callgraph.parts import Part, chunks, open_parts, ranges
+from tracekit.analysis.callgraph.records import Part, chunks, open_parts, ranges
 from tracekit.analysis.callgraph.run import CallGraphs, callgraph
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from usage_support import STEP_MS, random_usage, usage_store
 
-from tracekit.analysis.inference import changes as changes_module
-from tracekit.analysis.inference.changes import changes
+from tracekit.analysis import changes as changes_module
+from tracekit.analysis.changes import changes
 from tracekit.store.query import Database
 
 

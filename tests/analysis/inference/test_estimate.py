@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from tracekit.analysis.inference.changes import NodeChanges, sums_of
-from tracekit.analysis.inference.estimate import Estimate, estimate
+from tracekit.analysis.changes import NodeChanges, sums_of
+from tracekit.analysis.estimate import Estimate, estimate
 
 TRUE = np.array([0.04, 0.02, 0.0, 0.08])
 

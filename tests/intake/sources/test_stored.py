@@ -20,7 +20,7 @@ from store_support import tree
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.intake.ingest import ingest, written_folder
-from tracekit.store.checksums import damaged_parts
+from tracekit.store.catalog import damaged_parts
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import DERIVED, Store, open_store
 from tracekit.store.query import Database

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.callgraph.parts import UNKNOWN, agreed, at_or, most
 from tracekit.analysis.callgraph.places import Places
-from tracekit.analysis.callgraph.records import Names, Records
+from tracekit.analysis.callgraph.records import UNKNOWN, Names, Records, agreed, at_or, most
 from tracekit.base.arrays import BoolArray, FloatArray, Int32Array, IntArray
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tracekit.analysis.callgraph import CHAINS
 from tracekit.analysis.callgraph.chains import (
     Chain,
     ChainCounter,
@@ -19,11 +20,10 @@ from tracekit.analysis.callgraph.chains import (
     signature,
     signatures,
 )
-from tracekit.analysis.callgraph.declared import CHAINS
 from tracekit.analysis.callgraph.graph import rebuild
 from tracekit.analysis.callgraph.ledger import Tally
-from tracekit.analysis.callgraph.parts import Part, chunks, open_parts
 from tracekit.analysis.callgraph.places import StoreNames
+from tracekit.analysis.callgraph.records import Part, chunks, open_parts
 from tracekit.analysis.callgraph.run import calls_frame
 from tracekit.base.constants import STEP_MS
 from tracekit.base.errors import TracekitError

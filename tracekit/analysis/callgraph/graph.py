@@ -5,13 +5,21 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.callgraph import mend
+from tracekit.analysis.callgraph import MODE, Mode, mend
 from tracekit.analysis.callgraph.calls import Calls, as_documented, as_named, inserted, together
-from tracekit.analysis.callgraph.declared import MODE, Mode
 from tracekit.analysis.callgraph.ledger import Defect, Ledger
-from tracekit.analysis.callgraph.parts import SEVERAL, UNKNOWN, agreed, at_or, distinct, find
 from tracekit.analysis.callgraph.places import Places, locate
-from tracekit.analysis.callgraph.records import Records, arrange, as_recorded
+from tracekit.analysis.callgraph.records import (
+    SEVERAL,
+    UNKNOWN,
+    Records,
+    agreed,
+    arrange,
+    as_recorded,
+    at_or,
+    distinct,
+    find,
+)
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 
 # The trees: which call every call was made by.

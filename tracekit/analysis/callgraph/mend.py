@@ -10,9 +10,19 @@ the name of the calling end.
 import numpy as np
 
 from tracekit.analysis.callgraph.ledger import Action, Defect, Ledger
-from tracekit.analysis.callgraph.parts import SEVERAL, UNKNOWN, agreed, at_or, distinct, find, most
 from tracekit.analysis.callgraph.places import Places
-from tracekit.analysis.callgraph.records import Names, Records, as_recorded
+from tracekit.analysis.callgraph.records import (
+    SEVERAL,
+    UNKNOWN,
+    Names,
+    Records,
+    agreed,
+    as_recorded,
+    at_or,
+    distinct,
+    find,
+    most,
+)
 from tracekit.analysis.callgraph.weigh import weigh
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 

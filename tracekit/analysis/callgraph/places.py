@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from tracekit.analysis.callgraph.parts import agreed, distinct, find
-from tracekit.analysis.callgraph.records import Records
+from tracekit.analysis.callgraph.records import Records, agreed, distinct, find
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 from tracekit.base.files.places import scan_parquet
 from tracekit.store.folder import Store

@@ -18,11 +18,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit._version import VERSION
-from tracekit.analysis.callgraph.declared import MODE, MODES, Mode
+from tracekit.analysis.callgraph import MODE, MODES, Mode
 from tracekit.analysis.callgraph.graph import Graph, rebuild
 from tracekit.analysis.callgraph.ledger import UNITS, Totals
-from tracekit.analysis.callgraph.parts import ROWS_AT_ONCE, Part, distinct, open_parts, ranges, read
 from tracekit.analysis.callgraph.places import StoreNames
+from tracekit.analysis.callgraph.records import (
+    ROWS_AT_ONCE,
+    Part,
+    distinct,
+    open_parts,
+    ranges,
+    read,
+)
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.crew import Alone, Crew, OnProgress, Workers
 from tracekit.base.errors import TracekitError

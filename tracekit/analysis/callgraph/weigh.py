@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.callgraph.ledger import Action, Defect, Ledger
-from tracekit.analysis.callgraph.parts import UNKNOWN, agreed, at_or, find
 from tracekit.analysis.callgraph.places import Places
-from tracekit.analysis.callgraph.records import Names, Records
+from tracekit.analysis.callgraph.records import UNKNOWN, Names, Records, agreed, at_or, find
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 
 #: Votes that a name needs to take the place of one that a record gives alone.

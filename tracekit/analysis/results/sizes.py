@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.inference.changes import Sums
-from tracekit.analysis.inference.estimate import Estimate, inferred_sizes
+from tracekit.analysis.changes import Sums
+from tracekit.analysis.estimate import Estimate, inferred_sizes
 from tracekit.analysis.results import Inputs, result
 
 

@@ -21,7 +21,7 @@ from tracekit.intake.ingest.sort import part_writer
 from tracekit.intake.ingest.stage import sha256
 from tracekit.intake.read.discover import TraceFile
 from tracekit.intake.sources import ClusterMatch
-from tracekit.store.checksums import damaged_parts
+from tracekit.store.catalog import damaged_parts
 from tracekit.store.folder import (
     DERIVED,
     DIMENSIONS,

@@ -40,7 +40,7 @@ from tracekit.intake.ingest.written_folder import opened_for_writing, writable
 from tracekit.intake.read.discover import Discovery, TraceFile, discover
 from tracekit.intake.sources import ClusterMatch
 from tracekit.store.broken_rows import all_rejected
-from tracekit.store.checksums import unfinished
+from tracekit.store.catalog import unfinished
 from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Manifest, SourceEntry, Store, is_store
 from tracekit.store.never_ran import now_listed

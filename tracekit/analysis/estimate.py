@@ -1,4 +1,18 @@
-"""Sizes of containers by non-negative least squares, and whether the data can tell them."""
+"""How much of its node a container of each service takes, inferred from usage alone.
+
+The trace publishes no requests and no capacities. But the use of a node is the use of its
+containers, each times the size of the container relative to the node, plus everything else that
+runs there::
+
+    node use (t) = background (t) + sum over containers of size(service) * container use (t)
+
+Changes from one sample to the next remove what is constant or changes slowly, above all the
+background and the course of the day. Sizes times changes of containers remain, plus noise. Sizes
+are estimated by non-negative least squares.
+
+Where the sizes of nodes are recorded and differ, changes of a node are counted in nodes of the
+commonest size; elsewhere all nodes count as equal.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracekit.analysis.inference.changes import RESOURCES, NodeSums, Sums, changes, sums_of
+from tracekit.analysis.changes import RESOURCES, NodeSums, Sums, changes, sums_of
 from tracekit.analysis.metrics import NORMAL_95
 from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base.arrays import BoolArray, FloatArray
