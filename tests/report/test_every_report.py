@@ -21,8 +21,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.study import Study
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.data import Data
-from tracekit.report.pages import all_pages
-from tracekit.report.render import render, render_data
+from tracekit.report.render import all_pages, render, render_data
 
 BUDGET_BYTES = 12_000_000
 PACKED = "application/gzip"

@@ -15,8 +15,7 @@ import pytest
 from browser_support import IN_BROWSER, WIDTHS, Windows, opened
 from report_support import made_up
 
-from tracekit.report.pages import all_pages
-from tracekit.report.render import render_data
+from tracekit.report.render import all_pages, render_data
 
 #: What a page may take to its first paint; the fastest of some counts, as others are at work.
 FIRST_PAINT_MS = 1000

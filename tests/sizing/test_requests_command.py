@@ -14,7 +14,7 @@ import pytest
 from sizing_support import written_set
 
 import tracekit
-from tracekit.answer.chains import answer_of_chains
+from tracekit.answer.requests import answer_of_chains
 from tracekit.base.errors import TracekitError
 from tracekit.commands.shell import run
 from tracekit.report.render import render

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.answer.chains import answer_of_chains
+from tracekit.answer.requests import answer_of_chains
 from tracekit.report.sentences import short
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.measures import MEASURES, differences, duels, interval, summary

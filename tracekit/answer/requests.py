@@ -1,4 +1,4 @@
-"""The answer of a study of requests: facts, and commands to go on with."""
+"""The answers of studies of requests, by recorded use and on call chains."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -6,13 +6,16 @@ from pathlib import Path
 
 import polars as pl
 
+from tracekit.answer.claims.every import claim_facts
+from tracekit.answer.claims.experiments import Frame
 from tracekit.answer.counts import RESOURCE
 from tracekit.answer.production import facts_of_use
-from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
+from tracekit.base.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
 from tracekit.base.study import Study
 from tracekit.base.units import MS_PER_DAY
 from tracekit.base.words import short_hash
 from tracekit.cluster.requests import NOW, SUBJECT
+from tracekit.sizing.measures import Duel, duels
 from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
 from tracekit.sizing.requests.judge import kept_at_risk
 from tracekit.sizing.requests.rows import (
@@ -26,6 +29,7 @@ from tracekit.sizing.requests.rows import (
     services,
     totals,
 )
+from tracekit.sizing.study import Study as ChainStudy
 
 #: The number of services that a fact names; the frames have all.
 NAMED = 3
@@ -231,3 +235,70 @@ def _following(store: str, out: str, policies: Sequence[str]) -> Iterator[Follow
     yield Followup(question="nodes_recommended", command="nodes", arguments=nodes)
     replay = {**sized, "out": f"{out}{REPLAYED}"}
     yield Followup(question="replay_recommended", command="replay", arguments=replay)
+
+
+# A comparison of sizing policies on call chains.
+
+
+def answer_of_chains(study: ChainStudy) -> Answer:
+    """Facts: whether the agent beats policies of practice, and whether the claims on it hold."""
+    contests = duels(study.summary, study.differences)
+    return answer_of(
+        [
+            *map(_duel, contests),
+            *_measures(contests),
+            *claim_facts(_frames(study), ("sizing",)),
+            *_network(study),
+        ]
+    )
+
+
+def _frames(study: ChainStudy) -> Frame:
+    """A function that gives the frames of a study by name, for claims."""
+    absent = pl.DataFrame()
+    frames = {"size/table": study.table, "size/training": study.training}
+    return lambda name: absent if (frame := frames.get(name)) is None else frame
+
+
+def _outcome(duel: Duel) -> Verdict:
+    if duel.beats:
+        return "better"
+    return "worse" if duel.worse else "same"
+
+
+def _duel(duel: Duel) -> Fact:
+    return Fact(
+        kind="agent_against",
+        subject=duel.rival,
+        measure=next(iter(duel.worse), ""),
+        verdict=_outcome(duel),
+        about={"agent": duel.agent},
+    )
+
+
+def _measures(duels: list[Duel]) -> Iterator[Fact]:
+    for duel in duels:
+        for name, (ours, theirs) in duel.means.items():
+            verdict: Verdict = (
+                "better" if name in duel.better else "worse" if name in duel.worse else "same"
+            )
+            yield Fact(
+                kind="policy_against",
+                subject=duel.agent,
+                measure=name,
+                value=ours,
+                unit="fraction",
+                against=theirs,
+                verdict=verdict,
+                about={"other": duel.rival},
+            )
+
+
+def _network(study: ChainStudy) -> Iterator[Fact]:
+    """The source of the agent's network; nothing where the study trained it."""
+    if study.network:
+        yield Fact(
+            kind="agent_network",
+            subject=str(study.network.get("set", "")),
+            value=study.network.get("epochs"),
+        )

@@ -237,7 +237,7 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "assumptions": _assumptions,
     "rebalancers": _policies("policy.rebalance", "all_rebalancers"),
     "sizing_policies": _policies("sizing.policies", "all_sizing_policies"),
-    "reports": _plain("report.pages", "all_pages", "title"),
+    "reports": _plain("report.render", "all_pages", "title"),
     "searches": _searches,
     "functions": _plain("policy.search.problem", "all_functions", "title", "formula", "bound"),
     "workloads": _workloads,

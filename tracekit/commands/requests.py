@@ -302,7 +302,7 @@ def _page(study: Requests, answer: Answer) -> Iterator[str]:
 
 def _chains(study: ChainStudy, *, as_json: bool) -> None:
     """Prints a comparison on call chains."""
-    from tracekit.answer.chains import answer_of_chains
+    from tracekit.answer.requests import answer_of_chains
     from tracekit.report.sentences import document
     from tracekit.report.terminal import Column, summary, table
     from tracekit.sizing.run_folder import manifest_of

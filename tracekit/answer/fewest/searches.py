@@ -24,8 +24,8 @@ from tracekit.answer.fewest.cluster import (
     special_nodes,
     where_special_stay,
 )
-from tracekit.answer.fewest.facts import facts_of
 from tracekit.answer.fewest.few_nodes import ByCrew, Here, Remembered, ReplayOn, counting
+from tracekit.answer.fewest.frames import facts_of
 from tracekit.answer.fewest.limits import Limits, check_limits
 from tracekit.answer.fewest.outcome import Outcome
 from tracekit.answer.fewest.search import enough, fewest_nodes

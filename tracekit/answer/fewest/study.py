@@ -16,8 +16,7 @@ import polars as pl
 
 from tracekit.answer.admissible import placed_all
 from tracekit.answer.fewest.cluster import CLASSES, ZONE, Cluster
-from tracekit.answer.fewest.facts import given_again, of_production, orders_of
-from tracekit.answer.fewest.frames import frames_of
+from tracekit.answer.fewest.frames import frames_of, given_again, of_production, orders_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
 from tracekit.answer.fewest.outcome import COST, NODES, Goal
 from tracekit.answer.fewest.searches import Rivals, Survey, Terms, Today, begun, ended, forget

@@ -15,9 +15,8 @@ from tracekit.base.units import MS_PER_S
 from tracekit.cluster.constraints.among import ports_of
 from tracekit.cluster.resources import CPU, MEMORY, PODS, UNLIMITED
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._format import Format, Left, Written, left_out
+from tracekit.live.export._format import Format, Left, Written, carried, left_out, lost
 from tracekit.live.export._spelling import object_names, pod_names
-from tracekit.live.export._workload import carried, lost
 from tracekit.store.folder import Store
 from tracekit.store.query.database import Database
 

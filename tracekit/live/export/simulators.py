@@ -12,8 +12,16 @@ import polars as pl
 
 from tracekit.base.units import BYTES_PER_KIB, BYTES_PER_MIB, MILLI_PER_CORE, MS_PER_S
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._format import Format, Left, Written
-from tracekit.live.export._workload import carried, ends_ms, lost, use_is_recorded, whole_cores
+from tracekit.live.export._format import (
+    Format,
+    Left,
+    Written,
+    carried,
+    ends_ms,
+    lost,
+    use_is_recorded,
+    whole_cores,
+)
 
 
 def _opendc(left: Left) -> Written:
