@@ -81,7 +81,7 @@ if not TYPE_CHECKING:  # a type checker that saw this would take any name for a 
         name = commands.FORMERLY.get(name, name)
         if name not in _VERBS:
             raise AttributeError(f"module 'tracekit' has no attribute '{name}'")
-        sound = importlib.import_module("tracekit.commands._sound").sound
+        sound = importlib.import_module("tracekit.commands._damage").sound
         return sound(getattr(importlib.import_module(f"tracekit.commands.{name}"), name))
 
 

@@ -19,7 +19,7 @@ import tracekit
 from tracekit.answer.counts import FULLEST
 from tracekit.answer.nodes import answer_of_nodes
 from tracekit.base.facts import Fact
-from tracekit.commands._whole import RunSummary
+from tracekit.commands._run_all import RunSummary
 from tracekit.policy.placement import all_policies
 from tracekit.report.sentences import long, short, value
 from tracekit.report.terminal import summary

@@ -13,8 +13,8 @@ from store_support import tree
 
 import tracekit
 from tracekit.base.facts import read_answer, write_document
-from tracekit.commands import _whole
-from tracekit.commands._whole import RunSummary
+from tracekit.commands import _run_all
+from tracekit.commands._run_all import RunSummary
 from tracekit.commands.shell import run as command_line
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,7 @@ def test_a_first_answer_can_be_read_while_the_run_goes_on(
         written.append({**document, "pages": pages})
         write_document(folder, document)
 
-    monkeypatch.setattr(_whole, "write_document", write)
+    monkeypatch.setattr(_run_all, "write_document", write)
     policies = ("first_fit", "least_allocated")
     whole = tracekit.run(done.store, tmp_path / "out", policies=policies, repeats=6, seed=3, jobs=2)
     first, last = written

@@ -19,7 +19,7 @@ from store_support import tree
 from tests_support import TraceFolder, few_or_many
 
 import tracekit
-from tracekit.answer import whole
+from tracekit.answer import run_answer
 from tracekit.replay.runs.replayer import Kept, cache_folder
 
 KILLS = few_or_many(1, 20)
@@ -128,14 +128,14 @@ def test_what_ends_while_nodes_are_counted_replays_nothing_again(
     def ended(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    counted = whole.answer
+    counted = run_answer.answer
     turns: Iterator[Callable[..., Any]] = iter([counted, ended])
 
     def ended_after_the_first_answer(*given: Any, **more: Any) -> Any:
         return next(turns)(*given, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(whole, "answer", ended_after_the_first_answer)
+        patched.setattr(run_answer, "answer", ended_after_the_first_answer)
         with pytest.raises(KeyboardInterrupt):
             begin()
     with monkeypatch.context() as patched:

@@ -16,7 +16,7 @@ from tracekit.base.facts import Answer, Fact, Scalar, answer_of
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.blocks import COMMANDS, block, rows_of
 from tracekit.report.data import Data
-from tracekit.report.drawn import drawn
+from tracekit.report.drawing import drawn
 from tracekit.report.figures import FACTS, Figure, all_figures
 from tracekit.report.plot import color
 from tracekit.store.sqlfiles import all_queries

@@ -28,7 +28,7 @@ from tracekit.commands.shell.output import print_json
 from tracekit.commands.shell.signature import Call, JsonOption
 
 if TYPE_CHECKING:
-    from tracekit.commands._whole import RunSummary
+    from tracekit.commands._run_all import RunSummary
 
 
 def run(
@@ -81,7 +81,7 @@ def run(
         As its stages do: see ``intake.ingest.write.ingest`` and ``commands.replay``.
     """
     from tracekit.cluster.source import check_assumed
-    from tracekit.commands._whole import run_all
+    from tracekit.commands._run_all import run_all
     from tracekit.policy.entrant import Entrants
 
     entrants = Entrants.of(policies)
@@ -104,7 +104,7 @@ def run(
 def _check_source(source: str) -> None:
     """Refuse a missing source before any stage begins."""
     from tracekit.base.files.places import place
-    from tracekit.commands._whole import SYNTH
+    from tracekit.commands._run_all import SYNTH
     from tracekit.intake.read.discover import check_exists
     from tracekit.synth.presets import get_preset
 

@@ -105,7 +105,7 @@ def serve(
     from tracekit.base.errors import TracekitError
     from tracekit.intake.fetch.spans import span_s
     from tracekit.live import serve as live
-    from tracekit.live.made import made_server
+    from tracekit.live.build import build_server
     from tracekit.live.web import Limits
     from tracekit.policy.parse import parse_policy
 
@@ -114,7 +114,7 @@ def serve(
             "TLS needs a certificate and its key", hint="--tls-cert server.crt --tls-key server.key"
         )
     filters = "whole" if filter_whole else "names" if filter_names else ""
-    made = made_server(
+    made = build_server(
         [parse_policy(text) for text in policies],
         None if store is None else _begin(Path(store)),
         kubectl=kubectl,

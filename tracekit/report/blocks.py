@@ -11,7 +11,7 @@ import polars as pl
 
 from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
-from tracekit.report.drawn import drawn
+from tracekit.report.drawing import drawn
 from tracekit.report.figures import FACTS, Figure
 from tracekit.report.plot import DIGITS, color, evenly
 from tracekit.report.tables import Table, table

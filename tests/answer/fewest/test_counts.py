@@ -13,8 +13,8 @@ from hypothesis import strategies as some
 from replay_support import changed, workload
 from shrink_support import EVEN, limits, row, shrunk, varying
 
-from tracekit.answer.fewest.few_nodes import Here, requested_over_time
 from tracekit.answer.fewest.outcome import Outcome, TooFewError
+from tracekit.answer.fewest.replays import LocalReplays, requested_over_time
 from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.base.arrays import order_seed
 from tracekit.base.study import Study
@@ -38,7 +38,7 @@ def search(load: Workload, name: str, *texts: str, **more: object) -> Outcome:
         policy,
         limits(load, *texts),
         repeats=ORDERS,
-        replaying=lambda some: Here(some, policy, SEED),
+        replaying=lambda some: LocalReplays(some, policy, SEED),
         **more,  # type: ignore[arg-type]
     )
 

@@ -18,8 +18,8 @@ from replay_support import changed, workload
 from shrink_support import limits, shrunk, varying
 
 from tracekit.answer.fewest.cluster import Bound, bound_to_zones
-from tracekit.answer.fewest.few_nodes import Here
 from tracekit.answer.fewest.outcome import Outcome, TooFewError
+from tracekit.answer.fewest.replays import LocalReplays
 from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.answer.nodes import answer_of_nodes
 from tracekit.base.arrays import IntArray, order_seed
@@ -100,7 +100,7 @@ def search(load: Workload) -> Outcome:
         policy,
         limits(load),
         repeats=ORDERS,
-        replaying=lambda some: Here(some, policy, SEED),
+        replaying=lambda some: LocalReplays(some, policy, SEED),
         further=False,
         survive=True,
     )

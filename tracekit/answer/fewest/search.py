@@ -19,7 +19,6 @@ import numpy as np
 
 from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.cluster import bound_to_zones, evened, left_nodes
-from tracekit.answer.fewest.few_nodes import ReplayOn
 from tracekit.answer.fewest.limits import CPU, Limits, Margin
 from tracekit.answer.fewest.orderings import (
     Ordering,
@@ -30,6 +29,7 @@ from tracekit.answer.fewest.orderings import (
 )
 from tracekit.answer.fewest.outcome import COST, NODES, Outcome, TooFewError
 from tracekit.answer.fewest.over_orderings import Search
+from tracekit.answer.fewest.replays import ReplayOn
 from tracekit.answer.fewest.trials import Trials, worst
 from tracekit.answer.repeat import LARGEST_ONCE
 from tracekit.base.arrays import IntArray

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from tracekit.answer.admissible import WAITING
-from tracekit.answer.fewest import few_nodes
 from tracekit.answer.fewest.bound import nodes_by_requests
 from tracekit.answer.fewest.cluster import (
     Cluster,
@@ -24,10 +23,17 @@ from tracekit.answer.fewest.cluster import (
     special_nodes,
     where_special_stay,
 )
-from tracekit.answer.fewest.few_nodes import ByCrew, Here, Remembered, ReplayOn, counting
 from tracekit.answer.fewest.frames import facts_of
 from tracekit.answer.fewest.limits import Limits, check_limits
 from tracekit.answer.fewest.outcome import Outcome
+from tracekit.answer.fewest.replays import (
+    CachedReplays,
+    CrewReplays,
+    LocalReplays,
+    ReplayOn,
+    counting,
+)
+from tracekit.answer.fewest.replays import forget as forget_loaded
 from tracekit.answer.fewest.search import enough, fewest_nodes
 from tracekit.answer.fewest.trials import LostZone, Trials, lost_zones
 from tracekit.answer.intervals import RANDOM
@@ -42,7 +48,7 @@ from tracekit.cluster.source import WorkloadSource, shared
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, Sent, parse_entrant
 from tracekit.replay.measures import of_workload
-from tracekit.replay.runs import one as replays
+from tracekit.replay.runs.one import forget as forget_one
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold, at_most
@@ -76,7 +82,7 @@ class Terms:
             self.limits,
             repeats=self.repeats,
             by=self.by,
-            replaying=replaying or (lambda load: Here(load, policy, self.seed)),
+            replaying=replaying or (lambda load: LocalReplays(load, policy, self.seed)),
             beside=beside,
             may_wait=self.may_wait,
             # of a policy that is not the subject no added nodes are counted
@@ -111,7 +117,9 @@ class _Search:
         policy = self.policy.entrant
 
         def replaying(load: Workload) -> ReplayOn:
-            return counting(Here(load, policy, self.terms.seed), lambda: on_progress(0, 1, 0))
+            return counting(
+                LocalReplays(load, policy, self.terms.seed), lambda: on_progress(0, 1, 0)
+            )
 
         return self.terms.of(policy, replaying)
 
@@ -147,7 +155,7 @@ class Today:
             load,
             str(policy),
             as_usual,
-            Here(load, policy, self.terms.seed),
+            LocalReplays(load, policy, self.terms.seed),
             range(self.terms.repeats),
             survive=True,
         )
@@ -202,8 +210,8 @@ def forget() -> None:
     _scaled.cache_clear()
     _staying.cache_clear()
     nodes_by_requests.cache_clear()
-    few_nodes.forget()
-    replays.forget()
+    forget_loaded()
+    forget_one()
 
 
 @functools.lru_cache(maxsize=1)
@@ -290,12 +298,12 @@ def replaying_by(
             if several:
                 at = folder / f"workload-{load.nodes.count}"
                 source = opened.enter_context(shared(load, at))
-                replays: ReplayOn = ByCrew(crew, source, Sent(policy), terms.seed)
+                replays: ReplayOn = CrewReplays(crew, source, Sent(policy), terms.seed)
             else:
-                replays = Here(load, policy, terms.seed)
+                replays = LocalReplays(load, policy, terms.seed)
             replay_on = counting(replays, done)
             if replays_folder is not None:
-                replay_on = Remembered(
+                replay_on = CachedReplays(
                     replay_on, replays_folder, load=load, policy=policy, seed=terms.seed
                 )
             return replay_on

@@ -12,8 +12,8 @@ import polars as pl
 
 from tracekit.answer.admissible import PENDING, WAITING
 from tracekit.answer.fewest.cluster import Bound, zones_among, zones_of
-from tracekit.answer.fewest.few_nodes import Replayed, ReplayOn
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, Margin
+from tracekit.answer.fewest.replays import Replayed, ReplayOn
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.workload import Workload
 

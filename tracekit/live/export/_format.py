@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.answer import whole
+from tracekit.answer import run_answer
 from tracekit.answer.nodes import answer_of_nodes, case_of
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.documents import decode
@@ -98,7 +98,7 @@ class Left:
     def study(self, name: str, case: str | None = None) -> Study | None:
         """The study of a name; of several studies of the fewest nodes, the one of the case."""
         for folder in self._studies:
-            apart = (folder.name == whole.FOLDERS["recommended"]) != (case == "recommended")
+            apart = (folder.name == run_answer.FOLDERS["recommended"]) != (case == "recommended")
             if case is not None and len(self._studies) > 1 and name == FEWEST and apart:
                 continue
             study = read_study(folder)
@@ -112,7 +112,7 @@ class Left:
             own = self._source
             if case_of(study) != "recommended":
                 return own
-            folder = (self._whole / BESIDE / whole.REQUESTS).resolve()
+            folder = (self._whole / BESIDE / run_answer.REQUESTS).resolve()
             return replace(own, assume=(*own.assume, f"requests=sized:{folder}"))
         load = study.about["workload"]
         return source_of(

@@ -16,9 +16,9 @@ from tracekit.base.study import Study
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.intake.sources.own._kubernetes.requests import amount, is_sidecar
 from tracekit.intake.sources.own._kubernetes.shape import owner_of, pod_service
+from tracekit.live.build import objects_in
 from tracekit.live.export._format import REQUESTS, Format, Left, Written, left_out
 from tracekit.live.export._spelling import command, is_name, quantities, script, yaml_text
-from tracekit.live.made import objects_in
 from tracekit.sizing.requests.rows import by_change, services
 
 #: By kind: the path to the spec of its pods. Other kinds cannot be changed.

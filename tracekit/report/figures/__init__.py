@@ -1,6 +1,6 @@
 """The declared figures of the report: their data, their rows, and their marks.
 
-``tracekit.report.drawn`` draws all of them, for wide and for narrow windows.
+``tracekit.report.drawing`` draws all of them, for wide and for narrow windows.
 """
 
 import functools

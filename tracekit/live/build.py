@@ -119,7 +119,7 @@ _RATE_S = 120
 _LATEST_MS = 600_000
 
 
-def made_server(
+def build_server(
     policies: Sequence[PlacementPolicy],
     begin: Store | Path | None,
     *,

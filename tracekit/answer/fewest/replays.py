@@ -56,7 +56,7 @@ USUAL_REPLAYS = 20
 ReplayOn = Callable[[int, IntArray | None, str], Replayed]
 
 
-class Here:
+class LocalReplays:
     """Replays in this process; the workload in the last order of arrival is kept."""
 
     def __init__(self, load: Workload, policy: Entrant, seed: int) -> None:
@@ -72,7 +72,7 @@ class Here:
 
 
 @dataclass(frozen=True)
-class ByCrew:
+class CrewReplays:
     """Replays by a crew, whose processes read the shared workload."""
 
     crew: Crew
@@ -83,12 +83,12 @@ class ByCrew:
     def __call__(self, order: int, staying: IntArray | None, lost: str) -> Replayed:
         """Replay, and wait for it."""
         nodes = None if staying is None else tuple(staying.tolist())
-        task = FewNodesTask(self.source, self.policy, self.seed, order, nodes, lost)
+        task = ReplayTask(self.source, self.policy, self.seed, order, nodes, lost)
         return self.crew.submit(task).result()
 
 
 @dataclass(frozen=True)
-class FewNodesTask:
+class ReplayTask:
     """A replay on some of the nodes, as a task for another process."""
 
     source: Source
@@ -172,7 +172,7 @@ def counting(replays: ReplayOn, done: Callable[[], None]) -> ReplayOn:
     return counted
 
 
-class Remembered:
+class CachedReplays:
     """Replays whose results are kept in a folder, named by all that they depend on.
 
     A damaged file is replayed again. The caller removes the folder once the study is written.

@@ -24,7 +24,7 @@ from tracekit.report.sentences import document
 from tracekit.synth import write as synthesize
 
 if TYPE_CHECKING:
-    from tracekit.answer.whole import Question
+    from tracekit.answer.run_answer import Question
     from tracekit.base.study import Study
     from tracekit.cluster.source import WorkloadSource
     from tracekit.commands._stages import Stage
@@ -215,7 +215,7 @@ def _replayed(
     settings: _Settings, source: WorkloadSource, fit: Path | None, crew: Crew, progress: Progress
 ) -> Answer:
     """Replay, count nodes and decide."""
-    from tracekit.answer.whole import answer  # the crew is not kept waiting
+    from tracekit.answer.run_answer import answer  # the crew is not kept waiting
     from tracekit.commands._replaying import replay_by  # the crew is not kept waiting
     from tracekit.policy.entrant import Entrants  # the same
 
@@ -248,7 +248,7 @@ def _first_answer(
 
     All replays are kept, and the rest of the run goes on from them.
     """
-    from tracekit.answer.whole import answer, begin  # the crew is not kept waiting
+    from tracekit.answer.run_answer import answer, begin  # the crew is not kept waiting
     from tracekit.commands._replaying import replay_by  # the same
     from tracekit.policy.entrant import Entrants  # the same
     from tracekit.report.sentences import headline, short  # the same
@@ -314,7 +314,7 @@ def _question(
     settings: _Settings, source: WorkloadSource, fit: Path | None, *, first: bool = False
 ) -> Question:
     """The question of a run: how many nodes are needed, and which policy is to run."""
-    from tracekit.answer.whole import Question  # the crew is not kept waiting
+    from tracekit.answer.run_answer import Question  # the crew is not kept waiting
 
     return Question(
         run=settings.out / "replay",
