@@ -38,9 +38,9 @@ MEASURE = Measure(
 SOURCE = """
 from dataclasses import replace
 
-from tracekit.intake.sources.released.ctm21 import SOURCE as KNOWN
+from tracekit.intake.sources.released.alibaba_microservices import CTM21
 
-SOURCE = replace(KNOWN, name="our_trace")
+SOURCE = replace(CTM21, name="our_trace")
 """
 ASKED = """
 import json

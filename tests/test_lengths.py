@@ -25,7 +25,6 @@ _FOLDER_MODULES = 22
 _REGISTRIES = {
     "commands": "subcommands",
     "policy/placement": "policies",
-    "intake/sources/released": "sources",
 }
 #: So many equal lines in a row stand in one place only. Lines are compared without what is around
 #: them, empty ones too.

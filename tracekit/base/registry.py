@@ -12,23 +12,25 @@ from tracekit.base.errors import TracekitError, unknown_name
 T = TypeVar("T")
 
 
-def instances(package: ModuleType, kind: type[T]) -> dict[str, T]:
-    """The object of type ``kind`` of each public module of a package, by the module's name.
+def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
+    """The subclass of ``base`` that each public module of a package defines, by the module's name.
 
     Raises
     ------
     TracekitError
         When a module has none or several.
     """
-    return _discover(package, kind.__name__, lambda module: _instances_in(module, kind))
-
-
-def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
-    """The subclass of ``base`` that each public module of a package defines, by the module's name.
-
-    Raises as ``instances``.
-    """
-    return _discover(package, base.__name__, lambda module: _subclasses_in(module, base))
+    classes: dict[str, type[T]] = {}
+    for name in module_names(package):
+        own = _subclasses_in(importlib.import_module(f"{package.__name__}.{name}"), base)
+        if len(own) != 1:
+            raise TracekitError(
+                f"{package.__name__}/{name}.py defines {len(own)} {base.__name__} objects,"
+                " expected one",
+                hint="one file, one public thing; a helper's file name starts with '_'",
+            )
+        classes[name] = own[0]
+    return classes
 
 
 def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
@@ -102,29 +104,6 @@ def module_names(package: ModuleType) -> list[str]:
         for info in pkgutil.iter_modules(package.__path__)
         if not info.name.startswith("_")
     )
-
-
-def _discover(
-    package: ModuleType, kind: str, find: Callable[[ModuleType], list[T]]
-) -> dict[str, T]:
-    found: dict[str, T] = {}
-    for name in module_names(package):
-        things = find(importlib.import_module(f"{package.__name__}.{name}"))
-        if len(things) != 1:
-            raise TracekitError(
-                f"{package.__name__}/{name}.py defines {len(things)} {kind} objects, expected one",
-                hint="one file, one public thing; a helper's file name starts with '_'",
-            )
-        found[name] = things[0]
-    return found
-
-
-def _instances_in(module: ModuleType, kind: type[T]) -> list[T]:
-    return [
-        value
-        for name, value in vars(module).items()
-        if isinstance(value, kind) and not name.startswith("_")
-    ]
 
 
 def _subclasses_in(module: ModuleType, base: type[T]) -> list[type[T]]:

@@ -1,7 +1,7 @@
 """What the shell completes: names of policies, queries, measures, ..., and folders of results.
 
-Every Tab starts the program again. So the names of policies, queries and sources are those of their
-files, and no other kind is loaded than the one that is completed.
+Every Tab starts the program again. So the names of policies and queries are those of their files,
+and no other kind is loaded than the one that is completed.
 """
 
 import contextlib
@@ -13,12 +13,11 @@ from tracekit.base import folders
 from tracekit.commands import listing as catalogue
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-#: Kinds with one file for each name, and the folders of these files below the package.
+#: Kinds with one file for each name, and the folder of these files below the package.
 _FOLDERS = {
-    "policies": ("policy/placement",),
-    "rebalancers": ("policy/rebalance",),
-    "sizing_policies": ("sizing/policies",),
-    "sources": ("intake/sources/released", "intake/sources/own"),
+    "policies": "policy/placement",
+    "rebalancers": "policy/rebalance",
+    "sizing_policies": "sizing/policies",
 }
 #: Kinds of folders, and what ``following.kind_of`` calls them.
 _RESULTS = {"stores": {"store"}, "runs": {"run"}, "results": {"store", "run", "study"}}
@@ -56,9 +55,8 @@ def _names(kind: str) -> Iterator[str]:
         for path in folder.rglob("*.sql"):
             yield path.relative_to(folder).with_suffix("").as_posix()
     elif kind in _FOLDERS:
-        for one in _FOLDERS[kind]:
-            files = (_PACKAGE / one).glob("*.py")
-            yield from (file.stem for file in files if not file.name.startswith("_"))
+        files = (_PACKAGE / _FOLDERS[kind]).glob("*.py")
+        yield from (file.stem for file in files if not file.name.startswith("_"))
     else:
         yield from (str(one["name"]) for one in catalogue.listing(kind))
 

@@ -73,10 +73,13 @@ class MissingColumnError(TracekitError):
 @functools.cache
 def all_sources() -> dict[str, Source]:
     """Every source that tracekit reads, by name, and the sources of installed packages."""
-    rooms = (importlib.import_module(f"{__name__}.{room}") for room in ("own", "released"))
-    by_room = [registry.instances(room, Source) for room in rooms]
-    own = {name: source for some in by_room for name, source in some.items()}
+    own = _of_room("own") | _of_room("released")
     return registry.with_brought(own, "tracekit.intake.sources", _is_source, "source")
+
+
+def _of_room(room: str) -> dict[str, Source]:
+    package = importlib.import_module(f"{__name__}.{room}")
+    return {source.name: source for source in registry.named(package, Source).values()}
 
 
 def _is_source(name: str, brought: object) -> bool:
@@ -85,7 +88,7 @@ def _is_source(name: str, brought: object) -> bool:
 
 def is_published(name: str) -> bool:
     """Whether a release is a published trace, and not a user's own cluster."""
-    return name in registry.instances(importlib.import_module(f"{__name__}.released"), Source)
+    return name in _of_room("released")
 
 
 def recognise(

@@ -364,7 +364,7 @@ _OWN_WORDS = (
     ),
 )
 
-SOURCE = ClusterSource(
+FOLDER = ClusterSource(
     name="folder",
     title="Your own tables of nodes, containers and usage, as Parquet or CSV",
     url="https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",

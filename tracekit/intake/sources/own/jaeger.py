@@ -108,7 +108,7 @@ def _parent(span: Mapping[str, Any], trace: str) -> str | None:
     return _id(older) if older and str(older).strip("0") else None
 
 
-SOURCE = span_source(
+JAEGER = span_source(
     name="jaeger",
     title="Spans of Jaeger in JSON (/api/traces, exports), as calls",
     url="https://www.jaegertracing.io/docs/latest/apis/",

@@ -163,7 +163,7 @@ def _shown(value: Any) -> str:
 
 _TABLES = ("node", "node_resource", "container", "container_resource", "fixed_request")
 
-SOURCE = ClusterSource(
+KUBE_SCHEDULER_SIMULATOR = ClusterSource(
     name="kube_scheduler_simulator",
     title="Snapshots and records of kube-scheduler-simulator",
     url="https://github.com/kubernetes-sigs/kube-scheduler-simulator",

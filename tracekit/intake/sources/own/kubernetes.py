@@ -284,7 +284,7 @@ _DESCRIBED = ("node", "node_resource", "container", "container_resource", "fixed
 _USED = ("container_amount", "node_amount")
 _SERIES = (*_DESCRIBED, *_USED, "counter_end")
 
-SOURCE = ClusterSource(
+KUBERNETES = ClusterSource(
     name="kubernetes",
     title="One's own Kubernetes cluster: kubectl, Prometheus, metrics-server",
     url="https://kubernetes.io/docs/reference/kubectl/",

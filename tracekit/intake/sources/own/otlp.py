@@ -133,7 +133,7 @@ def _is_spans(head: Head) -> bool:
     return bool(_BEGINS.match(text)) and any(f'"{name}"' in text for name in _HOLDS)
 
 
-SOURCE = span_source(
+OTLP = span_source(
     name="otlp",
     title="Spans of OpenTelemetry in JSON (file exporter, Grafana Tempo), as calls",
     url="https://opentelemetry.io/docs/specs/otlp/",

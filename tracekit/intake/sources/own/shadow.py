@@ -48,7 +48,7 @@ def _read(opened: Opened) -> Read:
         yield Batch(table=_TABLE, rows=pl.DataFrame(rows))
 
 
-SOURCE = ClusterSource(
+SHADOW = ClusterSource(
     name="shadow",
     title="Choices of policies in a live cluster, recorded by tracekit serve --shadow",
     url="https://kubernetes.io/docs/reference/config-api/kube-scheduler-config.v1/",

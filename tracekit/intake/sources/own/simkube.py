@@ -326,7 +326,7 @@ def _lives(recorded: Mapping[Any, Any]) -> tuple[_Lives, list[Cut]]:
     return {key: some for key, some in lives.items() if some}, wrong
 
 
-SOURCE = ClusterSource(
+SIMKUBE = ClusterSource(
     name="simkube",
     title="Traces of SimKube: workload objects of a cluster and how they changed",
     url="https://github.com/acrlabs/simkube",

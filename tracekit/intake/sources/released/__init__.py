@@ -1,1 +1,1 @@
-"""Released traces, one file each."""
+"""Released traces; those of one publisher stand together."""

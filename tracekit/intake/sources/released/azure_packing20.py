@@ -277,7 +277,7 @@ def _day_ms(days: pl.Expr) -> pl.Expr:
     return (days * _DAY_MS).round().cast(pl.Int64)
 
 
-SOURCE = ClusterSource(
+AZURE_PACKING20 = ClusterSource(
     name="azure_packing20",
     title="Azure trace for packing 2020: VM requests of 14 days with CPU, memory, disks, network",
     url="https://github.com/Azure/AzurePublicDataset/blob/master/AzureTracesForPacking2020.md",

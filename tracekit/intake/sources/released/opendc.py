@@ -176,7 +176,7 @@ def _is_fragments(head: Head) -> bool:
     return set(_FRAGMENTS) <= set(head.columns) <= _FRAGMENT_COLUMNS
 
 
-SOURCE = ClusterSource(
+OPENDC = ClusterSource(
     name="opendc",
     title="Inputs of OpenDC: tasks, fragments of their use, topologies of hosts",
     url="https://github.com/atlarge-research/opendc",

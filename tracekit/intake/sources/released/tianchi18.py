@@ -148,7 +148,7 @@ def _first_member(start: bytes) -> bytes | None:
         return None
 
 
-SOURCE = ClusterSource(
+TIANCHI18 = ClusterSource(
     name="tianchi18",
     title="Alibaba Tianchi 2018 set B: 68,224 containers with demand curves, 6,000 nodes",
     url="https://tianchi.aliyun.com/competition/entrance/231663/information",

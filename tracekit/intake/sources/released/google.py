@@ -1,6 +1,7 @@
-"""Borg cells of 2019: machines with switches, instances, alloc sets, constraints, usage.
+"""Google's Borg cells of 2011 and 2019: machines, tasks or instances, usage.
 
-Facts: google/cluster-data, clusterdata_trace_format_v3.proto (JSON lines or Parquet).
+Facts: google/cluster-data. 2011: ClusterData2011_2 (headerless CSV, times in microseconds). 2019:
+clusterdata_trace_format_v3.proto (JSON lines or Parquet).
 """
 
 import json
@@ -15,15 +16,90 @@ from tracekit.intake.sources import Head
 from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 from tracekit.intake.sources._objects import objects
-from tracekit.intake.sources.released._google import (
-    AFTER,
-    BEFORE,
-    BESIDE_MACHINES,
-    FIRST_MACHINE,
-    LABELS,
-    OF_ATTRIBUTES,
-    SAMPLED,
+
+BEFORE = "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s"
+OF_ATTRIBUTES = "attributes of machines, which become labels of machine_events beside it"
+FIRST_MACHINE = "its node is the first machine that an event of it names"
+AFTER = "events at 2^63-1 lie behind the trace and say nothing about it: they are left out"
+SAMPLED = "a sample stands at the beginning of its 300 s"
+LABELS = "a machine's labels are its attributes at the time of its event"
+#: What to do with attributes that come alone.
+BESIDE_MACHINES = "ingest both together: attributes are labels of machines"
+
+
+_NAME = r"[A-Za-z0-9+/]{43}="
+_NUMBER = r"[-+.\deE]*"
+
+GOOGLE11 = Released(
+    name="google11",
+    title="Google cluster data 2011 (version 2): 12,500 machines, 29 days, tasks and usage",
+    url="https://github.com/google/cluster-data/blob/master/ClusterData2011_2.md",
+    licence="CC-BY-4.0",
+    lacks=(
+        "cores and bytes: all sizes are fractions of the largest machine of the cell",
+        "disk space of machines",
+        "network",
+        "failure domains",
+        "task_constraints, users, scheduling classes, CPI and MAI: not read",
+    ),
+    inferred=(
+        "a task is one container from its first SUBMIT to the last end that no start follows",
+        FIRST_MACHINE,
+        "different-machines: tasks of the job share no machine",
+        LABELS,
+    ),
+    notes=(
+        BEFORE,
+        AFTER,
+        "ingest all parts of task_events at once: a task comes in one part and goes in another",
+        "disk_io is the share of time that the disk served the task, only in the first 14 days",
+        SAMPLED,
+    ),
+    shared="_google",
+    kinds=(
+        Kind(
+            word="machines",
+            title="machines that come, go and change",
+            columns=rf"time:number!=\d+ machine:whole!=\d+ event:number!=[012] platform={_NAME}|"
+            " cpu:number memory:number",
+            rules=("event: event NOT IN (0, 1, 2) -> a code from 0 to 2",),
+            beside=("attributes",),
+            whole=True,
+        ),
+        Kind(
+            word="attributes",
+            title=OF_ATTRIBUTES,
+            columns=rf"time:number!=\d+ machine:whole!=\d+ name!={_NAME} value deleted:number=[01]",
+            needs={"machines": BESIDE_MACHINES},
+            tables=("node",),
+        ),
+        Kind(
+            word="jobs",
+            title="events of jobs; they say nothing that those of tasks do not",
+            columns=rf"time:number=\d+ missing=[0-6]? job=\d+ event:number=[0-8] user={_NAME}|"
+            rf" class=[0-3]? name={_NAME}| logical={_NAME}|",
+            tables=("container",),
+        ),
+        Kind(
+            word="tasks",
+            title="events of tasks",
+            columns=r"time:number!=\d+ missing=[0-6]? job:whole!=\d+ task:whole!=\d+ machine=\d*"
+            rf" event:number!=[0-8] -={_NAME}| -=[0-3]? priority:number=\d* cpu:number"
+            " memory:number disk:number different:number=[01]?",
+            rules=("event: event NOT IN (0, 1, 2, 3, 4, 5, 6, 7, 8) -> a code from 0 to 8",),
+            tables=("container", "container_resource"),
+        ),
+        Kind(
+            word="usage",
+            title="usage of tasks over 300 s",
+            columns=r"time:number!=\d+ end:number=\d+ job:whole!=\d+ task:whole!=\d+ -=\d*"
+            rf" cpu:number memory:number {f'-={_NUMBER} ' * 4}disk_io:number disk:number"
+            rf" {f'-={_NUMBER} ' * 7}",
+            rules=("""end: "end" < time -> an end no earlier than the start""",),
+        ),
+    ),
 )
+
 
 _LOOKED_AT = 50
 _TEXT = pl.String()
@@ -79,7 +155,7 @@ def _kind(table: str, columns: str, some: str, but: str, to: str, **more: Any) -
     )
 
 
-SOURCE = Released(
+GOOGLE19 = Released(
     name="google19",
     title="Google cluster data 2019 (version 3): eight cells, May 2019, instances and usage",
     url="https://github.com/google/cluster-data/blob/master/ClusterData2019.md",
