@@ -13,6 +13,13 @@ PAPER_NODES, PAPER_CONTAINERS, PAPER_ALLOC_FRACTION = 31, 1800, 0.75
 #: The time between two samples of use in the trace; also the default for other data.
 STEP_MS = 30_000
 
+#: A series is silent after five minutes without a sample, as in Prometheus. A series whose samples
+#: are usually further apart is silent only after so many of its usual distances: one sample may be
+#: missing, and beyond this there are two.
+SILENCE_LEAST_MS, SILENCE_DISTANCES = 300_000, 2.5
+#: A series with fewer distances has no usual one: the most common distance of all series counts.
+SILENCE_ENOUGH_DISTANCES = 3
+
 #: Correlations that are closer to 0 than this are in zone B, and weak.
 ZONE_LIMIT = 0.3
 

@@ -16,12 +16,12 @@ from kubernetes_support import container, node, owned, pod
 from tests_support import SHARED
 
 from tracekit.cluster.constraints.constraints import OF_CONTAINERS, OF_NODES, written_of
-from tracekit.intake.sources._cluster import Batch
+from tracekit.intake.sources._source import Batch
 from tracekit.intake.sources.own._kubernetes.listings import Listing
 from tracekit.intake.sources.own._kubernetes.objects import Thing
 from tracekit.intake.sources.own._kubernetes.requests import amount
-from tracekit.intake.sources.own._roster.read import rows_of_things
-from tracekit.intake.sources.own._roster.roster import Roster, note_things
+from tracekit.intake.sources.own._roster import Roster, note_things
+from tracekit.intake.sources.own._roster_read import rows_of_things
 from tracekit.policy.entrant import parse_rebalancer
 from tracekit.policy.rebalance import Decision
 from tracekit.policy.view.cluster import Cluster

@@ -20,8 +20,8 @@ from tracekit.intake.fetch.retry import FetchError, Retries
 from tracekit.intake.fetch.server import RefusedError, Server, address, header
 from tracekit.intake.fetch.slices import NAME, Slices
 from tracekit.intake.fetch.spans import span_s, time_s
+from tracekit.intake.sources.own._prometheus.forms import of_missing_data
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES
-from tracekit.intake.sources.own._prometheus.warnings import of_missing_data
 
 _RATE_S = 120
 #: The number of warnings that a message repeats.

@@ -17,8 +17,8 @@ from tracekit.intake.fetch.server import Server, TooMuchError
 from tracekit.intake.fetch.slices import Slice, Slices, file_name, stamp
 from tracekit.intake.fetch.spans import spelled_span
 from tracekit.intake.sources.own._json_items import Cut, pieces
+from tracekit.intake.sources.own._prometheus.forms import warnings_of
 from tracekit.intake.sources.own._prometheus.metrics import Query
-from tracekit.intake.sources.own._prometheus.warnings import warnings_of
 from tracekit.store.broken_rows import LIST_CUT_OFF, VALUE_CUT_OFF
 
 #: Prometheus refuses more points of a series in one answer than 11,000.

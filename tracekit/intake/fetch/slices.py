@@ -12,7 +12,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_text
 from tracekit.intake.fetch.spans import spelled_time
-from tracekit.intake.sources.own._prometheus.warnings import of_missing_data
+from tracekit.intake.sources.own._prometheus.forms import of_missing_data
 
 NAME = ".prometheus.json"
 SCHEMA = "tracekit/prometheus/1"

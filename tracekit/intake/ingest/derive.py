@@ -5,7 +5,7 @@ container's use over its request; without a request over its limit; without eith
 capacity. A row of ``node_usage`` has the node's use over its capacity: from the node's own samples
 if these are more than one moment, else from the sum of its containers. Every row has both CPU and
 memory. If one of them is sampled less often, its last sample holds until the series counts as
-silent (``sources.silence``). The parts are called ``derived/DIGEST/TABLE``; the digest is of the
+silent (``base.constants``). The parts are called ``derived/DIGEST/TABLE``; the digest is of the
 inputs.
 """
 

@@ -1,7 +1,11 @@
 """The SQL statements that compute fractions of use from amounts and sizes, for ``derive``."""
 
+from tracekit.base.constants import (
+    SILENCE_DISTANCES,
+    SILENCE_ENOUGH_DISTANCES,
+    SILENCE_LEAST_MS,
+)
 from tracekit.base.units import EPOCH_FROM_MS
-from tracekit.intake.sources.silence import ENOUGH_DISTANCES, LEAST_MS, USUAL_DISTANCES
 
 #: Makes tables of sizes. A size holds from its time until the next one; the first holds before its
 #: time as well. A capacity without a time counts only if no dated capacity is stated.
@@ -77,8 +81,8 @@ WITH share_of AS ({{shares}}), gap AS (
     SELECT resource, mode(gap_ms) AS gap_ms FROM gap GROUP BY resource
 ), silence AS (
     SELECT gap.key, gap.resource,
-           CAST(greatest({LEAST_MS}, {USUAL_DISTANCES} * CASE
-               WHEN count(gap.gap_ms) >= {ENOUGH_DISTANCES} THEN median(gap.gap_ms)
+           CAST(greatest({SILENCE_LEAST_MS}, {SILENCE_DISTANCES} * CASE
+               WHEN count(gap.gap_ms) >= {SILENCE_ENOUGH_DISTANCES} THEN median(gap.gap_ms)
                ELSE any_value(common.gap_ms)
            END) AS BIGINT) AS silence_ms
     FROM gap JOIN common ON common.resource = gap.resource
@@ -175,19 +179,20 @@ WITH step AS (
         PARTITION BY container_key, resource ORDER BY time_ms
     ) AS gap_ms
     FROM container_amount_keyed AS a
-    SEMI JOIN (SELECT container_key, resource FROM gridded WHERE next_ms - time_ms > {LEAST_MS})
-        AS apart
+    SEMI JOIN (
+        SELECT container_key, resource FROM gridded WHERE next_ms - time_ms > {SILENCE_LEAST_MS}
+    ) AS apart
         ON apart.container_key = a.container_key AND apart.resource = a.resource
 ), silence AS (
     SELECT container_key, resource,
-           CAST(greatest({LEAST_MS}, {USUAL_DISTANCES} * CASE
-               WHEN count(gap_ms) >= {ENOUGH_DISTANCES} THEN median(gap_ms)
+           CAST(greatest({SILENCE_LEAST_MS}, {SILENCE_DISTANCES} * CASE
+               WHEN count(gap_ms) >= {SILENCE_ENOUGH_DISTANCES} THEN median(gap_ms)
                ELSE any_value(step.step_ms)
            END) AS BIGINT) AS silence_ms
     FROM gap CROSS JOIN step
     GROUP BY container_key, resource
 ), followed AS (
-    SELECT gridded.*, time_ms + coalesce(silence_ms, {LEAST_MS}) + 1 AS silent_ms
+    SELECT gridded.*, time_ms + coalesce(silence_ms, {SILENCE_LEAST_MS}) + 1 AS silent_ms
     FROM gridded
     LEFT JOIN silence
         ON silence.container_key = gridded.container_key AND silence.resource = gridded.resource

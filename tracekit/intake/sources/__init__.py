@@ -14,25 +14,24 @@ from dataclasses import replace
 from tracekit.base import registry
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.words import plural
-from tracekit.intake.sources._cluster import (
+from tracekit.intake.sources._source import (
+    STOOD,
+    Archives,
     Batch,
     Broken,
     ClusterFile,
     ClusterMatch,
     ClusterSource,
     Head,
+    Match,
     Opened,
     Read,
-    cluster_match,
-)
-from tracekit.intake.sources._release import (
-    Archives,
-    Match,
     Source,
     TableFormat,
     Unpivot,
+    cluster_match,
+    row_text,
 )
-from tracekit.intake.sources._stood import STOOD, row_text
 from tracekit.store.tables import all_tables
 
 __all__ = [

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.opened import PARQUET_MAGIC
-from tracekit.intake.sources._cluster import Broken, Opened
-from tracekit.intake.sources._times import in_ms
+from tracekit.intake.sources._rows import in_ms
+from tracekit.intake.sources._source import Broken, Opened
 from tracekit.store.tables import all_tables
 
 _BLOCK_BYTES = 8 << 20

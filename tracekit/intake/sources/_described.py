@@ -25,10 +25,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.sources._cluster import Batch, Broken, ClusterFile, ClusterSource, Opened, Read
 from tracekit.intake.sources._kind import JSON, RAW, Fault, Kind
-from tracekit.intake.sources._parts import Parts
-from tracekit.intake.sources._stood import LINE, row_text
+from tracekit.intake.sources._source import (
+    LINE,
+    Batch,
+    Broken,
+    ClusterFile,
+    ClusterSource,
+    Opened,
+    Parts,
+    Read,
+    row_text,
+)
 from tracekit.store.tables import all_tables
 
 if TYPE_CHECKING:

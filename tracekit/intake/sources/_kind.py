@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from tracekit.base.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB, SECONDS_UP_TO
-from tracekit.intake.sources._cluster import Broken, Head, Opened
-from tracekit.intake.sources._release import Archives
 from tracekit.intake.sources._rows import Delimited, frames
-from tracekit.intake.sources._stood import LINE
+from tracekit.intake.sources._source import LINE, Archives, Broken, Head, Opened
 
 _COLUMN = re.compile(r"(\w*|-)(?::(\w+))?([+!]*)(?:=(.*))?")
 #: For each kind of number, what becomes of it.

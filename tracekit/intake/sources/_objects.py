@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.opened import PARQUET_MAGIC
-from tracekit.intake.sources._cluster import Broken, Head, Opened
+from tracekit.intake.sources._source import Broken, Head, Opened
 
 #: The columns to read: a text, a record of texts, or a list of either.
 Columns = Mapping[str, pl.DataType | type[pl.DataType]]

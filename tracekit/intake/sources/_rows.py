@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from tracekit.intake.sources._cluster import Broken, Opened
-from tracekit.intake.sources._stood import LINE, as_it_stands, row_text
+from tracekit.intake.sources._source import LINE, STOOD, Broken, Opened, as_it_stands, row_text
 
 #: The size of the blocks in which a file is read.
 _BLOCK_BYTES = 16 << 20
@@ -244,3 +244,75 @@ def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
         reason=f"is {shown}, expected {rule.expected}",
         text=row_text(row),
     )
+
+
+#: Times have such names in all tables.
+_ENDING = "_ms"
+_DATE = r"^\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}|$)"
+_SINCE = datetime(1970, 1, 1, tzinfo=UTC)
+_MS = timedelta(milliseconds=1)
+
+
+def in_ms(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with points in time as ms since 1970; a text without a zone, or with none, stays.
+
+    The column as it is in the file is kept beside it, for rejects.
+    """
+    for name, kind in frame.schema.items():
+        if kind == pl.String and name.endswith(_ENDING):
+            dated = frame[name].filter(frame[name].str.contains(_DATE)).unique().drop_nulls()
+            parsed = {text: ms for text in dated if (ms := _ms(text)) is not None}
+            if parsed:
+                stood = pl.col(name).alias(name + STOOD)
+                frame = frame.with_columns(pl.col(name).replace(parsed), stood)
+    return frame
+
+
+def _ms(text: str) -> str | None:
+    try:
+        point = datetime.fromisoformat(text.upper())
+    except ValueError:
+        return None
+    return None if point.tzinfo is None else str((point - _SINCE) // _MS)
+
+
+def undated(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
+    """Rules that reject a date without a time zone in these columns."""
+    return [
+        Rule(
+            column=one,
+            broken=pl.col(one).str.contains(_DATE),
+            expected="ms, or a point in time with its zone, such as 2026-01-31T08:00:00Z",
+        )
+        for one in columns
+        if frame.schema.get(one) == pl.String
+    ]
+
+
+_KNOWN = "known\0"
+
+
+class Places:
+    """The node of each container, from the files that list containers; the first row counts.
+
+    A container has one node in the store.
+    """
+
+    def __init__(self, frames: Iterable[pl.DataFrame]) -> None:
+        """``frames`` are lists of containers; one without the column ``node`` is left out."""
+        parts = [
+            one.select(pl.col("container", "node").cast(pl.String))
+            for one in frames
+            if {"container", "node"} <= set(one.columns)
+        ]
+        nothing = pl.DataFrame(schema={"container": pl.String, "node": pl.String})
+        whole = pl.concat([nothing, *parts]).drop_nulls("container")
+        self._nodes = whole.unique("container", keep="first").rename({"node": _KNOWN})
+
+    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with the node of each, NULL if it is not known; a stated node stays."""
+        stated = [pl.col("node").cast(pl.String)] if "node" in rows.columns else []
+        joined = rows.with_columns(pl.col("container").cast(pl.String)).join(
+            self._nodes, on="container", how="left", maintain_order="left"
+        )
+        return joined.with_columns(pl.coalesce(*stated, _KNOWN).alias("node")).drop(_KNOWN)

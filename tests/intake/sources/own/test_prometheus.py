@@ -30,7 +30,7 @@ from series_support import (
 )
 from tests_support import shared_data
 
-from tracekit.intake.sources.own._pod_use import sums
+from tracekit.intake.sources.own import _use_sums as sums
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES, STATES, USES
 
 Form = Callable[[Sequence[Made]], str]

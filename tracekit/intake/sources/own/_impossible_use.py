@@ -8,9 +8,8 @@ import polars as pl
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB, SECONDS_UP_TO
-from tracekit.intake.sources._cluster import Batch, Broken, lines_of
-from tracekit.intake.sources._places import Places
-from tracekit.intake.sources._stood import as_it_stands, row_text
+from tracekit.intake.sources._rows import Places
+from tracekit.intake.sources._source import Batch, Broken, as_it_stands, lines_of, row_text
 
 #: Use of this many percent or less is more likely a percentage than millicores.
 _MOST_PERCENT = 100.0

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import msgspec
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.sources._cluster import SHOWN_CHARACTERS, Head, Opened
+from tracekit.intake.sources._source import SHOWN_CHARACTERS, Head, Opened
 from tracekit.store.broken_rows import (
     LIST_CUT_OFF,
     NESTED,

@@ -17,16 +17,16 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tracekit.intake.sources._cluster import (
+from tracekit.intake.sources._source import (
     Batch,
     Broken,
     ClusterFile,
     ClusterSource,
     Head,
     Opened,
+    Parts,
     Read,
 )
-from tracekit.intake.sources._parts import Parts
 from tracekit.intake.sources.own._spans import CALLED, CALLING, Span, by_trace
 
 _BLOCK_ROWS = 100_000

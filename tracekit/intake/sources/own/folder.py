@@ -10,7 +10,9 @@ from functools import partial
 import polars as pl
 
 from tracekit.base.units import UNIT_OF
-from tracekit.intake.sources._cluster import (
+from tracekit.intake.sources._columns import named_frames, spelled
+from tracekit.intake.sources._rows import refuse, undated
+from tracekit.intake.sources._source import (
     Batch,
     Broken,
     ClusterFile,
@@ -19,35 +21,30 @@ from tracekit.intake.sources._cluster import (
     Opened,
     Read,
 )
-from tracekit.intake.sources._columns import named_frames, spelled
-from tracekit.intake.sources._rows import refuse
-from tracekit.intake.sources._times import undated
-from tracekit.intake.sources.own._folder.checks import (
-    LIVES,
-    lives_beside,
-    unknown,
-    with_amounts,
-    with_lives,
-)
-from tracekit.intake.sources.own._folder.listed import (
+from tracekit.intake.sources.own._folder_lists import (
     in_form,
     kept_containers,
     kept_nodes,
     known_containers,
     known_nodes,
     listed_places,
+    lives_beside,
     timed,
 )
-from tracekit.intake.sources.own._folder.measured import (
+from tracekit.intake.sources.own._folder_rules import (
     LABEL,
     LIMIT,
+    LIVES,
     Measure,
     Measured,
     check_units,
     columns_of,
     further,
+    unknown,
+    with_amounts,
+    with_lives,
 )
-from tracekit.intake.sources.own._folder.units import (
+from tracekit.intake.sources.own._folder_units import (
     check_arrivals,
     check_node_sizes,
     check_requests,

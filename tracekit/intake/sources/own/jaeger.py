@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracekit.intake.sources._cluster import Broken, Head, Opened
+from tracekit.intake.sources._source import Broken, Head, Opened
 from tracekit.intake.sources.own._json_items import Cut, items
 from tracekit.intake.sources.own._span_calls import span_source
 from tracekit.intake.sources.own._spans import (

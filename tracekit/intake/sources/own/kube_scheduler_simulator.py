@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.sources._cluster import ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.intake.sources._source import ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.intake.sources.own._json_items import Cut, first_members, items
 from tracekit.intake.sources.own._kubernetes.objects import Thing, time_ms
-from tracekit.intake.sources.own._roster.read import rows_of_things
-from tracekit.intake.sources.own._roster.roster import Roster, note_things
+from tracekit.intake.sources.own._roster import Roster, note_things
+from tracekit.intake.sources.own._roster_read import rows_of_things
 
 _EVENTS = {"Add": "ADDED", "Update": "MODIFIED", "Delete": "DELETED"}
 _HEAD_BYTES = 1 << 16

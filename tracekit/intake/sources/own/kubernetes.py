@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.sources._cluster import Broken, ClusterFile, ClusterSource, Opened, Read
+from tracekit.intake.sources._source import Broken, ClusterFile, ClusterSource, Opened, Read
 from tracekit.intake.sources.own._impossible_use import possible
 from tracekit.intake.sources.own._json_items import Cut, items
 from tracekit.intake.sources.own._kubernetes.objects import (
@@ -18,17 +18,6 @@ from tracekit.intake.sources.own._kubernetes.objects import (
 )
 from tracekit.intake.sources.own._kubernetes.requests import QuantityError, amount, resource, unit
 from tracekit.intake.sources.own._kubernetes.shape import Rows, batches
-from tracekit.intake.sources.own._pod_use.parts import (
-    NO_CONTAINER,
-    Outer,
-    ends_beside,
-    is_idle,
-    node_of,
-    of_whole_pod,
-    pod_of,
-)
-from tracekit.intake.sources.own._pod_use.seen import astray, described
-from tracekit.intake.sources.own._pod_use.sums import Sums
 from tracekit.intake.sources.own._prometheus.counters import (
     Before,
     Ends,
@@ -49,8 +38,19 @@ from tracekit.intake.sources.own._prometheus.nobody import (
     unknown_node,
 )
 from tracekit.intake.sources.own._prometheus.series import Series, read_series
-from tracekit.intake.sources.own._roster.read import read_objects
-from tracekit.intake.sources.own._roster.roster import Roster, roster_beside
+from tracekit.intake.sources.own._roster import Roster, roster_beside
+from tracekit.intake.sources.own._roster_read import read_objects
+from tracekit.intake.sources.own._use_parts import (
+    NO_CONTAINER,
+    Outer,
+    ends_beside,
+    is_idle,
+    node_of,
+    of_whole_pod,
+    pod_of,
+)
+from tracekit.intake.sources.own._use_seen import astray, described
+from tracekit.intake.sources.own._use_sums import Sums
 
 #: Clocks and scrapes differ by up to this time; earlier use is not of the pod.
 _EARLY_MS = 300_000

@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 
-from tracekit.intake.sources._cluster import (
+from tracekit.intake.sources._source import (
     Batch,
     Broken,
     ClusterFile,

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.sources._cluster import ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.intake.sources._source import ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.intake.sources.own._json_items import Cut
 from tracekit.intake.sources.own._kubernetes.objects import Thing
-from tracekit.intake.sources.own._roster.read import rows_of_things
-from tracekit.intake.sources.own._roster.roster import Roster
+from tracekit.intake.sources.own._roster import Roster
+from tracekit.intake.sources.own._roster_read import rows_of_things
 
 _VERSION = 2
 #: Where each kind has the template of its pods, unless the trace names other places.

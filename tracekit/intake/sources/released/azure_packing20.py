@@ -16,8 +16,8 @@ import polars as pl
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources import ClusterFile, ClusterSource
-from tracekit.intake.sources._cluster import Batch, Broken, Head, Opened, Read
 from tracekit.intake.sources._rows import Rule, long, missing, numbers, refuse
+from tracekit.intake.sources._source import Batch, Broken, Head, Opened, Read
 
 # How large machine types are against each other, by what the same VM types take of them.
 #

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracekit.base.constants import ZONES
+from tracekit.intake.sources.own._kubernetes.objects import CLAIM, Terms, reached
 from tracekit.intake.sources.own._kubernetes.requests import is_sidecar
-from tracekit.intake.sources.own._kubernetes.volumes import CLAIM, Terms, reached
 from tracekit.store.tables import PREFERRED
 
 _RACK = "/rack"

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.intake.sources._cluster import Batch
+from tracekit.intake.sources._source import Batch
 from tracekit.intake.sources.own._kubernetes import rules
 from tracekit.store.tables import UNREADY_TAINTS
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import place, scan_parquet
-from tracekit.intake.sources._cluster import Batch, Opened
+from tracekit.intake.sources._source import Batch, Opened
 from tracekit.intake.sources.own._prometheus.series import Series
 
 #: The table of the last samples of counters.

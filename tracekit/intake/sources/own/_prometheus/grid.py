@@ -1,6 +1,6 @@
 """Puts scraped samples on a grid, as a query of Prometheus would return them.
 
-``sources.silence`` states when a series is silent. A rate over silence is left out, and a scraped
+``base.constants`` states when a series is silent. A rate over silence is left out, and a scraped
 sample holds until silence begins.
 """
 
@@ -9,7 +9,11 @@ from collections import Counter
 import numpy as np
 import polars as pl
 
-from tracekit.intake.sources.silence import ENOUGH_DISTANCES, LEAST_MS, USUAL_DISTANCES
+from tracekit.base.constants import (
+    SILENCE_DISTANCES,
+    SILENCE_ENOUGH_DISTANCES,
+    SILENCE_LEAST_MS,
+)
 
 _TOO_FEW = 2  # so few samples state no usual step
 
@@ -77,11 +81,11 @@ def heard(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     # null without a sample before: neither counted nor a part of the median
     distance = pl.when(passed > 0).then(passed)
     usual = (
-        pl.when(distance.count().over(*PARTS) >= ENOUGH_DISTANCES)
+        pl.when(distance.count().over(*PARTS) >= SILENCE_ENOUGH_DISTANCES)
         .then(distance.median().over(*PARTS))
         .otherwise(pl.col("step_ms"))
     )
-    silence = pl.max_horizontal(pl.lit(LEAST_MS), pl.col("usual_ms") * USUAL_DISTANCES)
+    silence = pl.max_horizontal(pl.lit(SILENCE_LEAST_MS), pl.col("usual_ms") * SILENCE_DISTANCES)
     return (
         samples.join(steps, on="entity", how="left", maintain_order="left")
         .with_columns(usual_ms=usual)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.sources._cluster import Broken
+from tracekit.intake.sources._source import Broken
 from tracekit.intake.sources.own._prometheus.metrics import STATES, USES
 from tracekit.intake.sources.own._prometheus.series import Series
 from tracekit.store.broken_rows import UNREAD

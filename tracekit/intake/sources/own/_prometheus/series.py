@@ -12,33 +12,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracekit.intake.sources._cluster import Broken, Opened
+from tracekit.intake.sources._source import Broken, Opened
 from tracekit.intake.sources.own._impossible_use import check_times
 from tracekit.intake.sources.own._json_items import Cut, first_members, items
 from tracekit.intake.sources.own._prometheus.forms import (
-    HEAD_BYTES,
-    Unread,
-    head_of,
-    holds_prints,
-    printed,
-)
-from tracekit.intake.sources.own._prometheus.lines import (
     CUT_AT_LINE,
     CUT_IN_LINE,
+    HEAD_BYTES,
     NAMELESS,
     HeadParts,
+    Unread,
     as_number,
     as_text,
+    head_of,
+    holds_prints,
     in_seconds,
+    is_empty_answer,
     is_open_metrics,
     labels_of,
     no_amount,
     not_a_time,
     parts_of,
+    printed,
     renamed,
+    warned,
 )
 from tracekit.intake.sources.own._prometheus.metrics import called_now, name_in
-from tracekit.intake.sources.own._prometheus.warnings import is_empty_answer, warned
 
 #: Labels that name a replica of Prometheus. Series that differ only in them are one counter.
 _LABELS = ("prometheus_replica", "__replica__", "replica")

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tracekit.intake.sources._cluster import Broken, Opened
+from tracekit.intake.sources._source import Broken, Opened
 from tracekit.intake.sources.own._kubernetes.requests import resource
 from tracekit.intake.sources.own._prometheus.metrics import STATES
 from tracekit.intake.sources.own._prometheus.nobody import clusters_of

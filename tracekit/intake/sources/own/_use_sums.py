@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.words import counted
-from tracekit.intake.sources._cluster import Batch, Broken
-from tracekit.intake.sources.own._pod_use.parts import part_of
+from tracekit.intake.sources._source import Batch, Broken
 from tracekit.intake.sources.own._prometheus.counters import rated
 from tracekit.intake.sources.own._prometheus.grid import Distances, apart, heard, on_grid, summed
 from tracekit.intake.sources.own._prometheus.metrics import Use
 from tracekit.intake.sources.own._prometheus.series import Series
+from tracekit.intake.sources.own._use_parts import part_of
 
 #: The samples that are held in memory; more lie on disk, in this number of parts.
 _HELD = 3_000_000

@@ -16,25 +16,25 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from tracekit.intake.sources._cluster import Opened
-from tracekit.intake.sources._places import Places
+from tracekit.intake.sources._rows import Places
+from tracekit.intake.sources._source import Opened
 from tracekit.intake.sources.own._json_items import Cut
 from tracekit.intake.sources.own._kubernetes import rules
 from tracekit.intake.sources.own._kubernetes.listings import Listing, Together, together
 from tracekit.intake.sources.own._kubernetes.objects import (
+    VOLUME_KINDS,
     Key,
     Thing,
+    Volumes,
     arrival_ms,
     last_change_ms,
     things,
     time_ms,
 )
 from tracekit.intake.sources.own._kubernetes.requests import QuantityError, amount
-from tracekit.intake.sources.own._kubernetes.rules import BUDGET
 from tracekit.intake.sources.own._kubernetes.shape import owner_of
 from tracekit.intake.sources.own._kubernetes.template import Family, Template, shared_meta
-from tracekit.intake.sources.own._kubernetes.volumes import CLAIM, DEVICES, VOLUME, Volumes
-from tracekit.intake.sources.own._roster.state_metrics import State, read_state
+from tracekit.intake.sources.own._state_metrics import State, read_state
 
 _OBJECTS = "objects"
 _FAMILIES = 1 << 14
@@ -258,10 +258,10 @@ def note_things(
         elif thing.kind in ("PodGroup", "Workload"):
             with contextlib.suppress(TypeError, AttributeError):
                 _note_groups(roster, thing)
-        elif thing.kind in (VOLUME, CLAIM, DEVICES):
+        elif thing.kind in VOLUME_KINDS:
             with contextlib.suppress(TypeError, AttributeError):
                 roster.volumes.note({**thing.value, "kind": thing.kind})
-        elif thing.kind == BUDGET:
+        elif thing.kind == rules.BUDGET:
             roster.budgets[thing.name] = thing.value.get("spec") or {}
         else:
             _note_pod(roster, thing)

@@ -1,5 +1,7 @@
 """The valid rows of nodes and containers of a folder, and the ids that other files may name."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -9,20 +11,20 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from tracekit.intake.sources._cluster import Broken, Opened
 from tracekit.intake.sources._columns import named_frames
-from tracekit.intake.sources._places import Places
-from tracekit.intake.sources._rows import Rule, emptied, refuse
-from tracekit.intake.sources._times import undated
-from tracekit.intake.sources.own._folder.checks import (
+from tracekit.intake.sources._rows import Places, Rule, emptied, refuse, undated
+from tracekit.intake.sources._source import Broken, Opened
+from tracekit.intake.sources.own._folder_rules import (
+    LIVES,
     Known,
+    columns_of,
     ended_early,
+    further,
     no_amounts,
     no_numbers,
     unknown,
     with_stored,
 )
-from tracekit.intake.sources.own._folder.measured import columns_of, further
 from tracekit.store.tables import all_tables
 
 
@@ -238,3 +240,28 @@ def _node_ids(frame: pl.DataFrame) -> pl.Series:
     if frame.schema.get("time_ms") == pl.String:
         frame = frame.filter(pl.col("time_ms").cast(pl.Float64, strict=False).is_not_null())
     return frame.select(pl.col("node").cast(pl.String))["node"].unique()
+
+
+def lives_beside(opened: Opened) -> pl.DataFrame | None:
+    """The first arrival and last departure of each container of the files beside."""
+    parts = []
+    for file in opened.beside.get("containers", ()):
+        for frame, _ in named_frames(file, "container", needed=("container", "arrival_ms")):
+            stated = "departure_ms" in frame.columns
+            ends = pl.col("departure_ms") if stated else pl.lit(None)
+            parts.append(
+                frame.select(
+                    pl.col("container").cast(pl.String),
+                    pl.col("arrival_ms").cast(pl.Float64, strict=False).alias(LIVES[0]),
+                    ends.cast(pl.Float64, strict=False).alias(LIVES[1]),
+                )
+            )
+    if not parts:
+        return None
+    arrival, departure = LIVES
+    # a container that is listed several times lives from its first to its last time
+    return (
+        pl.concat(parts)
+        .group_by("container")
+        .agg(pl.col(arrival).min(), pl.col(departure).fill_null(float("inf")).max())
+    )

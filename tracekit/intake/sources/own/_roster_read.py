@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tracekit.intake.sources._cluster import Broken, Opened, Read
+from tracekit.intake.sources._source import Broken, Opened, Read
 from tracekit.intake.sources.own._json_items import Cut
 from tracekit.intake.sources.own._kubernetes import rules
 from tracekit.intake.sources.own._kubernetes.listings import changed, dated, over_lists
@@ -37,7 +37,7 @@ from tracekit.intake.sources.own._kubernetes.template import (
     Template,
     template_of,
 )
-from tracekit.intake.sources.own._roster.roster import Roster, end_ms, place_ms, roster_beside
+from tracekit.intake.sources.own._roster import Roster, end_ms, place_ms, roster_beside
 
 _BATCH = 1 << 17
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB
-from tracekit.intake.sources._cluster import Opened
 from tracekit.intake.sources._columns import named_frames
-from tracekit.intake.sources.own._folder.checks import most_of
+from tracekit.intake.sources._source import Opened
+from tracekit.intake.sources.own._folder_rules import most_of
 
 #: The least distance of samples of a monitoring, and the distances that are enough to judge.
 _LEAST_STEP_MS = 1_000

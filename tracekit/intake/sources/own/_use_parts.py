@@ -17,12 +17,12 @@ import polars as pl
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import open_whole
-from tracekit.intake.sources._cluster import Opened
+from tracekit.intake.sources._source import Opened
 from tracekit.intake.sources.own._prometheus.counters import FETCH, SCHEMA, Ends
 from tracekit.intake.sources.own._prometheus.forms import stated_name
 from tracekit.intake.sources.own._prometheus.metrics import FORMERLY, QUERIES, USES, Use
 from tracekit.intake.sources.own._prometheus.series import Series, apart_from_replica, read_series
-from tracekit.intake.sources.own._roster.roster import SERIES, Files, Roster, files_of, roster_of
+from tracekit.intake.sources.own._roster import SERIES, Files, Roster, files_of, roster_of
 
 #: Labels that divide a use into parts. Series with equal values were scraped twice, or are of
 #: several starts of a container.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracekit.base.constants import CORDON_TAINT
-from tracekit.intake.sources._cluster import Broken, Opened
+from tracekit.intake.sources._source import Broken, Opened
 from tracekit.intake.sources.own._kubernetes.requests import unit
 from tracekit.intake.sources.own._kubernetes.shape import (
     Rows,
@@ -14,8 +14,8 @@ from tracekit.intake.sources.own._kubernetes.shape import (
     service_of,
     static_service,
 )
-from tracekit.intake.sources.own._roster.roster import Roster
-from tracekit.intake.sources.own._roster.state_metrics import NodeSeen, PodSeen
+from tracekit.intake.sources.own._roster import Roster
+from tracekit.intake.sources.own._state_metrics import NodeSeen, PodSeen
 
 #: kube-state-metrics replaces most characters of labels by _; the original names of some labels.
 _LABELS = {

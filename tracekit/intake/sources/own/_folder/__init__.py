@@ -1,1 +1,0 @@
-"""An own folder of tables: its columns, its rows, and what is held against what is stored."""

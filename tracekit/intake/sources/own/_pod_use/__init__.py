@@ -1,1 +1,0 @@
-"""What containers and nodes of Kubernetes used: series of Prometheus joined with its list."""

@@ -1,1 +1,0 @@
-"""The nodes and pods of a cluster of Kubernetes, and the life of each."""
