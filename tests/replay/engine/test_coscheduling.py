@@ -84,6 +84,13 @@ def test_who_waits_for_members_to_come_waits_for_no_node(minimum: int, first: in
     assert outcome.steps["pending"].to_list() == [first] * 5 + [10] * (END_MS // 1000 - 5)
 
 
+def test_without_a_minimum_a_gang_waits_for_the_members_that_are_left() -> None:
+    """The tenth leaves at 2 s: nine wait for the eleventh until 5 s, then ten for a node."""
+    outcome = run(gangs(8, [*ten(*[0] * 9), (0, 2000, 0), (5000, END_MS, 0)], 0))
+    steps = outcome.steps["pending"].to_list()
+    assert (steps[3:5], set(steps[5:])) == ([0, 0], {10})
+
+
 @dataclass
 class Plugin:
     """The plugin pod by pod, on one node: PreFilter, Filter, Permit, PostFilter, Unreserve."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from replay_support import changed, workload
 
@@ -45,6 +46,15 @@ def test_who_fits_nowhere_waits() -> None:
     found = explain(load, parse_entrant("first_fit"), "c1")
     assert found.chosen is None
     assert [one.removed for one in found.nodes] == ["too little cpu_milli"] * 2
+
+
+def test_a_container_on_which_no_policy_decides_is_named() -> None:
+    late = workload([(1000, 1000)], [(0, 9000, 5, 5), (10**9, 10**9 + 1, 5, 5)])
+    pinned = changed(LOAD, rules={"pinned": np.array([0, 2, -1])})
+    for load, container, node in ((late, "c1", ""), (pinned, "c1", "n2")):
+        with pytest.raises(TracekitError, match=container) as raised:
+            explain(load, parse_entrant("first_fit"), container)
+        assert node in raised.value.what
 
 
 def test_the_beginning_of_an_id_is_enough_if_it_is_the_only_one() -> None:

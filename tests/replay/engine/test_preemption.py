@@ -111,6 +111,7 @@ def slowly(
 
 @given(running, some.integers(1, SIZE), some.integers(0, 4), members, least, some.integers(1, 3))
 @example([(4, 0, 0), (4, 0, 1)], 4, 1, [(0,), ()], (1, 0), 1)
+@example([(6, 0, 0), (6, 2, 1), (6, 0, 2)], 6, 4, [(0,), (), ()], (1, 0), 2)
 def test_who_goes_is_who_kube_scheduler_would_evict(
     found: list[tuple[int, int, int]],
     size: int,

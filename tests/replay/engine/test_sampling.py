@@ -85,7 +85,7 @@ def test_a_policy_cannot_write_to_what_measures_are_taken_of() -> None:
     load = workload([(10, 10)], [(0, 4000, 1, 1)])
     reader, requested = Looking(2, 0), np.array([[1, 1]])
     samples = Samples(load, [reader])
-    samples.note(0, 0, 0, requested)
+    samples.note(0, 0, 0, requested, 0)
     samples.take(np.array([True]), np.array([0]))
     shown = samples.history.usage(STEP_MS, reader).requested
     assert shown is not None

@@ -39,9 +39,7 @@ class Samples:
         self._again: list[int] = []
         self._requested: IntArray | None = None
 
-    def note(
-        self, step: int, pending: int, moves: int, requested: IntArray, again: int = 0
-    ) -> None:
+    def note(self, step: int, pending: int, moves: int, requested: IntArray, again: int) -> None:
         """Note that a step has passed. No container may move until ``take`` is called.
 
         Parameters
