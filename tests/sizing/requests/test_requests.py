@@ -28,8 +28,9 @@ from tracekit.cluster.source import source_of
 from tracekit.sizing.policies import parse_sizing_policy
 from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.judge import WINDOWS, interval, judged, services_of, windows_of
-from tracekit.sizing.requests.read_use import NoUseError
+from tracekit.sizing.requests.read_use import NoUseError, read_use
 from tracekit.store.folder import open_store
+from tracekit.synth import write
 
 NAMES = ("web", "db", "job", "free", "silent")
 MAXIMUM = "percentile_request[percentile=1.0,margin=0.0]"
@@ -206,3 +207,21 @@ def test_what_will_not_do_is_refused(store: Path, tmp_path: Path) -> None:
     with pytest.raises(TracekitError):
         tracekit.requests(chains, ["oracle"], by="calls")
     assert not (tmp_path / "sized").exists()
+
+
+def test_use_as_a_fraction_is_of_the_limit(tmp_path: Path) -> None:
+    """As the trace of 2021 publishes it; sizes stand beside it."""
+    write(tmp_path / "trace", preset="tiny", seed=5, tables=["node", "resource", "size"])
+    ingest(tmp_path / "trace", tmp_path / "store")
+    expected = tracekit.query(
+        tmp_path / "store",
+        "SELECT container, max(cpu_fraction) * any_value(coalesce(r.limit, r.request)) AS cores,"
+        " max(memory_fraction) * any_value(coalesce(m.limit, m.request)) AS bytes"
+        " FROM container_usage JOIN container_resource r USING (container)"
+        " JOIN container_resource m USING (container) WHERE r.resource = 'cpu' AND m.resource = 'memory' GROUP BY ALL",
+    )
+    use = read_use(open_store(tmp_path / "store"))
+    assert expected.height == len(use.measured)
+    for at, column in enumerate(("cores", "bytes")):
+        highest = np.nanmax(use.values[at], axis=0)
+        assert np.sort(highest) == pytest.approx(np.sort(expected[column].to_numpy()), rel=1e-6)
