@@ -218,7 +218,8 @@ def test_use_as_a_fraction_is_of_the_limit(tmp_path: Path) -> None:
         "SELECT container, max(cpu_fraction) * any_value(coalesce(r.limit, r.request)) AS cores,"
         " max(memory_fraction) * any_value(coalesce(m.limit, m.request)) AS bytes"
         " FROM container_usage JOIN container_resource r USING (container)"
-        " JOIN container_resource m USING (container) WHERE r.resource = 'cpu' AND m.resource = 'memory' GROUP BY ALL",
+        " JOIN container_resource m USING (container)"
+        " WHERE r.resource = 'cpu' AND m.resource = 'memory' GROUP BY ALL",
     )
     use = read_use(open_store(tmp_path / "store"))
     assert expected.height == len(use.measured)
