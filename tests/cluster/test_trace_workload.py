@@ -21,7 +21,7 @@ from tracekit.base.arrays import stream
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
 from tracekit.cluster.gangs import rearranged
-from tracekit.cluster.trace import matrix, tables
+from tracekit.cluster.trace import tables
 from tracekit.cluster.trace.workload import workload_from_store
 from tracekit.cluster.workload import Workload
 
@@ -253,7 +253,6 @@ def parts(frame: pl.DataFrame, cuts: list[int], ordered: tuple[str, ...]) -> lis
     container_rows=container_rows,
     cuts=some.lists(some.integers(0, 40), max_size=3),
     ordered=some.booleans(),
-    worth_compiling=some.sampled_from([0, 1000]),
     assumed=some.fixed_dictionaries(
         {
             "edge_steps": some.sampled_from([0, 2]),
@@ -268,7 +267,6 @@ def test_parts_of_any_rows_in_any_order_give_the_workload_of_their_frames(
     container_rows: list[Any],
     cuts: list[int],
     ordered: bool,
-    worth_compiling: int,
     assumed: Any,
 ) -> None:
     """Gaps, ties, several nodes, rows between the steps, strays, numbers that are none."""
@@ -287,8 +285,7 @@ def test_parts_of_any_rows_in_any_order_give_the_workload_of_their_frames(
         with pytest.raises(TracekitError):
             from_parts(*given_parts)
         return
-    with mock.patch.object(matrix, "WORTH_COMPILING", worth_compiling):
-        assert_same(from_parts(*given_parts), plain)
+    assert_same(from_parts(*given_parts), plain)
 
 
 def test_assumptions_from_text() -> None:

@@ -56,7 +56,7 @@ def random_use(seed: int, *, containers: int = 9, steps: int = 40) -> RecordedUs
         limit=limit,
         reserved=np.where(reserved > 0, reserved, np.nan),
         fixed=Fixed(
-            known=known, init=init, overhead=overhead, own_request=request, own_limit=limit
+            has_part=known, init=init, overhead=overhead, own_request=request, own_limit=limit
         ),
         arrival_ms=arrival * STEP_MS,
         departure_ms=departure * STEP_MS,

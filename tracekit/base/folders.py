@@ -40,7 +40,6 @@ def asset_dir(name: str) -> Path:
 _ROOMS = (
     "binding",
     "analysis/metrics",
-    "cluster",
     "intake/ingest",
     "intake/read",
     "interference",

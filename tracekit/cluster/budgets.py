@@ -75,23 +75,23 @@ class Budgets:
 
     def against(self, those: Iterable[int], allowed: IntArray) -> list[bool]:
         """For each of these containers, evicted in this order, whether that breaks a budget."""
-        left, found = allowed.copy(), []
+        left, breaks = allowed.copy(), []
         for one in those:
             own = self.of[one][self.of[one] >= 0]
             left[own] -= 1
-            found.append(bool((left[own] < 0).any()))
-        return found
+            breaks.append(bool((left[own] < 0).any()))
+        return breaks
 
     def granted(self, those: IntArray, allowed: IntArray) -> IntArray:
         """Those of these containers that may be evicted one after another, in this order."""
-        left, kept = allowed.copy(), []
+        left, evictable = allowed.copy(), []
         for one in those.tolist():
             own = self.of[one][self.of[one] >= 0]
             if len(own) > 1 or (left[own] < 1).any():
                 continue
             left[own] -= 1
-            kept.append(one)
-        return np.array(kept, dtype=np.int64)
+            evictable.append(one)
+        return np.array(evictable, dtype=np.int64)
 
     def barred(self, those: IntArray, allowed: IntArray) -> BoolArray:
         """Which of these containers may not be evicted now."""
@@ -121,8 +121,8 @@ class Budgets:
         return tuple(facts)
 
     def _count(self, those: BoolArray) -> IntArray:
-        found = self.of[those]
-        return np.bincount(found[found >= 0], minlength=len(self.names)).astype(np.int64)
+        own = self.of[those]
+        return np.bincount(own[own >= 0], minlength=len(self.names)).astype(np.int64)
 
 
 def limit_of(spec: Mapping[str, Any]) -> tuple[bool, int, bool] | None:
@@ -167,9 +167,9 @@ def budgets_of(stated: pl.Series, waiting: pl.Series | None = None) -> Budgets |
         For a budget whose amount cannot be read.
     """
     texts = [one for one in stated.drop_nulls().unique(maintain_order=True) if BUDGET in one]
-    found = {text: _rows(text) for text in texts}
+    rows_by_text = {text: _rows(text) for text in texts}
     limits: dict[str, tuple[bool, int, bool]] = {}
-    for row in (row for rows in found.values() for row in rows):
+    for row in (row for rows in rows_by_text.values() for row in rows):
         limit = limit_of(row)
         if limit is None:
             raise TracekitError(f"{BUDGET} {row.get('name')}: {row} says no amount")
@@ -178,7 +178,10 @@ def budgets_of(stated: pl.Series, waiting: pl.Series | None = None) -> Budgets |
         return None
     names = sorted(limits)
     at = {name: number for number, name in enumerate(names)}
-    own = {text: sorted({at[str(row.get("name"))] for row in rows}) for text, rows in found.items()}
+    own = {
+        text: sorted({at[str(row.get("name"))] for row in rows})
+        for text, rows in rows_by_text.items()
+    }
     most = max(len(one) for one in own.values())
     of = np.full((len(stated), most), -1, dtype=np.int64)
     for number, text in enumerate(stated):

@@ -41,10 +41,10 @@ class CallWeights:
         float64, shape (services,)
         """
         span = slice(self.offsets[kind], self.offsets[kind + 1])
-        found = np.zeros(self.services)
-        found[self.neighbours[span]] = self.calls[span]
-        total = found.sum()
-        return found / total if total > 0 else found
+        counts = np.zeros(self.services)
+        counts[self.neighbours[span]] = self.calls[span]
+        total = counts.sum()
+        return counts / total if total > 0 else counts
 
     def stay_share(self, kind: int, kinds: IntArray, nodes: IntArray, size: int) -> FloatArray:
         """The share of a container's calls that would stay on each node, shape (nodes,).
@@ -75,8 +75,8 @@ class CallWeights:
         placed = np.flatnonzero(node >= 0)
         running = np.bincount(self.kind[placed], minlength=self.services)
         owner = np.repeat(np.arange(self.services), np.diff(self.offsets))
-        known = (running[owner] > 0) & (running[self.neighbours] > 0)
-        total = float(self.calls[known].sum())
+        between_placed = (running[owner] > 0) & (running[self.neighbours] > 0)
+        total = float(self.calls[between_placed].sum())
         if not total:
             return None
         counts = pl.DataFrame({"kind": self.kind[placed], "node": node[placed]})
@@ -103,17 +103,17 @@ def call_weights(services: tuple[str, ...], edges: pl.DataFrame) -> CallWeights:
     """
     names, kind = np.unique(np.array(services, dtype=object), return_inverse=True)
     at = pl.DataFrame({"service": list(names), "at": np.arange(len(names), dtype=np.int64)})
-    known = (
+    pairs = (
         edges.select("upstream", "downstream", pl.col("calls").cast(pl.Float64))
         .join(at.rename({"at": "one"}), left_on="upstream", right_on="service")
         .join(at.rename({"at": "other"}), left_on="downstream", right_on="service")
         .filter(pl.col("one") != pl.col("other"))
         .select("one", "other", "calls")
     )
-    turned = known.select(
+    turned = pairs.select(
         pl.col("other").alias("one"), pl.col("one").alias("other"), pl.col("calls")
     )
-    both = (pl.concat([known, turned]).group_by("one", "other").agg(pl.col("calls").sum())).sort(
+    both = (pl.concat([pairs, turned]).group_by("one", "other").agg(pl.col("calls").sum())).sort(
         "one", "other"
     )
     ends = np.cumsum(np.bincount(both["one"].to_numpy(), minlength=len(names)))

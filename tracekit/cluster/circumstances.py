@@ -61,13 +61,15 @@ class Prices:
                 f"prices go by the label {INSTANCE_TYPES[0]}, and no node of '{load.name}' has it",
                 hint="a file node.csv with the columns node and price_per_hour gives prices, too",
             )
-        known = sorted(set(types) - {""})
+        node_types = sorted(set(types) - {""})
         for one in self.stated:
-            if one not in known:
-                raise _unknown(f"no node is of instance type '{one}'", one, known)
-        used = {one: price for one, price in {**self.table, **self.stated}.items() if one in known}
+            if one not in node_types:
+                raise _unknown(f"no node is of instance type '{one}'", one, node_types)
+        used = {
+            one: price for one, price in {**self.table, **self.stated}.items() if one in node_types
+        }
         if not used:
-            raise _unknown("the table of prices has no instance type of the nodes", "", known)
+            raise _unknown("the table of prices has no instance type of the nodes", "", node_types)
         recorded = load.nodes.price_per_hour
         price = np.full(load.nodes.count, np.nan) if recorded is None else recorded.copy()
         for at, one in enumerate(types):
@@ -76,18 +78,16 @@ class Prices:
         return dataclasses.replace(
             load,
             nodes=dataclasses.replace(load.nodes, price_per_hour=price),
-            provenance=dataclasses.replace(
-                load.provenance,
-                assumptions={**load.provenance.assumptions, "prices": spelled},
-                quantities={**load.provenance.quantities, "prices": CHOSEN},
+            provenance=load.provenance.plus(
+                assumptions={"prices": spelled}, quantities={"prices": CHOSEN}
             ),
         )
 
 
-def _unknown(said: str, name: str, known: Sequence[str]) -> TracekitError:
-    close = nearest(name, known)
-    near = f"did you mean '{close}'? " if close else ""
-    return TracekitError(said, hint=f"{near}the nodes are of {few(known)}")
+def _unknown(what: str, name: str, types: Sequence[str]) -> TracekitError:
+    close = nearest(name, types)
+    suggestion = f"did you mean '{close}'? " if close else ""
+    return TracekitError(what, hint=f"{suggestion}the nodes are of {few(types)}")
 
 
 def read_prices(text: str) -> Prices:
@@ -171,21 +171,21 @@ class Money:
     unpriced_types: tuple[str, ...]
     unpriced_nodes: int
 
-    def per_hour(self, kept: BoolArray | None = None) -> float | None:
+    def per_hour(self, nodes: BoolArray | None = None) -> float | None:
         """The cost of some nodes, or of all; None if any node of the workload has no price."""
         if self.unpriced_nodes:
             return None
-        return float(self.price_per_hour.sum(where=True if kept is None else kept))
+        return float(self.price_per_hour.sum(where=True if nodes is None else nodes))
 
 
 def money_of(load: Workload) -> Money:
     """The prices of a workload's nodes, and which of them are not known."""
     price = load.nodes.price_per_hour
-    known = np.full(load.nodes.count, np.nan) if price is None else price
-    lacking = np.flatnonzero(np.isnan(known)).tolist()
+    prices = np.full(load.nodes.count, np.nan) if price is None else price
+    lacking = np.flatnonzero(np.isnan(prices)).tolist()
     types = load.nodes.instance_types or ("",) * load.nodes.count
     return Money(
-        price_per_hour=known,
+        price_per_hour=prices,
         currency=load.nodes.currency,
         unpriced_types=tuple(sorted({types[at] for at in lacking} - {""})),
         unpriced_nodes=len(lacking),
@@ -239,11 +239,10 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
         load = read_prices(own["prices"]).applied(load)
     if "currency" in own:
         currency = check_currency(own["currency"])
-        told = {**load.provenance.assumptions, "currency": currency}
         load = dataclasses.replace(
             load,
             nodes=dataclasses.replace(load.nodes, currency=currency),
-            provenance=dataclasses.replace(load.provenance, assumptions=told),
+            provenance=load.provenance.plus(assumptions={"currency": currency}),
         )
     spans = {name: value for name, value in own.items() if name.startswith("gang_")}
     if not spans:
@@ -258,7 +257,6 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
         f"{name}_ms": span_ms(value, whole=whole, what=f"{name}={value}")
         for name, value in spans.items()
     }
-    told = {**load.provenance.assumptions, **made}
     return dataclasses.replace(
         load,
         rules=dataclasses.replace(
@@ -266,7 +264,7 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
             gang_wait_ms=made.get("gang_wait_ms", load.rules.gang_wait_ms),
             gang_backoff_ms=made.get("gang_backoff_ms", load.rules.gang_backoff_ms),
         ),
-        provenance=dataclasses.replace(load.provenance, assumptions=told),
+        provenance=load.provenance.plus(assumptions=made),
     )
 
 
@@ -283,13 +281,13 @@ def _with_ceiling(load: Workload, own: Mapping[str, str]) -> Workload:
         raise TracekitError(
             f"{name} is {own[name]}, expected a share from 0.01 to 1", hint=f"--assume {name}=0.8"
         ) from error
-    told = {f"{CEILING_PREFIX}{name}": value for name, value in dataclasses.asdict(ceiling).items()}
+    shares = {
+        f"{CEILING_PREFIX}{name}": value for name, value in dataclasses.asdict(ceiling).items()
+    }
     return dataclasses.replace(
         load,
         rules=dataclasses.replace(load.rules, ceiling=ceiling),
-        provenance=dataclasses.replace(
-            load.provenance, assumptions={**load.provenance.assumptions, **told}
-        ),
+        provenance=load.provenance.plus(assumptions=shares),
     )
 
 
@@ -308,9 +306,8 @@ def _preempting(load: Workload, value: str) -> Workload:
             f"preemption knows no NUMA cells, and workload '{load.name}' has them",
             hint="--assume cells=none leaves them out",
         )
-    told = {**load.provenance.assumptions, "preemption": value}
     return dataclasses.replace(
         load,
         rules=dataclasses.replace(load.rules, preemption=True),
-        provenance=dataclasses.replace(load.provenance, assumptions=told),
+        provenance=load.provenance.plus(assumptions={"preemption": value}),
     )

@@ -56,20 +56,14 @@ def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Wor
     return dataclasses.replace(
         made,
         rules=dataclasses.replace(made.rules, pinned=pinned),
-        provenance=dataclasses.replace(
-            made.provenance, remarks=(*load.provenance.remarks, *_grown(load, made, use, order))
-        ),
+        provenance=made.provenance.plus(remarks=tuple(_grown(load, made, use, order))),
     )
 
 
 def _copies(load: Workload, use: FloatArray, scale: Fraction, rng: np.random.Generator) -> IntArray:
     """How many times each container is in the new workload, shape (containers,)."""
     copies = np.ones(load.containers.count, dtype=np.int64)
-    free = (
-        np.arange(load.containers.count)
-        if load.rules.daemon is None
-        else np.flatnonzero(~load.rules.daemon)
-    )
+    free = np.flatnonzero(~load.daemons)
     room = np.maximum(load.nodes.capacity.sum(axis=0, dtype=np.float64), 1.0)
     size = (load.containers.request[free] / room).max(axis=1)
     busy = (use[:, free] / room[:2, None]).max(axis=0)
@@ -102,10 +96,10 @@ def _grown(load: Workload, made: Workload, use: FloatArray, order: IntArray) -> 
 
 def _use(load: Workload) -> FloatArray:
     """The use of CPU and memory of each container, summed over the steps, (2, containers)."""
-    found = np.zeros((2, load.containers.count))
+    total = np.zeros((2, load.containers.count))
     for step in range(len(load.use.times_ms)):
-        np.add(found, load.use.at(step), out=found, where=load.present(step)[None])
-    return found
+        np.add(total, load.use.at(step), out=total, where=load.present(step)[None])
+    return total
 
 
 def mark_for(names: Iterable[str]) -> str:
@@ -173,8 +167,8 @@ def kinds_among(load: Workload, nodes: IntArray, price: FloatArray | None) -> li
 def _can_be_had(load: Workload) -> IntArray:
     """The nodes that further ones may be like, in order."""
     open_ = open_to_some(load)
-    if load.nodes.stays is not None:
-        open_ &= ~load.nodes.stays
+    if load.nodes.never_removed is not None:
+        open_ &= ~load.nodes.never_removed
     if load.nodes.cordoned is not None and not load.nodes.cordoned[open_].all():
         open_ &= ~load.nodes.cordoned
     if load.nodes.losses is not None:
@@ -189,13 +183,12 @@ def open_to_some(load: Workload) -> BoolArray:
     if not rules or not load.containers.count:
         return np.ones(load.nodes.count, np.bool_)
     classes = np.stack([one.of for one in rules], axis=1)
-    if load.rules.daemon is not None:
-        classes = classes[~load.rules.daemon]
-    found = np.zeros(load.nodes.count, np.bool_)
+    classes = classes[~load.daemons]
+    is_open = np.zeros(load.nodes.count, np.bool_)
     for row in np.unique(classes, axis=0).tolist():
         masks = [one.mask[at] for one, at in zip(rules, row, strict=True) if at >= 0]
-        found |= np.all(masks, axis=0) if masks else True
-    return found
+        is_open |= np.all(masks, axis=0) if masks else True
+    return is_open
 
 
 def with_more(load: Workload, like: IntArray) -> Workload:
@@ -217,12 +210,12 @@ def with_more(load: Workload, like: IntArray) -> Workload:
     return _with_daemons(load, _empty_at_first(more, load.nodes.count), like)
 
 
-def _empty_at_first(more: Workload, known: int) -> Workload:
+def _empty_at_first(more: Workload, own_nodes: int) -> Workload:
     """The workload in which no container is recorded on a further node."""
 
     def without(use: Float32Array) -> Float32Array:
         empty = use.copy()
-        empty[:, :, known:] = 0
+        empty[:, :, own_nodes:] = 0
         return empty
 
     doubt, reserved = more.provenance.doubt, more.nodes.reserved
@@ -230,11 +223,11 @@ def _empty_at_first(more: Workload, known: int) -> Workload:
         doubt = dataclasses.replace(doubt, node_use=without(doubt.node_use))
     if reserved is not None:
         reserved = reserved.copy()
-        reserved[known:] = 0
+        reserved[own_nodes:] = 0
     open_ = (
         None
         if more.nodes.cordoned is None
-        else np.where(np.arange(more.nodes.count) < known, more.nodes.cordoned, False)
+        else np.where(np.arange(more.nodes.count) < own_nodes, more.nodes.cordoned, False)
     )
     return dataclasses.replace(
         more,
@@ -274,8 +267,8 @@ def numbered(names: tuple[str, ...], copied: IntArray) -> tuple[str, ...]:
     """Names of copies, with a number that no original's name has."""
     mark = mark_for(names)
     seen: dict[int, int] = {}
-    found = []
+    numbered_names = []
     for at in copied.tolist():
         seen[at] = seen.get(at, 0) + 1
-        found.append(f"{names[at]}{mark}{seen[at]}")
-    return tuple(found)
+        numbered_names.append(f"{names[at]}{mark}{seen[at]}")
+    return tuple(numbered_names)

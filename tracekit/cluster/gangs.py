@@ -31,9 +31,11 @@ def with_gangs(load: Workload) -> Workload:
     """
     if load.rules.gang is not None:
         return load
-    known = np.array(load.containers.services) != UNKNOWN
+    has_service = np.array(load.containers.services) != UNKNOWN
     _, service = np.unique(np.array(load.containers.services), return_inverse=True)
-    free = known & (False if load.containers.exchangeable is None else load.containers.exchangeable)
+    free = has_service & (
+        False if load.containers.exchangeable is None else load.containers.exchangeable
+    )
     members = np.bincount(service[free], minlength=int(service.max(initial=0)) + 1)
     gang = np.where(free & (members[service] > 1), service, -1)
     if not (gang >= 0).any():
@@ -42,7 +44,7 @@ def with_gangs(load: Workload) -> Workload:
             " span of arrivals and are placed anew"
         )
         raise TracekitError(
-            f"workload '{load.name}' {why if known.any() else 'states no service'}:"
+            f"workload '{load.name}' {why if has_service.any() else 'states no service'}:"
             " --gang has nothing to make gangs of",
             hint="leave --gang out; gangs that the source records are held without it",
         )
@@ -93,8 +95,8 @@ def spread_gangs(gang: IntArray, arrival_ms: IntArray) -> IntArray:
     """The gangs whose members do not all arrive at one time, ascending."""
     members = np.flatnonzero(gang >= 0)
     pairs = np.unique(np.stack([gang[members], arrival_ms[members]], axis=1), axis=0)
-    found, times = np.unique(pairs[:, 0], return_counts=True)
-    return np.asarray(found[times > 1])
+    gangs, times = np.unique(pairs[:, 0], return_counts=True)
+    return np.asarray(gangs[times > 1])
 
 
 def _gathered(arrival_ms: IntArray, gang: IntArray) -> tuple[IntArray, IntArray]:
@@ -181,10 +183,10 @@ def with_drawn_sizes(load: Workload, rng: np.random.Generator) -> Workload:
     nonzero = load.containers.nonzero_request.copy()
     for resource in range(2):
         amount = after[doubt.group, resource]
-        known = ~np.isnan(amount)
-        amounts = np.ceil(amount[known]).astype(np.int64)
-        request[known, resource] = nonzero[known, resource] = amounts
-        limit[known, resource] = np.ceil(amounts * doubt.limit_factor).astype(np.int64)
+        has_size = ~np.isnan(amount)
+        amounts = np.ceil(amount[has_size]).astype(np.int64)
+        request[has_size, resource] = nonzero[has_size, resource] = amounts
+        limit[has_size, resource] = np.ceil(amounts * doubt.limit_factor).astype(np.int64)
     made = dataclasses.replace(
         load,
         containers=dataclasses.replace(
@@ -222,8 +224,8 @@ def _rest(load: Workload, usage: Float32Array, doubt: SizeDoubt) -> Float32Array
     # a replica in a larger load shares its original's column, and only that one was measured
     columns, first = np.unique(_columns(load), return_index=True)
     node = load.containers.recorded_node[first]
-    known = node >= 0
-    columns, node = columns[known], node[known]
+    on_node = node >= 0
+    columns, node = columns[on_node], node[on_node]
     for resource, series in enumerate(usage):
         for step, row in enumerate(series):
             used = np.nan_to_num(row[columns])
@@ -243,7 +245,7 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
     Daemons keep their time and order, and come before other containers of that time. Nothing is
     drawn for them, so that the others come in the same order on more nodes and on fewer.
     """
-    daemons, others = _daemons_and_others(load)
+    daemons, others = np.flatnonzero(load.daemons), np.flatnonzero(~load.daemons)
     arrival = load.containers.arrival_ms.copy()
     if load.containers.exchangeable is not None:
         slots = others[load.containers.exchangeable[others]]
@@ -251,10 +253,3 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
     shuffle = np.concatenate([daemons, others[rng.permutation(len(others))]])
     order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
     return with_drawn_sizes(redrawn(load, order, arrival), rng)
-
-
-def _daemons_and_others(load: Workload) -> tuple[IntArray, IntArray]:
-    """Positions of the daemons, and of all other containers, each in order."""
-    if load.rules.daemon is None:
-        return np.arange(0), np.arange(load.containers.count)
-    return np.flatnonzero(load.rules.daemon), np.flatnonzero(~load.rules.daemon)

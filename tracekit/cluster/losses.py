@@ -41,12 +41,12 @@ def span_ms(text: str, *, whole: int, what: str) -> int:
     what : str
         The place of the text, for the error.
     """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|m|h|d|%)?\s*", text)
-    if not found:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|m|h|d|%)?\s*", text)
+    if not match:
         raise TracekitError(
             f"'{text.strip()}' in {what} is no span of time", hint="for example 90s, 30m, 2h, 50%"
         )
-    number, unit = float(found[1]), found[2] or "ms"
+    number, unit = float(match[1]), match[2] or "ms"
     return round(number * whole / 100) if unit == "%" else round(number * _UNITS[unit])
 
 
@@ -99,10 +99,8 @@ def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload
         containers=dataclasses.replace(
             made.containers, recorded_node=np.full_like(made.containers.recorded_node, -1)
         ),
-        provenance=dataclasses.replace(
-            made.provenance,
-            assumptions={**made.provenance.assumptions, "lost": text},
-            facts={**made.provenance.facts, "nodes_lost": len(gone)},
+        provenance=made.provenance.plus(
+            assumptions={"lost": text}, facts={"nodes_lost": len(gone)}
         ),
     )
 
@@ -116,7 +114,7 @@ def _left_by(load: Workload, when_ms: int) -> list[int]:
 
 def _parsed(load: Workload, text: str) -> list[_Loss]:
     whole = int(load.use.times_ms[-1] - load.use.times_ms[0]) + load.use.step_ms
-    found = []
+    losses = []
     for part in text.split(","):
         what, at, when = part.strip().rpartition("@")
         if not at or not what.strip():
@@ -126,8 +124,8 @@ def _parsed(load: Workload, text: str) -> list[_Loss]:
             raise TracekitError(
                 f"lost={text} is {after:,} ms after the beginning, the replay lasts {whole:,} ms"
             )
-        found.append(_Loss(what.strip(), after))
-    return found
+        losses.append(_Loss(what.strip(), after))
+    return losses
 
 
 def _nodes(
@@ -139,10 +137,10 @@ def _nodes(
     kind, colon, name = what.partition(":")
     if colon and kind in KINDS:
         none = np.empty(0, np.int64)
-        found = none if load.nodes.domains is None else load.nodes.domains.named(kind, name)
-        if not len(found):
+        members = none if load.nodes.domains is None else load.nodes.domains.named(kind, name)
+        if not len(members):
             raise TracekitError(f"no node of '{load.name}' is in {kind} '{name}'", hint=_FORM)
-        return [int(node) for node in found], False
+        return [int(node) for node in members], False
     if not re.fullmatch(r"[1-9][0-9]*", what):
         raise TracekitError(f"'{load.name}' has no node '{what}'", hint=_FORM)
     left = [node for node in range(load.nodes.count) if node not in gone]
@@ -166,11 +164,11 @@ def losing_zone(load: Workload, zone: str) -> Workload:
     gone, _ = _nodes(load, f"zone:{zone}", (), np.random.default_rng(0))
     since = int(load.use.times_ms[settled_steps(load.use.times_ms, load.use.settled_ms)[0]])
     made = without(load, dict.fromkeys(gone, since), assumed=True)
-    stays = np.setdiff1d(np.arange(load.nodes.count), gone)
-    if not len(stays):
+    staying = np.setdiff1d(np.arange(load.nodes.count), gone)
+    if not len(staying):
         return made
     background, after = np.array(made.use.background), np.flatnonzero(load.use.times_ms >= since)
-    background[:, after[:, None], stays] = all_background(load, stays)[:, after]
+    background[:, after[:, None], staying] = all_background(load, staying)[:, after]
     return dataclasses.replace(made, use=dataclasses.replace(made.use, background=background))
 
 
@@ -186,14 +184,14 @@ def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -
         Whether the loss is assumed, so that production kept the nodes.
     """
     lost_ms: IntArray = np.full(load.nodes.count + 1, np.iinfo(np.int64).max)
-    asked: BoolArray = np.zeros(load.nodes.count, np.bool_)
-    asked[list(gone)] = assumed
+    is_assumed: BoolArray = np.zeros(load.nodes.count, np.bool_)
+    is_assumed[list(gone)] = assumed
     if load.nodes.losses is not None:
         lost_ms[load.nodes.losses.node] = load.nodes.losses.time_ms
-        asked[load.nodes.losses.recorded] = False
+        is_assumed[load.nodes.losses.recorded] = False
     for node, when in gone.items():
         lost_ms[node] = min(lost_ms[node], when)
-    losses = _in_order(lost_ms[:-1], asked)
+    losses = _in_order(lost_ms[:-1], is_assumed)
     leaves, returns = (
         None if some is None else some.of(some.time_ms < lost_ms[some.node])
         for some in (load.nodes.leaves, load.nodes.returns)
@@ -202,17 +200,12 @@ def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -
     for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
         background[:, load.use.times_ms >= when, node] = 0.0
     pinned, departure = load.rules.pinned, load.containers.departure_ms
-    stays: BoolArray = np.ones(load.containers.count, dtype=np.bool_)
+    staying: BoolArray = np.ones(load.containers.count, dtype=np.bool_)
     if pinned is not None:
         late = load.containers.arrival_ms >= lost_ms[pinned]
-        daemon = (
-            np.zeros(load.containers.count, np.bool_)
-            if load.rules.daemon is None
-            else load.rules.daemon
-        )
-        stays = ~(late & daemon)
-        ends: IntArray = np.where(daemon, lost_ms[pinned], np.iinfo(np.int64).max)
-        departure = np.where(stays, np.minimum(departure, ends), departure)
+        staying = ~(late & load.daemons)
+        ends: IntArray = np.where(load.daemons, lost_ms[pinned], np.iinfo(np.int64).max)
+        departure = np.where(staying, np.minimum(departure, ends), departure)
         pinned = np.where(late, -1, pinned)
     made = dataclasses.replace(
         load,
@@ -223,13 +216,13 @@ def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -
     )
     return (
         made
-        if stays.all()
-        else in_order_of(made, np.flatnonzero(stays), made.containers.arrival_ms)
+        if staying.all()
+        else in_order_of(made, np.flatnonzero(staying), made.containers.arrival_ms)
     )
 
 
-def _in_order(lost_ms: IntArray, asked: BoolArray) -> Losses:
+def _in_order(lost_ms: IntArray, is_assumed: BoolArray) -> Losses:
     """The nodes with a time of loss, shape (nodes,), in the order of these times."""
     gone = np.flatnonzero(lost_ms < np.iinfo(np.int64).max)
     order = gone[np.argsort(lost_ms[gone], kind="stable")]
-    return Losses(node=order, time_ms=lost_ms[order], assumed=asked[order])
+    return Losses(node=order, time_ms=lost_ms[order], assumed=is_assumed[order])

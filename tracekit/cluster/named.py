@@ -106,10 +106,8 @@ class Paper000:
         return dataclasses.replace(
             load,
             provenance=dataclasses.replace(
-                load.provenance,
-                quantities=dict.fromkeys(drawn, ASSUMED),
-                assumptions={**load.provenance.assumptions, **dataclasses.asdict(self)},
-            ),
+                load.provenance, quantities=dict.fromkeys(drawn, ASSUMED)
+            ).plus(assumptions=dataclasses.asdict(self)),
         )
 
 
@@ -202,12 +200,12 @@ class Given:
     @classmethod
     def of(cls, text: str) -> Given:
         """The workload that a text of ``spelled`` stands for; nothing is read."""
-        found = _SPELLED.fullmatch(text)
-        if found is None:
+        match = _SPELLED.fullmatch(text)
+        if match is None:
             return cls("", (), Path(text))
-        _, given = parameters.split(found["name"] + (found["given"] or ""))
+        _, given = parameters.split(match["name"] + (match["given"] or ""))
         return cls(
-            found["name"], tuple(given.items()), Path(found["path"]) if found["path"] else None
+            match["name"], tuple(given.items()), Path(match["path"]) if match["path"] else None
         )
 
     def spelled(self, spell: Callable[[Path], str]) -> str:
@@ -262,19 +260,19 @@ def _texts(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 def parse_workload(text: str) -> Given:
     """The workload that a text names; raises TracekitError for an unknown name or missing path."""
-    found = _SPELLED.fullmatch(text)
-    if found is None or Path(text).exists() or _is_path(found):
+    match = _SPELLED.fullmatch(text)
+    if match is None or Path(text).exists() or _is_path(match):
         return _at(Path(text), text)
-    name = _RENAMED.get(found["name"], found["name"])
+    name = _RENAMED.get(match["name"], match["name"])
     registry.pick(_names(), name, "workload", listing="tracekit list workloads")
-    _, given = parameters.split(f"{name}{found['given'] or ''}")
+    _, given = parameters.split(f"{name}{match['given'] or ''}")
     files = NAMED[name].files if name in NAMED else "its files"
-    if bool(found["path"]) != bool(files):
+    if bool(match["path"]) != bool(files):
         raise TracekitError(
             f"workload '{text}': " + ("a path is missing" if files else "it takes no path"),
             hint=f"write {name}:PATH, PATH with {files}" if files else NAMED[name].title,
         )
-    path = Path(found["path"]) if files else None
+    path = Path(match["path"]) if files else None
     if path is not None and not path.exists():
         raise TracekitError(f"no such file or folder: {path}", hint=f"PATH holds {files}")
     return Given(name, tuple(given.items()), path)
@@ -292,10 +290,10 @@ def _names() -> Mapping[str, str]:
     return {AUTO: "", **sources, **{name: one.title for name, one in NAMED.items()}}
 
 
-def _is_path(found: re.Match[str]) -> bool:
+def _is_path(match: re.Match[str]) -> bool:
     """Whether a bare word is a path, because no workload has that name."""
-    name = _RENAMED.get(found["name"], found["name"])
-    return found["path"] is None and not found["given"] and name not in _names()
+    name = _RENAMED.get(match["name"], match["name"])
+    return match["path"] is None and not match["given"] and name not in _names()
 
 
 def _at(path: Path, text: str) -> Given:
@@ -314,23 +312,25 @@ def _files(release: str, path: Path) -> Discovery:
             f"'{path}' is a store, expected the files of a workload",
             hint=f"replay it without --workload: tracekit replay {quote(str(path))} --out RUN",
         )
-    found = discover(path, release=release)
-    if found.size_bytes > _MOST_BYTES:
+    discovery = discover(path, release=release)
+    if discovery.size_bytes > _MOST_BYTES:
         raise TracekitError(
-            f"'{path}' holds {size(found.size_bytes)}, expected at most {size(_MOST_BYTES)}",
+            f"'{path}' holds {size(discovery.size_bytes)}, expected at most {size(_MOST_BYTES)}",
             hint=f"a trace goes into a store first: tracekit ingest {quote(str(path))} STORE",
         )
-    return found
+    return discovery
 
 
 def _store_of_files(release: str, path: Path, progress: Progress) -> Store:
     """The store of the files at a path; its name is that of the source, or of the path."""
-    told = [VERSION, release]
+    parts = [VERSION, release]
     for one in _files(release, path).files:
         state = one.path.stat()
-        told.append(f"{one.path.resolve()} {state.st_size} {state.st_mtime_ns}")
+        parts.append(f"{one.path.resolve()} {state.st_size} {state.st_mtime_ns}")
     name = release if release in NAMED and release != "folder" else path.resolve().stem
-    return _kept("\n".join(told), name, lambda store: _ingest(path, store, release, progress))
+    return _store_under(
+        "\n".join(parts), name, lambda store: _ingest(path, store, release, progress)
+    )
 
 
 def store_of_drawn(drawn: Paper000) -> Store:
@@ -341,13 +341,13 @@ def store_of_drawn(drawn: Paper000) -> Store:
             drawn.write(Path(folder))
             _ingest(Path(folder), store, "folder")
 
-    return _kept(f"{VERSION} {drawn}", "paper000", make)
+    return _store_under(f"{VERSION} {drawn}", "paper000", make)
 
 
-def _kept(told: str, name: str, make: Callable[[Path], None]) -> Store:
+def _store_under(key: str, name: str, make: Callable[[Path], None]) -> Store:
     """The store under a key; if there is none, ``make`` writes it, whole or not at all."""
     rooms = cache_folder() / "workloads"
-    room = rooms / hashlib.sha256(told.encode()).hexdigest()[:24]
+    room = rooms / hashlib.sha256(key.encode()).hexdigest()[:24]
     if room.exists():
         with contextlib.suppress(PermissionError):  # another user made it
             room.touch()

@@ -30,43 +30,45 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
     types = load.nodes.instance_types
     place = np.full(load.nodes.count + 1, -1, dtype=np.int64)  # the last is that of -1
     place[nodes[::-1]] = np.arange(len(nodes))[::-1]
-    stays = _without_daemons_of(load, place)
+    staying = _without_daemons_of(load, place)
     return dataclasses.replace(
-        stays,
+        staying,
         nodes=dataclasses.replace(
-            stays.nodes,
+            staying.nodes,
             ids=node_ids or tuple(load.nodes.ids[at] for at in nodes.tolist()),
             capacity=load.nodes.capacity[nodes],
             reserved=None
             if load.nodes.reserved is None
             else _all_reserved(load.nodes.reserved, load, nodes),
-            stays=None if load.nodes.stays is None else load.nodes.stays[nodes],
+            never_removed=None
+            if load.nodes.never_removed is None
+            else load.nodes.never_removed[nodes],
             cordoned=None if load.nodes.cordoned is None else load.nodes.cordoned[nodes],
             price_per_hour=None
             if load.nodes.price_per_hour is None
             else load.nodes.price_per_hour[nodes],
             instance_types=None if types is None else tuple(types[at] for at in nodes.tolist()),
-            losses=None if stays.nodes.losses is None else stays.nodes.losses.on(place),
-            joins=None if stays.nodes.joins is None else stays.nodes.joins.on(place),
-            leaves=None if stays.nodes.leaves is None else stays.nodes.leaves.on(place),
-            returns=None if stays.nodes.returns is None else stays.nodes.returns.on(place),
-            domains=None if stays.nodes.domains is None else stays.nodes.domains.on(nodes),
+            losses=None if staying.nodes.losses is None else staying.nodes.losses.on(place),
+            joins=None if staying.nodes.joins is None else staying.nodes.joins.on(place),
+            leaves=None if staying.nodes.leaves is None else staying.nodes.leaves.on(place),
+            returns=None if staying.nodes.returns is None else staying.nodes.returns.on(place),
+            domains=None if staying.nodes.domains is None else staying.nodes.domains.on(nodes),
         ),
-        use=dataclasses.replace(stays.use, background=all_background(load, nodes)),
+        use=dataclasses.replace(staying.use, background=all_background(load, nodes)),
         provenance=dataclasses.replace(
-            stays.provenance,
+            staying.provenance,
             doubt=None if load.provenance.doubt is None else load.provenance.doubt.on(nodes),
         ),
         containers=dataclasses.replace(
-            stays.containers, recorded_node=place[stays.containers.recorded_node]
+            staying.containers, recorded_node=place[staying.containers.recorded_node]
         ),
         rules=dataclasses.replace(
-            stays.rules,
-            pinned=None if stays.rules.pinned is None else place[stays.rules.pinned],
+            staying.rules,
+            pinned=None if staying.rules.pinned is None else place[staying.rules.pinned],
             constraints=None
-            if stays.rules.constraints is None
-            else stays.rules.constraints.on(nodes),
-            written=None if stays.rules.written is None else stays.rules.written.on(nodes),
+            if staying.rules.constraints is None
+            else staying.rules.constraints.on(nodes),
+            written=None if staying.rules.written is None else staying.rules.written.on(nodes),
         ),
     )
 
@@ -74,27 +76,27 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
 def all_background(load: Workload, nodes: IntArray) -> Float32Array:
     """The background of all nodes on those that stay, shape (2, steps, kept)."""
     gone, steps = _gone(load, nodes), len(load.use.times_ms)
-    stays = np.empty((2, steps, len(nodes)), np.float32)
+    on_staying = np.empty((2, steps, len(nodes)), np.float32)
     for resource, series in enumerate(load.use.background):
         # step by step, which stays in the cache: a fifth of the time
         for step, row in enumerate(series):
-            np.take(row, nodes, out=stays[resource, step])
+            np.take(row, nodes, out=on_staying[resource, step])
         left = [float(row[gone].sum(dtype=np.float64)) for row in series] if len(gone) else []
         if any(left):
-            own = stays[resource].mean(axis=0, dtype=np.float64)
+            own = on_staying[resource].mean(axis=0, dtype=np.float64)
             part = _parts(load.nodes.capacity[nodes, resource], own)
             for step, amount in enumerate(left):
-                stays[resource, step] += (amount * part).astype(np.float32)
-    return stays
+                on_staying[resource, step] += (amount * part).astype(np.float32)
+    return on_staying
 
 
 def _all_reserved(reserved: IntArray, load: Workload, nodes: IntArray) -> IntArray:
     """The reserved amounts of the nodes that stay, for the background of all, (kept, resources)."""
-    stays, left = reserved[nodes], reserved[_gone(load, nodes)].sum(axis=0)
+    on_staying, left = reserved[nodes], reserved[_gone(load, nodes)].sum(axis=0)
     for column in np.flatnonzero(left):
-        part = _parts(load.nodes.capacity[nodes, column], stays[:, column])
-        stays[:, column] += np.floor(left[column] * part).astype(np.int64)
-    return stays
+        part = _parts(load.nodes.capacity[nodes, column], on_staying[:, column])
+        on_staying[:, column] += np.floor(left[column] * part).astype(np.int64)
+    return on_staying
 
 
 def _gone(load: Workload, nodes: IntArray) -> IntArray:
@@ -116,15 +118,15 @@ def beside_daemons(load: Workload) -> Workload:
     The request of a daemon that is there all the time is reserved on its node, of each resource
     that is limited; the use of daemons becomes background.
     """
-    stays = _without_daemons_of(load, np.full(load.nodes.count + 1, -1, dtype=np.int64))
-    if stays is load:
+    without_daemons = _without_daemons_of(load, np.full(load.nodes.count + 1, -1, dtype=np.int64))
+    if without_daemons is load:
         return load
     at, node = _daemons(load)
     room = room_beside_daemons(load)
     return dataclasses.replace(
-        stays,
-        nodes=dataclasses.replace(stays.nodes, reserved=load.nodes.capacity - room),
-        use=dataclasses.replace(stays.use, background=_with_use(load, at, node)),
+        without_daemons,
+        nodes=dataclasses.replace(without_daemons.nodes, reserved=load.nodes.capacity - room),
+        use=dataclasses.replace(without_daemons.use, background=_with_use(load, at, node)),
     )
 
 
@@ -158,15 +160,15 @@ def _with_use(load: Workload, at: IntArray, node: IntArray) -> Float32Array:
     """The background with the use of these containers on their nodes added, never rounded up."""
     background = load.use.background.copy()
     for step in range(len(load.use.times_ms)):
-        there = load.present(step)[at]
-        use = load.use.at(step)[:, at[there]]
+        running = load.present(step)[at]
+        use = load.use.at(step)[:, at[running]]
         for resource in range(2):
             exact = load.use.background[resource, step].astype(np.float64) + np.bincount(
-                node[there], use[resource], load.nodes.count
+                node[running], use[resource], load.nodes.count
             )
-            near = exact.astype(np.float32)
+            rounded = exact.astype(np.float32)
             background[resource, step] = np.where(
-                near > exact, np.nextafter(near, np.float32(0)), near
+                rounded > exact, np.nextafter(rounded, np.float32(0)), rounded
             )
     return background
 
@@ -175,10 +177,10 @@ def _without_daemons_of(load: Workload, place: IntArray) -> Workload:
     """The workload without the daemons of nodes whose new place is -1; nodes stay as before."""
     if load.rules.daemon is None or load.rules.pinned is None:
         return load
-    goes = load.rules.daemon & (load.rules.pinned >= 0) & (place[load.rules.pinned] < 0)
-    if not goes.any():
+    leaving = load.rules.daemon & (load.rules.pinned >= 0) & (place[load.rules.pinned] < 0)
+    if not leaving.any():
         return load
-    return in_order_of(load, np.flatnonzero(~goes), load.containers.arrival_ms)
+    return in_order_of(load, np.flatnonzero(~leaving), load.containers.arrival_ms)
 
 
 # Which nodes cannot be drained, because a budget of disruption bars the eviction of who is there.
@@ -204,7 +206,7 @@ def barred_by(load: Workload) -> tuple[str, ...] | None:
     under = (load.rules.budgets.of >= 0).any(axis=1)
     if not (runs & under).any():
         return None
-    evicted = np.flatnonzero(runs if load.rules.daemon is None else runs & ~load.rules.daemon)
+    evicted = np.flatnonzero(runs & ~load.daemons)
     held = evicted[load.rules.budgets.barred(evicted, load.rules.budgets.allowed(runs, present))]
     at = load.containers.recorded_node[held]
     return tuple(
@@ -268,16 +270,16 @@ def over_capacity(
     """
     those = np.flatnonzero(pinned >= 0)
     leaving = those[np.argsort(departure_ms[those], kind="stable")].tolist()
-    node, asked = pinned.tolist(), request.tolist()
+    node, requested = pinned.tolist(), request.tolist()
     arrives, leaves = arrival_ms.tolist(), departure_ms.tolist()
     free, gone, over = capacity.tolist(), 0, 0
     for index in those.tolist():
         while gone < len(leaving) and leaves[leaving[gone]] <= arrives[index]:
             left = leaving[gone]
-            free[node[left]] = list(map(operator.add, free[node[left]], asked[left]))
+            free[node[left]] = list(map(operator.add, free[node[left]], requested[left]))
             gone += 1
-        room = list(map(operator.sub, free[node[index]], asked[index]))
-        over += any(left < 0 < wanted for left, wanted in zip(room, asked[index], strict=True))
+        room = list(map(operator.sub, free[node[index]], requested[index]))
+        over += any(left < 0 < wanted for left, wanted in zip(room, requested[index], strict=True))
         free[node[index]] = room
     return over
 
@@ -300,12 +302,12 @@ def too_large(workload: Workload) -> str | None:
     large = workload.too_large()
     if not len(large):
         return None
-    asked = workload.containers.request[large[0]]
+    requested = workload.containers.request[large[0]]
     room = workload.nodes.allocatable.max(axis=0)
-    column = int(np.argmax(asked / np.maximum(room, 1)))
+    column = int(np.argmax(requested / np.maximum(room, 1)))
     name = workload.resources[column]
     left = "" if workload.nodes.reserved is None else " left for requests"
     return (
-        f"'{workload.containers.ids[large[0]]}' requests {amount_text(asked[column], name)},"
+        f"'{workload.containers.ids[large[0]]}' requests {amount_text(requested[column], name)},"
         f" the largest node has {amount_text(room[column], name)}{left}"
     )

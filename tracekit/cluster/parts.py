@@ -52,8 +52,8 @@ class NodeDomains:
         of = self.by(kind)
         if of is None or name not in self.names:
             return np.empty(0, dtype=np.int64)
-        known = [at for at, one in enumerate(self.names) if one == name]
-        return np.flatnonzero(np.isin(of, known))
+        positions = [at for at, one in enumerate(self.names) if one == name]
+        return np.flatnonzero(np.isin(of, positions))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,14 +89,14 @@ class Losses:
         """
         return self.of(place[self.node] >= 0, place)
 
-    def of(self, kept: BoolArray, place: IntArray | None = None) -> Losses:
+    def of(self, some: BoolArray, place: IntArray | None = None) -> Losses:
         """Some of them, shape (losses,), at the same places if no others are given."""
-        node = self.node[kept]
+        node = self.node[some]
         return Losses(
             node=node if place is None else np.asarray(place[node]),
-            time_ms=self.time_ms[kept],
-            assumed=None if self.assumed is None else self.assumed[kept],
-            drawn=None if self.drawn is None else self.drawn[kept],
+            time_ms=self.time_ms[some],
+            assumed=None if self.assumed is None else self.assumed[some],
+            drawn=None if self.drawn is None else self.drawn[some],
         )
 
 
@@ -145,7 +145,7 @@ class Nodes:
     leaves, returns : Losses, optional
         Nodes that leave for a while, and the times at which they come back; what runs on them
         is evicted. ``losses`` is given then. None: none does.
-    stays : bool, shape (nodes,), optional
+    never_removed : bool, shape (nodes,), optional
         Nodes that are never removed: those of the control plane. None: there are none.
     cordoned : bool, shape (nodes,), optional
         Nodes that take nothing new at the end of the record. None: there are none.
@@ -165,7 +165,7 @@ class Nodes:
     joins: Losses | None = None
     leaves: Losses | None = None
     returns: Losses | None = None
-    stays: BoolArray | None = None
+    never_removed: BoolArray | None = None
     cordoned: BoolArray | None = None
     price_per_hour: FloatArray | None = None
     instance_types: tuple[str, ...] | None = None
@@ -184,8 +184,8 @@ class Nodes:
     @property
     def prices(self) -> FloatArray | None:
         """The price of each node per hour; None where the price of any node is not known."""
-        known = self.price_per_hour
-        return None if known is None or np.isnan(known).any() else known
+        price = self.price_per_hour
+        return None if price is None or np.isnan(price).any() else price
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -368,3 +368,20 @@ class Provenance:
     quantities: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Fact, ...] = ()
     doubt: SizeDoubt | None = None
+
+    def plus(
+        self,
+        *,
+        assumptions: Mapping[str, object] | None = None,
+        facts: Mapping[str, int] | None = None,
+        quantities: Mapping[str, str] | None = None,
+        remarks: tuple[Fact, ...] = (),
+    ) -> Provenance:
+        """The provenance with further entries; an entry replaces one of the same name."""
+        return replace(
+            self,
+            assumptions={**self.assumptions, **(assumptions or {})},
+            facts={**self.facts, **(facts or {})},
+            quantities={**self.quantities, **(quantities or {})},
+            remarks=(*self.remarks, *remarks),
+        )

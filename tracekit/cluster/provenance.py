@@ -190,8 +190,8 @@ class SizeDoubt:
             2 * NORMAL_95
         )
         other = self._allowed(np.maximum(common, LEAST_PART * self.common) * self._away(noise))
-        found = np.where(self.estimated, own, other)
-        return np.asarray(np.maximum(found, LEAST_PART * self.size))
+        sizes = np.where(self.estimated, own, other)
+        return np.asarray(np.maximum(sizes, LEAST_PART * self.size))
 
     def _away(self, noise: FloatArray) -> FloatArray:
         return np.asarray(np.exp(self.spread * noise))
@@ -202,5 +202,7 @@ class SizeDoubt:
 
 def allowed(sizes: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Sizes moved into their intervals, where an interval is known and reaches above 0."""
-    known = (high > 0) & ~np.isnan(low)
-    return np.asarray(np.where(known, np.clip(sizes, low, np.where(known, high, sizes)), sizes))
+    has_interval = (high > 0) & ~np.isnan(low)
+    return np.asarray(
+        np.where(has_interval, np.clip(sizes, low, np.where(has_interval, high, sizes)), sizes)
+    )

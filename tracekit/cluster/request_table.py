@@ -42,8 +42,6 @@ _LIMITS = {
     "memory_limit_bytes": (MEMORY, 1.0),
 }
 _SAME = {"net_kbit_per_s": "net_kbit"}
-#: This many unknown names are listed; further ones are counted.
-_NAMED = 4
 #: More than any node has, and small enough to be added up.
 _MOST = 2.0**55
 
@@ -77,7 +75,7 @@ def listed(
     amounts = _amounts(path, table, key)
     ids = container_ids if key == "container" else services
     each = pl.DataFrame({key: list(ids)})
-    found = each.join(amounts, on=key, how="left", maintain_order="left")
+    joined = each.join(amounts, on=key, how="left", maintain_order="left")
     hits = each.join(amounts, on=key, how="semi").height
     if not hits:
         raise TracekitError(
@@ -91,8 +89,8 @@ def listed(
     def columns(prefix: str) -> FloatArray:
         return np.stack(
             [
-                found[f"{prefix}{name}"].to_numpy().astype(np.float64)
-                if f"{prefix}{name}" in found.columns
+                joined[f"{prefix}{name}"].to_numpy().astype(np.float64)
+                if f"{prefix}{name}" in joined.columns
                 else nothing
                 for name in resources
             ],
@@ -112,8 +110,8 @@ def listed(
 
 def _strangers(path: Path, key: str, names: pl.Series, ids: Sequence[str]) -> tuple[Fact, ...]:
     """A fact of containers in the file that are not replayed; their values change nothing."""
-    known = set(ids)
-    strange = [name for name in names.to_list() if name not in known]
+    replayed = set(ids)
+    strange = [name for name in names.to_list() if name not in replayed]
     if not strange:
         return ()
     return (
@@ -124,7 +122,7 @@ def _strangers(path: Path, key: str, names: pl.Series, ids: Sequence[str]) -> tu
             names=strange,
             of=len(names),
             file=path.name,
-            nearest=nearest(strange[0], known) or None,
+            nearest=nearest(strange[0], replayed) or None,
         ),
     )
 
@@ -160,16 +158,16 @@ def _check_rows(path: Path, table: pl.DataFrame, key: str) -> None:
 def _amounts(path: Path, table: pl.DataFrame, key: str) -> pl.DataFrame:
     """The key as text, requests by resource, and limits by ``limit`` and the resource."""
     _check_once(path, table)
-    found = {key: table[key].cast(pl.String)}
+    by_name = {key: table[key].cast(pl.String)}
     for name in table.columns:
         if name in _KEYS:
             continue
         if name in _LIMITS:
             resource, factor = _LIMITS[name]
-            found[f"limit {resource}"] = _numbers(path, table, name) * factor
+            by_name[f"limit {resource}"] = _numbers(path, table, name) * factor
         elif name in _REQUESTS:
             resource, factor = _REQUESTS[name]
-            found[resource] = _numbers(path, table, name) * factor
+            by_name[resource] = _numbers(path, table, name) * factor
         elif "limit" in name:
             close = nearest(name, _LIMITS)
             raise TracekitError(
@@ -177,8 +175,8 @@ def _amounts(path: Path, table: pl.DataFrame, key: str) -> pl.DataFrame:
                 hint=f"did you mean '{close}'?" if close else None,
             )
         elif table.schema[name].is_numeric():
-            found[_SAME.get(name, name)] = _numbers(path, table, name)
-    amounts = pl.DataFrame(found)
+            by_name[_SAME.get(name, name)] = _numbers(path, table, name)
+    amounts = pl.DataFrame(by_name)
     for resource in {name for name, _ in _LIMITS.values()} & set(amounts.columns):
         if f"limit {resource}" in amounts.columns:
             _check_limit(path, amounts, resource)
@@ -187,9 +185,9 @@ def _amounts(path: Path, table: pl.DataFrame, key: str) -> pl.DataFrame:
 
 def _check_once(path: Path, table: pl.DataFrame) -> None:
     """Raise TracekitError where two columns state one amount."""
-    for known in (_REQUESTS, _LIMITS):
-        for resource in dict.fromkeys(name for name, _ in known.values()):
-            both = [name for name in table.columns if known.get(name, ("",))[0] == resource]
+    for mapping in (_REQUESTS, _LIMITS):
+        for resource in dict.fromkeys(name for name, _ in mapping.values()):
+            both = [name for name in table.columns if mapping.get(name, ("",))[0] == resource]
             if len(both) > 1:
                 raise TracekitError(
                     f"{path.name} has the columns {' and '.join(both)}, which say the same",
@@ -237,16 +235,16 @@ class Fixed:
 
     Parameters
     ----------
-    known : bool, shape (containers, 2)
+    has_part : bool, shape (containers, 2)
         Whether the pod has such a part, of CPU and of memory.
     init, overhead : float64, shape (containers, 2)
         In the unit of the requests beside; 0 for none.
     own_request, own_limit : float64, shape (containers, 2)
-        The sum of the requests, and of the limits, of the pod's containers where ``known``; NaN
+        The sum of the requests, and of the limits, of the pod's containers where ``has_part``; NaN
         for none.
     """
 
-    known: BoolArray
+    has_part: BoolArray
     init: FloatArray
     overhead: FloatArray
     own_request: FloatArray
@@ -258,14 +256,16 @@ class Fixed:
 
     def times(self, unit: FloatArray) -> Fixed:
         """The same amounts in other units."""
-        return Fixed(known=self.known, **{name: getattr(self, name) * unit for name in _PARTS})
+        return Fixed(
+            has_part=self.has_part, **{name: getattr(self, name) * unit for name in _PARTS}
+        )
 
 
 def nothing_fixed(containers: int) -> Fixed:
     """For containers whose whole request may change."""
     shape = containers, len(BASE)
     return Fixed(
-        known=np.zeros(shape, dtype=np.bool_),
+        has_part=np.zeros(shape, dtype=np.bool_),
         **dict.fromkeys(("init", "overhead"), np.zeros(shape)),
         **dict.fromkeys(("own_request", "own_limit"), np.full(shape, np.nan)),
     )
@@ -282,12 +282,12 @@ def fixed_of(store: Store, container_ids: Sequence[str]) -> Fixed:
     rows = rows.with_columns(pl.col("init", "overhead").fill_null(0.0))
     at = rows["row"].to_numpy(), rows["of"].to_numpy()
     none = nothing_fixed(len(container_ids))
-    known = none.known.copy()
-    known[at] = True
+    recorded = none.has_part.copy()
+    recorded[at] = True
     parts = {name: getattr(none, name).copy() for name in _PARTS}
     for name, values in parts.items():
         values[at] = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return Fixed(known=known, **parts)
+    return Fixed(has_part=recorded, **parts)
 
 
 #: The resources of which use is recorded, in the order of ``BASE``, as facts and studies call them.
@@ -312,25 +312,27 @@ def use_over_requested(load: Workload) -> Mapping[str, float]:
     used, requested = np.zeros(len(BASE)), np.zeros(len(BASE))
     settled = load.use.times_ms >= load.use.settled_ms
     for step in np.flatnonzero(settled if settled.any() else ~settled).tolist():
-        there = np.flatnonzero(load.present(step))
-        column = load.use.columns_of(there)
+        running = np.flatnonzero(load.present(step))
+        column = load.use.columns_of(running)
         values, request = (
             load.use.values[:, step, column],
-            load.containers.request[there, : len(BASE)].T,
+            load.containers.request[running, : len(BASE)].T,
         )
-        known = np.isfinite(values)
+        counted = np.isfinite(values)
         if load.use.recorded is not None:
-            known &= load.use.recorded[:, column]
-        used += np.where(known, values, 0.0).sum(axis=1, dtype=np.float64)
-        requested += np.where(known, request, 0).sum(axis=1, dtype=np.float64)
+            counted &= load.use.recorded[:, column]
+        used += np.where(counted, values, 0.0).sum(axis=1, dtype=np.float64)
+        requested += np.where(counted, request, 0).sum(axis=1, dtype=np.float64)
     return {MEASURED[at]: float(used[at] / requested[at]) for at in judged if requested[at] > 0}
 
 
 def _is_judged(load: Workload, name: str, column: str) -> bool:
     """Whether use is recorded, and requests are recorded or recommended, of a resource."""
-    known = load.provenance.quantities
-    use = {known.get(one, RECORDED) for one in ("use of containers", f"use of containers: {name}")}
-    requests = {known.get(one, RECORDED) for one in ("requests", f"requests: {column}")}
+    origins = load.provenance.quantities
+    use = {
+        origins.get(one, RECORDED) for one in ("use of containers", f"use of containers: {name}")
+    }
+    requests = {origins.get(one, RECORDED) for one in ("requests", f"requests: {column}")}
     return not use & {ASSUMED, ABSENT} and requests <= {RECORDED, CHOSEN}
 
 

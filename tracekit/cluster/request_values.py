@@ -118,14 +118,14 @@ def overlaid(
     rests = dict(wide.rests)
     for source, target in enumerate(at):
         amount, most = values.request[:, source], values.limit[:, source]
-        known = ~np.isnan(amount)
-        whole = np.maximum(rounded_up(np.where(known, amount, 0)), 0).astype(np.int64)
+        has_value = ~np.isnan(amount)
+        whole = np.maximum(rounded_up(np.where(has_value, amount, 0)), 0).astype(np.int64)
         capped = np.where(np.isnan(most), raised(whole, limit_factor), np.nan_to_num(np.ceil(most)))
-        request[known, target], stated[known, target] = whole[known], True
-        limit[known, target] = capped[known]
+        request[has_value, target], stated[has_value, target] = whole[has_value], True
+        limit[has_value, target] = capped[has_value]
         if values.whole and target < len(BASE):
-            full[known, target] = np.where(np.isnan(most), amount, most)[known]
-        if known.any():
+            full[has_value, target] = np.where(np.isnan(most), amount, most)[has_value]
+        if has_value.any():
             rests[resources[target]] = values.rests
     return dataclasses.replace(
         wide,
@@ -206,10 +206,10 @@ def inferred(
     from tracekit.store.query.run import open_database  # noqa: PLC0415 - duckdb is slow to import
 
     with open_database(store, None) as database:
-        found = inferred_sizes(database, lambda label: labelled(0, label))
+        estimates = inferred_sizes(database, lambda label: labelled(0, label))
         recorded = capacities(database)
         rows = database.frame("SELECT service_key, service FROM service_id")
-    if not any(estimate.common_told for _, estimate in found.values()):
+    if not any(estimate.common_told for _, estimate in estimates.values()):
         raise TracekitError(
             "requests=inferred, but the use in this store tells no size of containers",
             hint="see service_sizes_fit of tracekit analyze; or take requests=uniform",
@@ -218,8 +218,8 @@ def inferred(
     unique, group = np.unique(np.array(services, dtype=np.str_), return_inverse=True)
     groups = [str(name) for name in unique]
     each = [
-        _one(found[name][1], _columns(found[name][0], names, groups))
-        if name in found and found[name][1].common_told
+        _one(estimates[name][1], _columns(estimates[name][0], names, groups))
+        if name in estimates and estimates[name][1].common_told
         else _without_estimate(len(groups))
         for name in _RESOURCES
     ]
@@ -261,15 +261,15 @@ def _of_groups(made: SizeDoubt) -> RequestValues:
 
 def _whole(recorded: dict[str, Capacities], capacity: IntArray) -> FloatArray:
     """The size of which shares of a node are parts: millicores and bytes, shape (2,)."""
-    found = []
+    sizes = []
     for at, name in enumerate(_RESOURCES):
         one = recorded.get(name)
         if one is not None and one.unit in _UNITS:
-            found.append(one.commonest * _UNITS[one.unit])
+            sizes.append(one.commonest * _UNITS[one.unit])
         else:
             values, counts = np.unique(capacity[:, at], return_counts=True)
-            found.append(float(values[np.argmax(counts)]))
-    return np.array(found)
+            sizes.append(float(values[np.argmax(counts)]))
+    return np.array(sizes)
 
 
 @dataclass(frozen=True)
@@ -286,22 +286,24 @@ class _One:
     spread: float
 
 
-def _one(found: Estimate, column: IntArray) -> _One:
+def _one(estimate: Estimate, column: IntArray) -> _One:
     """The sizes of groups; ``column`` is the position of each in the estimate, -1 for none."""
-    known = column >= 0
-    low, high = (np.where(known, values[column], np.nan) for values in (found.low, found.high))
-    estimated = known & found.told[column]
-    other = allowed(np.full(len(column), found.common), low, high)
-    size = np.where(estimated, found.size[column], other)
+    has_own = column >= 0
+    low, high = (
+        np.where(has_own, values[column], np.nan) for values in (estimate.low, estimate.high)
+    )
+    estimated = has_own & estimate.told[column]
+    other = allowed(np.full(len(column), estimate.common), low, high)
+    size = np.where(estimated, estimate.size[column], other)
     return _One(
-        size=np.maximum(size, LEAST_PART * found.common),
+        size=np.maximum(size, LEAST_PART * estimate.common),
         low=low,
         high=high,
         estimated=estimated,
-        common=found.common,
-        common_low=found.common_low,
-        common_high=found.common_high,
-        spread=_spread(found.size[found.told] / found.common),
+        common=estimate.common,
+        common_low=estimate.common_low,
+        common_high=estimate.common_high,
+        spread=_spread(estimate.size[estimate.told] / estimate.common),
     )
 
 

@@ -76,15 +76,15 @@ def chosen(
         pl.col("limit_cores", "limit_gb").max() / NEED_AT_FULL_USE
     )
     rows = pl.DataFrame({"container": list(container_ids), "service": list(services)})
-    found = rows.join(shares, on="container", how="left", maintain_order="left")
+    joined = rows.join(shares, on="container", how="left", maintain_order="left")
     columns = ("limit_cores", "limit_gb")
-    own = int(found["limit_cores"].is_not_null().sum())
+    own = int(joined["limit_cores"].is_not_null().sum())
     if not own:
         raise _sizes_none(choice.place)
-    found = found.with_columns(
+    joined = joined.with_columns(
         pl.coalesce(name, pl.col(name).median().over("service")) for name in columns
     )
-    share = found.select(columns).to_numpy().astype(np.float64)
+    share = joined.select(columns).to_numpy().astype(np.float64)
     amounts = share * full
     return RequestValues(
         resources=BASE,
@@ -119,12 +119,12 @@ def _recommended(
     recommended = rows.filter(policy=name).pivot("resource", index="service", values="recommended")
     each = pl.DataFrame({"service": list(services), "container": list(container_ids)})
     own = pl.when(pl.col("service") == UNKNOWN).then("container").otherwise("service")
-    found = each.select(service=own).join(
+    joined = each.select(service=own).join(
         recommended, on="service", how="left", maintain_order="left"
     )
-    amounts = found.select(pl.col("cpu") * MILLI_PER_CORE, "memory").to_numpy().astype(np.float64)
-    known = int((~np.isnan(amounts)).any(axis=1).sum())
-    if not known:
+    amounts = joined.select(pl.col("cpu") * MILLI_PER_CORE, "memory").to_numpy().astype(np.float64)
+    sized = int((~np.isnan(amounts)).any(axis=1).sum())
+    if not sized:
         raise _sizes_none(folder)
     return RequestValues(
         resources=BASE,
@@ -132,7 +132,7 @@ def _recommended(
         limit=np.full(amounts.shape, np.nan),
         whole=False,
         rests=CHOSEN,
-        facts={"containers_sized": known},
+        facts={"containers_sized": sized},
     )
 
 
@@ -150,21 +150,21 @@ def _limits(folder: Path, policy: str | None) -> pl.DataFrame:
         )
     check_sound(folder)
     limits = pl.read_parquet(folder / _LIMITS)
-    known = limits["policy"].unique(maintain_order=True).to_list()
-    if policy is None and len(known) > 1:
+    policies = limits["policy"].unique(maintain_order=True).to_list()
+    if policy is None and len(policies) > 1:
         raise TracekitError(
-            f"requests=sized: {folder} holds {len(known)} policies: {', '.join(known)}",
-            hint=f"name one: requests=sized:{folder}:{known[0]}",
+            f"requests=sized: {folder} holds {len(policies)} policies: {', '.join(policies)}",
+            hint=f"name one: requests=sized:{folder}:{policies[0]}",
         )
-    _check_policy(policy or known[0], known, folder)
-    return limits.filter(pl.col("policy") == (policy or known[0]))
+    _check_policy(policy or policies[0], policies, folder)
+    return limits.filter(pl.col("policy") == (policy or policies[0]))
 
 
-def _check_policy(policy: str, known: Sequence[str], folder: Path) -> None:
-    if policy not in known:
-        close = nearest(policy, known)
+def _check_policy(policy: str, policies: Sequence[str], folder: Path) -> None:
+    if policy not in policies:
+        close = nearest(policy, policies)
         raise TracekitError(
-            f"policy '{policy}' is not in {folder}; it has {', '.join(known)}",
+            f"policy '{policy}' is not in {folder}; it has {', '.join(policies)}",
             hint=f"did you mean '{close}'?" if close else None,
         )
 
@@ -282,12 +282,10 @@ def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Wo
             nonzero_request=nonzero(requests.request, requests.stated, requests.resources),
             limit=requests.limit,
         ),
-        provenance=dataclasses.replace(
-            load.provenance,
-            doubt=requests.doubt,
-            quantities={**load.provenance.quantities, **requests_rest_on(requests.rests)},
-            facts={**load.provenance.facts, **requests.facts},
-            remarks=(*load.provenance.remarks, *requests.remarks),
+        provenance=dataclasses.replace(load.provenance, doubt=requests.doubt).plus(
+            quantities=requests_rest_on(requests.rests),
+            facts=requests.facts,
+            remarks=requests.remarks,
         ),
     )
 
@@ -298,7 +296,7 @@ def _requests(load: Workload, choice: Choice, assumptions: WithRequests) -> Cont
     rests = dict.fromkeys(load.resources, "recorded")
     if choice.kind == "uniform":
         plain = uniform(load.containers.count, request_of(assumptions), assumptions.limit_factor)
-        free = slice(None) if load.rules.daemon is None else ~load.rules.daemon
+        free = ~load.daemons
         request[free, : len(BASE)] = plain.request[free]
         limit[free, : len(BASE)] = plain.limit[free]
         rests |= plain.rests

@@ -80,9 +80,9 @@ def noun(resource: str) -> str:
 
 def column_of(resources: Sequence[str], name: str) -> int | None:
     """The column of a resource, under its own name or an alias; None if there is none."""
-    for known in (name, *_SAME.get(name, ())):
-        if known in resources:
-            return list(resources).index(known)
+    for alias in (name, *_SAME.get(name, ())):
+        if alias in resources:
+            return list(resources).index(alias)
     return None
 
 
@@ -106,12 +106,12 @@ def short_names(columns: Sequence[str]) -> list[str]:
 
     If that name is taken, the name is made of all letters of the column.
     """
-    found: list[str] = []
+    names: list[str] = []
     for column in columns:
         letters = re.sub(r"[^0-9a-z]+", "_", column.lower()).strip("_")
         name = _IN_MEASURES.get(column, letters)
-        found.append(letters if name in found else name)
-    return found
+        names.append(letters if name in names else name)
+    return names
 
 
 def is_scalar(name: str) -> bool:
@@ -182,13 +182,13 @@ def reserved_of(
     if text == NONE:
         return None
     columns, percentile = _parsed(text)
-    kept = np.zeros_like(capacity)
+    reserved = np.zeros_like(capacity)
     for column in columns:
         amount = np.ceil(_typical(background[column], percentile)).astype(np.int64)
         free = np.maximum(capacity[:, column] - held[:, column], 0)
         limited = capacity[:, column] < UNLIMITED
-        kept[:, column] = np.where(limited, np.minimum(amount, free), 0)
-    return kept if kept.any() else None
+        reserved[:, column] = np.where(limited, np.minimum(amount, free), 0)
+    return reserved if reserved.any() else None
 
 
 def held_at_most(
@@ -202,16 +202,16 @@ def held_at_most(
         A node of -1 is none.
     request : int64, shape (containers, resources)
     """
-    known = np.flatnonzero(node >= 0)
+    placed = np.flatnonzero(node >= 0)
     most = np.zeros((nodes, request.shape[1]), dtype=np.int64)
-    if not len(known):
+    if not len(placed):
         return most
-    where = np.tile(node[known], 2)
-    when = np.concatenate([arrival_ms[known], departure_ms[known]])
-    change = np.concatenate([request[known], -request[known]])
-    goes = np.repeat([1, 0], len(known))
+    where = np.tile(node[placed], 2)
+    when = np.concatenate([arrival_ms[placed], departure_ms[placed]])
+    change = np.concatenate([request[placed], -request[placed]])
+    is_arrival = np.repeat([1, 0], len(placed))
     # who goes makes room for who comes at that time; all go at last, so that nodes begin with 0
-    order = np.lexsort((goes, when, where))
+    order = np.lexsort((is_arrival, when, where))
     first = np.flatnonzero(np.diff(where[order], prepend=-1))
     most[where[order][first]] = np.maximum.reduceat(change[order].cumsum(axis=0), first)
     return most
@@ -229,8 +229,8 @@ def _parsed(text: str) -> tuple[list[int], float | None]:
     first, *rest = text.split(":")
     names = short_names(list(BASE))
     columns = [names.index(one) for one in rest if one in names]
-    ranks = [float(found[1]) for one in rest if (found := _PERCENTILE.fullmatch(one))]
-    known = len(columns) + len(ranks) == len(rest) and len(columns) <= 1 and len(ranks) <= 1
-    if first != "background" or not known:
+    ranks = [float(match[1]) for one in rest if (match := _PERCENTILE.fullmatch(one))]
+    valid = len(columns) + len(ranks) == len(rest) and len(columns) <= 1 and len(ranks) <= 1
+    if first != "background" or not valid:
         raise TracekitError(f"reserved={text} is not known", hint=_FORM)
     return columns or list(range(len(BASE))), ranks[0] if ranks else None

@@ -144,8 +144,8 @@ def axis_of(
     stretches = per_time.group_by("stretch").agg(pl.col("rows").sum())
     main = stretches.sort("rows", "stretch", descending=[True, False])["stretch"][0]
     share = _largest_share(counted, per_time)
-    kept = share.filter((pl.col("stretch") == main) | (pl.col("share") >= stray_share))["stretch"]
-    times = per_time.filter(pl.col("stretch").is_in(kept.implode()))
+    chosen = share.filter((pl.col("stretch") == main) | (pl.col("share") >= stray_share))["stretch"]
+    times = per_time.filter(pl.col("stretch").is_in(chosen.implode()))
     first, last = int(times["time_ms"][0]), int(times["time_ms"][-1])
     outside = per_time.filter(~pl.col("time_ms").is_between(first, last))
     return Axis(

@@ -120,12 +120,12 @@ def shared(load: Workload, folder: Path) -> Iterator[SharedWorkload]:
 def _written(thing: Any, folder: Path, prefix: str) -> dict[str, Any]:
     """The fields of a workload, or of a part of it, with arrays as files of the folder."""
     return {
-        field.name: _kept(getattr(thing, field.name), folder, f"{prefix}{field.name}")
+        field.name: _document_value(getattr(thing, field.name), folder, f"{prefix}{field.name}")
         for field in dataclasses.fields(thing)
     }
 
 
-def _kept(value: Any, folder: Path, name: str) -> Any:
+def _document_value(value: Any, folder: Path, name: str) -> Any:
     """A value as the document has it; ``name`` is the stem of its file."""
     if isinstance(value, np.ndarray):
         _save(value, folder / f"{name}.npy")
@@ -134,7 +134,7 @@ def _kept(value: Any, folder: Path, name: str) -> Any:
         fields = _written(value, folder, f"{name}.")
         return {"made": type(value).__name__, "fields": fields}
     if isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
-        return [_kept(one, folder, f"{name}.{at}") for at, one in enumerate(value)]
+        return [_document_value(one, folder, f"{name}.{at}") for at, one in enumerate(value)]
     return value
 
 
@@ -173,12 +173,12 @@ def check_assumed(settings: Sequence[str]) -> None:
 
     Values, and names that only one kind of store has, are checked when the store is read.
     """
-    known = [*names(Assumptions), *names(SizedAssumptions)]
+    every = [*names(Assumptions), *names(SizedAssumptions)]
     for setting in taken_apart(settings)[1]:
         name = setting.partition("=")[0].strip()
-        if name not in known:
+        if name not in every:
             raise unknown_name(
-                f"there is no assumption '{name}'", "there are", name, list(dict.fromkeys(known))
+                f"there is no assumption '{name}'", "there are", name, list(dict.fromkeys(every))
             )
 
 
@@ -228,9 +228,7 @@ class WorkloadSource:
         if unpriced := unpriced_remark(load.nodes.price_per_hour):
             load = dataclasses.replace(
                 load,
-                provenance=dataclasses.replace(
-                    load.provenance, remarks=(*load.provenance.remarks, *unpriced)
-                ),
+                provenance=load.provenance.plus(remarks=unpriced),
             )
         return _with_counts(load)
 
@@ -246,9 +244,9 @@ class WorkloadSource:
         _, assume = taken_apart(self.assume)
         if self.store is not None:
             return _of_store(self.store, assume, rng)
-        found = ingested(str(self.workload), assume)
-        load = _of_store(found.store, found.assume, rng)
-        return load if found.drawn is None else found.drawn.labelled(load)
+        stored = ingested(str(self.workload), assume)
+        load = _of_store(stored.store, stored.assume, rng)
+        return load if stored.drawn is None else stored.drawn.labelled(load)
 
 
 def drawn_workload(drawn: Paper000, rng: np.random.Generator, *assume: str) -> Workload:
@@ -285,17 +283,8 @@ def _with_counts(load: Workload) -> Workload:
         BETWEEN_PERCENT: percent,
         "nodes_empty_while_away": len(np.unique(np.concatenate(away))) if away else 0,
     }
-    found = {name: count for name, count in counts.items() if count}
-    return (
-        dataclasses.replace(
-            load,
-            provenance=dataclasses.replace(
-                load.provenance, facts={**load.provenance.facts, **found}
-            ),
-        )
-        if found
-        else load
-    )
+    counted = {name: count for name, count in counts.items() if count}
+    return dataclasses.replace(load, provenance=load.provenance.plus(facts=counted))
 
 
 def source_of(

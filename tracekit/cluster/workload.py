@@ -111,10 +111,10 @@ def check_further(
     usage : float32, shape (used, steps, columns), or None
     like : shape of the use of CPU and memory
     """
-    found = (0, *like[1:]) if usage is None else usage.shape
-    if found != (len(used), *like[1:]):
+    actual = (0, *like[1:]) if usage is None else usage.shape
+    if actual != (len(used), *like[1:]):
         raise TracekitError(
-            f"further_usage has shape {found}, expected {(len(used), *like[1:])}:"
+            f"further_usage has shape {actual}, expected {(len(used), *like[1:])}:"
             " resources, steps and columns"
         )
     if not set(used) <= set(range(2, len(names))):
@@ -149,10 +149,10 @@ def check_usage(
         )
 
 
-def _first_bad(there: BoolArray, amounts: Float32Array) -> int | None:
+def _first_bad(due: BoolArray, amounts: Float32Array) -> int | None:
     """The first entry with an amount that is no number of 0 or more."""
     cpu, memory = ((amount >= 0) & (amount < np.inf) for amount in amounts)
-    bad = there & ~(cpu & memory)
+    bad = due & ~(cpu & memory)
     return int(np.argmax(bad)) if bad.any() else None
 
 
@@ -214,11 +214,15 @@ class Workload:
                 check_usage("node", self.nodes.ids, every, use.background[:, step], now)
 
     def too_large(self) -> IntArray:
-        """Containers whose request fits on no node, even an empty one; shape (found,)."""
-        room = self.nodes.allocatable
-        shapes, where = np.unique(self.containers.request, axis=0, return_inverse=True)
-        fits = np.array([bool((room >= shape).all(axis=1).any()) for shape in shapes])
-        return np.flatnonzero(~fits[where.reshape(-1)]) if len(shapes) else np.empty(0, np.int64)
+        """Positions of the containers that fit on no node, even an empty one."""
+        return np.flatnonzero(~fit_somewhere(self.containers.request, self.nodes.allocatable))
+
+    @property
+    def daemons(self) -> BoolArray:
+        """Which containers are daemons, shape (containers,)."""
+        if self.rules.daemon is None:
+            return np.zeros(self.containers.count, dtype=np.bool_)
+        return self.rules.daemon
 
     def present(self, step: int) -> BoolArray:
         """Which containers exist at a sampling step, shape (containers,)."""
@@ -229,8 +233,14 @@ class Workload:
 
     def present_but_daemons(self, step: int) -> BoolArray:
         """Which containers that are no daemons exist at a sampling step, shape (containers,)."""
-        present = self.present(step)
-        return present if self.rules.daemon is None else present & ~self.rules.daemon
+        return self.present(step) & ~self.daemons
+
+
+def fit_somewhere(request: IntArray, capacity: IntArray) -> BoolArray:
+    """Which requests fit on some empty node, shape (containers,)."""
+    shapes, of = np.unique(request, axis=0, return_inverse=True)
+    fits = [(capacity >= shape).all(axis=1).any() for shape in shapes]
+    return np.array(fits, dtype=np.bool_)[of.reshape(-1)]
 
 
 def nonzero(request: IntArray, stated: BoolArray, resources: tuple[str, ...]) -> IntArray:

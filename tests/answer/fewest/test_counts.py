@@ -97,7 +97,7 @@ def test_what_holds_of_every_answer(
     load = varying(SIZES[:2] * 5, [(0, 10**9, *size) for size in sizes], seed=seed)
     stays = np.isin(np.arange(10), list(special))
     price = np.random.default_rng(seed).choice([1.0, 1.5, 4.0], 10)
-    load = changed(load, nodes={"stays": stays, "price_per_hour": price})
+    load = changed(load, nodes={"never_removed": stays, "price_per_hour": price})
     try:
         results = search(load, name, by=by, further=False)
     except TooFewError:

@@ -89,14 +89,14 @@ def test_nobody_adds_nodes_of_the_control_plane_closed_or_gone_ones() -> None:
     load = changed(
         load,
         nodes={
-            "stays": np.array([True, False, False, False]),
+            "never_removed": np.array([True, False, False, False]),
             "losses": Losses(node=np.array([2]), time_ms=np.array([1000])),
         },
         rules={"constraints": Constraints(parts=(closed,))},
     )
     assert open_to_some(load).tolist() == [True, False, True, True]
     assert like_nodes(load, 5).tolist() == [3] * 5
-    every = changed(load, nodes={"stays": np.ones(4, dtype=np.bool_)})
+    every = changed(load, nodes={"never_removed": np.ones(4, dtype=np.bool_)})
     assert like_nodes(every, 5).tolist() == []
 
 

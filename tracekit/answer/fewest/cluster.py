@@ -114,8 +114,8 @@ def fixed_nodes(load: Workload) -> BoolArray:
     """Which nodes cannot go, (nodes,): of the control plane, special, gone, or to be lost."""
     fixed = (
         np.zeros(load.nodes.count, np.bool_)
-        if load.nodes.stays is None
-        else load.nodes.stays.copy()
+        if load.nodes.never_removed is None
+        else load.nodes.never_removed.copy()
     )
     if load.nodes.losses is not None:
         fixed[load.nodes.losses.node] = True
@@ -145,11 +145,11 @@ def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Work
         return load
     must_stay = (
         np.zeros(load.nodes.count, np.bool_)
-        if load.nodes.stays is None
-        else load.nodes.stays.copy()
+        if load.nodes.never_removed is None
+        else load.nodes.never_removed.copy()
     )
     must_stay[special] = True
-    return replace(load, nodes=replace(load.nodes, stays=must_stay))
+    return replace(load, nodes=replace(load.nodes, never_removed=must_stay))
 
 
 def pools_of(load: Workload) -> list[IntArray]:

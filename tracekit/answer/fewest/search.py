@@ -66,7 +66,7 @@ def fewest_nodes(
     Parameters
     ----------
     load : Workload
-        The workload, whose ``nodes.stays`` marks nodes that cannot go.
+        The workload, whose ``nodes.never_removed`` marks nodes that cannot go.
     replaying : function(Workload) -> ReplayOn
         Makes the function that replays a workload.
     may_wait : bool
@@ -215,7 +215,9 @@ def _fewest_more(more: Trials, policy: Entrant, like: IntArray) -> Outcome:
     every = more.load.nodes.count
     must_stay = np.arange(every) < every - len(like)
     search = Search(
-        replace(more, load=replace(more.load, nodes=replace(more.load.nodes, stays=must_stay))),
+        replace(
+            more, load=replace(more.load, nodes=replace(more.load.nodes, never_removed=must_stay))
+        ),
         policy,
         NODES,
     )

@@ -54,10 +54,10 @@ class FurtherUse:
         """The values by columns of usage, NaN without a record; None where there is no record."""
         if not self.used:
             return None
-        found = np.full((*self.values.shape[:2], columns), np.nan, dtype=np.float32)
-        known = self.at >= 0
-        found[:, :, column[known]] = self.values[:, :, self.at[known]]
-        return found
+        use = np.full((*self.values.shape[:2], columns), np.nan, dtype=np.float32)
+        has_record = self.at >= 0
+        use[:, :, column[has_record]] = self.values[:, :, self.at[has_record]]
+        return use
 
     def lacking(self) -> list[int]:
         """For each resource, the number of containers without a record of its use."""
@@ -71,8 +71,8 @@ def columns_used(
     files = store.stated_files(recorded.amounts)
     if not files:
         return {}
-    found = scan_parquet(*files).select("resource", "unit").unique().collect()
-    ours = found.filter(pl.col("resource").str.starts_with(recorded.prefix)).with_columns(
+    units = scan_parquet(*files).select("resource", "unit").unique().collect()
+    ours = units.filter(pl.col("resource").str.starts_with(recorded.prefix)).with_columns(
         pl.col("resource").str.strip_prefix(recorded.prefix)
     )
     rows = in_columns(ours, assumptions, ()).sort("resource", "unit", nulls_last=True)
@@ -80,7 +80,7 @@ def columns_used(
     return {name: column for name, column in pairs if column not in (*BASE, PODS)}
 
 
-def with_disk_io(store: Store, found: Sizes, nodes: Sequence[str]) -> Sizes:
+def with_disk_io(store: Store, sizes: Sizes, nodes: Sequence[str]) -> Sizes:
     """The sizes with disk IO: a node has 1 of it, and a container requests its mean share.
 
     Raises
@@ -93,21 +93,25 @@ def with_disk_io(store: Store, found: Sizes, nodes: Sequence[str]) -> Sizes:
     rows = scan_parquet(*files).select(keys) if files else pl.LazyFrame(schema=[*keys])
     shares = rows.filter(resource=_DISK_IO, unit=SHARE).group_by("container_key")
     mean = shares.agg(pl.col("amount").mean()).sort("container_key").collect()
-    ids = found.containers["container"]
+    ids = sizes.containers["container"]
     at = positions_of(store, CONTAINERS, ids)[mean["container_key"].to_numpy()]
-    asked = mean.select(request="amount").with_columns(container=ids.gather(np.maximum(at, 0)))
-    asked = asked.filter(at >= 0)
-    if asked.is_empty():
+    mean_requests = mean.select(request="amount").with_columns(
+        container=ids.gather(np.maximum(at, 0))
+    )
+    mean_requests = mean_requests.filter(at >= 0)
+    if mean_requests.is_empty():
         raise TracekitError(
             "disk_io=recorded: no container's disk IO is recorded as a share of its node's",
             hint="leave it out; tracekit info STORE says what is recorded",
         )
-    said = {"resource": pl.lit(_DISK_IO), "unit": pl.lit(SHARE)}
-    whole = pl.DataFrame({"node": nodes}).with_columns(amount=1.0, **said)
+    labels = {"resource": pl.lit(_DISK_IO), "unit": pl.lit(SHARE)}
+    whole = pl.DataFrame({"node": nodes}).with_columns(amount=1.0, **labels)
     return dataclasses.replace(
-        found,
-        capacity=pl.concat([found.capacity, whole], how="diagonal_relaxed"),
-        requests=pl.concat([found.requests, asked.with_columns(**said)], how="diagonal_relaxed"),
+        sizes,
+        capacity=pl.concat([sizes.capacity, whole], how="diagonal_relaxed"),
+        requests=pl.concat(
+            [sizes.requests, mean_requests.with_columns(**labels)], how="diagonal_relaxed"
+        ),
     )
 
 
@@ -161,10 +165,10 @@ class _Samples:
             amounts = amounts.filter(pl.col("column").is_in([*of])).drop_nulls("amount")
             at = position[amounts["container_key"].to_numpy()]
             step = (amounts["time_ms"].to_numpy() - times[0]) // self.life.step_ms
-            kept = (at >= 0) & (step >= 0) & (step < len(times))
+            inside = (at >= 0) & (step >= 0) & (step < len(times))
             column = amounts["column"].replace_strict(of, return_dtype=pl.Int64).to_numpy()
             amount = amounts["amount"].to_numpy().astype(np.float32)
-            yield column[kept], step[kept], at[kept], amount[kept]
+            yield column[inside], step[inside], at[inside], amount[inside]
 
 
 def passed_over(
@@ -177,8 +181,8 @@ def passed_over(
     option = "disk_io=recorded" if _DISK_IO in without else None
     beyond = {
         column
-        for who in (NODES, BACKGROUND)
-        for column in columns_used(store, assumptions, who).values()
+        for record in (NODES, BACKGROUND)
+        for column in columns_used(store, assumptions, record).values()
         if column in counted
     }
     named = in_words([name for name in resources if name in beyond]) if beyond else ""

@@ -18,7 +18,7 @@ from tracekit.cluster.assumptions import Assumptions, SizedAssumptions
 from tracekit.cluster.series import Axis, over_span, steps_between
 
 #: Steps of a replay without recorded use, and as many more where jobs are short: of the time that
-#: containers are there, at most so many percent may fall between two.
+#: containers run, at most so many percent may fall between two.
 _STEPS, _UNSEEN_PERCENT = 288, 10
 #: Most steps of a replay whose step nobody set: a day of half-minutes.
 _MOST_STEPS = 2_880
@@ -46,7 +46,7 @@ class Lives:
         For the first to arrive, the second, ...: the container's row in the table of
         containers.
     arrival_ms, departure_ms : int64, shape (containers,), in that order
-    there : bool, shape (containers,), in that order
+    at_start : bool, shape (containers,), in that order
         Whether the container ran when the replay begins.
     exchangeable : bool, shape (containers,), in that order
         Whether the container's time of arrival is assumed.
@@ -69,7 +69,7 @@ class Lives:
     order: IntArray
     arrival_ms: IntArray
     departure_ms: IntArray
-    there: BoolArray
+    at_start: BoolArray
     exchangeable: BoolArray
     settled_ms: int
     over: int
@@ -91,7 +91,7 @@ class Lives:
 
     def taken(self, some: IntArray) -> Lives:
         """The lives of the containers at these positions."""
-        each = ("order", "arrival_ms", "departure_ms", "there", "exchangeable")
+        each = ("order", "arrival_ms", "departure_ms", "at_start", "exchangeable")
         return dataclasses.replace(self, **{name: getattr(self, name)[some] for name in each})
 
 
@@ -121,17 +121,17 @@ def lives(
     """
     recorded = _recorded(containers, measured, assumptions)
     start = recorded.start_ms
-    rows = there_from(start, recorded.leaves_ms)
+    rows = present_from(start, recorded.leaves_ms)
     left = containers[rows]
     arrival, leaves = recorded.arrival_ms[rows], recorded.leaves_ms[rows]
     assumed = (assumptions.arrival_span_ms, assumptions.step_ms)
     step_ms, times, span = axis_from(start, arrival, leaves, measured, assumed=assumed)
     departure = np.where(np.isnan(leaves), int(times[-1]) + step_ms, leaves).astype(np.int64)
-    there, arrival = arrival <= start, np.maximum(arrival, start)
+    at_start, arrival = arrival <= start, np.maximum(arrival, start)
     # a daemon is on its node before anything is placed there, as it is in a cluster
     daemons = left["daemon"].fill_null(0).to_numpy() > 0
-    daemon = there & daemons
-    waiting = _waiting(np.flatnonzero(there & ~daemon), left["node"], assumptions, rng)
+    daemon = at_start & daemons
+    waiting = _waiting(np.flatnonzero(at_start & ~daemon), left["node"], assumptions, rng)
     exchangeable = (assumptions.departures == "none") & ~daemons
     settled = start
     if assumptions.start == "empty" and len(waiting) > 1:
@@ -139,11 +139,11 @@ def lives(
         settled = int(arrival[waiting].max())
         exchangeable |= others
     if assumptions.start == "observed":
-        # who is on a node stays there, whoever else waits and with whatever priority
-        known = left["node"].is_in(nodes).fill_null(value=False).to_numpy()
-        arrival[there & ~known] = start + 1
+        # a container on a node stays there, whatever else waits and whatever its priority
+        on_listed_node = left["node"].is_in(nodes).fill_null(value=False).to_numpy()
+        arrival[at_start & ~on_listed_node] = start + 1
     departure = np.maximum(departure, arrival + 1)
-    first = np.concatenate([np.flatnonzero(daemon), waiting, np.flatnonzero(~there)])
+    first = np.concatenate([np.flatnonzero(daemon), waiting, np.flatnonzero(~at_start)])
     order = first[np.argsort(arrival[first], kind="stable")]
     return Lives(
         times_ms=times,
@@ -151,7 +151,7 @@ def lives(
         order=rows[order],
         arrival_ms=arrival[order],
         departure_ms=departure[order],
-        there=there[order],
+        at_start=at_start[order],
         exchangeable=exchangeable[order],
         settled_ms=settled,
         over=containers.height - len(rows),
@@ -206,16 +206,16 @@ def _all_before(
 
 
 def _waiting(
-    there: IntArray, node: pl.Series, assumptions: SizedAssumptions, rng: np.random.Generator
+    at_start: IntArray, node: pl.Series, assumptions: SizedAssumptions, rng: np.random.Generator
 ) -> IntArray:
     """The containers that were there at the beginning, in their order of arrival."""
     drawn = assumptions.order == "seeded" or (
-        assumptions.order == "auto" and bool(node.gather(there).is_not_null().any())
+        assumptions.order == "auto" and bool(node.gather(at_start).is_not_null().any())
     )
-    return there[rng.permutation(len(there))] if drawn else there
+    return at_start[rng.permutation(len(at_start))] if drawn else at_start
 
 
-def there_from(start_ms: int, leaves_ms: FloatArray) -> IntArray:
+def present_from(start_ms: int, leaves_ms: FloatArray) -> IntArray:
     """Positions of the containers that have not departed when the replay begins.
 
     Raises
@@ -295,8 +295,8 @@ def between_samples(
     """
     after = np.append(times_ms, np.iinfo(np.int64).max)
     unseen = after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms
-    there = (departure_ms - arrival_ms).astype(np.float64)
-    return int(unseen.sum()), round(100 * there[unseen].sum() / max(there.sum(), 1.0))
+    run_ms = (departure_ms - arrival_ms).astype(np.float64)
+    return int(unseen.sum()), round(100 * run_ms[unseen].sum() / max(run_ms.sum(), 1.0))
 
 
 class Seen(NamedTuple):
@@ -335,11 +335,11 @@ def lives_of_samples(
     start, settled = int(axis.times_ms[0]), int(axis.times_ms[0])
     span = min(assumptions.arrival_span_ms, (axis.end_ms - start) // 2)
     exchangeable = np.zeros(len(arrival), dtype=np.bool_)
-    there = seen.start == 0
+    at_start = seen.start == 0
     if assumptions.start == "observed":
-        arrival[there] = start
+        arrival[at_start] = start
     elif assumptions.arrivals == "spread":
-        waiting = shuffle[there[shuffle]]
+        waiting = shuffle[at_start[shuffle]]
         arrival, exchangeable = over_span(arrival, departure, waiting, start_ms=start, span_ms=span)
         settled = int(arrival[waiting].max(initial=start))
     order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
@@ -349,7 +349,7 @@ def lives_of_samples(
         order=order,
         arrival_ms=arrival[order],
         departure_ms=departure[order],
-        there=there[order],
+        at_start=at_start[order],
         exchangeable=exchangeable[order],
         settled_ms=settled,
         over=0,

@@ -65,9 +65,9 @@ class Used:
     @property
     def recorded(self) -> BoolArray:
         """Whether each column of ``values`` holds a record, shape (2, columns)."""
-        found = np.ones((len(BASE), self.values.shape[2]), dtype=np.bool_)
-        found[:, self.column] = ~self.unknown
-        return found
+        mask = np.ones((len(BASE), self.values.shape[2]), dtype=np.bool_)
+        mask[:, self.column] = ~self.unknown
+        return mask
 
 
 def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> Used:
@@ -83,7 +83,7 @@ def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> 
     further = further_use_of(store, ids, replayed.amounts.resources, life, assumptions)
     instead = (request * assumptions.used_share).astype(np.float32)
     lives_ms = life.arrival_ms, life.departure_ms
-    found = use_of(
+    use = use_of(
         store,
         CONTAINERS,
         ids,
@@ -93,8 +93,8 @@ def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> 
         instead=instead,
         lives_ms=lives_ms,
     )
-    usage, silent = found.values, ~found.measured
-    column = np.cumsum(found.measured) - 1
+    usage, silent = use.values, ~use.measured
+    column = np.cumsum(use.measured) - 1
     if silent.any():
         # a container with further use has a number of its own beside the request
         number = np.where(further.at >= 0, np.arange(1, len(ids) + 1), 0)[silent, None]
@@ -103,7 +103,7 @@ def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> 
         flat = (shapes[:, : len(BASE)].T * assumptions.used_share).astype(np.float32)
         constant = np.repeat(flat[:, None], len(life.times_ms), axis=1)
         usage = np.concatenate([usage, constant], axis=2)
-    unknown = found.lacking | silent
+    unknown = use.lacking | silent
     column = column.astype(np.int64)
     background = _beyond(store, replayed, assumptions, usage=usage, column=column, unknown=unknown)
     held = held_at_most(replayed.where, replayed.request, *lives_ms, nodes=len(capacity))
@@ -112,8 +112,8 @@ def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> 
         column=column,
         unknown=unknown,
         silent=np.asarray(unknown.all(axis=0)),
-        held=found.held,
-        blank=found.blank,
+        held=use.held,
+        blank=use.blank,
         background=background,
         reserved=reserved_of(
             assumptions.reserved, background=background, capacity=capacity, held=held
@@ -150,7 +150,7 @@ def _beyond(
     rest[:, :, own.measured] = own.values
     placed = np.flatnonzero(replayed.recorded >= 0)
     for step, now in enumerate(life.times_ms.tolist()):
-        came = life.there[placed] | (life.arrival_ms[placed] <= now)
+        came = life.at_start[placed] | (life.arrival_ms[placed] <= now)
         here = placed[came & (now < life.departure_ms[placed])]
         for resource in range(len(BASE)):
             used = usage[resource, step, column[here]]
@@ -180,10 +180,10 @@ def rules_of(replayed: Replayed, assumptions: SizedAssumptions, start: Start) ->
     rows = replayed.rows
     gang, minimum = gangs_of(rows)
     daemon = np.asarray(rows["daemon"].fill_null(0).to_numpy() > 0) & (replayed.where >= 0)
-    stays = replayed.life.there & (replayed.where >= 0) & (start == "observed")
-    if start == "observed" and not stays.any():
+    observed = replayed.life.at_start & (replayed.where >= 0) & (start == "observed")
+    if start == "observed" and not observed.any():
         raise nothing_observed()
-    put = stays | daemon
+    put = observed | daemon
     return Rules(
         constraints=_constraints(replayed, assumptions),
         pinned=np.where(put, replayed.where, -1) if put.any() else None,
@@ -208,17 +208,19 @@ def priority_of(recorded: pl.Series) -> IntArray | None:
 def _stating(stated: pl.Series, kind: str, value: str) -> BoolArray | None:
     """Which containers state a rule of this kind and value; None where no container does."""
     texts = [one for one in stated.drop_nulls().unique() if kind in one]
-    said = [
+    matching = [
         text
         for text in texts
         if any(row == {"kind": kind, "value": value} for row in json.loads(text))
     ]
-    return np.asarray(stated.is_in(said).fill_null(value=False).to_numpy()) if said else None
+    return (
+        np.asarray(stated.is_in(matching).fill_null(value=False).to_numpy()) if matching else None
+    )
 
 
 def _constraints(replayed: Replayed, assumptions: SizedAssumptions) -> Constraints | None:
     """The constraints in the tables, without those that the assumptions leave out."""
-    found, nodes = replayed.sizes, replayed.sizes.nodes
+    tables, nodes = replayed.sizes, replayed.sizes.nodes
     if not nodes.height:
         return None
     left_out = [
@@ -230,9 +232,9 @@ def _constraints(replayed: Replayed, assumptions: SizedAssumptions) -> Constrain
         nodes = nodes.drop("taints", "state")
     return constraints_of(
         nodes,
-        found.capacity if assumptions.cells == "keep" else None,
+        tables.capacity if assumptions.cells == "keep" else None,
         replayed.rows.drop(left_out),
-        found.rules if assumptions.groups == "keep" else None,
+        tables.rules if assumptions.groups == "keep" else None,
         request=replayed.request,
         capacity=replayed.amounts.capacity,
         whole={

@@ -67,7 +67,7 @@ def provenance_of(
     )
 
 
-def _kept(replayed: Replayed, shut_out: list[tuple[int, str]]) -> IntArray:
+def _replayed_positions(replayed: Replayed, shut_out: list[tuple[int, str]]) -> IntArray:
     """The positions of the containers that are replayed."""
     return np.setdiff1d(np.arange(replayed.rows.height), [at for at, _ in shut_out])
 
@@ -76,17 +76,17 @@ def _quantities(
     store: Store, replayed: Replayed, used: Used, assumptions: SizedAssumptions
 ) -> dict[str, str]:
     """Where each quantity of the replay comes from: recorded, inferred, assumed or absent."""
-    known = rests_on(store, "use of containers")
+    origins = rests_on(store, "use of containers")
     # of what never leaves the order alone is replayed, and is drawn
     aside = ("arrivals", "departures") if assumptions.departures == "none" else ()
     return {
-        **known,
+        **origins,
         **({"node sizes": ASSUMED} if replayed.amounts.assumed else {}),
         **use_rests_on(used.unknown),
         **further_rests_on(_further(replayed, used), used.further.lacking(), replayed.rows.height),
         **reserved_rests_on(used.reserved),
         **({"arrivals": ASSUMED} if replayed.life.assumed else {}),
-        **{name: set_aside("departures=none") for name in aside if known[name] == RECORDED},
+        **{name: set_aside("departures=none") for name in aside if origins[name] == RECORDED},
     }
 
 
@@ -110,8 +110,8 @@ def _barred(replayed: Replayed, rules: Rules, shut_out: list[tuple[int, str]]) -
         ran = np.where(rules.daemon, -1, ran)
     ran = ran.copy()
     ran[[at for at, _ in shut_out]] = -1
-    found = barred_now(rules.constraints, ran)
-    return barred_remark(found, ran, replayed.rows["container"].to_list(), replayed.nodes)
+    barred = barred_now(rules.constraints, ran)
+    return barred_remark(barred, ran, replayed.rows["container"].to_list(), replayed.nodes)
 
 
 def _further(replayed: Replayed, used: Used) -> list[str]:
@@ -130,12 +130,16 @@ def _further_remarks(
 
 def _left_out(replayed: Replayed, shut_out: list[tuple[int, str]]) -> tuple[Fact, ...]:
     """Facts of containers that are not replayed, and of those that waited in production."""
-    kept = replayed.rows[_kept(replayed, shut_out)]
+    replayed_rows = replayed.rows[_replayed_positions(replayed, shut_out)]
     return (
         *too_large_remark(replayed.sizes, replayed.amounts, replayed.too_large),
         *lacking_remark(replayed.sizes, replayed.lacking),
         *replayed.waiting,
-        *(to_place_remark(kept, replayed.sizes.requests) if replayed.places_waiting else ()),
+        *(
+            to_place_remark(replayed_rows, replayed.sizes.requests)
+            if replayed.places_waiting
+            else ()
+        ),
         *shut_out_remark(shut_out, replayed.rows["container"].to_list()),
     )
 
@@ -147,11 +151,11 @@ def _facts(
     shut_out: list[tuple[int, str]],
 ) -> dict[str, int]:
     """Counts of containers that were left out, and of values that are not known of the others."""
-    found, kept = replayed.sizes, _kept(replayed, shut_out)
+    tables, positions = replayed.sizes, _replayed_positions(replayed, shut_out)
     return {
-        **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
-        **({"nodes_without_own_use": found.unmeasured} if found.unmeasured else {}),
-        **({"containers_not_listed": found.unlisted} if found.unlisted else {}),
+        **({"nodes_set_aside": len(tables.set_aside)} if len(tables.set_aside) else {}),
+        **({"nodes_without_own_use": tables.unmeasured} if tables.unmeasured else {}),
+        **({"containers_not_listed": tables.unlisted} if tables.unlisted else {}),
         **({"containers_gated": replayed.gated} if replayed.gated else {}),
         **({"containers_left_waiting": replayed.left_waiting.height} if replayed.waiting else {}),
         **(
@@ -162,11 +166,11 @@ def _facts(
         "containers_departed_before": replayed.life.over,
         "containers_set_aside_too_large": len(replayed.too_large),
         **({"containers_set_aside_lacking": len(replayed.lacking)} if replayed.lacking else {}),
-        **_unknown(replayed, used.silent[kept]),
+        **_unknown(replayed, used.silent[positions]),
         "container_steps_held": used.held,
         **({"steps_without_any_sample": used.blank} if used.blank else {}),
-        **_stand_ins(used.unknown[:, kept]),
-        **(not_held(found.nodes, replayed.rows) if assumptions.groups == "keep" else {}),
+        **_stand_ins(used.unknown[:, positions]),
+        **(not_held(tables.nodes, replayed.rows) if assumptions.groups == "keep" else {}),
         **({"containers_set_aside_shut_out": len(shut_out)} if shut_out else {}),
         **short_gangs(replayed.rows),
     }

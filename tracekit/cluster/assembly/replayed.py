@@ -9,17 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
 from tracekit.cluster.assembly.further import columns_used, with_disk_io
 from tracekit.cluster.assembly.lives import Lives, lives
 from tracekit.cluster.assembly.sizes import Amounts, Sizes, amounts_of, sizes_of
-from tracekit.cluster.assembly.use import CONTAINERS, NODES, measured
+from tracekit.cluster.assembly.use import CONTAINERS, NODES, measured, positions_in
 from tracekit.cluster.assumptions import SizedAssumptions
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.resources import amount_text
+from tracekit.cluster.workload import fit_somewhere
 from tracekit.store import never_ran
 from tracekit.store.broken_rows import all_rejected
 from tracekit.store.folder import Store
@@ -33,7 +34,7 @@ _MANY = 0.5
 
 
 def without_waiting(
-    store: Store, found: Sizes, life: Lives, assumptions: SizedAssumptions
+    store: Store, sizes: Sizes, life: Lives, assumptions: SizedAssumptions
 ) -> tuple[Lives, tuple[Fact, ...], bool]:
     """The lives without containers that waited in production throughout, and a fact of these.
 
@@ -41,21 +42,21 @@ def without_waiting(
     would be compared with nothing. The third value says whether other containers that waited are
     placed.
     """
-    rows = found.containers[life.order]
-    who = rows.select(waits()).to_series().to_numpy()
-    if not who.any():
+    rows = sizes.containers[life.order]
+    waiting = rows.select(waits()).to_series().to_numpy()
+    if not waiting.any():
         return life, (), False
     says_so = never_ran.says_so(store)
-    if not _left_out(float(who.mean()), assumptions, says_so=says_so):
+    if not _left_out(float(waiting.mean()), assumptions, says_so=says_so):
         return life, (), says_so
-    waited = never_ran.waiting_fact("waiting_left_out", rows.filter(who), found.requests)
-    return life.taken(np.flatnonzero(~who)), (waited,), False
+    waited = never_ran.waiting_fact("waiting_left_out", rows.filter(waiting), sizes.requests)
+    return life.taken(np.flatnonzero(~waiting)), (waited,), False
 
 
-def without_gated(found: Sizes, life: Lives) -> tuple[Lives, int]:
+def without_gated(sizes: Sizes, life: Lives) -> tuple[Lives, int]:
     """The lives without containers that no scheduler may place yet, and the number of these."""
-    who = found.containers[life.order].select(gated()).to_series().to_numpy()
-    return (life.taken(np.flatnonzero(~who)) if who.any() else life), int(who.sum())
+    is_gated = sizes.containers[life.order].select(gated()).to_series().to_numpy()
+    return (life.taken(np.flatnonzero(~is_gated)) if is_gated.any() else life), int(is_gated.sum())
 
 
 def to_place_remark(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[Fact, ...]:
@@ -71,7 +72,7 @@ def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> 
 
 
 def without_lacking(
-    store: Store, found: Sizes, life: Lives
+    store: Store, sizes: Sizes, life: Lives
 ) -> tuple[Lives, tuple[tuple[int, str], ...]]:
     """The lives without containers that request a resource that no node has, and these containers.
 
@@ -81,23 +82,25 @@ def without_lacking(
     Returns
     -------
     Lives, tuple of (int, str)
-        The row of each such container in ``found.containers``, and the resource.
+        The row of each such container in ``sizes.containers``, and the resource.
     """
-    if not never_ran.says_so(store) or not found.nodes.height:
+    if not never_ran.says_so(store) or not sizes.nodes.height:
         return life, ()
-    have = found.capacity.filter(pl.col("amount") > 0).select("resource").unique()
-    asked = found.requests.filter(pl.col("request") > 0).join(have, on="resource", how="anti")
-    who = asked.select("container", "resource").join(
-        found.containers.with_row_index("at").select("container", "at", "node"), on="container"
+    have = sizes.capacity.filter(pl.col("amount") > 0).select("resource").unique()
+    missing = sizes.requests.filter(pl.col("request") > 0).join(have, on="resource", how="anti")
+    requesting = missing.select("container", "resource").join(
+        sizes.containers.with_row_index("at").select("container", "at", "node"), on="container"
     )
-    ran = who.drop_nulls("node")
-    who = who.join(ran, on="resource", how="anti").filter(~pl.col("resource").is_in(_STATED))
-    lacks = dict(who.select("at", "resource").sort("at", "resource", descending=True).rows())
-    kept = ~np.isin(life.order, list(lacks))
-    if kept.all() or not kept.any():
+    ran = requesting.drop_nulls("node")
+    requesting = requesting.join(ran, on="resource", how="anti").filter(
+        ~pl.col("resource").is_in(_STATED)
+    )
+    lacks = dict(requesting.select("at", "resource").sort("at", "resource", descending=True).rows())
+    staying = ~np.isin(life.order, list(lacks))
+    if staying.all() or not staying.any():
         return life, ()
-    gone = sorted(int(at) for at in life.order[~kept])
-    return life.taken(np.flatnonzero(kept)), tuple((at, lacks[at]) for at in gone)
+    gone = sorted(int(at) for at in life.order[~staying])
+    return life.taken(np.flatnonzero(staying)), tuple((at, lacks[at]) for at in gone)
 
 
 def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
@@ -106,21 +109,14 @@ def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
     No policy can place such a container, and production could not. A bound that counts it would
     bound nothing. All stay if no other container were left, so that the error can say why.
     """
-    kept = fit_somewhere(amounts, life.order)
-    if kept.all() or not kept.any():
+    fitting = fit_somewhere(amounts.request[life.order], amounts.capacity)
+    if fitting.all() or not fitting.any():
         return life, ()
-    return life.taken(np.flatnonzero(kept)), tuple(life.order[~kept].tolist())
-
-
-def fit_somewhere(amounts: Amounts, order: IntArray) -> BoolArray:
-    """Which containers of an order fit on some node while it is empty, shape (containers,)."""
-    shapes, of = np.unique(amounts.request[order], axis=0, return_inverse=True)
-    fits = [(amounts.capacity >= shape).all(axis=1).any() for shape in shapes]
-    return np.array(fits, dtype=np.bool_)[of.reshape(-1)]
+    return life.taken(np.flatnonzero(fitting)), tuple(life.order[~fitting].tolist())
 
 
 def too_large_remark(
-    found: Sizes, amounts: Amounts, too_large: tuple[int, ...]
+    sizes: Sizes, amounts: Amounts, too_large: tuple[int, ...]
 ) -> tuple[Fact, ...]:
     """A fact of the containers that fit on no node, with the request of the first."""
     if not too_large:
@@ -133,24 +129,20 @@ def too_large_remark(
             "too_large",
             len(too_large),
             "containers",
-            names=[found.containers["container"][at] for at in too_large],
+            names=[sizes.containers["container"][at] for at in too_large],
             request=amount_text(requested[column], resource),
             most=amount_text(room[column], resource),
         ),
     )
 
 
-def lacking_remark(found: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[Fact, ...]:
+def lacking_remark(sizes: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[Fact, ...]:
     """A fact of the containers that request a resource that no node has."""
     if not lacking:
         return ()
-    names = [found.containers["container"][at] for at, _ in lacking]
+    names = [sizes.containers["container"][at] for at, _ in lacking]
     resources = ", ".join(sorted({what for _, what in lacking}))
     return (remark("lacking", len(lacking), "containers", names=names, resources=resources),)
-
-
-#: So many containers are named.
-_NAMED = 3
 
 
 def barred_now(constraints: Constraints | None, ran: IntArray) -> list[tuple[int, str]]:
@@ -172,8 +164,8 @@ def barred_now(constraints: Constraints | None, ran: IntArray) -> list[tuple[int
     kinds = np.stack([*(one.kinds[at] for one in parts), ran[at]], axis=1)
     _, first, of = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
     why = [_why(parts, int(index), int(ran[index]), nodes) for index in at[first]]
-    found = [(int(index), why[kind]) for index, kind in zip(at, of.reshape(-1), strict=True)]
-    return [(index, reason) for index, reason in found if reason]
+    each = [(int(index), why[kind]) for index, kind in zip(at, of.reshape(-1), strict=True)]
+    return [(index, reason) for index, reason in each if reason]
 
 
 def _why(parts: Sequence[Constraint], index: int, node: int, nodes: int) -> str:
@@ -185,15 +177,15 @@ def _why(parts: Sequence[Constraint], index: int, node: int, nodes: int) -> str:
 
 
 def barred_remark(
-    found: Sequence[tuple[int, str]], ran: IntArray, ids: Sequence[str], nodes: Sequence[str]
+    barred: Sequence[tuple[int, str]], ran: IntArray, ids: Sequence[str], nodes: Sequence[str]
 ) -> tuple[Fact, ...]:
     """A fact of these containers, with the node of the first and the reason why it is closed."""
-    if not found:
+    if not barred:
         return ()
-    at, why = found[0]
-    names = [ids[one] for one, _ in found]
+    at, why = barred[0]
+    names = [ids[one] for one, _ in barred]
     return (
-        remark("barred_now", len(found), "containers", names=names, node=nodes[ran[at]], why=why),
+        remark("barred_now", len(barred), "containers", names=names, node=nodes[ran[at]], why=why),
     )
 
 
@@ -250,28 +242,28 @@ class Replayed:
 
 def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Generator) -> Replayed:
     """The nodes and containers to replay; raises TracekitError where there are none."""
-    found = sizes_of(store)
-    for entity, listed in (("node", found.nodes), ("container", found.containers)):
+    tables = sizes_of(store)
+    for entity, listed in (("node", tables.nodes), ("container", tables.containers)):
         if not listed.height and (lost := all_rejected(store.manifest, LISTS[entity])):
             raise lost
-    nodes = _nodes(found, assumptions)
+    nodes = _nodes(tables, assumptions)
     if assumptions.disk_io == "recorded":
-        found = with_disk_io(store, found, nodes)
+        tables = with_disk_io(store, tables, nodes)
     span = measured(store, CONTAINERS) or measured(store, NODES)
-    life = lives(found.containers, span, assumptions, rng, nodes)
+    life = lives(tables.containers, span, assumptions, rng, nodes)
     used = columns_used(store, assumptions).values()
-    amounts = amounts_of(found, nodes, assumptions, used)
-    life = _without_daemons(life, found)
-    life, gated = without_gated(found, life)
+    amounts = amounts_of(tables, nodes, assumptions, used)
+    life = _without_daemons(life, tables)
+    life, gated = without_gated(tables, life)
     every = life.order
-    life, waiting, places_waiting = without_waiting(store, found, life, assumptions)
+    life, waiting, places_waiting = without_waiting(store, tables, life, assumptions)
     waited = np.setdiff1d(every, life.order)
-    life, lacking = without_lacking(store, found, life)
+    life, lacking = without_lacking(store, tables, life)
     life, too_large = placeable(life, amounts)
-    rows = found.containers[life.order]
-    where = _positions(rows["node"], nodes)
+    rows = tables.containers[life.order]
+    where = positions_in(rows["node"], nodes)
     return Replayed(
-        sizes=found,
+        sizes=tables,
         nodes=nodes,
         life=life,
         amounts=amounts,
@@ -282,7 +274,7 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
         gated=gated,
         waiting=waiting,
         places_waiting=places_waiting,
-        waiting_too_large=int((~fit_somewhere(amounts, waited)).sum()),
+        waiting_too_large=int((~fit_somewhere(amounts.request[waited], amounts.capacity)).sum()),
         too_large=too_large,
         lacking=lacking,
     )
@@ -292,10 +284,10 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
 HOW_MANY = "--assume nodes=100 --assume node_cpu_cores=96 --assume node_memory_bytes=384GiB"
 
 
-def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
+def _nodes(sizes: Sizes, assumptions: SizedAssumptions) -> list[str]:
     """Names of the nodes in the order of the source; names of assumed nodes if it records none."""
-    if found.nodes.height:
-        return found.nodes["node"].to_list()
+    if sizes.nodes.height:
+        return sizes.nodes["node"].to_list()
     if not assumptions.nodes:
         raise TracekitError(
             "the store records no nodes, so there is nothing to place on",
@@ -305,12 +297,12 @@ def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
     return [f"node-{at:0{digits}}" for at in range(assumptions.nodes)]
 
 
-def _without_daemons(life: Lives, found: Sizes) -> Lives:
+def _without_daemons(life: Lives, sizes: Sizes) -> Lives:
     """Lives without the daemons of nodes that are set aside: a daemon belongs to its node."""
-    if not len(found.set_aside):
+    if not len(sizes.set_aside):
         return life
-    rows = found.containers[life.order]
-    gone = rows["node"].is_in(found.set_aside.implode()) & (rows["daemon"].fill_null(0) > 0)
+    rows = sizes.containers[life.order]
+    gone = rows["node"].is_in(sizes.set_aside.implode()) & (rows["daemon"].fill_null(0) > 0)
     return life.taken(np.flatnonzero(~gone.fill_null(value=False).to_numpy()))
 
 
@@ -320,11 +312,5 @@ def _shown(names: pl.Series, where: IntArray) -> IntArray:
     Production's row would compare with nothing if it lacked most containers.
     """
     placed = len(names) - names.null_count()
-    known = int((where >= 0).sum())
-    return where if known >= _KNOWN_SHARE * placed else np.full_like(where, -1)
-
-
-def _positions(names: pl.Series, nodes: Sequence[str]) -> IntArray:
-    known = pl.DataFrame({"node": nodes, "at": np.arange(len(nodes))})
-    found = pl.DataFrame({"node": names}).join(known, on="node", how="left", maintain_order="left")
-    return np.asarray(found["at"].fill_null(-1).to_numpy().astype(np.int64))
+    on_nodes = int((where >= 0).sum())
+    return where if on_nodes >= _KNOWN_SHARE * placed else np.full_like(where, -1)

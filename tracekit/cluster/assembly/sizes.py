@@ -201,7 +201,7 @@ class Amounts:
 
 
 def amounts_of(
-    found: Sizes,
+    sizes: Sizes,
     nodes: Sequence[str],
     assumptions: SizedAssumptions,
     used: Collection[str] = (),
@@ -220,15 +220,15 @@ def amounts_of(
     TracekitError
         For a resource that ``resources`` names and no container requests.
     """
-    asked = in_columns(found.requests, assumptions, ("request", "limit"))
-    have = in_columns(found.capacity, assumptions, ("amount",))
+    requested = in_columns(sizes.requests, assumptions, ("request", "limit"))
+    have = in_columns(sizes.capacity, assumptions, ("amount",))
     whole, cells = have.filter(pl.col("cell").is_null()), have.drop_nulls("cell")
-    resources = _wanted(asked, whole, assumptions, used)
+    resources = _wanted(requested, whole, assumptions, used)
     request, stated = _matrix(
-        asked, "container", found.containers["container"], resources, "request"
+        requested, "container", sizes.containers["container"], resources, "request"
     )
-    limit, _ = _matrix(asked, "container", found.containers["container"], resources, "limit")
-    capacity, known = _matrix(
+    limit, _ = _matrix(requested, "container", sizes.containers["container"], resources, "limit")
+    capacity, has_amount = _matrix(
         whole, "node", pl.Series("node", nodes, pl.String), resources, "amount"
     )
     counted = _whole(rounded_up(request))
@@ -236,8 +236,8 @@ def amounts_of(
     if PODS in resources:
         at = resources.index(PODS)
         counted[:, at], stated[:, at] = 1, True
-        room[~known[:, at], at] = UNLIMITED
-    assumed = tuple(_assume(room, known, resources, assumptions))
+        room[~has_amount[:, at], at] = UNLIMITED
+    assumed = tuple(_assume(room, has_amount, resources, assumptions))
     return Amounts(
         resources=resources,
         capacity=room,
@@ -260,12 +260,12 @@ def in_columns(
     """Rows of amounts with their ``column`` and with values in the unit of that column."""
     pairs = rows.select("resource", "unit").unique()
     wanted = [_column(r, u or "", assumptions) for r, u in pairs.iter_rows()]
-    known = pairs.with_columns(
+    factors = pairs.with_columns(
         pl.Series("column", [name for name, _ in wanted], pl.String),
         pl.Series("factor", [factor for _, factor in wanted], pl.Float64),
     )
     return (
-        rows.join(known, on=["resource", "unit"], how="left", nulls_equal=True)
+        rows.join(factors, on=["resource", "unit"], how="left", nulls_equal=True)
         .with_columns(pl.col(name) * pl.col("factor") for name in values)
         .drop("factor")
     )
@@ -290,21 +290,24 @@ def _column(resource: str, unit: str, assumptions: SizedAssumptions) -> tuple[st
 
 
 def _wanted(
-    asked: pl.DataFrame, whole: pl.DataFrame, assumptions: SizedAssumptions, used: Collection[str]
+    requests: pl.DataFrame,
+    whole: pl.DataFrame,
+    assumptions: SizedAssumptions,
+    used: Collection[str],
 ) -> tuple[str, ...]:
     """CPU, memory, and each resource that some container requests or uses and some node has."""
-    some = {*asked.filter(pl.col("request") > 0)["column"], *used}
-    there = set(whole["column"])
-    found = column_order({*some & there, *(there & {PODS})})
+    some = {*requests.filter(pl.col("request") > 0)["column"], *used}
+    of_nodes = set(whole["column"])
+    columns = column_order({*some & of_nodes, *(of_nodes & {PODS})})
     if assumptions.resources == "all":
-        return found
-    names = {**_COLUMNS, **({"net": "net_kbit"} if "net_kbit" in found else {})}
+        return columns
+    names = {**_COLUMNS, **({"net": "net_kbit"} if "net_kbit" in columns else {})}
     named = {names.get(one, one) for one in assumptions.resources.split("+")}
-    strange = sorted(named - set(found))
+    strange = sorted(named - set(columns))
     if strange:
         raise TracekitError(
             f"resource '{strange[0]}' is asked for by no container, or no node has it",
-            hint=f"resources of this store: {', '.join(found)}",
+            hint=f"resources of this store: {', '.join(columns)}",
         )
     return column_order(named)
 
@@ -315,16 +318,16 @@ def _matrix(
     """Amounts by entity and resource, and whether each is stated; shapes (ids, resources)."""
     at = pl.DataFrame({entity: ids, "at": np.arange(len(ids))})
     column = pl.DataFrame({"column": list(resources), "of": np.arange(len(resources))})
-    found = rows.join(at, on=entity).join(column, on="column").drop_nulls(value)
+    placed = rows.join(at, on=entity).join(column, on="column").drop_nulls(value)
     amounts = np.zeros((len(ids), len(resources)))
-    known = np.zeros(amounts.shape, dtype=np.bool_)
-    place = found["at"].to_numpy(), found["of"].to_numpy()
-    amounts[place], known[place] = found[value].to_numpy(), True
-    return amounts, known
+    stated = np.zeros(amounts.shape, dtype=np.bool_)
+    place = placed["at"].to_numpy(), placed["of"].to_numpy()
+    amounts[place], stated[place] = placed[value].to_numpy(), True
+    return amounts, stated
 
 
 def _assume(
-    room: IntArray, known: BoolArray, resources: Sequence[str], assumptions: SizedAssumptions
+    room: IntArray, has_amount: BoolArray, resources: Sequence[str], assumptions: SizedAssumptions
 ) -> list[str]:
     """Fill in assumed CPU and memory for nodes whose amounts are not recorded."""
     sizes = {
@@ -334,7 +337,7 @@ def _assume(
     assumed = []
     for name in BASE:
         at = resources.index(name)
-        missing = ~known[:, at]
+        missing = ~has_amount[:, at]
         room[missing, at] = sizes[name]
         if missing.any():
             assumed.append(name)

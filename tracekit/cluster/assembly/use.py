@@ -1,6 +1,6 @@
 """Recorded use as matrices over the time axis of the replay, read a row group at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,9 +168,9 @@ def sampled(
     for resource, piece in _amounts(store, recorded, assumptions):
         at = column[piece[key].to_numpy()]
         step = (piece["time_ms"].to_numpy() - times_ms[0]) // step_ms
-        kept = (at >= 0) & (step >= 0) & (step < len(times_ms))
-        at, step = at[kept], step[kept]
-        amount = piece["amount"].to_numpy()[kept]
+        inside = (at >= 0) & (step >= 0) & (step < len(times_ms))
+        at, step = at[inside], step[inside]
+        amount = piece["amount"].to_numpy()[inside]
         if "fraction" in piece.columns:
             amount = amount * size[at, resource]
         values[resource, step, where[at]] = amount
@@ -185,15 +185,15 @@ def _steps_held(
     The second number counts the steps between the first sample and the last at which no entity has
     one.
     """
-    known = np.zeros((len(BASE), values.shape[2]), dtype=np.bool_)
+    has_samples = np.zeros((len(BASE), values.shape[2]), dtype=np.bool_)
     spoken = np.zeros(len(times_ms), dtype=np.bool_)
     for step in range(len(times_ms)):
         seen = ~np.isnan(values[:, step])
-        known |= seen
+        has_samples |= seen
         spoken[step] = seen.any()
     held = 0
     for step, now in enumerate(times_ms.tolist()):
-        missing = (np.isnan(values[:, step]) & known).any(axis=0)
+        missing = (np.isnan(values[:, step]) & has_samples).any(axis=0)
         held += int((missing & (arrival_ms <= now) & (now < departure_ms)).sum())
     at = np.flatnonzero(spoken)
     return held, int((~spoken[at[0] : at[-1]]).sum()) if len(at) else 0
@@ -208,9 +208,9 @@ def _amounts(
     for rows in row_groups(store, recorded.amounts, columns):
         ours = rows.filter(pl.col("resource").str.starts_with(recorded.prefix))
         named = ours.with_columns(pl.col("resource").str.strip_prefix(recorded.prefix))
-        told = in_columns(named, assumptions, ("amount",))
+        converted = in_columns(named, assumptions, ("amount",))
         for resource, name in enumerate(BASE):
-            yield resource, told.filter(pl.col("column") == name)
+            yield resource, converted.filter(pl.col("column") == name)
     for rows in row_groups(store, recorded.fractions, ("time_ms", key, *_FRACTIONS)):
         for resource, name in enumerate(_FRACTIONS):
             yield (
@@ -242,7 +242,13 @@ def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[p
 
 def positions_of(store: Store, recorded: Recorded, ids: pl.Series) -> IntArray:
     """For each key of the store its position among ``ids``, -1 for a key that is not among them."""
-    known = pl.DataFrame({"id": ids, "at": np.arange(len(ids))})
-    every = pl.DataFrame({"id": ids_of(store, recorded.entity)})
-    found = every.join(known, on="id", how="left", maintain_order="left")
-    return found["at"].fill_null(-1).to_numpy().astype(np.int64)
+    return positions_in(ids_of(store, recorded.entity), ids)
+
+
+def positions_in(names: pl.Series, among: pl.Series | Sequence[str]) -> IntArray:
+    """The position of each name among these names, -1 for a null or another name."""
+    index = pl.DataFrame(
+        {"id": among, "at": np.arange(len(among))}, schema_overrides={"id": pl.String}
+    )
+    joined = pl.DataFrame({"id": names}).join(index, on="id", how="left", maintain_order="left")
+    return np.asarray(joined["at"].fill_null(-1).to_numpy().astype(np.int64))

@@ -60,7 +60,7 @@ def nodes_of(store: Store, replayed: Replayed, reserved: IntArray | None) -> Nod
         capacity=capacity,
         reserved=reserved,
         domains=_domains(labels),
-        stays=control_plane_of(listed),
+        never_removed=control_plane_of(listed),
         cordoned=cordoned_of(listed, read(store, "node")),
         price_per_hour=prices_of(listed),
         instance_types=_instance_types(labels),
@@ -82,25 +82,25 @@ def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
 
     Source: kubernetes v1.34, "Well-Known Labels, Annotations and Taints".
     """
-    found = np.zeros(nodes.height, dtype=np.bool_)
+    marked = np.zeros(nodes.height, dtype=np.bool_)
     for column in ("labels", "taints"):
         if column in nodes.columns:
-            kept = [*CONTROL_PLANE, *STAYS]
-            said = nodes[column].cast(pl.String).fill_null("").str.contains_any(kept)
-            found |= said.to_numpy()
-    return found if found.any() else None
+            marks = [*CONTROL_PLANE, *STAYS]
+            has_mark = nodes[column].cast(pl.String).fill_null("").str.contains_any(marks)
+            marked |= has_mark.to_numpy()
+    return marked if marked.any() else None
 
 
 def cordoned_of(nodes: pl.DataFrame, rows: pl.DataFrame) -> BoolArray | None:
     """Which nodes take nothing new at the end of the record; None where every node does."""
-    found = nodes["node"].is_in(cordoned(rows)["node"].implode()).to_numpy()
-    return found if found.any() else None
+    is_cordoned = nodes["node"].is_in(cordoned(rows)["node"].implode()).to_numpy()
+    return is_cordoned if is_cordoned.any() else None
 
 
 def _instance_types(labels: Labels) -> tuple[str, ...] | None:
     """The instance type of each node from its labels, empty without one; None if none has."""
-    found = tuple(one or "" for one in _first(labels, *INSTANCE_TYPES))
-    return found if any(found) else None
+    types = tuple(one or "" for one in _first(labels, *INSTANCE_TYPES))
+    return types if any(types) else None
 
 
 def _domains(labels: Labels) -> NodeDomains | None:
@@ -138,7 +138,7 @@ def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Liv
         if when is not None and when < end
     }
     start = int(load.use.times_ms[0])
-    ran_from = np.where(life.there, start, life.arrival_ms)
+    ran_from = np.where(life.at_start, start, life.arrival_ms)
     came = _came_ms(load, times["time_ms"].to_numpy().astype(np.int64), ran_from)
     late = np.flatnonzero(came > start)
     if len(gone) == load.nodes.count or len(late) == load.nodes.count:
@@ -165,12 +165,8 @@ def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
         load,
         use=dataclasses.replace(load.use, background=background),
         nodes=dataclasses.replace(load.nodes, joins=Losses(node=late, time_ms=came[late])),
-        provenance=dataclasses.replace(
-            load.provenance,
-            remarks=(
-                *load.provenance.remarks,
-                remark("node_came", len(late), "nodes", names=names),
-            ),
+        provenance=load.provenance.plus(
+            remarks=(remark("node_came", len(late), "nodes", names=names),)
         ),
     )
 
@@ -189,11 +185,13 @@ def with_absences(load: Workload, store: Store, nodes: pl.DataFrame) -> Workload
     away = absences(read(store, "node"))
     at = nodes.select("node").with_row_index("at")
     start, end = int(load.use.times_ms[0]), int(load.use.times_ms[-1]) + load.use.step_ms
-    found = away.filter((pl.col("from_ms") > start) & (pl.col("from_ms") < end)).join(at, on="node")
-    if not found.height:
+    absent = away.filter((pl.col("from_ms") > start) & (pl.col("from_ms") < end)).join(
+        at, on="node"
+    )
+    if not absent.height:
         return load
     node, left, back = (
-        found[name].to_numpy().astype(np.int64) for name in ("at", "from_ms", "until_ms")
+        absent[name].to_numpy().astype(np.int64) for name in ("at", "from_ms", "until_ms")
     )
     background = np.array(load.use.background)
     for one, since, until in zip(node.tolist(), left.tolist(), back.tolist(), strict=True):
@@ -224,11 +222,7 @@ def _unpinned(
 ) -> Workload:
     """The workload in which no container is pinned to a node that is away at its arrival."""
     arrival, departure = load.containers.arrival_ms, load.containers.departure_ms.copy()
-    daemon: BoolArray = (
-        np.zeros(load.containers.count, np.bool_)
-        if load.rules.daemon is None
-        else load.rules.daemon
-    )
+    daemon = load.daemons
     away: BoolArray = np.zeros(load.containers.count, np.bool_)
     for one, since, until in zip(node.tolist(), left.tolist(), back.tolist(), strict=True):
         here = pinned == one
@@ -240,11 +234,11 @@ def _unpinned(
         containers=dataclasses.replace(load.containers, departure_ms=departure),
         rules=dataclasses.replace(load.rules, pinned=np.where(away & ~daemon, -1, pinned)),
     )
-    stays = ~(away & daemon)
+    staying = ~(away & daemon)
     return (
         made
-        if stays.all()
-        else in_order_of(made, np.flatnonzero(stays), made.containers.arrival_ms)
+        if staying.all()
+        else in_order_of(made, np.flatnonzero(staying), made.containers.arrival_ms)
     )
 
 
@@ -334,8 +328,8 @@ def _without(load: Workload, shut_out: list[tuple[int, str]]) -> Workload:
     """The workload without the containers that no policy can place."""
     if not shut_out:
         return load
-    kept = np.setdiff1d(np.arange(load.containers.count), [at for at, _ in shut_out])
-    return in_order_of(load, kept, load.containers.arrival_ms)
+    staying = np.setdiff1d(np.arange(load.containers.count), [at for at, _ in shut_out])
+    return in_order_of(load, staying, load.containers.arrival_ms)
 
 
 def _shut_out(replayed: Replayed, rules: Rules) -> list[tuple[int, str]]:
@@ -344,13 +338,13 @@ def _shut_out(replayed: Replayed, rules: Rules) -> list[tuple[int, str]]:
     Each comes with the reason. A container of a gang is never among them: its gang waits with it.
     If all containers of a workload were, none is.
     """
-    found = [
+    shut_out = [
         (at, why)
         for at, why in nowhere(rules.constraints, replayed.request, replayed.amounts.capacity)
         if (rules.pinned is None or rules.pinned[at] < 0)
         and (rules.gang is None or rules.gang[at] < 0)
     ]
-    return found if len(found) < replayed.rows.height else []
+    return shut_out if len(shut_out) < replayed.rows.height else []
 
 
 def sized_assumptions(settings: Sequence[str]) -> SizedAssumptions:

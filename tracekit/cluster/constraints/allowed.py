@@ -106,21 +106,23 @@ class Suited:
     def __init__(self, labels: Labels, nodes: pl.DataFrame, containers: pl.DataFrame) -> None:
         self._nodes, self._daemons = nodes.height, _daemons(containers)
         self._labels = labels
-        self._asking, self._asked = statements(containers, "selector", alternatives, self._daemons)
+        self._asking, self._alternatives = statements(
+            containers, "selector", alternatives, self._daemons
+        )
         self._selected = [
-            selected(labels, one, nodes.height) if one else None for one in self._asked
+            selected(labels, one, nodes.height) if one else None for one in self._alternatives
         ]
-        self._taint_of, known = statements(nodes, "taints", taints)
-        self._taints = [*known, ()]  # what -1 means
+        self._taint_of, distinct = statements(nodes, "taints", taints)
+        self._taints = [*distinct, ()]  # what -1 means
         self._closed = _closed(nodes)
         bearing, self._tolerated = statements(containers, "tolerations", tolerations, self._daemons)
         self._bearing = np.where(bearing < 0, len(self._tolerated), bearing)
 
     def selectors(self) -> Allowed | None:
         """The constraint that selectors make."""
-        found = _allowed("selector", self._asking, self._selected, self._nodes)
-        why = of_selectors(self._labels, self._asking, self._asked, self._nodes)
-        return None if found is None else replace(found, reasons=why)
+        allowed = _allowed("selector", self._asking, self._selected, self._nodes)
+        why = of_selectors(self._labels, self._asking, self._alternatives, self._nodes)
+        return None if allowed is None else replace(allowed, reasons=why)
 
     def taints(self) -> Allowed | None:
         """The constraint that taints make."""
@@ -128,8 +130,8 @@ class Suited:
             return None
         masks = [self._borne(tolerated) for tolerated in (*self._tolerated, ())]
         of = np.where(self._daemons, -1, self._bearing)
-        found = _allowed("taints", of, masks, self._nodes)
-        return None if found is None else replace(found, reasons=self._why_tainted(of))
+        allowed = _allowed("taints", of, masks, self._nodes)
+        return None if allowed is None else replace(allowed, reasons=self._why_tainted(of))
 
     def _why_tainted(self, of: IntArray) -> Reasons | None:
         every = {one: None for has in self._taints for one in has if one != UNSCHEDULABLE}
@@ -183,7 +185,7 @@ def _allowed(
 ) -> Allowed | None:
     """The constraint with a class for each distinct mask; None where every node is open to all."""
     rows: dict[bytes, int] = {}
-    kept: list[BoolArray] = []
+    distinct: list[BoolArray] = []
     row_of = np.full(len(masks) + 1, -1, dtype=np.int64)  # the last is that of -1
     for at in np.unique(of[of >= 0]).tolist():
         mask = masks[at]
@@ -191,12 +193,12 @@ def _allowed(
             continue
         key = np.packbits(mask).tobytes()
         if key not in rows:
-            rows[key] = len(kept)
-            kept.append(mask)
+            rows[key] = len(distinct)
+            distinct.append(mask)
         row_of[at] = rows[key]
-    if not kept:
+    if not distinct:
         return None
-    return Allowed(label=label, of=row_of[of], mask=np.stack(kept).reshape(-1, nodes))
+    return Allowed(label=label, of=row_of[of], mask=np.stack(distinct).reshape(-1, nodes))
 
 
 def nowhere(
@@ -217,8 +219,8 @@ def nowhere(
         Positions of the containers, each with the reasons that close the nodes that are large
         enough. A container that is too large for every node is not among them.
     """
-    known = () if constraints is None else constraints.parts
-    parts = tuple(one for one in known if one.only_closes)
+    every = () if constraints is None else constraints.parts
+    parts = tuple(one for one in every if one.only_closes)
     if not parts:
         return []
     kinds = np.stack([*(one.kinds for one in parts), *request.T], axis=1)
@@ -230,8 +232,8 @@ def nowhere(
         closed = [(name, mask & large) for name, mask in keeper.closed(index)]
         shut = large.any() and np.any([mask for _, mask in closed], axis=0)[large].all()
         why.append(_why(parts, index, large) if shut else "")
-    found = np.array(why, dtype=object)[of.reshape(-1)]
-    return [(at, str(reason)) for at, reason in enumerate(found) if reason]
+    reasons = np.array(why, dtype=object)[of.reshape(-1)]
+    return [(at, str(reason)) for at, reason in enumerate(reasons) if reason]
 
 
 def _why(parts: Sequence[Constraint], index: int, large: BoolArray) -> str:

@@ -92,10 +92,10 @@ def _of_eviction(row: object) -> bool:
 def _rule(row: object, namespace: str) -> Rule:
     if not isinstance(row, Mapping) or row.get("kind") not in _KINDS:
         raise DocumentError(f"expected rules of a kind: {', '.join(_KINDS)}")
-    by, asked = row.get("topologyKey"), row.get("selector")
+    by, requirements = row.get("topologyKey"), row.get("selector")
     if not isinstance(by, str) or not by:
         raise DocumentError(f"expected a topologyKey in a rule of kind {row['kind']}")
-    if asked is not None and not isinstance(asked, list):
+    if requirements is not None and not isinstance(requirements, list):
         raise DocumentError("expected a selector to be a list of requirements")
     spaces = row.get("namespaces") or [namespace]
     return Rule(
@@ -103,7 +103,7 @@ def _rule(row: object, namespace: str) -> Rule:
         by=by,
         whom=Whom(
             namespaces=(EVERY,) if EVERY in spaces else tuple(sorted(map(str, spaces))),
-            asks=None if asked is None else tuple(_asked(one) for one in asked),
+            asks=None if requirements is None else tuple(_requirement(one) for one in requirements),
         ),
         skew=_count(row, "maxSkew"),
         least=_count(row, "minDomains"),
@@ -112,11 +112,11 @@ def _rule(row: object, namespace: str) -> Rule:
     )
 
 
-def _asked(one: object) -> Requirement:
-    found = requirement(one)
-    if found.operator not in _OPERATORS:
-        raise DocumentError(f"operator {found.operator!r} is none of {', '.join(_OPERATORS)}")
-    return found
+def _requirement(one: object) -> Requirement:
+    parsed = requirement(one)
+    if parsed.operator not in _OPERATORS:
+        raise DocumentError(f"operator {parsed.operator!r} is none of {', '.join(_OPERATORS)}")
+    return parsed
 
 
 def _count(row: Mapping[str, object], name: str) -> int:
@@ -182,24 +182,24 @@ class Wearers:
         if whom.asks is None:
             return self._every[:0]
         left: IntArray | None = None
-        for asked in whom.asks:
-            if asked.operator in ("In", "Exists"):
-                some = self._having(asked)
+        for one in whom.asks:
+            if one.operator in ("In", "Exists"):
+                some = self._having(one)
                 left = some if left is None else np.intersect1d(left, some, assume_unique=True)
-        found = self._every if left is None else left
+        wearing = self._every if left is None else left
         if EVERY not in whom.namespaces:
-            known = [self._codes[name] for name in whom.namespaces if name in self._codes]
-            found = found[np.isin(self._space[found], known)]
-        for asked in whom.asks:
-            if asked.operator in ("NotIn", "DoesNotExist"):
-                found = np.setdiff1d(found, self._having(asked), assume_unique=True)
-        return found
+            spaces = [self._codes[name] for name in whom.namespaces if name in self._codes]
+            wearing = wearing[np.isin(self._space[wearing], spaces)]
+        for one in whom.asks:
+            if one.operator in ("NotIn", "DoesNotExist"):
+                wearing = np.setdiff1d(wearing, self._having(one), assume_unique=True)
+        return wearing
 
-    def _having(self, asked: Requirement) -> IntArray:
+    def _having(self, one: Requirement) -> IntArray:
         """The pairs that have the label, with any value or with one of these values."""
-        if asked.operator in ("Exists", "DoesNotExist"):
-            return _positions([self._keys.get(asked.key, [])])
-        return _positions([self._pairs.get((asked.key, value), []) for value in asked.values])
+        if one.operator in ("Exists", "DoesNotExist"):
+            return _positions([self._keys.get(one.key, [])])
+        return _positions([self._pairs.get((one.key, value), []) for value in one.values])
 
 
 def _positions(lists: Sequence[Sequence[int]]) -> IntArray:

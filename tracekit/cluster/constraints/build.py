@@ -37,26 +37,28 @@ def cells_of(
     if cells is None or "numa_cells" not in containers.columns or "cell" not in cells.columns:
         return None
     bound = containers["numa_cells"].fill_null(0).cast(pl.Int64).to_numpy()
-    known = cells.filter(pl.col("cell").fill_null("") != "", pl.col("resource").is_in(list(_CELL)))
-    if not bound.any() or not known.height:
+    of_cells = cells.filter(
+        pl.col("cell").fill_null("") != "", pl.col("resource").is_in(list(_CELL))
+    )
+    if not bound.any() or not of_cells.height:
         return None
     return Cells(
-        capacity=_capacity(nodes, known, capacity, whole),
+        capacity=_capacity(nodes, of_cells, capacity, whole),
         request=np.ascontiguousarray(request[:, :2]),
         numa_cells=bound,
     )
 
 
 def _capacity(
-    nodes: pl.DataFrame, known: pl.DataFrame, whole_node: IntArray, whole: Mapping[str, float]
+    nodes: pl.DataFrame, cells: pl.DataFrame, whole_node: IntArray, whole: Mapping[str, float]
 ) -> IntArray:
     at = {name: row for row, name in enumerate(nodes["node"])}
     numbers = {
-        name: number for number, name in enumerate(sorted(known["cell"].unique(), key=_rank))
+        name: number for number, name in enumerate(sorted(cells["cell"].unique(), key=_rank))
     }
-    found = np.zeros((nodes.height, len(numbers), 2), dtype=np.int64)
+    amounts = np.zeros((nodes.height, len(numbers), 2), dtype=np.int64)
     has = np.zeros(nodes.height, dtype=np.bool_)
-    for row in known.iter_rows(named=True):
+    for row in cells.iter_rows(named=True):
         node = at.get(row["node"])
         if node is None:
             continue
@@ -64,10 +66,10 @@ def _capacity(
         amount = row["amount"]
         if row.get("unit") == "fraction":
             amount *= _whole(whole, row["resource"])
-        found[node, numbers[row["cell"]], column] = round(amount * factor)
+        amounts[node, numbers[row["cell"]], column] = round(amount * factor)
         has[node] = True
-    found[~has, 0] = whole_node[~has, :2]
-    return found
+    amounts[~has, 0] = whole_node[~has, :2]
+    return amounts
 
 
 def _whole(whole: Mapping[str, float], resource: str) -> float:
@@ -140,8 +142,8 @@ def constraints_of(
         _sharing(containers, rules, nodes.height),
         cells_of(nodes, cells, containers, request=request, capacity=capacity, whole=whole or {}),
     ]
-    found = tuple(part for part in parts if part is not None)
-    return Constraints(parts=found) if found else None
+    stated = tuple(part for part in parts if part is not None)
+    return Constraints(parts=stated) if stated else None
 
 
 def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
@@ -164,8 +166,8 @@ def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
         for by, _, rows in _groups(containers, column)
         if not labels.stated(by)
     }
-    found = {**groups, **not_among(labels, containers)}
-    return {f"containers_not_held_{what}": count for what, count in found.items()}
+    counts = {**groups, **not_among(labels, containers)}
+    return {f"containers_not_held_{what}": count for what, count in counts.items()}
 
 
 def _of_groups(labels: Labels, containers: pl.DataFrame) -> list[CountRules]:
@@ -194,7 +196,7 @@ def _groups(containers: pl.DataFrame, column: str) -> list[tuple[str, IntArray, 
             "by": by.cast(pl.String).extend_constant(None, containers.height - len(by)),
         }
     ).with_columns(pl.col("by").replace("", None).fill_null("node"))
-    found = []
+    groups = []
     for kind in frame.filter(pl.col("group").is_not_null())["by"].unique(maintain_order=True):
         mine = frame.with_columns(
             group=pl.when(pl.col("by") == kind, pl.col("group") != "").then("group")
@@ -203,8 +205,8 @@ def _groups(containers: pl.DataFrame, column: str) -> list[tuple[str, IntArray, 
         group = np.full(containers.height, -1, dtype=np.int64)
         group[rows] = np.unique(mine.drop_nulls().to_numpy(), return_inverse=True)[1]
         if len(rows):
-            found.append((str(kind), group, rows))
-    return found
+            groups.append((str(kind), group, rows))
+    return groups
 
 
 def _sharing(containers: pl.DataFrame, rules: pl.DataFrame | None, nodes: int) -> CountRules | None:

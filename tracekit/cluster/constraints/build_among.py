@@ -60,10 +60,10 @@ class Stated:
         """The rules that each statement makes, and the label pairs that each rule selects."""
         meant: defaultdict[int, list[int]] = defaultdict(list)
         for rule, those in enumerate(whom):
-            found = self.wearers.meeting(those[0])
+            selected = self.wearers.meeting(those[0])
             for one in those[1:]:
-                found = np.intersect1d(found, self.wearers.meeting(one), assume_unique=True)
-            for at in found.tolist():
+                selected = np.intersect1d(selected, self.wearers.meeting(one), assume_unique=True)
+            for at in selected.tolist():
                 meant[at].append(rule)
         every = range(int(self.worn.max(initial=-1)) + 1)
         rows = [tuple(meant.get(at, ())) for at in every]
@@ -86,12 +86,12 @@ def classes_of(
         none.
     """
     pairs, of = np.unique(np.stack([statement, worn]), axis=1, return_inverse=True)
-    known: dict[tuple[Numbers, Numbers], int] = {((), ()): -1}
+    class_of: dict[tuple[Numbers, Numbers], int] = {((), ()): -1}
     number = [
-        known.setdefault((states[one] if one >= 0 else (), meant[other]), len(known) - 1)
+        class_of.setdefault((states[one] if one >= 0 else (), meant[other]), len(class_of) - 1)
         for one, other in pairs.T.tolist()
     ]
-    sides = ([(at, rule) for row, at in known.items() for rule in row[side]] for side in (0, 1))
+    sides = ([(at, rule) for row, at in class_of.items() for rule in row[side]] for side in (0, 1))
     one, other = (np.array(side, dtype=np.int64).reshape(-1, 2) for side in sides)
     return np.array(number, dtype=np.int64)[of.reshape(-1)], one, other
 
@@ -170,7 +170,7 @@ def _of_kind(
 ) -> list[CountRules]:
     """The rules of one kind; all affinity terms of a statement are one rule."""
     domains: dict[Hashable, tuple[int, IntArray]] = {}
-    known: dict[tuple[_Term, ...], int] = {}
+    rule_numbers: dict[tuple[_Term, ...], int] = {}
     states = []
     for rules, first in zip(stated.rules, stated.first, strict=True):
         mine = [one for one in rules if one.kind == kind and _is_stated(labels, one)]
@@ -185,13 +185,15 @@ def _of_kind(
                 counted, _ = domains.setdefault(key, (len(domains), np.where(count, domain, -1)))
             terms.append(_Term(rule.whom, by, counted, _COUNT.get(kind, rule.skew), rule.least))
         made = [tuple(terms)] if kind == "podAffinity" else [(one,) for one in terms]
-        numbers = {known.setdefault(one, len(known)) for one in made if one}
+        numbers = {rule_numbers.setdefault(one, len(rule_numbers)) for one in made if one}
         states.append(tuple(sorted(numbers)))
-    if not known:
+    if not rule_numbers:
         return []
-    of, stating, meant = stated.classes(states, [[one.whom for one in terms] for terms in known])
+    of, stating, meant = stated.classes(
+        states, [[one.whom for one in terms] for terms in rule_numbers]
+    )
     label, bound = _KINDS[kind]
-    table = [(rule, *term[1:]) for terms, rule in known.items() for term in terms]
+    table = [(rule, *term[1:]) for terms, rule in rule_numbers.items() for term in terms]
     return [
         CountRules(
             label=label,
@@ -210,12 +212,12 @@ def not_among(labels: Labels, containers: pl.DataFrame) -> dict[str, int]:
     stated = stated_in(containers)
     if stated is None:
         return {}
-    found: defaultdict[str, int] = defaultdict(int)
+    counts: defaultdict[str, int] = defaultdict(int)
     often = np.bincount(stated.statement[stated.statement >= 0], minlength=len(stated.rules))
     for rules, times in zip(stated.rules, often.tolist(), strict=True):
         for kind, by in {(rule.kind, rule.by) for rule in rules if not _is_stated(labels, rule)}:
-            found[f"{kind}_by_{by}"] += times
-    return dict(sorted(found.items()))
+            counts[f"{kind}_by_{by}"] += times
+    return dict(sorted(counts.items()))
 
 
 def _counted(
@@ -233,15 +235,15 @@ def _counted(
 
 def _ports(containers: pl.DataFrame, nodes: int) -> list[CountRules]:
     """A rule that keeps containers with clashing ports apart."""
-    of, found = statements(containers, "host_ports", ports_of)
-    found.append(())  # what -1 means
-    ports = sorted({port for some in found for port in some})
+    of, stated = statements(containers, "host_ports", ports_of)
+    stated.append(())  # what -1 means
+    ports = sorted({port for some in stated for port in some})
     if not ports:
         return []
     number = {port: at for at, port in enumerate(ports)}
     clashing = {port: [number[one] for one in ports if one.clashes(port)] for port in ports}
-    states = [tuple(sorted(number[port] for port in some)) for some in found]
-    meant = [tuple(sorted({at for port in some for at in clashing[port]})) for some in found]
+    states = [tuple(sorted(number[port] for port in some)) for some in stated]
+    meant = [tuple(sorted({at for port in some for at in clashing[port]})) for some in stated]
     of, stating, meaning = classes_of(of, states, of, meant)
     each = np.arange(len(ports))
     return [

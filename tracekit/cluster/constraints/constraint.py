@@ -145,12 +145,12 @@ def domains_on(domain: IntArray, nodes: IntArray) -> IntArray:
     domain : int64, shape (nodes,)
         -1 is no domain.
     """
-    found = domain[nodes]
+    domains = domain[nodes]
     again = np.ones(len(nodes), np.bool_)
     again[np.unique(nodes, return_index=True)[1]] = False
-    known = domain[domain >= 0]
-    if not again.any() or len(np.unique(known)) < len(known):
-        return found
-    new = np.flatnonzero(again & (found >= 0))
-    found[new] = domain.max(initial=-1) + 1 + np.arange(len(new))
-    return found
+    stated = domain[domain >= 0]
+    if not again.any() or len(np.unique(stated)) < len(stated):
+        return domains
+    new = np.flatnonzero(again & (domains >= 0))
+    domains[new] = domain.max(initial=-1) + 1 + np.arange(len(new))
+    return domains

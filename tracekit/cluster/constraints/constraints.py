@@ -51,8 +51,8 @@ class Constraints:
 
         The constraint on cells stays.
         """
-        kept = tuple(part for part in self.parts if part.label not in lifted)
-        return Constraints(parts=kept) if kept else None
+        left = tuple(part for part in self.parts if part.label not in lifted)
+        return Constraints(parts=left) if left else None
 
     def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:
         """The keeper for one replay, under a policy that chooses cells in this way."""
@@ -78,8 +78,8 @@ class Constraints:
     @functools.cached_property
     def awaits(self) -> BoolArray | None:
         """Which containers another's arrival may let in, shape (containers,); None if none."""
-        found = np.any([part.awaits for part in self.parts], axis=0)
-        return np.asarray(found) if found.any() else None
+        waiting = np.any([part.awaits for part in self.parts], axis=0)
+        return np.asarray(waiting) if waiting.any() else None
 
     def facts(self) -> dict[str, int]:
         """The number of containers that each constraint concerns."""
@@ -104,11 +104,11 @@ class ConstraintsKeeper:
 
     def open(self, index: int) -> BoolArray | None:
         """The nodes that are open to a container, shape (nodes,); None without constraints."""
-        found: BoolArray | None = None
+        open_nodes: BoolArray | None = None
         for keeper in self._keepers:
             mask = keeper.open(index)
-            found = mask if found is None else found & mask
-        return found
+            open_nodes = mask if open_nodes is None else open_nodes & mask
+        return open_nodes
 
     def closed(self, index: int) -> list[tuple[str, BoolArray]]:
         """The nodes that each constraint closes to a container, by the constraint's name."""
@@ -130,8 +130,8 @@ class ConstraintsKeeper:
     @property
     def free_cells(self) -> IntArray | None:
         """Room left in each cell, shape (nodes, cells, 2), read-only; None without cells."""
-        found = [one for one in self._keepers if isinstance(one, CellsKeeper)]
-        return found[0].free if found else None
+        of_cells = [one for one in self._keepers if isinstance(one, CellsKeeper)]
+        return of_cells[0].free if of_cells else None
 
 
 #: Columns of the table ``container`` that are kept, and of the table ``node``.
@@ -207,6 +207,6 @@ def written_of(
 
 def _distinct(rows: pl.DataFrame, columns: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
     """The number of each row among the distinct ones, and these as JSON."""
-    known: dict[tuple[Any, ...], int] = {}
-    of = [known.setdefault(row, len(known)) for row in rows.select(columns).iter_rows()]
-    return np.array(of, dtype=np.int64), tuple(json.dumps(row) for row in known)
+    numbers: dict[tuple[Any, ...], int] = {}
+    of = [numbers.setdefault(row, len(numbers)) for row in rows.select(columns).iter_rows()]
+    return np.array(of, dtype=np.int64), tuple(json.dumps(row) for row in numbers)

@@ -138,10 +138,10 @@ class Labels:
         ]
         return np.array(of, dtype=np.int64), codes
 
-    def _meets(self, asked: Requirement) -> BoolArray:
+    def _meets(self, one: Requirement) -> BoolArray:
         """Which nodes meet a requirement, shape (nodes,)."""
-        of, codes = self._coded(asked.key)
-        return _OPERATORS[asked.operator](of, codes, asked.values)
+        of, codes = self._coded(one.key)
+        return _OPERATORS[one.operator](of, codes, one.values)
 
 
 def alternatives(selector: str) -> list[list[Requirement]]:
@@ -163,13 +163,13 @@ def alternatives(selector: str) -> list[list[Requirement]]:
     return [_alternative(one) for one in read]
 
 
-def selected(labels: Labels, asked: Sequence[Sequence[Requirement]], nodes: int) -> BoolArray:
+def selected(labels: Labels, selector: Sequence[Sequence[Requirement]], nodes: int) -> BoolArray:
     """The nodes that a selector selects; an alternative without requirements selects none."""
-    found = np.zeros(nodes, dtype=np.bool_)
-    for requirements in asked:
+    mask = np.zeros(nodes, dtype=np.bool_)
+    for requirements in selector:
         if requirements:
-            found |= functools.reduce(np.logical_and, map(labels.meets, requirements))
-    return found
+            mask |= functools.reduce(np.logical_and, map(labels.meets, requirements))
+    return mask
 
 
 def _alternative(read: object) -> list[Requirement]:

@@ -17,8 +17,6 @@ from tracekit.cluster.constraints.labels import NAMES, Labels, Requirement, Tain
 CORDONED = Reason("are", "cordoned")
 #: What a selector with an alternative that asks for nothing does: it selects no node.
 _EMPTY = Reason("are", "not selected, as the selector asks for nothing")
-#: So many containers are named.
-_NAMED = 3
 #: With more different reasons the constraint is told by its name alone.
 _MOST = 1024
 
@@ -33,14 +31,14 @@ class Reasons:
         The position of each container's statement, -1 for none.
     holds : bool, shape (statements, reasons)
         Which reasons apply to each statement.
-    known : tuple of Reason
+    distinct : tuple of Reason
     masks : bool, shape (reasons, nodes)
         The nodes that each reason closes.
     """
 
     of: IntArray
     holds: BoolArray
-    known: tuple[Reason, ...]
+    distinct: tuple[Reason, ...]
     masks: BoolArray
 
     def taken(self, order: IntArray) -> Self:
@@ -56,11 +54,11 @@ class Reasons:
         if self.of[index] < 0:
             return {}
         mine = np.flatnonzero(self.holds[self.of[index]]).tolist()
-        return {self.known[at]: self.masks[at] for at in mine if self.masks[at].any()}
+        return {self.distinct[at]: self.masks[at] for at in mine if self.masks[at].any()}
 
 
 def of_selectors(
-    labels: Labels, of: IntArray, asked: Sequence[Sequence[Sequence[Requirement]]], nodes: int
+    labels: Labels, of: IntArray, selectors: Sequence[Sequence[Sequence[Requirement]]], nodes: int
 ) -> Reasons | None:
     """The reasons that selectors give; None if there are too many to keep.
 
@@ -68,17 +66,17 @@ def of_selectors(
     ----------
     of : int64, shape (containers,)
         The position of each container's selector, -1 for none.
-    asked : for each selector its alternatives, each a list of requirements
+    selectors : for each selector its alternatives, each a list of requirements
     """
     made = _Made(nodes)
-    for alternatives in asked:
-        known = [one for one in alternatives if one]
-        if len(known) == 1:
-            made.state({_unmet(one): ~labels.meets(one) for one in known[0]})
+    for alternatives in selectors:
+        nonempty = [one for one in alternatives if one]
+        if len(nonempty) == 1:
+            made.state({_unmet(one): ~labels.meets(one) for one in nonempty[0]})
             continue
-        every = [np.logical_and.reduce([labels.meets(one) for one in each]) for each in known]
+        every = [np.logical_and.reduce([labels.meets(one) for one in each]) for each in nonempty]
         none = ~np.logical_or.reduce(every) if every else np.ones(nodes, np.bool_)
-        texts = [" and ".join(_asked(one) for one in each) for each in known]
+        texts = [" and ".join(_object_of(one) for one in each) for each in nonempty]
         why = Reason("meet", f"none of: {' | '.join(texts)}") if texts else _EMPTY
         made.state({why: none} if alternatives else {})
     return made.reasons(of)
@@ -101,11 +99,11 @@ def of_taints(
     has : bool, shape (taints, nodes)
     """
     made = _Made(has.shape[1])
-    known = [
+    every = [
         CORDONED if one is None else Reason("have", f"the taint {_written(one)}") for one in taints
     ]
     for bears in borne:
-        made.state({why: has[at] for at, why in enumerate(known) if not bears[at]})
+        made.state({why: has[at] for at, why in enumerate(every) if not bears[at]})
     return made.reasons(of)
 
 
@@ -117,54 +115,55 @@ class _Made:
         self._stated: list[list[Reason]] = []
         self._nodes = nodes
 
-    def state(self, found: dict[Reason, BoolArray]) -> None:
+    def state(self, reasons: dict[Reason, BoolArray]) -> None:
         """Add a statement with its reasons."""
-        self._stated.append(list(found))
+        self._stated.append(list(reasons))
         if len(self._masks) <= _MOST:
-            self._masks |= found
+            self._masks |= reasons
 
     def reasons(self, of: IntArray) -> Reasons | None:
         """All of them."""
         if len(self._masks) > _MOST:
             return None
-        known = tuple(self._masks)
-        holds = np.zeros((len(self._stated), len(known)), dtype=np.bool_)
-        at = {reason: number for number, reason in enumerate(known)}
+        distinct = tuple(self._masks)
+        holds = np.zeros((len(self._stated), len(distinct)), dtype=np.bool_)
+        at = {reason: number for number, reason in enumerate(distinct)}
         for row, some in enumerate(self._stated):
             holds[row, [at[text] for text in some]] = True
         masks = np.array(list(self._masks.values()), dtype=np.bool_)
         return Reasons(
-            of=of, holds=holds, known=known, masks=masks.reshape(len(known), self._nodes)
+            of=of, holds=holds, distinct=distinct, masks=masks.reshape(len(distinct), self._nodes)
         )
 
 
-def _unmet(asked: Requirement) -> Reason:
+def _unmet(requirement: Requirement) -> Reason:
     """The reasons that close nodes which do not meet a requirement."""
-    name = _name(asked)
-    if asked.key in NAMES and asked.operator == "In":
+    name = _name(requirement)
+    if requirement.key in NAMES and requirement.operator == "In":
         return Reason("are", f"not {name}")
-    if asked.operator == "NotIn":
+    if requirement.operator == "NotIn":
         return Reason("have", f"the label {name}")
-    if asked.operator == "DoesNotExist":
-        return Reason("have", f"the label {asked.key}")
+    if requirement.operator == "DoesNotExist":
+        return Reason("have", f"the label {requirement.key}")
     return Reason("lack", f"the label {name}")
 
 
-def _asked(one: Requirement) -> str:
+def _object_of(one: Requirement) -> str:
     """The object of a requirement's reason, as a node would meet it."""
     if one.operator == "NotIn":
         return f"not {_name(one)}"
     return f"no {one.key}" if one.operator == "DoesNotExist" else _name(one)
 
 
-def _name(asked: Requirement) -> str:
+def _name(requirement: Requirement) -> str:
     """The label and its values."""
-    if asked.operator in ("Exists", "DoesNotExist"):
-        return asked.key
-    if asked.operator in ("Gt", "Lt"):
-        return f"{asked.key} {'above' if asked.operator == 'Gt' else 'below'} {asked.values[0]}"
-    values = " or ".join(asked.values)
-    return values if asked.key in NAMES else f"{asked.key}={values}"
+    key, operator = requirement.key, requirement.operator
+    if operator in ("Exists", "DoesNotExist"):
+        return key
+    if operator in ("Gt", "Lt"):
+        return f"{key} {'above' if operator == 'Gt' else 'below'} {requirement.values[0]}"
+    values = " or ".join(requirement.values)
+    return values if key in NAMES else f"{key}={values}"
 
 
 def _written(taint: Taint) -> str:
@@ -172,9 +171,9 @@ def _written(taint: Taint) -> str:
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
 
 
-def shut_out_remark(found: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[Fact, ...]:
+def shut_out_remark(shut_out: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[Fact, ...]:
     """A fact of the containers that may run on no node, with the reason of the first."""
-    if not found:
+    if not shut_out:
         return ()
-    names = [ids[at] for at, _ in found]
-    return (remark("shut_out", len(found), "containers", names=names, why=found[0][1]),)
+    names = [ids[at] for at, _ in shut_out]
+    return (remark("shut_out", len(shut_out), "containers", names=names, why=shut_out[0][1]),)

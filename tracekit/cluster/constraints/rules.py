@@ -173,10 +173,10 @@ def _pairs(pairs: IntArray) -> set[tuple[int, int]]:
 
 def _grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
     """The second elements of pairs, grouped by the first."""
-    found: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for first, second in pairs:
-        found.setdefault(first, []).append(second)
-    return found
+        groups.setdefault(first, []).append(second)
+    return groups
 
 
 class RulesKeeper:
@@ -222,7 +222,7 @@ class RulesKeeper:
         ]
         return np.array([things.setdefault(key, len(things)) for key in keys], dtype=np.int64)
 
-    def _near(self, values: NDArray[Any], start: int, row: int) -> NDArray[Any]:
+    def _of_domains(self, values: NDArray[Any], start: int, row: int) -> NDArray[Any]:
         """The entry of each node's domain in the counts, shape (nodes,)."""
         if self._by_node[row]:
             return values[start : start + len(self._everywhere)]
@@ -246,10 +246,10 @@ class RulesKeeper:
 
     def open(self, index: int) -> BoolArray:
         """The nodes that every rule of the container leaves open."""
-        found, of = self._everywhere, self._of[index]
+        mask, of = self._everywhere, self._of[index]
         for rule in self._stated.get(of, ()):
-            found = found & self._open(rule, rule in self._meant.get(of, ()))
-        return found
+            mask = mask & self._open(rule, rule in self._meant.get(of, ()))
+        return mask
 
     def _open(self, rule: int, meant: bool) -> BoolArray:
         """The nodes that one rule leaves open to its holder."""
@@ -268,7 +268,7 @@ class _Least(RulesKeeper):
         for by, start, count in self._needs[rule]:
             counts = self._counts[start : start + self._size[by] + 1]
             begun |= bool(counts.any())
-            met = met & self._near(counts >= count, 0, by)
+            met = met & self._of_domains(counts >= count, 0, by)
         if begun:
             return met
         by_rows = [by for by, *_ in self._needs[rule]]
@@ -338,7 +338,7 @@ class _Most(RulesKeeper):
     def open(self, index: int) -> BoolArray:
         """The nodes in whose domains one more container breaks no rule."""
         masks = [
-            self._near(self._reasons, self._slot_at[slot], self._slot_row[slot]) == 0
+            self._of_domains(self._reasons, self._slot_at[slot], self._slot_row[slot]) == 0
             for slot in self._slots.get(self._of[index], ())
         ]
         return functools.reduce(np.logical_and, masks) if masks else self._everywhere

@@ -67,8 +67,8 @@ class Settled:
         background = np.zeros(trace.node_fraction.shape, dtype=np.float32)
         last = [_first_known(fraction, trace) for fraction in trace.fraction]
         for step in range(len(trace.axis.times_ms)):
-            there = np.flatnonzero((self._seen.start <= step) & (step <= self._seen.end))
-            columns, nodes = trace.column[there], trace.at[there]
+            present = np.flatnonzero((self._seen.start <= step) & (step <= self._seen.end))
+            columns, nodes = trace.column[present], trace.at[present]
             gap = np.isnan(trace.fraction[0, step])
             self.held += int(gap[columns].sum()) if gap.any() else 0
             for resource, fraction in enumerate(trace.fraction):
@@ -130,26 +130,26 @@ def with_network_and_disk(
     If no rate is recorded, the network is left out. A resource that is recorded is not modelled.
     """
     scale = load.nodes.capacity[:, 0] / (assumptions.node_cpu_cores * MILLI_PER_CORE)
-    asked = {DISK: np.full(load.containers.count, float(assumptions.request_disk_bytes))}
+    requested = {DISK: np.full(load.containers.count, float(assumptions.request_disk_bytes))}
     room = {DISK: assumptions.node_disk_bytes * scale}
-    known = [rates.get(name, 0.0) for name in load.containers.ids]
-    if any(known):
-        asked[NET] = np.array(known) * assumptions.kbit_per_call
+    each_rate = [rates.get(name, 0.0) for name in load.containers.ids]
+    if any(each_rate):
+        requested[NET] = np.array(each_rate) * assumptions.kbit_per_call
         room[NET] = assumptions.node_net_kbit * scale
-    asked = {name: amounts for name, amounts in asked.items() if name not in load.resources}
-    if not asked:
+    requested = {name: amounts for name, amounts in requested.items() if name not in load.resources}
+    if not requested:
         return load
     reserved = load.nodes.reserved
     if reserved is not None:
-        reserved = np.pad(reserved, ((0, 0), (0, len(asked))))
-    request = np.stack([_up(asked[name]) for name in asked], axis=1)
+        reserved = np.pad(reserved, ((0, 0), (0, len(requested))))
+    request = np.stack([_up(requested[name]) for name in requested], axis=1)
     return dataclasses.replace(
         load,
-        resources=(*load.resources, *asked),
+        resources=(*load.resources, *requested),
         nodes=dataclasses.replace(
             load.nodes,
             capacity=np.hstack(
-                [load.nodes.capacity, np.stack([_up(room[name]) for name in asked], axis=1)]
+                [load.nodes.capacity, np.stack([_up(room[name]) for name in requested], axis=1)]
             ),
             reserved=reserved,
         ),
@@ -159,9 +159,8 @@ def with_network_and_disk(
             nonzero_request=np.hstack([load.containers.nonzero_request, request]),
             limit=np.hstack([load.containers.limit, _up(request * assumptions.limit_factor)]),
         ),
-        provenance=dataclasses.replace(
-            load.provenance,
-            facts={**load.provenance.facts, "containers_without_call_rate": known.count(0.0)},
+        provenance=load.provenance.plus(
+            facts={"containers_without_call_rate": each_rate.count(0.0)}
         ),
     )
 

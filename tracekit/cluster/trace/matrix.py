@@ -75,14 +75,14 @@ class UsageTable:
     def _doubtful(self, file: pq.ParquetFile, group: int, columns: Sequence[str]) -> list[str]:
         """Required columns, not among those wanted, that may hold NULL in a row group."""
         about = file.metadata.row_group(group)
-        found = []
+        doubtful = []
         for at in range(about.num_columns):
             column = about.column(at)
-            name, known = column.path_in_schema, column.statistics
+            name, stats = column.path_in_schema, column.statistics
             if name in self._required and name not in columns:
-                whole = known is not None and known.has_null_count and known.null_count == 0
-                found += [] if whole else [name]
-        return found
+                whole = stats is not None and stats.has_null_count and stats.null_count == 0
+                doubtful += [] if whole else [name]
+        return doubtful
 
     def _complete(self, read: pl.DataFrame, columns: Sequence[str]) -> tuple[Piece, int]:
         read = read.with_columns(
@@ -112,10 +112,6 @@ def positions(ids: pl.Series) -> IntArray:
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
     return places
-
-
-#: From this many entities on, compiled code repays its import, and its one compilation.
-WORTH_COMPILING = 10_000
 
 
 class Matrix:
@@ -165,9 +161,9 @@ class Matrix:
 
     def columns(self, keys: NDArray[Any]) -> IntArray:
         """The columns of these entities; an entity that has none gets one."""
-        found: IntArray = self._column[keys]
-        if (found < 0).any():
-            fresh = keys[found < 0]
+        column: IntArray = self._column[keys]
+        if (column < 0).any():
+            fresh = keys[column < 0]
             fresh = fresh[np.concatenate([[True], fresh[1:] != fresh[:-1]])]
             fresh, first = np.unique(fresh, return_index=True)
             fresh = fresh[np.argsort(first)]
@@ -175,8 +171,8 @@ class Matrix:
             self._column[fresh] = np.arange(self.entities, end)
             self._key[self.entities : end] = fresh
             self.entities = end
-            found = self._column[keys]
-        return found
+            column = self._column[keys]
+        return column
 
     def fill(self, column: IntArray, node: IntArray | int, piece: Piece) -> None:
         """Put the rows of a piece, all of them on the axis, into their cells.
@@ -192,9 +188,8 @@ class Matrix:
         rank = np.searchsorted(self._late, late) if len(self._late) > 1 else 0
         ranks = np.broadcast_to(rank * self._nodes + node, step.shape).astype(self._rank.dtype)
         cell = step * self.values.shape[2] + column
-        put = _put_compiled if self.values.shape[2] >= WORTH_COMPILING else _put
         amounts = [piece[name] for name in VALUES]
-        put(cell, ranks, amounts, self._rank, self.values.reshape(len(VALUES), -1))
+        _put(cell, ranks, amounts, self._rank, self.values.reshape(len(VALUES), -1))
 
 
 def _put(
@@ -213,21 +208,6 @@ def _put(
         held[cell[rows]] = rank[rows]
     for target, amount in zip(values, amounts, strict=True):
         target[cell[rows]] = amount[rows]
-
-
-def _put_compiled(
-    cell: IntArray,
-    rank: NDArray[Any],
-    amounts: list[FloatArray],
-    held: NDArray[Any],
-    values: Float32Array,
-) -> None:
-    """The same in a compiled loop."""
-    from tracekit.cluster.trace.cells import put_rows  # noqa: PLC0415 - numba is slow to import
-
-    # compiled once: a piece as it was read cannot be written to, and numba tells that apart
-    cpu, memory = (np.array(one) for one in amounts)
-    put_rows(cell, rank, cpu, memory, held, values[0], values[1])
 
 
 _NEVER = np.iinfo(np.int64).max
@@ -253,13 +233,13 @@ class Places:
         self._last_ms = np.zeros(containers, dtype=np.int64)
         self._low = np.full(containers, _NEVER, dtype=np.int64)
         self._high = np.full(containers, -1, dtype=np.int64)
-        self._there = np.zeros(nodes, dtype=np.bool_)
+        self._is_named = np.zeros(nodes, dtype=np.bool_)
         self.service = np.full(containers, -1, dtype=np.int64)
 
     @property
     def nodes(self) -> IntArray:
         """Positions of the nodes that rows name, each once."""
-        return np.flatnonzero(self._there)
+        return np.flatnonzero(self._is_named)
 
     @property
     def node(self) -> IntArray:
@@ -292,7 +272,7 @@ class Places:
         first = np.minimum.reduceat(since, start) * self._nodes + node
         np.minimum.at(self._first, column, first)
         np.maximum.at(self._last_ms, column, np.maximum.reduceat(since, start))
-        self._there[node] = True
+        self._is_named[node] = True
         np.minimum.at(self._low, column, node)
         np.maximum.at(self._high, column, node)
         self._name(column, first, service)

@@ -82,13 +82,13 @@ def survey(table: UsageTable) -> Survey:
     for chosen in _blocks(crossed, ends.rows):
         _correct(gaps, table, chosen)
     counted = times.counts().rename({"value": "time_ms", "len": "rows"})
-    found = gaps.counts().rename({"value": "gap"})
+    gap_counts = gaps.counts().rename({"value": "gap"})
     return Survey(
         times=counted,
         rows=int(ends.rows.sum()),
         incomplete=incomplete,
         entities=entities,
-        step_ms=commonest(found, entities),
+        step_ms=commonest(gap_counts, entities),
     )
 
 
@@ -117,21 +117,21 @@ class _Ends:
 
     def __init__(self, keys: int) -> None:
         self.rows = np.zeros(keys, dtype=np.int64)
-        self._found: list[tuple[Int32Array, IntArray, IntArray]] = []
+        self._ends: list[tuple[Int32Array, IntArray, IntArray]] = []
 
     def add(self, stretches: _Stretches) -> None:
         """Take the stretches of a piece in."""
         first, last = stretches.ends()
         entity = stretches.entity[first]
         np.add.at(self.rows, entity, last - first + 1)
-        self._found.append((entity, stretches.time[first], stretches.time[last]))
+        self._ends.append((entity, stretches.time[first], stretches.time[last]))
 
     def joined(self) -> tuple[IntArray, IntArray]:
         """Entities whose stretches cross, and the gaps between the stretches of all others."""
-        if not self._found:
+        if not self._ends:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        entity, first, last = (np.concatenate(part) for part in zip(*self._found, strict=True))
-        self._found = []
+        entity, first, last = (np.concatenate(part) for part in zip(*self._ends, strict=True))
+        self._ends = []
         order = np.lexsort((first, entity))
         entity, first, last = entity[order], first[order], last[order]
         same, gap = entity[1:] == entity[:-1], first[1:] - last[:-1]
@@ -227,8 +227,8 @@ def trace_of(store: Store, assumptions: Assumptions) -> Trace:
     TracekitError
         When no container is left to replay.
     """
-    found, measured = survey(container_table(store)), survey(node_table(store))
-    if not found.rows:
+    surveyed, measured = survey(container_table(store)), survey(node_table(store))
+    if not surveyed.rows:
         if lost := all_rejected(store.manifest, LISTS["container"]):
             raise lost
         raise TracekitError(
@@ -236,30 +236,30 @@ def trace_of(store: Store, assumptions: Assumptions) -> Trace:
             hint="ingest the file that lists containers, or that of their use",
         )
     axis = axis_of(
-        [found.times, measured.times],
-        _step_ms(found, measured),
+        [surveyed.times, measured.times],
+        _step_ms(surveyed, measured),
         gap_steps=assumptions.edge_steps,
         stray_share=assumptions.stray_share,
     )
     nodes = ids_of(store, "node")
-    use, places = _container_use(container_table(store), found, axis, positions(nodes))
-    there, own = _node_use(node_table(store), measured, axis, positions(nodes), places)
+    use, places = _container_use(container_table(store), surveyed, axis, positions(nodes))
+    node_positions, own = _node_use(node_table(store), measured, axis, positions(nodes), places)
     ids = ids_of(store, "container").gather(use.key)
     order = ids.arg_sort().to_numpy().astype(np.int64)
     first, last = places.steps
     return Trace(
         axis=axis,
-        node_ids=tuple(nodes.sort().gather(there)),
+        node_ids=tuple(nodes.sort().gather(node_positions)),
         container_ids=tuple(ids.gather(order)),
         service_ids=_service_ids(store, places.service[order]),
-        at=np.searchsorted(there, places.node[order]),
+        at=np.searchsorted(node_positions, places.node[order]),
         first_step=first[order],
         last_step=last[order],
         column=order,
         fraction=use.whole(),
         node_fraction=own,
         facts={
-            "rows_incomplete": found.incomplete + measured.incomplete,
+            "rows_incomplete": surveyed.incomplete + measured.incomplete,
             "rows_stray": axis.stray_rows,
             "nodes_without_usage": int(np.isnan(own[0]).all(axis=0).sum()),
             "containers_on_several_nodes": int(places.moved[order].sum()),
@@ -267,16 +267,16 @@ def trace_of(store: Store, assumptions: Assumptions) -> Trace:
     )
 
 
-def _step_ms(found: Survey, measured: Survey) -> int:
-    every = gaps_of(found.times.with_columns(all=pl.lit(0)), "all")
-    return found.step_ms or measured.step_ms or commonest(every, 1) or STEP_MS
+def _step_ms(containers: Survey, measured: Survey) -> int:
+    every = gaps_of(containers.times.with_columns(all=pl.lit(0)), "all")
+    return containers.step_ms or measured.step_ms or commonest(every, 1) or STEP_MS
 
 
 def _container_use(
-    table: UsageTable, found: Survey, axis: Axis, place: IntArray
+    table: UsageTable, containers: Survey, axis: Axis, place: IntArray
 ) -> tuple[Matrix, Places]:
-    matrix = Matrix(axis, found.moments, table.keys, found.entities, len(place))
-    places = Places(axis, found.entities, len(place))
+    matrix = Matrix(axis, containers.moments, table.keys, containers.entities, len(place))
+    places = Places(axis, containers.entities, len(place))
     for piece in _on_axis(table, axis, CONTAINER, NODE, SERVICE):
         column, node = matrix.columns(piece[CONTAINER]), place[piece[NODE]]
         matrix.fill(column, node, piece)
@@ -285,20 +285,20 @@ def _container_use(
 
 
 def _node_use(
-    table: UsageTable, found: Survey, axis: Axis, place: IntArray, places: Places
+    table: UsageTable, surveyed: Survey, axis: Axis, place: IntArray, places: Places
 ) -> tuple[IntArray, Float32Array]:
     """Positions of the nodes that either table names, in order, and their use with gaps held."""
-    matrix = Matrix(axis, found.moments, table.keys, found.entities, 1)
+    matrix = Matrix(axis, surveyed.moments, table.keys, surveyed.entities, 1)
     for piece in _on_axis(table, axis, NODE):
         matrix.fill(matrix.columns(piece[NODE]), 0, piece)
-    known = place[matrix.key]
-    there = np.union1d(known, places.nodes)
-    fraction = np.full((len(VALUES), len(axis.times_ms), len(there)), np.nan, dtype=np.float32)
-    at = np.searchsorted(there, known)
+    measured = place[matrix.key]
+    every = np.union1d(measured, places.nodes)
+    fraction = np.full((len(VALUES), len(axis.times_ms), len(every)), np.nan, dtype=np.float32)
+    at = np.searchsorted(every, measured)
     for target, values in zip(fraction, matrix.values, strict=True):
         target[:, at] = values[:, : matrix.entities]
     hold(fraction)
-    return there, fraction
+    return every, fraction
 
 
 def _on_axis(table: UsageTable, axis: Axis, *keys: str) -> Iterator[Piece]:

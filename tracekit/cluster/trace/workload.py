@@ -129,14 +129,14 @@ def _rows(
     requests = sizes.requests if of_record else sizes.requests.clear()
     requests = requests.join(containers, on="container", how="semi", maintain_order="left")
     stated = pl.col("request").is_not_null() | (pl.col("limit") > 0)
-    known = requests.filter(stated).select("container", "resource", known=True)
+    with_request = requests.filter(stated).select("container", "resource", known=True)
     assumed, rows = np.zeros((containers.height, len(BASE)), dtype=np.bool_), []
     for at, (name, resource, amount) in enumerate(
         zip(BASE, ("cpu", "memory"), request_of(assumptions).tolist(), strict=True)
     ):
         each = containers.with_columns(resource=pl.lit(resource))
         each = each.join(
-            known, on=["container", "resource"], how="left", maintain_order="left"
+            with_request, on=["container", "resource"], how="left", maintain_order="left"
         ).with_columns(lacks=pl.col("known").is_null())
         assumed[:, at] = each["lacks"].to_numpy()
         made = each.filter("lacks").select(

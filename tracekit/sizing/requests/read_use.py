@@ -111,8 +111,8 @@ def _requests(of_store: Fixed, request: IntArray, limit: IntArray) -> dict[str, 
     fixed, reserved = of_store.times(_UNITS), _amounts(request)
     own = np.where(fixed.own_request > 0, fixed.own_request, np.nan)
     return {
-        "request": np.where(fixed.known, own, reserved),
-        "limit": np.where(fixed.known, fixed.own_limit, _amounts(limit)),
+        "request": np.where(fixed.has_part, own, reserved),
+        "limit": np.where(fixed.has_part, fixed.own_limit, _amounts(limit)),
         "reserved": reserved,
         "fixed": fixed,
     }
