@@ -31,7 +31,7 @@ from tracekit.intake.read.parse import REJECTS_SCHEMA, Parsed, no_rejects
 from tracekit.intake.read.plan import key_kinds
 from tracekit.intake.read.validate import Counts, validate
 from tracekit.intake.sources import (
-    STOOD,
+    ORIGINAL,
     Batch,
     Broken,
     ClusterFile,
@@ -205,7 +205,7 @@ class ReaderFile:
         self.fractions.note(table.name, read.rows)
         if read.lines is not None:
             self.lines.append(read.lines.cast(pl.Int64).to_numpy())
-        return self._checked(read.rows, table, read.stood)
+        return self._checked(read.rows, table, read.original)
 
     def _rejected(self, waiting: dict[str, list[Broken]]) -> Iterator[tuple[str, CodedRows]]:
         for name, broken in waiting.items():
@@ -266,8 +266,8 @@ def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Par
 
     def found(at: int, column: str) -> str:
         value = rows[column][at] if column in rows.columns else None
-        if stood is not None and column + STOOD in stood.columns:
-            value = line_of(at)[column + STOOD]
+        if stood is not None and column + ORIGINAL in stood.columns:
+            value = line_of(at)[column + ORIGINAL]
         return "" if value is None else str(value)
 
     def shown(at: int) -> str:

@@ -15,7 +15,7 @@ from tracekit.base import registry
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.words import plural
 from tracekit.intake.sources._source import (
-    STOOD,
+    ORIGINAL,
     Archives,
     Batch,
     Broken,
@@ -35,7 +35,7 @@ from tracekit.intake.sources._source import (
 from tracekit.store.tables import all_tables
 
 __all__ = [
-    "STOOD",
+    "ORIGINAL",
     "Archives",
     "Batch",
     "Broken",
@@ -180,16 +180,16 @@ def _no_table(head: Head, file: ClusterFile, missing: tuple[str, ...]) -> Missin
             f"{of}, but its columns are separated by {other!r}; expected commas",
             hint="write it with commas, and numbers with a decimal point",
         )
-    found = ", ".join(head.fields()[:12])[:120]
+    columns = ", ".join(head.fields()[:12])[:120]
     # a number names no column
     if not head.columns and any(_is_number(one) for one in head.fields()):
         return MissingColumnError(
-            f"{of}: its first line is no header: {found}; expected {_example(missing)}",
+            f"{of}: its first line is no header: {columns}; expected {_example(missing)}",
             hint="write the names of its columns as its first line",
         )
     return MissingColumnError(
         f"{of}, for want of the {plural(len(missing), 'column')} {', '.join(missing)};"
-        f" found: {found}",
+        f" found: {columns}",
         hint="rename or add them: docs/sources/folder.md says which there are; or give the file"
         " another name",
     )
@@ -317,11 +317,11 @@ def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitErr
         if form.match(",".join(header)):
             return TracekitError(what, hint=f"get it anew: {instead}")
     if best is None or best[0] * 2 < len(best[2].columns):
-        known = ", ".join(f"{fmt.file_stem}" for source in sources for fmt in source.formats)
+        tables = ", ".join(f"{fmt.file_stem}" for source in sources for fmt in source.formats)
         return TracekitError(
             f"not a table of a known trace; its first line is: {shown[:120]}",
             hint=f"of a cluster of your own, what {_AS_JSON} prints is read; of known traces the"
-            f" tables {known}; list them: tracekit list sources",
+            f" tables {tables}; list them: tracekit list sources",
         )
     _, source, fmt = best
     present = _positions(fmt, header)

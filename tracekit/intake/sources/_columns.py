@@ -53,21 +53,21 @@ def named_frames(
     yield from read
 
 
-def spelled(names: Sequence[str], known: AbstractSet[str]) -> dict[str, str]:
+def spelled(names: Sequence[str], table_names: AbstractSet[str]) -> dict[str, str]:
     """Columns that differ from known ones in case; not if two of them mean the same."""
-    likely = {one: one.strip().casefold() for one in names if one not in known}
-    meant = [one for one in likely.values() if one in known and one not in names]
+    likely = {one: one.strip().casefold() for one in names if one not in table_names}
+    meant = [one for one in likely.values() if one in table_names and one not in names]
     return {one: as_known for one, as_known in likely.items() if meant.count(as_known) == 1}
 
 
-def _known(table: str, needed: Sequence[str]) -> set[str]:
+def _names_of(table: str, needed: Sequence[str]) -> set[str]:
     of_table = all_tables()[table].columns if table in all_tables() else ()
     return {*needed, *_AMOUNTS, *(column.name for column in of_table)}
 
 
 def _named(name: str, columns: Sequence[str], table: str, needed: Sequence[str]) -> list[str]:
     """The columns under their known names; raises TracekitError if one lacks or occurs twice."""
-    table_names = _known(table, needed)
+    table_names = _names_of(table, needed)
     respelled = spelled(columns, table_names)
     likely = [
         one.strip().casefold() for one in columns if one not in table_names and one not in respelled
@@ -208,8 +208,8 @@ def _decoded(
     undecoded = _any(pl.col(f"{name}\0").is_null() for name in names)
     torn = _any(pl.col(f"{name}\0").str.contains("\n", literal=True) for name in names)
     broken = [
-        _broken(table, number, f"has {found} fields, expected {wanted}", _readable(text))
-        for number, text, found in bad
+        _broken(table, number, f"has {fields} fields, expected {wanted}", _readable(text))
+        for number, text, fields in bad
         if text.strip()
     ]
     for what, reason in (
@@ -236,8 +236,8 @@ def _as_utf8(column: pl.Series) -> pl.Series:
     if plain.all():
         return column
     other = column.filter(~plain).unique()
-    found = pl.Series([_utf8(text) for text in other], dtype=pl.String)
-    return column.replace_strict(other, found, default=column, return_dtype=pl.String)
+    texts = pl.Series([_utf8(text) for text in other], dtype=pl.String)
+    return column.replace_strict(other, texts, default=column, return_dtype=pl.String)
 
 
 def _utf8(text: str) -> str | None:

@@ -190,7 +190,7 @@ class _Reader:
                 yield from block.broken
                 if at == 0:
                     self._make(con)
-                yield from self._rows(con, opened.name, block.stood)
+                yield from self._rows(con, opened.name, block.texts)
             con.unregister(word)
         if parts.first and any(one.once for one in self.statements):
             for _ in _keep(con, word, (b for one in parts.files for b in self._blocks(con, one))):
@@ -224,7 +224,12 @@ class _Reader:
         return _blocks(con, self.kind, self.kind.faults, opened, self.tables[0])
 
     def _rows(
-        self, con: DuckDBPyConnection, name: str, stood: pl.DataFrame | None, *, once: bool = False
+        self,
+        con: DuckDBPyConnection,
+        name: str,
+        texts: pl.DataFrame | None,
+        *,
+        once: bool = False,
     ) -> Read:
         for one in self.statements:
             if one.made or one.once != once:
@@ -234,8 +239,8 @@ class _Reader:
                 if one.name == "stopped" and rows.height:
                     raise TracekitError(f"{name}: {rows['what'][0]}", hint=rows["hint"][0])
                 if one.name == "refused":
-                    if stood is not None:
-                        rows = rows.join(stood.rename({LINE: "text"}), on="line", how="left")
+                    if texts is not None:
+                        rows = rows.join(texts.rename({LINE: "text"}), on="line", how="left")
                     yield from (
                         _refusal(row, row.get("table", self.tables[0]))
                         for row in rows.iter_rows(named=True)
@@ -245,7 +250,7 @@ class _Reader:
                 if one.name in _AMOUNTS:
                     amounts = [c for c in _AMOUNTS[one.name] if c in rows.columns]
                     rows = rows.filter(pl.any_horizontal(pl.col(amounts).is_not_null()))
-                yield Batch(table=one.name, rows=rows, stood=stood)
+                yield Batch(table=one.name, rows=rows, original=texts)
 
 
 @dataclass(frozen=True)
@@ -253,7 +258,7 @@ class _Block:
     """Good rows of a file as typed values, their lines as in the file, and the broken lines."""
 
     good: pl.DataFrame
-    stood: pl.DataFrame | None
+    texts: pl.DataFrame | None
     broken: list[Broken]
 
 
@@ -263,14 +268,14 @@ def _name(opened: Opened) -> str:
 
 def _comments(opened: Opened, mark: str) -> pl.DataFrame:
     """The comments at the beginning of a file: line, text."""
-    found = []
+    rows = []
     with opened.stream() as stream:
         for line, raw in enumerate(stream, start=1):
             text = raw.decode(errors="replace").strip()
             if text and not text.startswith(mark):
                 break
-            found.append((line, text))
-    return pl.DataFrame(found, schema={"line": pl.Int64, "text": pl.String}, orient="row")
+            rows.append((line, text))
+    return pl.DataFrame(rows, schema={"line": pl.Int64, "text": pl.String}, orient="row")
 
 
 def _keep(
@@ -292,8 +297,8 @@ def _keep(
     for block in blocks:
         yield from block.broken
         rows = block.good
-        if texts and block.stood is not None:
-            rows = rows.join(block.stood.rename({LINE: "text"}), on="line", maintain_order="left")
+        if texts and block.texts is not None:
+            rows = rows.join(block.texts.rename({LINE: "text"}), on="line", maintain_order="left")
         con.register("block", rows.to_arrow())
         con.execute(
             f"INSERT INTO {name} FROM block"
@@ -309,8 +314,8 @@ def _blocks(
     for raw, broken in kind.raw(opened, table):
         made, wrong = _typed(con, kind, faults, raw)
         refused = _refusals(raw, wrong, kind, faults, table) if wrong.height else []
-        stood = raw.select("line", LINE) if LINE in raw.columns else None
-        yield _Block(made, stood, [*broken, *refused])
+        originals = raw.select("line", LINE) if LINE in raw.columns else None
+        yield _Block(made, originals, [*broken, *refused])
 
 
 def _typed(
@@ -339,12 +344,12 @@ def _judged(kind: Kind, faults: Sequence[Fault], columns: Sequence[str]) -> str:
         expressions |= {one.name: f"nullif({JSON} ->> '$.{one.name}', '')" for one in kind.named}
     # a file may lack columns that are not needed
     names = [*(one.name for one in kind.named), *({JSON} & expressions.keys())]
-    stood = ", ".join(f'{expressions.get(name, "NULL")} AS "{name}{RAW}"' for name in names)
+    originals = ", ".join(f'{expressions.get(name, "NULL")} AS "{name}{RAW}"' for name in names)
     values = ", ".join(f'{one.value} AS "{one.name}"' for one in kind.named)
     cases = " ".join(f"WHEN {wrong} THEN {at}" for at, (_, wrong, _) in enumerate(faults))
     return (
         f"FROM (SELECT *, {f'CASE {cases} END' if cases else 'NULL::INT'} AS fault FROM"
-        f" (SELECT *, {values} FROM (SELECT {stood}, line FROM {source})))"
+        f" (SELECT *, {values} FROM (SELECT {originals}, line FROM {source})))"
     )
 
 
@@ -352,8 +357,8 @@ def _refusals(
     raw: pl.DataFrame, wrong: pl.DataFrame, kind: Kind, faults: Sequence[Fault], table: str
 ) -> list[Broken]:
     """A reject for each row that breaks a rule; it names the column as the file's header does."""
-    stood = raw.filter(pl.col("line").is_in(wrong["line"].implode()))
-    texts = {row["line"]: row_text(row) for row in stood.iter_rows(named=True)}
+    originals = raw.filter(pl.col("line").is_in(wrong["line"].implode()))
+    texts = {row["line"]: row_text(row) for row in originals.iter_rows(named=True)}
     refused = []
     for row in wrong.iter_rows(named=True):
         column, _, expected = faults[row["fault"]]

@@ -93,10 +93,10 @@ class Column:
         """The SQL expression of the column's value."""
         if self.kind in _UNITS:
             return _UNITS[self.kind].format(f'TRY_CAST("{self.name}{RAW}" AS DOUBLE)')
-        stood = f'"{self.name}{RAW}"'
+        original = f'"{self.name}{RAW}"'
         if self.kind == "numbers":
-            return f"TRY_CAST(TRY_CAST({stood} AS JSON) AS DOUBLE[])"
-        return stood if self.kind == "any" else f"CAST({stood} AS VARCHAR)"
+            return f"TRY_CAST(TRY_CAST({original} AS JSON) AS DOUBLE[])"
+        return original if self.kind == "any" else f"CAST({original} AS VARCHAR)"
 
     def faults(self) -> Iterator[Fault]:
         """For each rule: the column, the SQL condition that breaks it, the expected value."""
@@ -106,19 +106,19 @@ class Column:
             )
             yield self.name, f"NOT coalesce({finite}, false)", "a list of numbers"
             return
-        stood, number = f'"{self.name}{RAW}"', self.kind in _UNITS
+        original, number = f'"{self.name}{RAW}"', self.kind in _UNITS
         expected = "a number" if number else "a whole number" if self.kind == "whole" else "a value"
-        cast = f"TRY_CAST({stood} AS {'DOUBLE' if number else 'BIGINT'})"
+        cast = f"TRY_CAST({original} AS {'DOUBLE' if number else 'BIGINT'})"
         if number:
             yield (
                 self.name,
-                f"{stood} IS NOT NULL AND NOT coalesce(isfinite({cast}), false)",
+                f"{original} IS NOT NULL AND NOT coalesce(isfinite({cast}), false)",
                 expected,
             )
         if self.kind == "whole":
-            yield self.name, f"{stood} IS NOT NULL AND {cast} IS NULL", expected
+            yield self.name, f"{original} IS NOT NULL AND {cast} IS NULL", expected
         if "!" in self.flags:
-            yield self.name, f"{stood} IS NULL", expected
+            yield self.name, f"{original} IS NULL", expected
         if "+" in self.flags:
             yield self.name, f"{cast} < 0", "0 or more"
         if self.kind == "seconds":

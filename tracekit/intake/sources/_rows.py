@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from tracekit.intake.sources._source import LINE, STOOD, Broken, Opened, as_it_stands, row_text
+from tracekit.intake.sources._source import LINE, ORIGINAL, Broken, Opened, as_it_stands, row_text
 
 #: The size of the blocks in which a file is read.
 _BLOCK_BYTES = 16 << 20
@@ -91,8 +91,8 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     split = raw.with_columns(text.str.split(form.separator).alias("fields"))
     count = pl.col("fields").list.len()
     good = count.is_between(form.fewest or wanted, wanted)
-    for at, line, found in split.filter(~good).select("line", "text", count).iter_rows():
-        broken.append(_broken(form, at, f"has {found} fields, expected {wanted}", line))
+    for at, line, fields in split.filter(~good).select("line", "text", count).iter_rows():
+        broken.append(_broken(form, at, f"has {fields} fields, expected {wanted}", line))
     values = {
         name: pl.col("fields").list.get(at, null_on_oob=True).str.strip_chars()
         for at, name in enumerate(form.columns)
@@ -197,9 +197,9 @@ def emptied(
 ) -> tuple[pl.DataFrame, list[Broken]]:
     """All rows, with values that break a rule set to NULL, and a reject for each such row."""
     refused: list[Broken] = []
-    stood = rows
+    originals = rows
     for rule in rules:
-        broken = refuse(stood, [rule], table)[1]
+        broken = refuse(originals, [rule], table)[1]
         if broken:
             refused += broken
             wrong = rule.broken.fill_null(value=False)
@@ -263,8 +263,8 @@ def in_ms(frame: pl.DataFrame) -> pl.DataFrame:
             dated = frame[name].filter(frame[name].str.contains(_DATE)).unique().drop_nulls()
             parsed = {text: ms for text in dated if (ms := _ms(text)) is not None}
             if parsed:
-                stood = pl.col(name).alias(name + STOOD)
-                frame = frame.with_columns(pl.col(name).replace(parsed), stood)
+                original = pl.col(name).alias(name + ORIGINAL)
+                frame = frame.with_columns(pl.col(name).replace(parsed), original)
     return frame
 
 

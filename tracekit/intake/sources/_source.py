@@ -217,25 +217,25 @@ class Batch:
         texts, which are read as those of a CSV are.
     lines : Series, optional
         The lines that were read, if some of them give no row.
-    stood : DataFrame, optional
+    original : DataFrame, optional
         The file's columns for these rows, which the reject of a broken row shows.
     """
 
     table: str
     rows: pl.DataFrame
     lines: pl.Series | None = None
-    stood: pl.DataFrame | None = None
+    original: pl.DataFrame | None = None
 
 
 def lines_of(batch: Batch, lines: pl.Series) -> dict[int, dict[str, object]]:
     """Lines of the file that rows are made of, by their numbers; empty if the batch has none."""
-    if batch.stood is None or not len(lines):
+    if batch.original is None or not len(lines):
         return {}
-    at = batch.stood["line"].cast(lines.dtype).is_in(lines.unique().implode())
-    return {int(row["line"]): row for row in batch.stood.filter(at).iter_rows(named=True)}
+    at = batch.original["line"].cast(lines.dtype).is_in(lines.unique().implode())
+    return {int(row["line"]): row for row in batch.original.filter(at).iter_rows(named=True)}
 
 
-#: So much of a row that is refused is kept as it stood.
+#: So much of a row that is refused is shown.
 SHOWN_CHARACTERS = 200
 
 
@@ -346,14 +346,14 @@ def cluster_match(source: ClusterSource, file: ClusterFile) -> ClusterMatch:
 
 #: The end of the name of a column that a reader adds. Beside a column of the file it holds the
 #: values as they stand there, where they were changed.
-STOOD = "\0"
+ORIGINAL = "\0"
 #: The column of a frame that keeps each row's line.
-LINE = f"text{STOOD}"
+LINE = f"text{ORIGINAL}"
 
 
 def as_it_stands(row: Mapping[str, object], column: str) -> object:
     """The value of a column as it is in the file."""
-    return row.get(column + STOOD, row[column])
+    return row.get(column + ORIGINAL, row[column])
 
 
 def row_text(row: Mapping[str, object]) -> str:
@@ -361,7 +361,7 @@ def row_text(row: Mapping[str, object]) -> str:
     if LINE in row:
         return str(row[LINE])
     # a name that ends so was added by a reader: the row stands in the file without it
-    own = [name for name in row if name != "line" and not name.endswith(STOOD)]
+    own = [name for name in row if name != "line" and not name.endswith(ORIGINAL)]
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow([as_it_stands(row, one) for one in own])
     return text.getvalue()

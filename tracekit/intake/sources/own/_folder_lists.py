@@ -16,7 +16,7 @@ from tracekit.intake.sources._rows import Places, Rule, emptied, refuse, undated
 from tracekit.intake.sources._source import Broken, Opened
 from tracekit.intake.sources.own._folder_rules import (
     LIVES,
-    Known,
+    Listed,
     columns_of,
     ended_early,
     further,
@@ -106,7 +106,9 @@ def _is(text: str, kind: Any) -> bool:
 _LISTING = {"containers": "arrival_ms", "container": "time_ms"}
 
 
-def kept_containers(frame: pl.DataFrame, nodes: Known | None) -> tuple[pl.DataFrame, list[Broken]]:
+def valid_containers(
+    frame: pl.DataFrame, nodes: Listed | None
+) -> tuple[pl.DataFrame, list[Broken]]:
     """The valid rows of the file ``containers``, and the rejects.
 
     A row with an unreadable size or time is one reject, and no container.
@@ -119,7 +121,7 @@ def kept_containers(frame: pl.DataFrame, nodes: Known | None) -> tuple[pl.DataFr
     return refuse(frame, rules, "container")
 
 
-def known_containers(opened: Opened) -> Known | None:
+def listed_containers(opened: Opened) -> Listed | None:
     """The valid containers of the files beside this one and of the store; None without any list.
 
     Of a file that is in the store already, the containers of the store count.
@@ -127,18 +129,18 @@ def known_containers(opened: Opened) -> Known | None:
     named: dict[str, list[pl.Series]] = {}
     stay = []
     taken = _taken(opened)
-    kept = partial(kept_containers, nodes=known_nodes(opened))
+    valid = partial(valid_containers, nodes=listed_nodes(opened))
     for file, word, frame in _lists(opened):
         named.setdefault(file.name, []).append(_ids(frame))
         if str(file.path) not in taken:
-            rows = kept(frame)[0] if word == "containers" else _in_form(frame)
+            rows = valid(frame)[0] if word == "containers" else _in_form(frame)
             stay.append(_ids(_timed(rows, _LISTING[word])))
     listed = any(opened.beside.get(word) for word in _LISTING)
-    known = with_stored(opened, _together(stay) if listed else None, "container")
-    if known is None:
+    every = with_stored(opened, _together(stay) if listed else None, "container")
+    if every is None:
         return None
     rejected = {name: _together(some) for name, some in named.items()}
-    return Known(known.ids, known.owner, rejected)
+    return Listed(every.ids, every.owner, rejected)
 
 
 def _lists(opened: Opened) -> Iterator[tuple[Opened, str, pl.DataFrame]]:
@@ -179,15 +181,15 @@ def _together(parts: list[pl.Series]) -> pl.Series:
 _FORMS: Mapping[str, str] = {"nodes": "node", "node": "node", "node_resource": "node_resource"}
 
 
-def kept_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Broken]]:
+def valid_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Broken]]:
     """The valid rows about nodes, and the rejects.
 
     A wrong price is a reject, but its row stays without the price.
     """
     numbered, every = without_wrong_numbers(frame, table)
     rules = [*undated(numbered, ("time_ms",)), *in_form(numbered, table)]
-    kept, wrong = refuse(numbered, rules, table)
-    return kept, sorted([*every, *wrong], key=lambda one: one.line)
+    valid, wrong = refuse(numbered, rules, table)
+    return valid, sorted([*every, *wrong], key=lambda one: one.line)
 
 
 def timed(frame: pl.DataFrame) -> pl.DataFrame:
@@ -199,7 +201,7 @@ def timed(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def known_nodes(opened: Opened) -> Known | None:
+def listed_nodes(opened: Opened) -> Listed | None:
     """The valid nodes of the files beside this one and of the store; None without any list."""
     return with_stored(opened, _nodes_beside(opened), "node")
 
@@ -210,7 +212,7 @@ def _nodes_beside(opened: Opened) -> pl.Series | None:
     if not files:
         return None
     parts = [
-        _node_ids(kept_nodes(frame, form)[0])
+        _node_ids(valid_nodes(frame, form)[0])
         for file, form in files
         for frame, _ in named_frames(file, form)
         if "node" in frame.columns
@@ -220,13 +222,13 @@ def _nodes_beside(opened: Opened) -> pl.Series | None:
 
 def listed_places(opened: Opened) -> Places:
     """The node of each container that the store and the files beside this one list."""
-    known = known_nodes(opened)
+    nodes = listed_nodes(opened)
     stored = [opened.stored["container"]] if "container" in opened.stored else []
     return Places(
         [
             *(pl.read_parquet(path, columns=["container", "node"]) for path in stored),
             *(
-                refuse(frame, unknown(frame, "node", known), "container")[0]
+                refuse(frame, unknown(frame, "node", nodes), "container")[0]
                 for word in ("containers", "container")
                 for file in opened.beside.get(word, ())
                 for frame, _ in named_frames(file, "container")

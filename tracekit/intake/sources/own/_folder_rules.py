@@ -24,7 +24,7 @@ from tracekit.base.units import (
 )
 from tracekit.intake.sources._columns import named_frames
 from tracekit.intake.sources._rows import Rule, emptied, numbers, refuse
-from tracekit.intake.sources._source import STOOD, Broken, Opened
+from tracekit.intake.sources._source import ORIGINAL, Broken, Opened
 from tracekit.store.tables import all_tables
 
 #: Ends of a column's name: the unit, and the number of the column's amounts in one unit. The first
@@ -58,7 +58,7 @@ def columns_of(table: str) -> set[str]:
     return {column.name for column in all_tables()[table].columns}
 
 
-def further(frame: pl.DataFrame, known: set[str]) -> tuple[list[Measure], list[str]]:
+def further(frame: pl.DataFrame, others: set[str]) -> tuple[list[Measure], list[str]]:
     """The columns with amounts, and the columns with labels.
 
     A column whose name has a unit or a common resource holds amounts. Another column holds labels
@@ -66,7 +66,7 @@ def further(frame: pl.DataFrame, known: set[str]) -> tuple[list[Measure], list[s
     """
     measures, labels = [], []
     for name in frame.columns:
-        if name in known or name == "line" or not name or name.endswith(STOOD):
+        if name in others or name == "line" or not name or name.endswith(ORIGINAL):
             continue
         if name.startswith(LABEL) or not (_is_named(name) or _is_numeric(frame[name])):
             labels.append(name)
@@ -141,23 +141,23 @@ class Measured:
         if not self._columns or not set(_PAIR) <= set(frame.columns):
             return frame, []
         rules = [rule for pair in _pairs(frame) if (rule := self._broken(*pair)) is not None]
-        kept, wrong = refuse(frame, rules, self._table)
-        return _converted(kept, self._columns), wrong
+        valid, wrong = refuse(frame, rules, self._table)
+        return _converted(valid, self._columns), wrong
 
     def _note(self, resource: str, unit: str, where: str) -> None:
-        found = in_stored_unit(resource, unit)
-        if stored_unit(resource) is None and found is not None and found[0] != SHARE:
-            self._first.setdefault(resource, (found[0], where))
+        stored = in_stored_unit(resource, unit)
+        if stored_unit(resource) is None and stored is not None and stored[0] != SHARE:
+            self._first.setdefault(resource, (stored[0], where))
 
     def _broken(self, resource: str, unit: str) -> Rule | None:
         """The rule against a wrong unit of a resource; None for a right unit."""
-        found = in_stored_unit(resource, unit)
-        if found is None:
+        stored = in_stored_unit(resource, unit)
+        if stored is None:
             expected = f"a unit of {resource}: {known_units(resource)}"
         else:
             self._note(resource, unit, "a row before")
-            first, where = self._first.get(resource, (found[0], ""))
-            if found[0] in (first, SHARE):
+            first, where = self._first.get(resource, (stored[0], ""))
+            if stored[0] in (first, SHARE):
                 return None
             expected = f"{first}, in which {where} states {resource}"
         is_it = (pl.col("resource").cast(pl.String) == resource) & (
@@ -176,13 +176,13 @@ def check_units(opened: Opened, measures: Sequence[Measure]) -> None:
     """Raise TracekitError where a column is in another unit than the store has for its resource."""
     own = {one.resource.removesuffix(LIMIT): one for one in measures}
     for _, resource, unit in _in_store(opened):
-        found = own.get(resource)
-        if found is None or stored_unit(resource) is not None or SHARE in (unit, found.unit):
+        measure = own.get(resource)
+        if measure is None or stored_unit(resource) is not None or SHARE in (unit, measure.unit):
             continue
-        if found.unit != unit:
+        if measure.unit != unit:
             raise TracekitError(
-                f"{opened.name}: {found.column} is {resource} in {found.unit}, but the store states"
-                f" {resource} in {unit}",
+                f"{opened.name}: {measure.column} is {resource} in {measure.unit}, but the store"
+                f" states {resource} in {unit}",
                 hint="name the column otherwise, or ingest all into a new store, in one unit",
             )
 
@@ -230,7 +230,7 @@ def _converted(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     kinds = dict.fromkeys((*_PAIR, _BASE), pl.String) | dict.fromkeys((_TIMES, _PER), pl.Float64)
     factors = pl.DataFrame(changed, schema=kinds, orient="row")
     originals = [one for one in ("unit", *columns) if one in frame.columns]
-    frame = frame.with_columns(pl.col(one).alias(one + STOOD) for one in originals)
+    frame = frame.with_columns(pl.col(one).alias(one + ORIGINAL) for one in originals)
     both = frame.with_columns(pl.col(one).cast(pl.String) for one in _PAIR).join(
         factors, on=list(_PAIR), how="left", maintain_order="left"
     )
@@ -264,7 +264,7 @@ _STORED = "the files beside or of the store"
 
 
 @dataclass(frozen=True)
-class Known:
+class Listed:
     """The ids that a column may have.
 
     ``owner`` names their files in messages. ``rejected`` has, by file, the ids of rejected rows.
@@ -275,23 +275,23 @@ class Known:
     rejected: Mapping[str, pl.Series] = field(default_factory=dict)
 
 
-def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Known | None:
+def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Listed | None:
     """The ids of the files beside and of the store; None where neither lists any."""
     path = opened.stored.get(f"{entity}_ids")
     if path is None:
-        return None if ids is None else Known(ids)
+        return None if ids is None else Listed(ids)
     listed = pl.read_parquet(path)[entity].cast(pl.String)
     both = listed if ids is None else pl.concat([listed, ids.alias(entity)])
-    return Known(both.unique(), _STORED)
+    return Listed(both.unique(), _STORED)
 
 
-def unknown(frame: pl.DataFrame, column: str, known: Known | None) -> list[Rule]:
-    """The rules that a column has known ids; no rules where ``known`` is None."""
-    if known is None or column not in frame.columns:
+def unknown(frame: pl.DataFrame, column: str, listed: Listed | None) -> list[Rule]:
+    """The rules that a column has known ids; no rules where ``listed`` is None."""
+    if listed is None or column not in frame.columns:
         return []
     ids = pl.col(column).cast(pl.String)
-    strange = ~ids.is_in(known.ids.implode())
-    expected = f"a {column} of {known.owner}"
+    strange = ~ids.is_in(listed.ids.implode())
+    expected = f"a {column} of {listed.owner}"
     return [
         *(
             Rule(
@@ -299,7 +299,7 @@ def unknown(frame: pl.DataFrame, column: str, known: Known | None) -> list[Rule]
                 broken=strange & ids.is_in(some.implode()),
                 expected=f"{expected}; its own row in {file} is a reject",
             )
-            for file, some in known.rejected.items()
+            for file, some in listed.rejected.items()
         ),
         Rule(column=column, broken=strange, expected=expected),
     ]

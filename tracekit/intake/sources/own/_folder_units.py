@@ -23,10 +23,10 @@ _MOST_US = 1_000 * _MOST_MS
 #: The least size of a node; smaller nodes are in the larger unit beside it.
 _LEAST_OF_NODE = {"cpu_milli": (100, "cores"), "memory_bytes": (2**12, "GiB")}
 #: A smaller request that is no whole number of millicores is in cores.
-_LEAST_ASKED_MILLI = 10
+_LEAST_REQUEST_MILLI = 10
 #: Requests up to this number, and up to the cores of a node, are in cores, unless all are multiples
 #: of ``_ROUND_MILLI``.
-_MOST_CORES_ASKED = 64
+_MOST_REQUEST_CORES = 64
 _ROUND_MILLI = 5
 #: The largest request of all containers is not smaller.
 _LEAST_MOST_BYTES = BYTES_PER_MIB
@@ -45,7 +45,7 @@ _REQUESTS = {"container": pl.String, "cpu_milli": pl.Float64, "memory_bytes": pl
 _NOTHING_TAKEN = "nothing of the file was taken in"
 
 
-def known_sizes(opened: Opened) -> Mapping[str, Mapping[str, float]]:
+def sizes_of_nodes(opened: Opened) -> Mapping[str, Mapping[str, float]]:
     """The cores and bytes of each node of the store and of the file of nodes beside this one."""
     return {**opened.stored_sizes, **_sizes_of_nodes(opened)}
 
@@ -156,12 +156,12 @@ def _requests(opened: Opened) -> Iterator[pl.DataFrame]:
 def _check_fractions(name: str, rows: pl.DataFrame) -> None:
     """Raise TracekitError where most CPU requests are small and no whole numbers."""
     requests = rows["cpu_milli"].drop_nulls()
-    small = requests.filter((requests < _LEAST_ASKED_MILLI) & (requests != requests.floor()))
+    small = requests.filter((requests < _LEAST_REQUEST_MILLI) & (requests != requests.floor()))
     if 2 * len(small) > len(requests):
         raise _in_cores(
             name,
             f"{len(small):,} of {len(requests):,} values of cpu_milli are no whole"
-            f" numbers and below {_LEAST_ASKED_MILLI}, {small[0]:g} for example",
+            f" numbers and below {_LEAST_REQUEST_MILLI}, {small[0]:g} for example",
         )
 
 
@@ -171,13 +171,13 @@ def _check_cores(opened: Opened, rows: pl.DataFrame) -> None:
     if not requests.height:
         return
     most = float(requests["cpu_milli"].max())  # type: ignore[arg-type]
-    nodes = known_sizes(opened)
-    cores = max((one.get("cpu", 0.0) for one in nodes.values()), default=_LEAST_ASKED_MILLI)
+    nodes = sizes_of_nodes(opened)
+    cores = max((one.get("cpu", 0.0) for one in nodes.values()), default=_LEAST_REQUEST_MILLI)
     if most > cores:
         return
     values = requests["cpu_milli"]
     whole = bool((values == values.floor()).all() and (values % _ROUND_MILLI != 0).any())
-    if whole and most <= _MOST_CORES_ASKED:
+    if whole and most <= _MOST_REQUEST_CORES:
         raise _in_cores(
             opened.name, f"the largest cpu_milli of {requests.height:,} containers is {most:g}"
         )
@@ -196,7 +196,7 @@ def _check_bytes(opened: Opened, requests: pl.DataFrame) -> None:
     if not len(values):
         return
     most, middle = float(values.max()), float(values.median())  # type: ignore[arg-type]
-    likely = _larger_unit(most, known_sizes(opened))
+    likely = _larger_unit(most, sizes_of_nodes(opened))
     if likely is None:
         return
     fault = ""

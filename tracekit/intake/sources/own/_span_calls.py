@@ -137,10 +137,10 @@ class _Tree:
         self._calls: list[_Call] = []
         once, self._again = self._once(spans)
         self._below: dict[str, list[Span]] = defaultdict(list)
-        self._known = {span.span for span in once}
+        self._ids = {span.span for span in once}
         tops: dict[str, list[Span]] = defaultdict(list)
         for span in sorted(once, key=lambda one: (one.start_ns, one.span)):
-            if span.parent is not None and span.parent in self._known:
+            if span.parent is not None and span.parent in self._ids:
                 self._below[span.parent].append(span)
             else:
                 tops[span.parent or ""].append(span)

@@ -10,8 +10,8 @@ import numpy as np
 from tracekit.intake.sources._source import Broken, Opened
 from tracekit.intake.sources.own._kubernetes.requests import resource
 from tracekit.intake.sources.own._prometheus.metrics import STATES
-from tracekit.intake.sources.own._prometheus.nobody import clusters_of
 from tracekit.intake.sources.own._prometheus.series import Series, read_series
+from tracekit.intake.sources.own._prometheus.unused import clusters_of
 
 #: A series that ends fewer steps before the last sample of all may go on.
 _LATE_STEPS = 1.5

@@ -23,13 +23,13 @@ from tracekit.intake.sources._source import (
 )
 from tracekit.intake.sources.own._folder_lists import (
     in_form,
-    kept_containers,
-    kept_nodes,
-    known_containers,
-    known_nodes,
+    listed_containers,
+    listed_nodes,
     listed_places,
     lives_beside,
     timed,
+    valid_containers,
+    valid_nodes,
 )
 from tracekit.intake.sources.own._folder_rules import (
     LABEL,
@@ -49,7 +49,7 @@ from tracekit.intake.sources.own._folder_units import (
     check_node_sizes,
     check_requests,
     check_steps,
-    known_sizes,
+    sizes_of_nodes,
 )
 from tracekit.intake.sources.own._impossible_use import MILLICORES, possible
 from tracekit.store.tables import Table, all_tables
@@ -69,7 +69,7 @@ def read_nodes(opened: Opened) -> Read:
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
         check_node_sizes(opened.name, frame)
-        valid, wrong = kept_nodes(frame, "node")
+        valid, wrong = valid_nodes(frame, "node")
         yield from wrong
         measures, labels = further(valid, columns)
         check_units(opened, measures)
@@ -79,20 +79,20 @@ def read_nodes(opened: Opened) -> Read:
         rows = at.select(*(one for one in at.columns if one in columns), *labels, "line")
         whole = _with_labels(rows, labels) if labels else rows
         sized = _long(at, ("node", *_KEYS), measures)
-        yield Batch(table="node", rows=whole, stood=frame)
-        yield Batch(table="node_resource", rows=sized, stood=frame)
+        yield Batch(table="node", rows=whole, original=frame)
+        yield Batch(table="node_resource", rows=sized, original=frame)
 
 
 def read_containers(opened: Opened) -> Read:
     """The rows of containers in the order of the file, and of their requests and limits."""
     columns = columns_of("container") | {"arrival_ms"}
     check_requests(opened)
-    nodes = known_nodes(opened)
+    nodes = listed_nodes(opened)
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
         check_arrivals(opened.name, frame)
         check_units(opened, further(frame, columns)[0])
-        valid, wrong = kept_containers(frame, nodes)
+        valid, wrong = valid_containers(frame, nodes)
         yield from wrong
         yield from _batches(valid, columns)
 
@@ -106,8 +106,8 @@ def _batches(valid: pl.DataFrame, columns: set[str]) -> list[Batch]:
         rows = rows.with_columns(pl.col("daemon").cast(pl.Int8))
     own = [name for name in rows.columns if name in columns and name != "arrival_ms"]
     return [
-        Batch(table="container", rows=rows.select(*own, "line"), stood=valid),
-        Batch(table="container_resource", rows=_requests(rows, columns), stood=valid),
+        Batch(table="container", rows=rows.select(*own, "line"), original=valid),
+        Batch(table="container_resource", rows=_requests(rows, columns), original=valid),
     ]
 
 
@@ -120,11 +120,11 @@ def read_usage(opened: Opened) -> Read:
         For use that no node could give, and for times in seconds.
     """
     places = listed_places(opened)
-    yield from possible(_usage(opened), opened.name, known_sizes(opened), MILLICORES, places)
+    yield from possible(_usage(opened), opened.name, sizes_of_nodes(opened), MILLICORES, places)
 
 
 def _usage(opened: Opened) -> Read:
-    containers, lives = known_containers(opened), lives_beside(opened)
+    containers, lives = listed_containers(opened), lives_beside(opened)
     for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
         yield from broken
         check_steps(opened.name, frame, "container")
@@ -140,12 +140,12 @@ def _usage(opened: Opened) -> Read:
         yield from wrong
         rows = _long(valid, ("container", *_KEYS), measures)
         # a line without amounts counts as read
-        yield Batch(table="container_amount", rows=rows, lines=valid["line"], stood=frame)
+        yield Batch(table="container_amount", rows=rows, lines=valid["line"], original=frame)
 
 
 def read_background(opened: Opened) -> Read:
     """The rows of use beside the containers, as resources ``background_`` of the node."""
-    nodes = known_nodes(opened)
+    nodes = listed_nodes(opened)
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
         check_steps(opened.name, frame, "node")
@@ -158,7 +158,7 @@ def read_background(opened: Opened) -> Read:
         rows = _long(valid, ("node", *_KEYS), measures)
         named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")
         named_rows = rows.with_columns(named)
-        yield Batch(table="node_amount", rows=named_rows, lines=valid["line"], stood=frame)
+        yield Batch(table="node_amount", rows=named_rows, lines=valid["line"], original=frame)
 
 
 def read_calls(opened: Opened) -> Read:
@@ -166,7 +166,7 @@ def read_calls(opened: Opened) -> Read:
     for frame, broken in named_frames(opened, "service_calls", needed=CALLS):
         yield from broken
         rows = timed(frame).select("time_ms", *CALLS, "line")
-        yield Batch(table="service_calls", rows=rows, stood=frame)
+        yield Batch(table="service_calls", rows=rows, original=frame)
 
 
 def _columns(measures: Sequence[Measure]) -> list[str]:
@@ -276,7 +276,7 @@ def read_table(table: Table, needed: Sequence[str], opened: Opened) -> Read:
     """The valid rows of a table of the store, in the units of the store."""
     states = table.entity and table.key and not table.step
     measured = Measured(opened, table.name)
-    listed = known_containers(opened) if table.name in _REQUESTS else None
+    listed = listed_containers(opened) if table.name in _REQUESTS else None
     places = listed_places(opened) if table.name == "container_usage" else None
     columns = {column.name for column in table.columns}
     for frame, broken in named_frames(opened, table.name, needed=needed):
@@ -292,12 +292,12 @@ def read_table(table: Table, needed: Sequence[str], opened: Opened) -> Read:
         rows = rows if places is None else places.of(rows)
         rows = timed(rows) if states and table.entity == "node" else rows
         own = [name for name in rows.columns if name in columns or name == "line"]
-        yield Batch(table=table.name, rows=rows.select(own), stood=rows)
+        yield Batch(table=table.name, rows=rows.select(own), original=rows)
 
 
 def _in_form(frame: pl.DataFrame, table: Table) -> tuple[pl.DataFrame, list[Broken]]:
     if table.entity == "node":
-        return kept_nodes(frame, table.name)
+        return valid_nodes(frame, table.name)
     return refuse(frame, in_form(frame, table.name), table.name)
 
 

@@ -26,18 +26,18 @@ from tracekit.intake.sources.own._prometheus.counters import (
 )
 from tracekit.intake.sources.own._prometheus.forms import holds_exports, holds_ranges, holds_texts
 from tracekit.intake.sources.own._prometheus.metrics import STATES, USES, Use
-from tracekit.intake.sources.own._prometheus.nobody import (
+from tracekit.intake.sources.own._prometheus.series import Series, read_series
+from tracekit.intake.sources.own._prometheus.unused import (
     AROUND,
     IDLE,
     ON_HOST,
     Unused,
     check_one_cluster,
     clusters_of,
-    nobody,
     not_read,
     unknown_node,
+    unnamed,
 )
-from tracekit.intake.sources.own._prometheus.series import Series, read_series
 from tracekit.intake.sources.own._roster import Roster, roster_beside
 from tracekit.intake.sources.own._roster_read import read_objects
 from tracekit.intake.sources.own._use_parts import (
@@ -170,7 +170,7 @@ def _use(series: Series, use: Use, to: _To) -> Broken | str | None:
     if use.fills == "node":
         node = node_of(labels, to.roster)
         if not node:
-            return nobody(series, "node, nodename or instance")
+            return unnamed(series, "node, nodename or instance")
         called = to.roster.node_called(node, to.stored)
         if not called:
             return unknown_node(series, node)
@@ -187,7 +187,7 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
     answered = not series.raw or series.name.endswith("_in_use")
     if not labels.get("pod"):
         # cgroups of the machine, and of programs outside the cluster
-        return nobody(series, "pod") if answered else AROUND
+        return unnamed(series, "pod") if answered else AROUND
     # cgroups around a pod's containers count the same again
     inner = labels.get("container") not in NO_CONTAINER
     # an answer that was summed up by pod has neither of these labels any more

@@ -87,7 +87,7 @@ def _relative(fractions: _Fractions) -> dict[str, float]:
     amounts: dict[str, float] = {}
     sizes: dict[str, float] = {}
     while left := [machine for machine in of_machine if machine not in sizes]:
-        machine = max(left, key=lambda one: _known(of_machine[one], amounts))
+        machine = max(left, key=lambda one: _sized_types(of_machine[one], amounts))
         shares = of_machine[machine]
         ratios = [amounts[vm] / share for vm, share in shares.items() if vm in amounts]
         sizes[machine] = statistics.median_low(ratios) if ratios else 1.0
@@ -97,7 +97,7 @@ def _relative(fractions: _Fractions) -> dict[str, float]:
     return {machine: size / largest for machine, size in sizes.items()}
 
 
-def _known(shares: Mapping[str, float], amounts: Mapping[str, float]) -> tuple[int, int]:
+def _sized_types(shares: Mapping[str, float], amounts: Mapping[str, float]) -> tuple[int, int]:
     return len(shares.keys() & amounts.keys()), len(shares)
 
 

@@ -4,18 +4,23 @@ Facts: google/cluster-data. 2011: ClusterData2011_2 (headerless CSV, times in mi
 clusterdata_trace_format_v3.proto (JSON lines or Parquet).
 """
 
+import io
+import itertools
 import json
 import re
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from tracekit.base.errors import TracekitError
 from tracekit.base.opened import PARQUET_MAGIC
-from tracekit.intake.sources import Head
 from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
-from tracekit.intake.sources._objects import objects
+from tracekit.intake.sources._source import Broken, Head, Opened
 
 BEFORE = "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s"
 OF_ATTRIBUTES = "attributes of machines, which become labels of machine_events beside it"
@@ -101,6 +106,100 @@ GOOGLE11 = Released(
 )
 
 
+# Rows of JSON lines and of Parquet as frames of texts, for the cells of 2019.
+
+#: The columns to read: a text, a record of texts, or a list of either.
+_Columns = Mapping[str, pl.DataType | type[pl.DataType]]
+
+_ROWS_AT_ONCE = 1 << 16
+
+
+def _objects(
+    opened: Opened, columns: _Columns, table: str
+) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+    """The rows with ``line``, every value as a text; a missing field is NULL.
+
+    A line that is no JSON object, or that has an object in place of a text, is a broken line of
+    ``table``. Fields that ``columns`` does not name are left out.
+
+    Raises
+    ------
+    TracekitError
+        For Parquet that is damaged.
+    """
+    dtype = pl.Struct(dict(columns))
+    with opened.stream() as stream:
+        start = stream.read(len(PARQUET_MAGIC))
+    texts = _parquet(opened, columns) if start == PARQUET_MAGIC else _lines(opened)
+    line = 1
+    for some in texts:
+        numbered = pl.DataFrame({"text": some}).with_row_index("line", offset=line)
+        numbered = numbered.with_columns(pl.col("line").cast(pl.Int64))
+        line += numbered.height
+        filled = numbered.filter(pl.col("text").str.strip_chars() != "")
+        frames, broken = _decoded(filled, dtype, table)
+        whole = pl.concat([pl.DataFrame(schema={"line": pl.Int64, **columns}), *frames])
+        yield whole, broken
+
+
+def _lines(opened: Opened) -> Iterator[pl.Series]:
+    with opened.stream() as stream:
+        while some := list(itertools.islice(stream, _ROWS_AT_ONCE)):
+            yield pl.Series([one.decode(errors="replace") for one in some], dtype=pl.String)
+
+
+def _parquet(opened: Opened, columns: _Columns) -> Iterator[pl.Series]:
+    """The rows of Parquet as JSON, so that both forms are read alike."""
+    with opened.stream() as stream:
+        try:
+            file = pq.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
+            present = [name for name in columns if name in file.schema_arrow.names]
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=present):
+                frame = pl.DataFrame(batch)
+                yield frame.select(pl.struct(pl.all()).struct.json_encode()).to_series()
+        except (pa.ArrowException, OSError) as error:
+            cause = str(error).splitlines()[0]
+            raise TracekitError(f"{opened.name} cannot be read as Parquet: {cause}") from error
+
+
+def _decoded(
+    rows: pl.DataFrame, dtype: pl.Struct, table: str
+) -> tuple[list[pl.DataFrame], list[Broken]]:
+    """Frames of the good lines; broken lines are found by halving."""
+    if rows.is_empty():
+        return [], []
+    try:
+        decoded_rows = rows.select("line", pl.col("text").str.json_decode(dtype).alias("row"))
+    except pl.exceptions.PolarsError:
+        if rows.height == 1:
+            ((line, text),) = rows.rows()
+            return [], [_broken(line, text, table)]
+        half = rows.height // 2
+        first, last = (_decoded(some, dtype, table) for some in (rows[:half], rows[half:]))
+        return [*first[0], *last[0]], [*first[1], *last[1]]
+    none = decoded_rows.filter(pl.col("row").is_null())["line"].to_list()
+    if none:
+        nulls = rows.filter(pl.col("line").is_in(none))
+        broken = [_broken(line, text, table) for line, text in nulls.iter_rows()]
+        return [decoded_rows.filter(pl.col("row").is_not_null()).unnest("row")], broken
+    return [decoded_rows.unnest("row")], []
+
+
+def _broken(line: int, text: str, table: str) -> Broken:
+    return Broken(table=table, line=line, reason=_reason(text), text=text.strip())
+
+
+def _reason(text: str) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return f"is no JSON: {error}"
+    kind = type(value).__name__
+    if not isinstance(value, dict):
+        return f"is a JSON {kind}, expected an object"
+    return "has an object or a list where a text or a number is due, or the other way round"
+
+
 _LOOKED_AT = 50
 _TEXT = pl.String()
 _RESOURCES = pl.Struct({"cpus": _TEXT, "memory": _TEXT})
@@ -125,14 +224,14 @@ def _keys(head: Head) -> set[str]:
     """The fields of the first rows; none where a line is no object."""
     if head.columns:
         return set(head.columns)
-    found: set[str] = set()
+    fields: set[str] = set()
     for line in head.lines[:_LOOKED_AT]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        found |= row.keys() if isinstance(row, dict) else set()
-    return found
+        fields |= row.keys() if isinstance(row, dict) else set()
+    return fields
 
 
 def _is(head: Head, table: str, some: set[str], but: set[str]) -> bool:
@@ -149,7 +248,7 @@ def _kind(table: str, columns: str, some: str, but: str, to: str, **more: Any) -
     fields = {one: _RECORDS.get(one, _TEXT) for one in names}
     return Kind(
         columns=columns,
-        rows=partial(objects, columns=fields, table=to),
+        rows=partial(_objects, columns=fields, table=to),
         recognises=partial(_is, table=table, some=set(some.split()), but=set(but.split())),
         **more,
     )

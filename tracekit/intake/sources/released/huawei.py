@@ -5,14 +5,18 @@ mdl1104/Dataset-for-topology-aware-VM-placement (README, PM_res, VM_data_C1..5, 
 huaweicloud/HUAWEICloudPublicDataset, HuaweiCloudVMSchedulingDataset/README.md.
 """
 
+import dataclasses
+import io
 import re
 from functools import partial
 from pathlib import PurePath
 
-from tracekit.intake.sources import Head
+import polars as pl
+
+from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind, json_lines
-from tracekit.intake.sources._objects import as_csv, is_workbook
+from tracekit.intake.sources._source import Head, Opened
 
 HUAWEI_EAST1 = Released(
     name="huawei_east1",
@@ -49,13 +53,59 @@ HUAWEI_EAST1 = Released(
 )
 
 
+#: How the two kinds of workbooks begin: a zip, and an old compound file.
+_XLSX, _XLS = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+
+
+def _is_workbook(head: Head) -> bool:
+    """Whether a file has the name and the first bytes of a workbook, .xlsx or .xls."""
+    name = head.name.lower()
+    return (name.endswith(".xlsx") and head.start.startswith(_XLSX)) or (
+        name.endswith(".xls") and head.start.startswith(_XLS)
+    )
+
+
+def _as_csv(opened: Opened) -> Opened:
+    """The first sheet of a workbook as comma-separated text; any other file unchanged.
+
+    Cells are read as texts, so that numbers stored as text become numbers too.
+
+    Raises
+    ------
+    TracekitError
+        When no library for workbooks is installed, or the file is damaged.
+    """
+    with opened.stream() as stream:
+        start = stream.read(len(_XLSX))
+        if start not in {_XLSX, _XLS}:
+            return opened
+        data = start + stream.read()
+    text = _sheet(data, opened.name).write_csv().encode()
+    return dataclasses.replace(opened, stream=lambda: io.BytesIO(text))
+
+
+def _sheet(data: bytes, name: str) -> pl.DataFrame:
+    try:
+        return pl.read_excel(io.BytesIO(data), engine="calamine", infer_schema_length=0)
+    except ImportError as error:
+        raise TracekitError(
+            f"{name}: a workbook, and no library that reads workbooks is installed",
+            hint="pip install 'tracekit[excel]', or save the sheet as CSV and ingest that",
+        ) from error
+    except Exception as error:  # the engine's errors have no common class
+        raise TracekitError(
+            f"{name}: a workbook that cannot be read: {str(error).splitlines()[0][:200]}",
+            hint="fetch the file again, or save the sheet as CSV and ingest that",
+        ) from error
+
+
 _NOTHING = ("", "nan", "NaN")
 _REQUESTS = ["flavor_vcpus", "flavor_ram", "numa", "strategy", "group", "domain"]
 
 
 def _is(columns: list[str], stem: str, head: Head) -> bool:
     """Whether a file is of this kind: a workbook by its name, other files by their columns."""
-    if is_workbook(head):
+    if _is_workbook(head):
         return re.fullmatch(stem, PurePath(head.name).stem.lower()) is not None
     return head.fields() == columns
 
@@ -93,7 +143,7 @@ HUAWEI_TOPOLOGY25 = Released(
             title="free cores and GB of the two NUMA cells of each server",
             columns="CPU1:number! RAM1:gib! CPU2:number! RAM2:gib!",
             header="names",
-            form=as_csv,
+            form=_as_csv,
             recognises=partial(_is, ["CPU1", "RAM1", "CPU2", "RAM2"], "pm_res"),
         ),
         Kind(
@@ -102,7 +152,7 @@ HUAWEI_TOPOLOGY25 = Released(
             columns="flavor_vcpus:number! flavor_ram:gib! numa:number! strategy group:number"
             " domain:number",
             header="names",
-            form=as_csv,
+            form=_as_csv,
             recognises=partial(_is, _REQUESTS, r"vm_data_c\d+"),
             empty=_NOTHING,
             rules=(
@@ -125,7 +175,7 @@ HUAWEI_TOPOLOGY25 = Released(
             title="racks of 17,387 other hosts, left out beside the servers",
             columns="host_id! rack_id:number!",
             header="names",
-            form=as_csv,
+            form=_as_csv,
             recognises=partial(_is, ["host_id", "rack_id"], "topology_provider"),
             empty=_NOTHING,
             beside=("servers",),

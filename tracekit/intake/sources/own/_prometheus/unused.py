@@ -92,7 +92,7 @@ def _not_used(series: Series, why: str) -> Broken:
     )
 
 
-def nobody(series: Series, label: str) -> Broken:
+def unnamed(series: Series, label: str) -> Broken:
     """The reject of a series without the label that names its container or node."""
     return _not_used(series, f"has no label {label}: it cannot be told whose use it is")
 
