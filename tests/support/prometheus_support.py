@@ -22,8 +22,8 @@ import pytest
 from kubernetes_support import Object, answer, container, listed, node, owned, pod, series
 
 from tracekit.commands.fetch_prometheus import fetch_prometheus
+from tracekit.intake.fetch.http import Retries
 from tracekit.intake.fetch.prometheus import PrometheusSummary
-from tracekit.intake.fetch.retry import Retries
 
 #: When the made-up cluster was recorded: on a multiple of five minutes.
 START_S = 1_767_225_600

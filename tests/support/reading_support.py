@@ -9,8 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from tracekit.intake.read.arrow_rows import table_of
-from tracekit.intake.read.coded import LINE
-from tracekit.intake.read.plan import key_kinds, kind_of
+from tracekit.intake.read.coded import LINE, key_kinds, kind_of
 
 if TYPE_CHECKING:
     from tracekit.intake.read.table_file import CodedFile, Reading

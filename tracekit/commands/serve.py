@@ -149,7 +149,7 @@ def _begin(given: Path) -> Store | Path:
 def _prometheus(url: str, headers: Sequence[str]) -> Server:
     import numpy as np
 
-    from tracekit.intake.fetch.retry import Retries
+    from tracekit.intake.fetch.http import Retries
     from tracekit.intake.fetch.server import Server, address, header
 
     return Server(

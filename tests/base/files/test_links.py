@@ -16,7 +16,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.replacing import replaced_file
 from tracekit.commands.shell import run
 from tracekit.intake.fetch.kubernetes import packing
-from tracekit.intake.fetch.slices import NAME
+from tracekit.intake.fetch.prometheus_query import NAME
 from tracekit.store.folder import _sealed, read_manifest
 
 

@@ -7,8 +7,7 @@ from email.message import Message
 import numpy as np
 import pytest
 
-from tracekit.intake.fetch.http import Reply
-from tracekit.intake.fetch.retry import FetchError, Retries
+from tracekit.intake.fetch.http import FetchError, Reply, Retries
 
 BROKEN = FetchError("the line broke")
 REFUSED = FetchError("HTTP 403", passing=False)

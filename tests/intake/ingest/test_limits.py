@@ -17,8 +17,7 @@ from tests_support import NODE_HEADER, csv_text, node_lines
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.intake.read.blocks import lines_in_blocks
-from tracekit.intake.read.lines import HEADER_BYTES, LINE_BYTES, MEMBERS
+from tracekit.intake.read.blocks import HEADER_BYTES, LINE_BYTES, MEMBERS, lines_in_blocks
 
 GOOD = csv_text(NODE_HEADER, node_lines()).encode()
 #: What a bomb unpacks to; a reader that collects it would pass the limit below.

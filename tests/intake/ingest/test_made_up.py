@@ -12,7 +12,7 @@ from tests_support import NODE_HEADER, TraceFolder
 
 from tracekit.base.constants import SYNTH_SCHEMA
 from tracekit.intake.ingest import ingest
-from tracekit.intake.ingest.made_up import is_made_up
+from tracekit.intake.ingest.summary import is_made_up
 from tracekit.store.folder import open_store, read_manifest
 
 
@@ -55,7 +55,7 @@ def test_looking_for_the_truth_loads_no_generator(tmp_path: Path) -> None:
     _truth(tmp_path, json.dumps({"schema": SYNTH_SCHEMA}))
     code = (
         "import sys; from pathlib import Path;"
-        "from tracekit.intake.ingest.made_up import is_made_up;"
+        "from tracekit.intake.ingest.summary import is_made_up;"
         f"assert is_made_up(Path({str(tmp_path)!r}));"
         "print([name for name in sys.modules if name.startswith('tracekit.synth')])"
     )

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracekit.intake.read import blocks as blocks_module
-from tracekit.intake.read.blocks import lines_in_blocks
-from tracekit.intake.read.lines import BeyondLimitError
+from tracekit.intake.read.blocks import BeyondLimitError, lines_in_blocks
 
 CASES = [
     ("nothing", b"", []),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from isal import igzip_lib
 
-from tracekit.intake.read.gunzip import GunzipStream
+from tracekit.intake.read.blocks import GunzipStream
 
 pieces = some.lists(some.binary(max_size=3000), min_size=1, max_size=12)
 

@@ -24,9 +24,8 @@ from tests_support import (
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.read.discover import discover
-from tracekit.intake.read.parse import parse_block
+from tracekit.intake.read.parse import Counts, parse_block, validate
 from tracekit.intake.read.table_file import Reading, open_coded
-from tracekit.intake.read.validate import Counts, validate
 from tracekit.store.tables import all_tables
 
 NODE = hex_id("node", 0)

@@ -17,9 +17,8 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.read.by_reader import ReaderFile
-from tracekit.intake.read.coded import CodedRows
+from tracekit.intake.read.coded import CodedRows, key_kinds, kind_of
 from tracekit.intake.read.discover import TraceFile, discover
-from tracekit.intake.read.plan import key_kinds, kind_of
 from tracekit.intake.sources import ClusterMatch, ClusterSource, all_sources
 from tracekit.store.tables import all_tables
 

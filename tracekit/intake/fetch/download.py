@@ -18,16 +18,18 @@ from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_text
 from tracekit.intake.fetch.http import (
     CHUNK_BYTES,
+    GO_ON,
+    FetchError,
     NoHostError,
     RangeRefusedError,
     Remote,
     Reply,
+    Retries,
     request,
 )
 from tracekit.intake.fetch.part import Part, disk_error
 from tracekit.intake.fetch.plan import Wanted
-from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries
-from tracekit.intake.read.gunzip import GunzipStream
+from tracekit.intake.read.blocks import GunzipStream
 
 _CHUNK_BYTES = 1 << 20
 

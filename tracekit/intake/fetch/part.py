@@ -17,8 +17,7 @@ from tracekit.base import units
 from tracekit.base.files.durable import put
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_text
-from tracekit.intake.fetch.http import Remote
-from tracekit.intake.fetch.retry import FetchError
+from tracekit.intake.fetch.http import FetchError, Remote
 
 
 class Part:

@@ -14,11 +14,17 @@ from tracekit.base.files.durable import held, make_folder
 from tracekit.base.files.places import check_no_link, written_of_fetch
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.shown import Shown
+from tracekit.intake.fetch.http import FetchError, Retries
 from tracekit.intake.fetch.part import disk_error
-from tracekit.intake.fetch.prometheus_query import Common, FetchedQuery, QueryPlan, fetch_query
-from tracekit.intake.fetch.retry import FetchError, Retries
+from tracekit.intake.fetch.prometheus_query import (
+    NAME,
+    Common,
+    FetchedQuery,
+    QueryPlan,
+    Slices,
+    fetch_query,
+)
 from tracekit.intake.fetch.server import RefusedError, Server, address, header
-from tracekit.intake.fetch.slices import NAME, Slices
 from tracekit.intake.fetch.spans import span_s, time_s
 from tracekit.intake.sources.own._prometheus.forms import of_missing_data
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES

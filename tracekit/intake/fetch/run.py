@@ -26,9 +26,9 @@ from tracekit.intake.fetch.download import (
     checked,
     download,
 )
+from tracekit.intake.fetch.http import GO_ON, FetchError, Retries
 from tracekit.intake.fetch.part import Part, disk_error
 from tracekit.intake.fetch.plan import Wanted, plan
-from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries
 
 
 class Meter:

@@ -11,8 +11,15 @@ from urllib.parse import urlencode, urlsplit
 import numpy as np
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.fetch.http import CHUNK_BYTES, SHOWN_CHARACTERS, ClosedPortError, request
-from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries
+from tracekit.intake.fetch.http import (
+    CHUNK_BYTES,
+    GO_ON,
+    SHOWN_CHARACTERS,
+    ClosedPortError,
+    FetchError,
+    Retries,
+    request,
+)
 
 #: The words of Prometheus, Thanos and Mimir for a query that is too large.
 _TOO_MUCH = re.compile(

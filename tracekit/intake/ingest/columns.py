@@ -1,15 +1,21 @@
-"""Staged columns: one raw file per column, which is written in blocks and read in pieces."""
+"""Staged columns, and the store's keys for the names in them.
+
+A column is one raw file, which is written in blocks and read in pieces.
+"""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
-from tracekit.intake.read.coded import DTYPES, LINE
-from tracekit.store.tables import Table
+from tracekit.base.arrays import Int32Array
+from tracekit.intake.read.coded import DTYPES, LINE, kind_of
+from tracekit.store.tables import Column, Table
 
 
 class ColumnsWriter:
@@ -57,3 +63,42 @@ class Columns:
         kind = np.dtype(self._types[name])
         path = self._folder / f"{name}.bin"
         return np.fromfile(path, kind, count=stop - start, offset=start * kind.itemsize)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The store's keys for the file's keys of one kind.
+
+    Attributes
+    ----------
+    keys : the store's key of each of the file's keys, or the rank of each text; int32
+    count : the number of keys in the store, or of texts in the file
+    texts : for a text column, the texts in the order of their rank
+    """
+
+    keys: Int32Array
+    count: int
+    texts: pl.Series | None = None
+
+
+class Keys:
+    """The store's keys for each column of a table."""
+
+    def __init__(self, names: Mapping[str, Names]) -> None:
+        self._names = names
+        # the key of NULL is -1, which as an index means the last place
+        self._keys = {kind: np.append(n.keys, np.int32(-1)) for kind, n in names.items()}
+
+    def of(self, column: Column) -> Int32Array | None:
+        """The store's key of each of the file's keys, and -1 at the end; None for other columns."""
+        return self._keys[kind_of(column)] if column.kind in {"id", "text"} else None
+
+    def count(self, column: Column) -> int:
+        """The number of different keys that a column may have."""
+        return self._names[kind_of(column)].count
+
+    def texts(self, column: Column) -> pl.Series:
+        """The texts of a text column, in the order of their rank."""
+        texts = self._names[kind_of(column)].texts
+        assert texts is not None  # noqa: S101 - given for every text column
+        return texts

@@ -22,7 +22,7 @@ from tracekit.base.files.durable import put
 from tracekit.base.files.result_folder import checksum
 from tracekit.base.words import counted
 from tracekit.intake.ingest.dimensions import Dimension, committed, extend
-from tracekit.intake.ingest.repeated.statements import without_contradictions
+from tracekit.intake.ingest.repeated_rows import without_contradictions
 from tracekit.intake.ingest.sort import Written
 from tracekit.intake.ingest.stage import SortTask, StageTask
 from tracekit.intake.ingest.staged import Staged

@@ -22,9 +22,9 @@ from tracekit.base.crew import Alone
 from tracekit.base.facts import Fact
 from tracekit.intake.ingest import shares
 from tracekit.intake.ingest.coordinate import Coordinator, Events
-from tracekit.intake.ingest.repeated.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
+from tracekit.intake.ingest.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
+from tracekit.intake.ingest.shares import one_of_two, silent_use, strangers
 from tracekit.intake.ingest.stage import derived_file
-from tracekit.intake.ingest.use_gaps import one_of_two, silent_use, strangers
 from tracekit.store.doubts import ONE_OF_TWO, SUM_OF_SOME, WITHOUT_USE
 from tracekit.store.folder import (
     DERIVED,

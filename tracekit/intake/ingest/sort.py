@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray, UInt64Array
 from tracekit.base.files.ahead import ahead
-from tracekit.intake.ingest.columns import Columns
-from tracekit.intake.ingest.names import Keys, Names
+from tracekit.intake.ingest.columns import Columns, Keys, Names
 from tracekit.intake.ingest.words import (
     Packing,
     digit_of,

@@ -17,16 +17,14 @@ import polars as pl
 from tracekit.base.crew import OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import is_remote, open_whole
-from tracekit.intake.ingest.columns import Columns, ColumnsWriter
-from tracekit.intake.ingest.names import Names
+from tracekit.intake.ingest.columns import Columns, ColumnsWriter, Names
 from tracekit.intake.ingest.rejects import Lines, RejectsWriter
 from tracekit.intake.ingest.sort import Written, write_sorted
 from tracekit.intake.ingest.staged import Staged, write_names
 from tracekit.intake.read.arrow_rows import check_above, table_of
 from tracekit.intake.read.by_reader import ReaderFile
-from tracekit.intake.read.coded import LINE
+from tracekit.intake.read.coded import LINE, key_kinds
 from tracekit.intake.read.discover import TraceFile, identify
-from tracekit.intake.read.plan import key_kinds
 from tracekit.intake.read.table_file import CodedFile, Reading, nothing_collected, open_coded
 from tracekit.intake.sources import ClusterMatch, Match, Source, TableFormat
 from tracekit.store.folder import DERIVED

@@ -8,8 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.ipc
 
-from tracekit.intake.read.coded import Keys
-from tracekit.intake.read.plan import key_kinds
+from tracekit.intake.read.coded import Keys, key_kinds
 from tracekit.intake.read.table_file import Reading
 from tracekit.store.folder import Defect
 from tracekit.store.tables import Table

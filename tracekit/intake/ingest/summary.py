@@ -1,15 +1,25 @@
-"""The summary of an ingest, its line for the terminal, and the error for files that failed."""
+"""The summary of an ingest, and the error for files that failed.
 
+``is_made_up`` recognises trace files that ``tracekit synth`` made.
+"""
+
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tracekit.base.constants import SYNTH_MANIFEST, SYNTH_SCHEMA, TRUTH
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
+from tracekit.base.files.places import is_remote
+from tracekit.base.opened import read_text
 from tracekit.base.shown import Shown
 from tracekit.base.words import counted
 from tracekit.intake.read.discover import Discovery
 from tracekit.store.folder import Manifest, SourceEntry
+
+#: The number of folders above a source that may hold the planted truth.
+_BELOW = 2
 
 
 @dataclass(repr=False)
@@ -115,3 +125,19 @@ def failure(summary: IngestSummary) -> TracekitError:
         f" {first.what}{lacks}",
         hint=first.hint,
     )
+
+
+def is_made_up(source: Path) -> bool:
+    """Whether a source is a made-up trace or, on this machine, a file or folder of one."""
+    above = () if is_remote(source) else source.resolve().parents[:_BELOW]
+    return any(_is_truth(folder.joinpath(TRUTH, SYNTH_MANIFEST)) for folder in (source, *above))
+
+
+def _is_truth(about: Path) -> bool:
+    if not about.is_file():
+        return False
+    try:
+        document = json.loads(read_text(about))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and document.get("schema") == SYNTH_SCHEMA

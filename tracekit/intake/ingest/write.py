@@ -24,7 +24,6 @@ from tracekit.base.units import percent, size
 from tracekit.base.words import counted
 from tracekit.intake.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.intake.ingest.derive import derive
-from tracekit.intake.ingest.made_up import is_made_up
 from tracekit.intake.ingest.mend import (
     Replaced,
     facts,
@@ -35,7 +34,14 @@ from tracekit.intake.ingest.mend import (
     without_earlier,
 )
 from tracekit.intake.ingest.staged import Staged
-from tracekit.intake.ingest.summary import IngestSummary, begun, failure, refused_now, summary_line
+from tracekit.intake.ingest.summary import (
+    IngestSummary,
+    begun,
+    failure,
+    is_made_up,
+    refused_now,
+    summary_line,
+)
 from tracekit.intake.ingest.written_folder import opened_for_writing, writable
 from tracekit.intake.read.discover import Discovery, TraceFile, discover
 from tracekit.intake.sources import ClusterMatch
@@ -146,8 +152,7 @@ def ingest(
     where, target = place(source), place(store)
     found = _discovered(where.resolve() if elsewhere else where, release, progress)
     target = target.resolve() if elsewhere else target
-    remote = is_remote(target)
-    if not remote:
+    if not (remote := is_remote(target)):
         put_back(target)
     with writable(target) as (folder, commit, finish), opened_for_writing(folder) as opened:
         summary = begun(target, found)
@@ -159,7 +164,8 @@ def ingest(
         if earlier is not None:
             manifest, found = earlier.manifest, dataclasses.replace(found, files=earlier.files)
             writer.before, writer.stored = manifest.sources, manifest
-        late = None if remote else _late(found.files, Store(folder, manifest), writer)
+        whole = not (remote or unfinished(Store(folder, manifest)))
+        late = late_list(found.files, manifest, writer.known_file) if whole else None
         if late is not None:
             again = partial(
                 ingest,
@@ -248,13 +254,6 @@ def _check_taken(summary: IngestSummary, manifest: Manifest, max_rejects: float 
     tables = [*(one for one in STATED if one in tables_in), *sorted(tables_in - {*STATED})]
     if max_rejects is None and (lost := all_rejected(manifest, tables)):
         raise lost
-
-
-def _late(files: Sequence[TraceFile], store: Store, writer: _Writer) -> TraceFile | None:
-    """The file that makes a new store of all files necessary; None if there is no such file."""
-    if unfinished(store):
-        return None
-    return late_list(files, store.manifest, writer.known_file)
 
 
 class _Writer:

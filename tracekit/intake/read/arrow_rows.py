@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import parquet_file, store_error
-from tracekit.intake.read.coded import LINE, CodedRows, Keys
+from tracekit.intake.read.blocks import NOT_UTF8
+from tracekit.intake.read.coded import LINE, CodedRows, Keys, key_kinds
 from tracekit.intake.read.discover import TraceFile
-from tracekit.intake.read.lines import NOT_UTF8
-from tracekit.intake.read.parse import REJECTS_SCHEMA, TYPES, Parsed, no_rejects, parse_block
-from tracekit.intake.read.plan import key_kinds
-from tracekit.intake.read.validate import CleanBlock, Counts, validate
+from tracekit.intake.read.parse import (
+    REJECTS_SCHEMA,
+    TYPES,
+    CleanBlock,
+    Counts,
+    Parsed,
+    no_rejects,
+    parse_block,
+    validate,
+)
 from tracekit.intake.sources import Match, Unpivot
 from tracekit.store.tables import Column, Kind, Table, all_tables
 

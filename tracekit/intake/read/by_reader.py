@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import open_whole
 from tracekit.intake.read.arrow_rows import Fractions, typed
-from tracekit.intake.read.coded import LINE, CodedRows, PlainKeys, code
+from tracekit.intake.read.blocks import GunzipStream, Readable
+from tracekit.intake.read.coded import LINE, CodedRows, PlainKeys, code, key_kinds
 from tracekit.intake.read.discover import TraceFile, head_of, start_of
-from tracekit.intake.read.gunzip import GunzipStream, Readable
 from tracekit.intake.read.members import (
     FileKind,
     HashingReader,
@@ -27,9 +27,7 @@ from tracekit.intake.read.members import (
     file_kind,
     members,
 )
-from tracekit.intake.read.parse import REJECTS_SCHEMA, Parsed, no_rejects
-from tracekit.intake.read.plan import key_kinds
-from tracekit.intake.read.validate import Counts, validate
+from tracekit.intake.read.parse import REJECTS_SCHEMA, Counts, Parsed, no_rejects, validate
 from tracekit.intake.sources import (
     ORIGINAL,
     Batch,

@@ -13,7 +13,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import is_remote, open_head, parquet_file, store_error
 from tracekit.base.files.result_folder import MANIFEST
 from tracekit.base.opened import PARQUET_MAGIC, sort_of
-from tracekit.intake.read.gunzip import Readable
+from tracekit.intake.read.blocks import Readable
 from tracekit.intake.read.members import (
     FileKind,
     HashingReader,

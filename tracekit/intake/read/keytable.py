@@ -3,21 +3,26 @@
 The hash says where to look. A text matches an id only if all bytes are equal.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
+from llvmlite import ir
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import Int32Array, IntArray, UInt8Array, UInt64Array
-from tracekit.base.jit import compiled
+from tracekit.base.jit import Type, cgutils, compiled, intrinsic, types
 from tracekit.intake.read.blocks import PADDING
-from tracekit.intake.read.instructions import load_word
 
 _U0, _U29, _U32 = (np.uint64(n) for n in (0, 29, 32))
 _MIX_A = np.uint64(0x9E3779B97F4A7C15)
 _MIX_B = np.uint64(0xD6E8FEB86659FD93)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _EIGHT = np.uint64(8)
+F = TypeVar("F", bound=Callable[..., Any])
+_instruction = cast("Callable[[F], F]", intrinsic)
+_WORD = ir.IntType(64)
+_DOUBLE_WORD = ir.IntType(128)
 
 
 class KeyTable(NamedTuple):
@@ -279,3 +284,51 @@ def gathered(table: KeyTable, ids: Int32Array) -> tuple[UInt8Array, IntArray]:
         for at in range(offsets[n], offsets[n + 1]):
             text[at] = known[begun + at - offsets[n]]
     return text, offsets
+
+
+@_instruction
+def load_word(_context: Any, array: Type, at: Type) -> Any:
+    """Eight bytes of a uint8 array from any position, as a little-endian uint64, unchecked."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = cgutils.gep_inbounds(builder, data, arguments[1])
+        return builder.load(builder.bitcast(place, _WORD.as_pointer()), typ=_WORD, align=1)
+
+    del at
+    return types.uint64(array, types.int64), generate
+
+
+@_instruction
+def high_product(_context: Any, left: Type, right: Type) -> Any:
+    """The upper 64 bits of the product of two uint64."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        wide = [builder.zext(argument, _DOUBLE_WORD) for argument in arguments]
+        shifted = builder.lshr(builder.mul(*wide), ir.Constant(_DOUBLE_WORD, 64))
+        return builder.trunc(shifted, _WORD)
+
+    del left, right
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@_instruction
+def leading_zeros(_context: Any, word: Type) -> Any:
+    """The number of leading zero bits of a uint64 that is not zero."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    del word
+    return types.uint64(types.uint64), generate
+
+
+@_instruction
+def as_double(_context: Any, bits: Type) -> Any:
+    """The float64 whose bits are those of a uint64."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    del bits
+    return types.float64(types.uint64), generate

@@ -16,8 +16,13 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.ahead import Beside
 from tracekit.base.files.places import open_head
 from tracekit.base.opened import GZIP_MAGIC, PARQUET_MAGIC
-from tracekit.intake.read.gunzip import GunzipStream, Readable
-from tracekit.intake.read.lines import HEADER_BYTES, MEMBERS, BeyondLimitError
+from tracekit.intake.read.blocks import (
+    HEADER_BYTES,
+    MEMBERS,
+    BeyondLimitError,
+    GunzipStream,
+    Readable,
+)
 
 # The members of a tar stream, read forwards in large pieces. ``tarfile`` parses the headers. Its
 # copying between buffers is avoided: that costs as much as the decompression.

@@ -18,9 +18,17 @@ from tracekit.base.arrays import (
 )
 from tracekit.base.jit import compiled
 from tracekit.intake.read.blocks import PADDING
-from tracekit.intake.read.instructions import as_double, high_product, leading_zeros
-from tracekit.intake.read.keytable import KeyTable, add, find, hash_of, same_text
-from tracekit.intake.read.plan import NAME, NUMBER, TIME, Fields
+from tracekit.intake.read.coded import NAME, NUMBER, TIME, Fields
+from tracekit.intake.read.keytable import (
+    KeyTable,
+    add,
+    as_double,
+    find,
+    hash_of,
+    high_product,
+    leading_zeros,
+    same_text,
+)
 
 # Decimal text to the nearest float64, exactly as Python's ``float`` gives it.
 #

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import Int32Array, IntArray
 from tracekit.intake.read.blocks import PADDING
-from tracekit.intake.read.coded import LINE, CodedRows, code, coded, in_line_order
+from tracekit.intake.read.coded import LINE, NAME, CodedRows, Plan, code, coded, in_line_order
 from tracekit.intake.read.keytable import (
     KeyTable,
     add_all,
@@ -27,10 +27,8 @@ from tracekit.intake.read.keytable import (
     new_table,
     padded,
 )
-from tracekit.intake.read.parse import no_rejects
-from tracekit.intake.read.plan import NAME, Plan
+from tracekit.intake.read.parse import CleanBlock, Counts, no_rejects
 from tracekit.intake.read.scan import DONE, SHORT_OF_KEYS, Rows, scan
-from tracekit.intake.read.validate import CleanBlock, Counts
 
 _MORE_IDS, _MORE_BYTES = 256, 1 << 16
 _SOME = 1 << 16

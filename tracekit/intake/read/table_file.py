@@ -12,7 +12,7 @@ from tracekit.base.files.places import open_whole
 from tracekit.base.folders import is_compiled
 from tracekit.intake.read.arrow_rows import layout_of, parquet_blocks, table_of, unpivot
 from tracekit.intake.read.blocks import BLOCK_BYTES, PADDING, lines_in_blocks
-from tracekit.intake.read.coded import CodedRows, Keys, PlainKeys, code
+from tracekit.intake.read.coded import CodedRows, Keys, PlainKeys, code, key_kinds, make_plan
 from tracekit.intake.read.discover import TraceFile
 from tracekit.intake.read.members import (
     ContentReader,
@@ -21,9 +21,7 @@ from tracekit.intake.read.members import (
     damaged_as_error,
     members,
 )
-from tracekit.intake.read.parse import parse_block
-from tracekit.intake.read.plan import key_kinds, make_plan
-from tracekit.intake.read.validate import CleanBlock, Counts, validate
+from tracekit.intake.read.parse import CleanBlock, Counts, parse_block, validate
 from tracekit.intake.sources import Match, recognise
 
 #: The compiled walk pays for a file of this size. It also pays for a smaller file if all files

@@ -20,8 +20,7 @@ import polars as pl
 from tracekit.intake.ingest.columns import Columns, column_types
 from tracekit.intake.ingest.rejects import CONTRADICTS, RejectsWriter
 from tracekit.intake.read.by_reader import opened
-from tracekit.intake.read.coded import LINE
-from tracekit.intake.read.plan import kind_of
+from tracekit.intake.read.coded import LINE, kind_of
 from tracekit.store.folder import Store
 from tracekit.store.stored_rows import FILE, FOREIGN, rows_of
 from tracekit.store.tables import Table, all_tables
