@@ -29,6 +29,7 @@ from tracekit.store.node_states import (
     without_size,
 )
 from tracekit.store.quantities import absent_use
+from tracekit.store.stored_rows import LISTS
 from tracekit.store.tables import PREFERRED
 from tracekit.store.views import read
 
@@ -103,6 +104,7 @@ def _doubts(store: Store, defects: AbstractSet[str]) -> Iterator[Fact]:
     if NEVER_RAN in defects:
         yield from never_ran.facts(store)
     yield from _unlisted(store)
+    yield from _on_unlisted_nodes(store)
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         if any(entry.rows for entry in store.manifest.parts("node")):
             yield _doubt("no_node_sizes")
@@ -144,6 +146,18 @@ def _unlisted(store: Store) -> Iterator[Fact]:
     tables = {one.table for one in ours}
     if tables & {"container_amount", "node_amount"} and not tables & {"node", "container"}:
         yield _doubt("use_without_lists")
+
+
+def _on_unlisted_nodes(store: Store) -> Iterator[Fact]:
+    """A fact on containers whose node no file lists; none where no file lists any node."""
+    nodes = pl.concat([read(store, table)["node"] for table in LISTS["node"]]).unique()
+    if not nodes.len():
+        return
+    placed = read(store, "container").drop_nulls("node").select("container", "node")
+    elsewhere = placed.filter(~pl.col("node").is_in(nodes.implode())).sort("container", "node")
+    if elsewhere.height:
+        names = elsewhere["container"].unique(maintain_order=True)
+        yield _doubt_of("on_unlisted_nodes", names, "containers", node=elsewhere["node"][0])
 
 
 def _changes(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
