@@ -27,7 +27,7 @@ from fetch_support import (
 )
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.fetch import Retries, part
+from tracekit.intake.fetch import Retries, download
 
 
 def visible(folder: Path) -> list[str]:
@@ -59,7 +59,7 @@ def test_the_size_is_that_of_the_archive_where_its_description_cannot_be_read(
     def refused(path: Path) -> str:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
-    monkeypatch.setattr(part, "read_text", refused)
+    monkeypatch.setattr(download, "read_text", refused)
     (file,) = take().files
     assert (file.outcome, file.size_bytes) == ("fetched", len(node))
 

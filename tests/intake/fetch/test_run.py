@@ -15,8 +15,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import held
 from tracekit.commands.fetch import fetch
 from tracekit.intake.fetch import FetchSummary, Retries
-from tracekit.intake.fetch.download import LOCK
-from tracekit.intake.fetch.part import Part
+from tracekit.intake.fetch.download import LOCK, Part
 
 
 def archives(parts: Iterable[int], count_bytes: int) -> dict[str, bytes]:

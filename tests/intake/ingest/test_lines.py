@@ -10,7 +10,7 @@ from cluster_support import written
 
 from tracekit.base.errors import CheckFailedError
 from tracekit.intake.ingest import ingest
-from tracekit.intake.ingest.rejects import RejectsWriter
+from tracekit.intake.ingest.staged import RejectsWriter
 from tracekit.intake.read.parse import REJECTS_SCHEMA
 
 FILES = {

@@ -23,7 +23,7 @@ from tracekit.base.files.durable import make_folder
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
-from tracekit.intake.fetch.part import disk_error
+from tracekit.intake.fetch.download import disk_error
 from tracekit.intake.sources import Opened
 from tracekit.intake.sources.own._json_items import Cut
 from tracekit.intake.sources.own._kubernetes.objects import things

@@ -14,8 +14,8 @@ from tracekit.base.files.durable import held, make_folder
 from tracekit.base.files.places import check_no_link, written_of_fetch
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.shown import Shown
+from tracekit.intake.fetch.download import disk_error
 from tracekit.intake.fetch.http import FetchError, Retries
-from tracekit.intake.fetch.part import disk_error
 from tracekit.intake.fetch.prometheus_query import (
     NAME,
     Common,

@@ -18,9 +18,9 @@ from tracekit.base.files.durable import put
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_text
 from tracekit.base.progress import Task
+from tracekit.intake.fetch.download import disk_error
 from tracekit.intake.fetch.http import FetchError
 from tracekit.intake.fetch.kubernetes import packing, unpacked
-from tracekit.intake.fetch.part import disk_error
 from tracekit.intake.fetch.server import Server, TooMuchError
 from tracekit.intake.fetch.spans import spelled_span, spelled_time
 from tracekit.intake.sources.own._json_items import Cut, pieces

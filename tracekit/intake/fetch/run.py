@@ -22,12 +22,13 @@ from tracekit.intake.fetch.download import (
     DamagedError,
     Ledger,
     Manner,
+    Part,
     StoppedError,
     checked,
+    disk_error,
     download,
 )
 from tracekit.intake.fetch.http import GO_ON, FetchError, Retries
-from tracekit.intake.fetch.part import Part, disk_error
 from tracekit.intake.fetch.plan import Wanted, plan
 
 

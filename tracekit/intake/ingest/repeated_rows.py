@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tracekit.intake.ingest.columns import Columns, column_types
-from tracekit.intake.ingest.rejects import CONTRADICTS, RejectsWriter
+from tracekit.intake.ingest.staged import CONTRADICTS, Columns, RejectsWriter, column_types
 from tracekit.intake.read.by_reader import opened
 from tracekit.intake.read.coded import LINE, kind_of
 from tracekit.store.folder import Store

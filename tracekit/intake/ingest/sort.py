@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray, UInt64Array
 from tracekit.base.files.ahead import ahead
-from tracekit.intake.ingest.columns import Columns, Keys, Names
+from tracekit.intake.ingest.staged import Columns, Names, StoredKeys
 from tracekit.intake.ingest.words import (
     Packing,
     digit_of,
@@ -45,7 +45,7 @@ Inside = list[Int32Array] | None
 class Walk:
     """Reads the staged rows of one file chunk by chunk."""
 
-    def __init__(self, staged: Columns, keys: Keys, table: Table) -> None:
+    def __init__(self, staged: Columns, keys: StoredKeys, table: Table) -> None:
         self.rows = staged.rows
         self._staged = staged
         self._keys = keys
@@ -196,7 +196,7 @@ class InOrder:
     def __init__(
         self,
         walk: Walk,
-        keys: Keys,
+        keys: StoredKeys,
         table: Table,
         packing: Packing,
         edges: tuple[np.uint64 | None, np.uint64 | None],
@@ -346,7 +346,7 @@ def write_sorted(
     target.parent.mkdir(parents=True, exist_ok=True)
     written = Written()
     most_rows = max(ROW_GROUP_ROWS, memory_bytes // _BYTES_PER_ROW)
-    pieces = _pieces(staged, Keys(names), table, most_rows, written)
+    pieces = _pieces(staged, StoredKeys(names), table, most_rows, written)
     with part_writer(target, table) as out:
         # another thread writes a row group while the next one is made
         for group in ahead(in_groups(pieces, ROW_GROUP_ROWS)):
@@ -369,7 +369,7 @@ def _repeats(column: Column, table: Table) -> bool:
 
 
 def _pieces(
-    staged: Columns, keys: Keys, table: Table, most_rows: int, written: Written
+    staged: Columns, keys: StoredKeys, table: Table, most_rows: int, written: Written
 ) -> Iterator[pa.Table]:
     """The sorted rows as Arrow tables of at most a row group; fills ``written``."""
     if staged.rows == 0:

@@ -17,10 +17,16 @@ import polars as pl
 from tracekit.base.crew import OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import is_remote, open_whole
-from tracekit.intake.ingest.columns import Columns, ColumnsWriter, Names
-from tracekit.intake.ingest.rejects import Lines, RejectsWriter
 from tracekit.intake.ingest.sort import Written, write_sorted
-from tracekit.intake.ingest.staged import Staged, write_names
+from tracekit.intake.ingest.staged import (
+    Columns,
+    ColumnsWriter,
+    Lines,
+    Names,
+    RejectsWriter,
+    Staged,
+    write_names,
+)
 from tracekit.intake.read.arrow_rows import check_above, table_of
 from tracekit.intake.read.by_reader import ReaderFile
 from tracekit.intake.read.coded import LINE, key_kinds

@@ -7,14 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import Int32Array, UInt64Array
-from tracekit.base.jit import compiled
 from tracekit.store.tables import Column, Table
 
 _WORD_BITS = 64
 _SIGN = np.uint64(1 << 63)
 #: Up to so many rows numpy's sort takes less time than loading the compiled sort.
 PLAIN_ROWS = 200_000
-_BYTE = np.uint64(0xFF)
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ def order_of(words: UInt64Array) -> Int32Array:
     """
     if words.shape[1] <= PLAIN_ROWS:
         return np.lexsort(words[::-1]).astype(np.int32)
-    from tracekit.intake.ingest.words import sorted_by  # noqa: PLC0415 - numba takes its time to load
+    from tracekit.intake.ingest.radix import sorted_by  # noqa: PLC0415 - numba takes its time to load
 
     order = np.arange(words.shape[1], dtype=np.int32)
     for word in words[::-1]:
@@ -140,39 +138,6 @@ def sorted_words(word: UInt64Array) -> tuple[UInt64Array, Int32Array]:
     if word.size <= PLAIN_ROWS:
         order = np.argsort(word, kind="stable").astype(np.int32)
         return word[order], order
-    from tracekit.intake.ingest.words import sorted_by  # noqa: PLC0415 - numba takes its time to load
+    from tracekit.intake.ingest.radix import sorted_by  # noqa: PLC0415 - numba takes its time to load
 
     return sorted_by(word, np.arange(word.size, dtype=np.int32))
-
-
-@compiled
-def sorted_by(word: UInt64Array, order: Int32Array) -> tuple[UInt64Array, Int32Array]:
-    """Sort ``order`` by the words at its places; returns the sorted words and the new order.
-
-    Places with equal words keep their order. A byte that is equal in all words costs no pass.
-    """
-    size = order.size
-    keys, other_keys = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    rows, other_rows = order, np.empty(size, np.int32)
-    counts = np.zeros((8, 256), np.int64)
-    for at in range(size):
-        key = word[order[at]]
-        keys[at] = key
-        for byte in range(8):
-            counts[byte, (key >> np.uint64(8 * byte)) & _BYTE] += 1
-    for byte in range(8):
-        shift = np.uint64(8 * byte)
-        if size == 0 or counts[byte, (keys[0] >> shift) & _BYTE] == size:
-            continue
-        places = np.zeros(256, np.int64)
-        for value in range(1, 256):
-            places[value] = places[value - 1] + counts[byte, value - 1]
-        for at in range(size):
-            value = np.int64((keys[at] >> shift) & _BYTE)
-            to = places[value]
-            places[value] = to + 1
-            other_keys[to] = keys[at]
-            other_rows[to] = rows[at]
-        keys, other_keys = other_keys, keys
-        rows, other_rows = other_rows, rows
-    return keys, rows
