@@ -186,6 +186,9 @@ def test_batches_end_with_the_sampling_step_and_hold_no_more_than_asked() -> Non
     outcome = Engine(load, watched(batch_size=7, iterations=1), np.random.default_rng(0)).run()
     assert sum(size for _, size in sizes) == load.containers.count
     assert max(size for _, size in sizes) == 7
+    # the containers of a batch wait for its last one
+    last = np.cumsum([size for _, size in sizes]) - 1
+    assert load.containers.arrival_ms[last].tolist() == [now for now, _ in sizes]
     assert len(outcome.latencies_s) == load.containers.count
     for index, placed in enumerate(outcome.time_ms.tolist()):
         arrival = int(load.containers.arrival_ms[index])

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
+from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
-from tracekit.policy.placement import all_policies
+from tracekit.policy.placement import PlacementPolicy, all_policies
+from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.steps import Outcome
 
@@ -42,6 +44,26 @@ def test_a_whole_timeline() -> None:
         (2000, 2, 0, pytest.approx(0.45)),
         (3000, 2, 0, pytest.approx(0.45)),
     ]
+
+
+class Opens(PlacementPolicy):
+    """Lets containers onto nodes from 1.2 s on."""
+
+    reads = frozenset()
+    source = "test"
+
+    def score(self, *seen: Any) -> IntArray:
+        return np.zeros(len(seen[-1]), dtype=np.int64)
+
+    def admits(self, snapshot: Snapshot, *seen: Any) -> BoolArray:
+        return np.full(len(seen[-1]), snapshot.time_ms >= 1200)
+
+
+def test_waiting_containers_are_tried_again_when_something_is_freed_and_not_before() -> None:
+    """c1 departs at 1.5 s and never ran; c2 arrived after the opening and departs at 2.5 s."""
+    rows: list[Row] = [(0, 9000, 1, 1), (0, 1500, 1, 1), (1300, 2500, 1, 1)]
+    outcome = Engine(workload([(9, 9)], rows), Opens(), np.random.default_rng(0)).run()
+    assert outcome.time_ms.tolist() == [2500, -1, 1300]
 
 
 def test_a_life_between_two_samples_is_placed_but_never_measured() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from cluster_support import workload as stored_workload
 from constraint_support import broken, constrained
 from hypothesis import example, given
 from hypothesis import strategies as some
+from kubernetes_support import CREATED_MS, listed, node, pod, written
 from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import IntArray
@@ -16,6 +20,7 @@ from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.on_nodes import pinned_over_capacity, requests_respected
 from tracekit.cluster.workload import Workload
+from tracekit.intake.ingest import ingest
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
@@ -29,6 +34,7 @@ from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.run_folder import manifest_of
+from tracekit.store.folder import open_store
 
 rows = some.lists(
     some.tuples(some.integers(0, 7), some.integers(1, 8), some.integers(0, 9),
@@ -212,11 +218,11 @@ class Slow:
 
     def place(self, index: int, now: int) -> None:
         pin, asked = self.pinned[index], self.load.containers.request[index]
-        for node in [pin] if pin >= 0 else range(self.load.nodes.count):
-            used = [self.load.containers.request[i] for i, n in self.where.items() if n == node]
-            left = self.load.nodes.capacity[node] - sum(used)
+        for to in [pin] if pin >= 0 else range(self.load.nodes.count):
+            used = [self.load.containers.request[i] for i, n in self.where.items() if n == to]
+            left = self.load.nodes.capacity[to] - sum(used)
             if pin >= 0 or ((asked <= left) | (asked == 0)).all():
-                self.where[index], self.placed[index] = node, (node, now)
+                self.where[index], self.placed[index] = to, (to, now)
                 return
 
 
@@ -270,6 +276,25 @@ def test_a_daemon_stays_and_who_is_only_pinned_moves() -> None:
     engine = Engine(load, parse_policy("first_fit"), np.random.default_rng(0),
                     rebalance=Evictor(interval_ms=1000))  # fmt: skip
     assert engine.run().node.tolist() == [1, 0]
+
+
+def test_a_rebalancer_sees_when_a_pod_was_created_until_the_pod_is_moved(tmp_path: Path) -> None:
+    seen: list[list[int]] = []
+
+    class Watching(Evictor):
+        def evict(self, snapshot: Snapshot) -> IntArray:
+            assert snapshot.placed.created_ms is not None
+            seen.append((snapshot.placed.created_ms - CREATED_MS).tolist())
+            return np.array([0] if len(seen) == 1 else [], dtype=np.int64)
+
+    later = {"creationTimestamp": "2026-01-01T01:00:00Z"}
+    pods = [pod("a", nodeName="n1"), pod("b", meta=later, nodeName="n1")]
+    ingest(written(tmp_path / "list.json", listed(node("n1"), *pods)), tmp_path / "store")
+    load = stored_workload(open_store(tmp_path / "store"), "start=observed")
+    rebalance = Watching(interval_ms=60_000)
+    Engine(load, parse_policy("first_fit"), np.random.default_rng(0), rebalance=rebalance).run()
+    hour_ms, begun_ms = 3_600_000, int(load.use.times_ms[0]) - CREATED_MS
+    assert seen[:2] == [[0, hour_ms], [begun_ms + 60_000 + load.use.step_ms, hour_ms]]
 
 
 def test_a_rebalancer_knows_daemons_and_takes_the_lowest_priority_first() -> None:
