@@ -20,7 +20,7 @@ from tests_support import TraceFolder, few_or_many
 
 import tracekit
 from tracekit.answer import run_answer
-from tracekit.replay.runs.replayer import Kept, cache_folder
+from tracekit.replay.runs.replayer import StoredReplays, cache_folder
 
 KILLS = few_or_many(1, 20)
 POLICIES = ("first_fit", "best_fit", "random")
@@ -139,7 +139,7 @@ def test_what_ends_while_nodes_are_counted_replays_nothing_again(
         with pytest.raises(KeyboardInterrupt):
             begin()
     with monkeypatch.context() as patched:
-        patched.setattr(Kept, "put", ended)
+        patched.setattr(StoredReplays, "put", ended)
         begin()
     assert (out / "report.html").exists()
     assert not cache_folder(out / "replay").exists()

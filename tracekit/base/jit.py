@@ -62,13 +62,13 @@ F1 = types.Array(types.float64, 1, "C")
 F2 = types.Array(types.float64, 2, "C")
 F3 = types.Array(types.float64, 3, "C")
 
-#: state, positions, how many, terms, ask, parameters, scores (out)
+#: state, positions, how many, terms, amounts, parameters, scores (out)
 SCORE = types.void(_I3, I1, types.int64, F2, I2, F1, F1)
 
-#: boxes, ranges of views, how many, first positions, ask, parameters, bounds (out)
+#: boxes, ranges of views, how many, first positions, amounts, parameters, bounds (out)
 BOUND = types.void(_I3, F3, types.int64, I1, I2, F1, F1)
 
-#: terms, state, node, ask, parameters
+#: terms, state, node, amounts, parameters
 PLACED = types.void(F2, _I3, types.int64, I2, F1)
 
 

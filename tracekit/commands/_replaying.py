@@ -29,7 +29,7 @@ from tracekit.policy.entrant import (
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.one import ALIKE, varying
-from tracekit.replay.runs.replayer import Kept, Replayer, cache_folder, forget
+from tracekit.replay.runs.replayer import Replayer, StoredReplays, cache_folder, forget
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED, Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
@@ -109,7 +109,7 @@ def replay_by(
             progress.say(f"one replay of each policy: {ALIKE}")
         if orders.repeats > 1:
             progress.say(_cost(len(chosen), len(repeated), orders.repeats))
-        replayer = Replayer(kept=Kept(Path(out), load), crew=crew, source=source)
+        replayer = Replayer(stored=StoredReplays(Path(out), load), crew=crew, source=source)
         how = _How(seed=seed, replayer=replayer, progress=progress)
         run = _replayed(load, chosen, repeated, orders, how)
     run = dataclasses.replace(run, alone=ALIKE if alone else run.alone)

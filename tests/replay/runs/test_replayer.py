@@ -24,7 +24,7 @@ from tracekit.replay.engine.engine import Engine
 from tracekit.replay.runs import one
 from tracekit.replay.runs import replayer as replayers
 from tracekit.replay.runs.one import Replayed, replay_one
-from tracekit.replay.runs.replayer import Kept, fingerprint, replays_alike
+from tracekit.replay.runs.replayer import StoredReplays, fingerprint, replays_alike
 
 POLICIES = ["first_fit", "least_allocated[tie=reservoir]", "random"]
 FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")
@@ -88,7 +88,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_kept_is_of_one_workload_seed_and_policy(tmp_path: Path) -> None:
-    kept, policy = Kept(tmp_path / "run", LOAD), parse_policy("first_fit")
+    kept, policy = StoredReplays(tmp_path / "run", LOAD), parse_policy("first_fit")
     one = replay_one(LOAD, policy, 0)
     kept.put(policy, 0, 0, one)
     found = kept.get(policy, 0, 0)
@@ -98,7 +98,7 @@ def test_what_is_kept_is_of_one_workload_seed_and_policy(tmp_path: Path) -> None
     assert kept.get(policy, 0, 1) is None
     assert kept.get(parse_policy("random"), 0, 0) is None
     other = workload([(100, 100)] * 4, [(0, 9000, 5, 3)])
-    assert Kept(tmp_path / "run", other).get(policy, 0, 0) is None
+    assert StoredReplays(tmp_path / "run", other).get(policy, 0, 0) is None
 
 
 class Ran:

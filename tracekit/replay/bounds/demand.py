@@ -26,11 +26,11 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
     ``most`` of the capacity. With ``requests``, requests and the reserve for background must also
     fit into the capacity. Daemons go with their node and do not count.
     """
-    (used, room), (asked, capacity) = volumes(workload, most)
+    (used, room), (requested, capacity) = volumes(workload, most)
     needed = int(volume_bounds(used, room).max(initial=0))
     if not requests:
         return needed
-    return max(needed, int(volume_bounds(asked, capacity).max(initial=0)))
+    return max(needed, int(volume_bounds(requested, capacity).max(initial=0)))
 
 
 def bound_after_losses(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
@@ -44,7 +44,7 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
     stay = np.ones(workload.nodes.count, np.bool_)
     stay[workload.nodes.losses.node] = False
     both = volumes(workload, most, since_ms=since)[: 2 if requests else 1]
-    return max(int(volume_bounds(asked, room[stay]).max(initial=0)) for asked, room in both)
+    return max(int(volume_bounds(demand, room[stay]).max(initial=0)) for demand, room in both)
 
 
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
@@ -58,12 +58,12 @@ def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
     if prices is None:
         return None
     both = volumes(workload, most)[: 2 if requests else 1]
-    found = [least_cost(asked, room, prices).max(initial=0.0) for asked, room in both]
+    costs = [least_cost(demand, room, prices).max(initial=0.0) for demand, room in both]
     if requests:
         room = room_beside_daemons(workload)
         steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
-        found.append(pool_costs(workload, room, prices)[steps].max(initial=0.0))
-    return float(max(found))
+        costs.append(pool_costs(workload, room, prices)[steps].max(initial=0.0))
+    return float(max(costs))
 
 
 def volumes(
@@ -84,12 +84,12 @@ def volumes(
     steps = settled[workload.use.times_ms[settled] >= since_ms]
     used = [np.where(counted, _all_use(workload, int(step)), 0) for step in steps]
     # a removed node's reserve is spread over the others, and rounded down on each of them
-    kept = (
+    reserve = (
         0
         if workload.nodes.reserved is None
         else workload.nodes.reserved.sum(axis=0) - workload.nodes.count
     )
-    together = requested_at(workload, but_daemons=True)[steps] + np.maximum(kept, 0)
+    together = requested_at(workload, but_daemons=True)[steps] + np.maximum(reserve, 0)
     return (np.floor(used).astype(np.int64).reshape(-1, 2), room), (
         together,
         workload.nodes.capacity,
@@ -144,10 +144,10 @@ def over_time_bound(workload: Workload, most: float) -> int:
     needed = 0.0
     for times in _TIMES:
         some = use[: max(times * (spare + 1), 1)]
-        kept = len(some) - spare
-        if kept > 0:
-            low = np.partition(some, kept - 1, axis=0)[:kept]
-            needed = max(needed, low.sum(dtype=np.float64) / kept * (1 - _ROUNDING))
+        counted_steps = len(some) - spare
+        if counted_steps > 0:
+            low = np.partition(some, counted_steps - 1, axis=0)[:counted_steps]
+            needed = max(needed, low.sum(dtype=np.float64) / counted_steps * (1 - _ROUNDING))
     room = -np.sort(-workload.nodes.capacity[:, 0].astype(np.float64)) * most
     return int(np.searchsorted(room.cumsum(), needed)) + 1 if needed else 0
 
@@ -161,9 +161,9 @@ def _busiest(workload: Workload, steps: IntArray, spare: int) -> IntArray:
 
 def _cpu_at(workload: Workload, step: int) -> Float32Array:
     """CPU use at a step, of each container that is no daemon and of each node's background."""
-    there = workload.present_but_daemons(step)
+    present = workload.present_but_daemons(step)
     return np.concatenate(
-        [np.where(there, workload.use.at(step)[0], 0), workload.use.background[0, step]]
+        [np.where(present, workload.use.at(step)[0], 0), workload.use.background[0, step]]
     ).astype(np.float32)
 
 
@@ -187,9 +187,9 @@ def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[I
     own = np.floor(workload.use.background[:, step].T).astype(np.int64)
     counted = np.isfinite(most)
     use[:, ~counted] = 0
-    asked = np.hstack([use, workload.containers.request[present, 2:]])
+    demand = np.hstack([use, workload.containers.request[present, 2:]])
     share = np.where(counted, most, 1.0)
     limited = np.minimum(np.ceil(workload.nodes.capacity[:, :2] * share), UNLIMITED)
     usable = np.maximum(limited.astype(np.int64) - own, 0)
     room = np.hstack([usable, workload.nodes.capacity[:, 2:]])
-    return asked, room
+    return demand, room

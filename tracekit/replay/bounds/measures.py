@@ -80,11 +80,11 @@ class Bounds(NamedTuple):
 
 def nodes_bound(workload: Workload) -> int:
     """The largest lower bound on nodes in use at any settled step, as in ``bounds_of``."""
-    found, others = _NodesUsed(workload).at_steps(), placeable(workload)
+    bounds, others = _NodesUsed(workload).at_steps(), placeable(workload)
     if others is not workload:
-        found = np.minimum(found, _NodesUsed(others).at_steps())
+        bounds = np.minimum(bounds, _NodesUsed(others).at_steps())
     steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
-    return int(found[steps].max(initial=0))
+    return int(bounds[steps].max(initial=0))
 
 
 def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
@@ -93,12 +93,12 @@ def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
     Where some containers fit on no node, each bound holds for policies that place all containers
     and for policies that place all others. With ``rebalanced`` a rebalancer moves containers too.
     """
-    found = _bounds_of(workload, rebalanced=rebalanced)
+    bounds = _bounds_of(workload, rebalanced=rebalanced)
     others = placeable(workload)
     if others is workload:
-        return found
+        return bounds
     fewer = _bounds_of(others, rebalanced=rebalanced)
-    return found._replace(rows=[*map(_least, fewer.rows, found.rows)])
+    return bounds._replace(rows=[*map(_least, fewer.rows, bounds.rows)])
 
 
 def _least(fewer: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
@@ -255,17 +255,17 @@ class _NodesUsed:
         Unsettled steps have no program, because no summary contains them; where no step is settled,
         all count as settled.
         """
-        load, found = self._load, self.by_volume.copy()
+        load, bounds = self._load, self.by_volume.copy()
         steps = settled_steps(load.use.times_ms, load.use.settled_ms)
-        asked = np.stack([*self.requested.T, self.by_volume])
+        volumes = np.stack([*self.requested.T, self.by_volume])
         by_program: dict[bytes, int | None] = {}
-        for step in sorted({int(steps[row[steps].argmax()]) for row in asked}):
+        for step in sorted({int(steps[row[steps].argmax()]) for row in volumes}):
             present = load.present_but_daemons(step)
             key = present.tobytes()
             if key not in by_program:
                 by_program[key] = linear_bound(load.containers.request[present], self._room)
-            found[step] = max(found[step], by_program[key] or 0)
-        return np.asarray(found)
+            bounds[step] = max(bounds[step], by_program[key] or 0)
+        return np.asarray(bounds)
 
 
 def _down(value: float) -> float:
@@ -312,18 +312,18 @@ class MovableShare:
         """
         if step not in self._counted:
             return
-        moves = None if self._fixed is None else ~self._stays(step)[present]
+        moves = None if self._fixed is None else ~self._is_unmoved(step)[present]
         for at, column in enumerate(self._columns):
             if column in USED:
                 amounts = use[column]
             else:
-                there = np.flatnonzero(present)
-                amounts = further_use(self._load, column, range(step, step + 1), there)[0]
+                containers = np.flatnonzero(present)
+                amounts = further_use(self._load, column, range(step, step + 1), containers)[0]
             movable = amounts if moves is None else amounts[moves]
             rest = own[column] if column in USED else 0.0
             self._sums[at] += float(movable.sum()), float(amounts.sum()) + rest
 
-    def _stays(self, step: int) -> BoolArray:
+    def _is_unmoved(self, step: int) -> BoolArray:
         """The containers that no policy moves at a step, shape (containers,)."""
         if self._fixed is None:
             raise LookupError(step)

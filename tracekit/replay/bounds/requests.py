@@ -39,7 +39,7 @@ def further_bounds(workload: Workload) -> dict[str, FloatArray]:
     The bound is the mean use over the nodes that have the resource. A resource that some node has
     without limit has no bound.
     """
-    found: dict[str, FloatArray] = {}
+    bounds: dict[str, FloatArray] = {}
     requested = None
     for column, name in zip(measured_columns(workload), measured_names(workload), strict=True):
         capacity = workload.nodes.capacity[:, column]
@@ -52,12 +52,14 @@ def further_bounds(workload: Workload) -> dict[str, FloatArray]:
             requested = requested_at(workload) if requested is None else requested
             used = requested[:, column]
         mean = used / float(capacity.sum(dtype=np.float64))
-        there = int((capacity > 0).sum())
-        found[f"{name}_max_fraction"] = mean
-        found[f"{name}_p99_fraction"] = mean if rank_of(there) == there - 1 else np.zeros(len(mean))
-        found[f"{name}_spread_fraction"] = np.zeros(len(mean))
-        found[f"{name}_overload_fraction"] = mean - 1.0
-    return found
+        nodes_with = int((capacity > 0).sum())
+        bounds[f"{name}_max_fraction"] = mean
+        bounds[f"{name}_p99_fraction"] = (
+            mean if rank_of(nodes_with) == nodes_with - 1 else np.zeros(len(mean))
+        )
+        bounds[f"{name}_spread_fraction"] = np.zeros(len(mean))
+        bounds[f"{name}_overload_fraction"] = mean - 1.0
+    return bounds
 
 
 def _used_at(workload: Workload, column: int) -> FloatArray:
@@ -68,14 +70,14 @@ def _used_at(workload: Workload, column: int) -> FloatArray:
     certain = workload.containers.request[:, column] > 0
     if (workload.nodes.capacity[:, column] > 0).all():
         certain[:] = True
-    found = np.zeros(len(workload.use.times_ms))
-    for step in range(len(found)):
-        there = np.flatnonzero(workload.present(step) & certain)
-        found[step] = further_use(workload, column, range(step, step + 1), there).sum()
-    return found
+    used = np.zeros(len(workload.use.times_ms))
+    for step in range(len(used)):
+        requesting = np.flatnonzero(workload.present(step) & certain)
+        used[step] = further_use(workload, column, range(step, step + 1), requesting).sum()
+    return used
 
 
-def least_cost(asked: IntArray, rooms: IntArray, price: FloatArray) -> FloatArray:
+def least_cost(demand: IntArray, rooms: IntArray, price: FloatArray) -> FloatArray:
     """A lower bound on the price of nodes with room for the requests, shape (steps,).
 
     The larger of two bounds: parts of nodes, in order of their price for each unit of a resource;
@@ -83,23 +85,23 @@ def least_cost(asked: IntArray, rooms: IntArray, price: FloatArray) -> FloatArra
 
     Parameters
     ----------
-    asked : int64, shape (steps, resources)
+    demand : int64, shape (steps, resources)
         Summed requests.
     rooms : int64, shape (nodes, resources)
     price : float64, shape (nodes,)
     """
-    least = np.zeros(len(asked))
-    for column in range(asked.shape[1]):
+    least = np.zeros(len(demand))
+    for column in range(demand.shape[1]):
         room = rooms[:, column].astype(np.float64)
         if (room >= UNLIMITED).any() or not room.any():
             continue
-        there = np.flatnonzero(room)
-        order = there[np.argsort(price[there] / room[there], kind="stable")]
+        nodes_with = np.flatnonzero(room)
+        order = nodes_with[np.argsort(price[nodes_with] / room[nodes_with], kind="stable")]
         filled = np.concatenate([[0.0], np.cumsum(room[order])])
         paid = np.concatenate([[0.0], np.cumsum(price[order])])
-        least = np.maximum(least, np.interp(asked[:, column], filled, paid))
+        least = np.maximum(least, np.interp(demand[:, column], filled, paid))
     whole = np.concatenate([[0.0], np.cumsum(np.sort(price))])
-    return np.asarray(np.maximum(least, whole[volume_bounds(asked, rooms)]))
+    return np.asarray(np.maximum(least, whole[volume_bounds(demand, rooms)]))
 
 
 # Containers that no policy can place within requests: no bound may count them.
@@ -160,24 +162,24 @@ def apart_bounds(load: Workload) -> IntArray:
     group that needs most counts. Daemons run on their node whatever the rules say. Where other
     containers are pinned, their placement may break the rules, and the bound is 0.
     """
-    found = np.zeros(len(load.use.times_ms), dtype=np.int64)
+    bounds = np.zeros(len(load.use.times_ms), dtype=np.int64)
     counted = (
         np.ones(load.containers.count, np.bool_)
         if load.rules.daemon is None
         else ~load.rules.daemon
     )
-    stays = load.rules.pinned is not None and bool((counted & (load.rules.pinned >= 0)).any())
-    if load.rules.constraints is None or stays:
-        return found
+    has_pinned = load.rules.pinned is not None and bool((counted & (load.rules.pinned >= 0)).any())
+    if load.rules.constraints is None or has_pinned:
+        return bounds
     for part in load.rules.constraints.parts:
         for members, most in part.apart():
             those = members[counted[members]]
-            if len(those) > most * int(found.min(initial=len(those))):
-                np.maximum(found, -(-_there(load, those) // most), out=found)
-    return np.minimum(found, load.nodes.count)
+            if len(those) > most * int(bounds.min(initial=len(those))):
+                np.maximum(bounds, -(-_present_counts(load, those) // most), out=bounds)
+    return np.minimum(bounds, load.nodes.count)
 
 
-def _there(load: Workload, some: IntArray) -> IntArray:
+def _present_counts(load: Workload, some: IntArray) -> IntArray:
     """The number of some containers that are present at each step, shape (steps,)."""
     come = np.searchsorted(
         np.sort(load.containers.arrival_ms[some]), load.use.times_ms, side="right"
@@ -206,8 +208,8 @@ def pool_bounds(load: Workload, room: IntArray) -> IntArray:
     room : int64, shape (nodes, resources)
         The part of each node that requests may take.
     """
-    found = _added(load, room, lambda asked, pool: volume_bounds(asked, room[pool]))
-    return found.astype(np.int64)
+    bounds = _added(load, room, lambda demand, pool: volume_bounds(demand, room[pool]))
+    return bounds.astype(np.int64)
 
 
 def pool_costs(load: Workload, room: IntArray, price: FloatArray) -> FloatArray:
@@ -217,7 +219,7 @@ def pool_costs(load: Workload, room: IntArray, price: FloatArray) -> FloatArray:
     ----------
     price : float64, shape (nodes,)
     """
-    return _added(load, room, lambda asked, pool: least_cost(asked, room[pool], price[pool]))
+    return _added(load, room, lambda demand, pool: least_cost(demand, room[pool], price[pool]))
 
 
 #: Gives the bound of a pool at every step, from the sums of its requests and its nodes.
@@ -234,10 +236,10 @@ def _added(load: Workload, room: IntArray, least: _Least) -> FloatArray:
     at = np.flatnonzero(counted)
     if load.rules.constraints is None or not len(at):
         return nothing
-    found = _open_to(load, load.rules.constraints, room, at)
-    if found is None:
+    opened_by_kind = _open_to(load, load.rules.constraints, room, at)
+    if opened_by_kind is None:
         return nothing
-    opened, kind = found
+    opened, kind = opened_by_kind
     # a container whose recorded node is closed to it may stay there, so it is in no pool
     ran = load.containers.recorded_node[at]
     pooled = (ran < 0) | opened[kind, ran]
@@ -274,8 +276,8 @@ def _open_to(
     opened = np.ones((len(first), load.nodes.count), dtype=np.bool_)
     keeper = Constraints(parts=parts).keeper(load.nodes.count)
     for row, one in enumerate(at[first].tolist()):
-        asked = load.containers.request[one] > 0
-        opened[row] = (room[:, asked] > 0).all(axis=1)
+        wanted = load.containers.request[one] > 0
+        opened[row] = (room[:, wanted] > 0).all(axis=1)
         mask = keeper.open(one)
         opened[row] &= True if mask is None else mask
     return None if opened.all() else (opened, kind.reshape(-1))

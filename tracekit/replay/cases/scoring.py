@@ -185,8 +185,8 @@ def _score(case: Mapping[str, Any], policy: CasePolicy) -> Scored:
         policy_name=policy.name,
     )
     answer = all_kinds()[kind].answer(question)
-    found = list(differences(expected, answer.values))
-    return Scored(name=name, kind=kind, answer=answer, differences=found)
+    unequal = list(differences(expected, answer.values))
+    return Scored(name=name, kind=kind, answer=answer, differences=unequal)
 
 
 def _policy(case: str, name: str) -> type[PlacementPolicy]:
@@ -197,8 +197,8 @@ def _policy(case: str, name: str) -> type[PlacementPolicy]:
     return get_policy(name)
 
 
-def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    """The differences of ``found`` from ``expected``, beyond the tolerances of ``expected``.
+def differences(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[str]:
+    """The differences of ``answer`` from ``expected``, beyond the tolerances of ``expected``.
 
     Under a key that ends in ``_subset_of``, every value found must be among those expected.
     """
@@ -206,32 +206,34 @@ def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
     for key, wanted in expected.items():
         if key.endswith(_SUBSET):
             chosen = wanted if isinstance(wanted, list) else []
-            strange = [one for one in found.get(key) or () if one not in chosen]
+            strange = [one for one in answer.get(key) or () if one not in chosen]
             if strange:
                 yield f"{key}: expected some of {json.dumps(wanted)}, got {json.dumps(strange)} too"
 
         elif key not in _TOLERANCES:
-            yield from _compare(key, wanted, found.get(key), absolute, relative)
+            yield from _compare(key, wanted, answer.get(key), absolute, relative)
 
 
 def _is_number(one: Any) -> bool:
     return isinstance(one, int | float) and not isinstance(one, bool)
 
 
-def _compare(path: str, wanted: Any, found: Any, absolute: float, relative: float) -> Iterator[str]:
-    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        for key in {**wanted, **found}:
+def _compare(
+    path: str, wanted: Any, answer: Any, absolute: float, relative: float
+) -> Iterator[str]:
+    if isinstance(wanted, Mapping) and isinstance(answer, Mapping):
+        for key in {**wanted, **answer}:
             yield from _compare(
-                f"{path}.{key}", wanted.get(key), found.get(key), absolute, relative
+                f"{path}.{key}", wanted.get(key), answer.get(key), absolute, relative
             )
-    elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
-        for at, (one, other) in enumerate(zip(wanted, found, strict=True)):
+    elif isinstance(wanted, list) and isinstance(answer, list) and len(wanted) == len(answer):
+        for at, (one, other) in enumerate(zip(wanted, answer, strict=True)):
             yield from _compare(f"{path}[{at}]", one, other, absolute, relative)
-    elif not _equal(wanted, found, absolute, relative):
-        yield f"{path}: expected {json.dumps(wanted)}, got {json.dumps(found)}"
+    elif not _equal(wanted, answer, absolute, relative):
+        yield f"{path}: expected {json.dumps(wanted)}, got {json.dumps(answer)}"
 
 
-def _equal(wanted: Any, found: Any, absolute: float, relative: float) -> bool:
-    if _is_number(wanted) and _is_number(found):
-        return math.isclose(wanted, found, rel_tol=relative, abs_tol=absolute)
-    return type(wanted) is type(found) and bool(wanted == found)
+def _equal(wanted: Any, answer: Any, absolute: float, relative: float) -> bool:
+    if _is_number(wanted) and _is_number(answer):
+        return math.isclose(wanted, answer, rel_tol=relative, abs_tol=absolute)
+    return type(wanted) is type(answer) and bool(wanted == answer)

@@ -87,7 +87,7 @@ class Engine:
             time_ms=self.state.placed_ms,
             steps=steps,
             moves=self.state.moves.frame(),
-            stays=self.state.moves.stays(),
+            stays=self.state.moves.staying(),
             latencies_s=self._placer.latencies_s,
             way=self._placer.way,
             over_time=self.state.samples.sampler.over_time.result(),
@@ -164,11 +164,11 @@ class Engine:
                     self.state.kind(index),
                     self._turn(index),
                 )
-                found = None if shape in refused else self._preemption.victims(index, now)
-                if found is None:
+                preempted = None if shape in refused else self._preemption.victims(index, now)
+                if preempted is None:
                     refused.add(shape)
                     continue
-                node, victims, against = found
+                node, victims, against = preempted
                 self._displaced.against_budget += against
                 self._stop(victims)
                 self.state.start(index, node, now)
@@ -247,13 +247,13 @@ class Engine:
 
     def _let_go(self, gangs: Sequence[int]) -> list[int]:
         """Free the nodes that members of gangs hold, and return these members."""
-        found: list[int] = []
+        freed: list[int] = []
         for gang in gangs:
             held = self._patience.ended(gang)
             held = held[self.state.running[held]]
             self._take_back(held)
-            found.extend(held.tolist())
-        return found
+            freed.extend(held.tolist())
+        return freed
 
     def _waiting(self, now: int) -> int:
         """The number of containers that wait for a node or hold one.

@@ -68,10 +68,10 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
         For a container that the workload does not have, that never arrives, or that is pinned.
     """
     if container not in load.containers.ids:
-        known = [one for one in load.containers.ids if one.startswith(container)]
-        if len(known) != 1:
-            raise _no_such(load, container, known)
-        container = known[0]
+        matches = [one for one in load.containers.ids if one.startswith(container)]
+        if len(matches) != 1:
+            raise _no_such(load, container, matches)
+        container = matches[0]
     target = load.containers.ids.index(container)
     policy, rebalance = entrant.placement, entrant.rebalance
     if entrant.schedulers is not None:
@@ -86,8 +86,8 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
     engine = Engine(load, policy, stream(seed, str(policy)), placer=placer, rebalance=rebalance)
     try:
         engine.run()
-    except _Explained as found:
-        return found.decision
+    except _Explained as explained:
+        return explained.decision
     if load.rules.pinned is not None and load.rules.pinned[target] >= 0:
         node = load.nodes.ids[load.rules.pinned[target]]
         raise TracekitError(
@@ -98,11 +98,11 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
     raise TracekitError(f"container '{container}' never arrives while the workload lasts")
 
 
-def _no_such(load: Workload, container: str, known: list[str]) -> TracekitError:
-    if known:
+def _no_such(load: Workload, container: str, matches: list[str]) -> TracekitError:
+    if matches:
         return TracekitError(
-            f"'{container}' begins the ids of {len(known)} containers",
-            hint=f"for example {known[0]}",
+            f"'{container}' begins the ids of {len(matches)} containers",
+            hint=f"for example {matches[0]}",
         )
     close = nearest(container, load.containers.ids) or load.containers.ids[0]
     return TracekitError(
@@ -162,7 +162,7 @@ def _verdicts(
     if len(nodes) and not policy.skips(snapshot, container):
         scores = policy.normalize(policy.score(snapshot, container, nodes))
         parts = policy.explain(snapshot, container, nodes)
-    found = {
+    verdicts = {
         int(node): NodeVerdict(
             node=names[node],
             score=float(scores[at]),
@@ -176,7 +176,7 @@ def _verdicts(
         reasons = ", ".join(name for name, mask in why if mask[node])
         return NodeVerdict(node=names[node], score=None, parts={}, removed=reasons or NOT_LOOKED_AT)
 
-    return [found.get(node) or removed(node) for node in every.tolist()]
+    return [verdicts.get(node) or removed(node) for node in every.tolist()]
 
 
 def _ordered(verdicts: list[NodeVerdict], chosen: str) -> list[NodeVerdict]:

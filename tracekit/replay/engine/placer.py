@@ -132,8 +132,8 @@ class PlainPlacer:
 
 
 def _stacked(rows: Sequence[BoolArray | None]) -> BoolArray | None:
-    known = [row for row in rows if row is not None]
-    return np.stack(known) if known else None
+    limited = [row for row in rows if row is not None]
+    return np.stack(limited) if limited else None
 
 
 # One decision: the container, the nodes with room, the policy's scores, the node.

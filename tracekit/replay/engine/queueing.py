@@ -27,9 +27,9 @@ class Gangs:
         )
         self._minimum = load.rules.gang_minimum
         order = np.argsort(load.rules.gang, kind="stable")
-        known, first = np.unique(load.rules.gang[order], return_index=True)
+        numbers, first = np.unique(load.rules.gang[order], return_index=True)
         members = np.split(order, first[1:])
-        self._members = dict(zip(known.tolist(), members, strict=True))
+        self._members = dict(zip(numbers.tolist(), members, strict=True))
         self._enough = {gang: enough_of(load, some) for gang, some in self._members.items()}
         self._spread = np.isin(
             load.rules.gang, spread_gangs(load.rules.gang, load.containers.arrival_ms)
@@ -59,10 +59,10 @@ class Gangs:
 
     def waiting(self, pending: Sequence[int], new: int) -> IntArray:
         """Waiting members of the new container's gang that arrived at another time."""
-        found = (
+        members = (
             [at for at in pending if self._gang[at] == self._gang[new]] if self._spread[new] else []
         )
-        return np.array(found, dtype=np.int64)
+        return np.array(members, dtype=np.int64)
 
     def needed(self, some: IntArray, node: IntArray, now: int) -> int:
         """The number of these members of a gang that must get a node for the gang to start.
@@ -106,13 +106,13 @@ class Gangs:
         running, node : shape (containers,)
             Whether each container is on a node, and its last node, -1 for none.
         """
-        found = []
+        complete = []
         for gang, members in holding.items():
             held = np.unique(np.array(members, dtype=np.int64))
             held = held[running[held]]
             if len(held) and len(held) >= self.needed(held, node, now):
-                found.append(gang)
-        return found
+                complete.append(gang)
+        return complete
 
     def awaiting_others(
         self, pending: Sequence[int], arrived: int, node: IntArray, now: int
@@ -129,14 +129,14 @@ class Gangs:
         if not pending or arrived == len(self._gang):
             return 0
         waiting = np.array(pending, dtype=np.int64)
-        found = 0
+        count = 0
         for gang in np.unique(self._gang[waiting]).tolist():
             some = waiting[self._gang[waiting] == gang]
             stated = self._minimum is not None and self._minimum[some[0]]
             come = int((self._members[gang] < arrived).sum())
             few = come < self._enough[gang] if stated else len(some) < self.needed(some, node, now)
-            found += len(some) * (gang >= 0 and few)
-        return found
+            count += len(some) * (gang >= 0 and few)
+        return count
 
     def small_gap(self, some: IntArray, running: BoolArray, node: IntArray, needed: int) -> bool:
         """Whether at most a tenth of the needed members was missing at the first failure.
@@ -268,9 +268,9 @@ class _Nodes:
 
     def __init__(self, *given: Losses | None) -> None:
         none = np.empty(0, dtype=np.int64)
-        known = [one for one in given if one is not None]
+        stated = [one for one in given if one is not None]
         node, time_ms = (
-            np.concatenate([none, *(getattr(one, name) for one in known)])
+            np.concatenate([none, *(getattr(one, name) for one in stated)])
             for name in ("node", "time_ms")
         )
         order = np.argsort(time_ms, kind="stable")

@@ -121,11 +121,11 @@ class Residents:
 
     def on(self, nodes: IntArray) -> IntArray:
         """The containers of distinct nodes, in order of arrival; int64, shape (containers,)."""
-        found = np.fromiter(
+        containers = np.fromiter(
             chain.from_iterable(self._of[node] for node in nodes.tolist()), np.int64
         )
-        found.sort()
-        return found
+        containers.sort()
+        return containers
 
 
 # Rows of the running containers, reused from one snapshot to the next. Most changes append

@@ -170,28 +170,28 @@ def unmeasured(load: Workload) -> Unmeasured[Used]:
 
     def sampled(each: Sequence[Stretch], taken: Sequence[Used]) -> tuple[Sampled, Columns]:
         stretches = unmoved(each)
-        found = Sampled(
+        samples = Sampled(
             load=load,
             stretches=stretches,
             fractions=np.concatenate([one.fractions for one in taken]),
             add_up=lambda: np.concatenate([one.used for one in taken]),
-            known=Held(load=load, stretches=stretches, room=room),
+            computed_held=Held(load=load, stretches=stretches, room=room),
         )
-        return found, {}
+        return samples, {}
 
     return Unmeasured(load, sampled)
 
 
 def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
     """The stretches, with neighbours joined where both have the same arrays of placements."""
-    found: list[Stretch] = []
+    joined: list[Stretch] = []
     for one in stretches:
-        last = found[-1] if found else None
+        last = joined[-1] if joined else None
         if last and last.containers is one.containers and last.nodes is one.nodes:
-            found[-1] = last._replace(steps=last.steps + one.steps)
+            joined[-1] = last._replace(steps=last.steps + one.steps)
         else:
-            found.append(one)
-    return found
+            joined.append(one)
+    return joined
 
 
 class PlainSampler:

@@ -152,10 +152,10 @@ class ReplayState:
 
     def open_nodes(self, index: int) -> BoolArray | None:
         """The nodes that constraints and losses leave open to a container; None for all."""
-        found = None if self._keeper is None else self._keeper.open(index)
+        open_by_rules = None if self._keeper is None else self._keeper.open(index)
         if self.lost is None or not self.lost.any():
-            return found
-        return ~self.lost if found is None else found & ~self.lost
+            return open_by_rules
+        return ~self.lost if open_by_rules is None else open_by_rules & ~self.lost
 
     def imagine(self, index: int, node: int, *, gone: bool) -> None:
         """Remove a container from the constraints' count of a node, or add it again."""
@@ -178,8 +178,8 @@ class ReplayState:
 
     def closed_nodes(self, index: int) -> list[tuple[str, BoolArray]]:
         """The name of each constraint, with the nodes that it closes to a container."""
-        found = [] if self._keeper is None else self._keeper.closed(index)
-        return found if self.lost is None else [*found, ("lost", self.lost.copy())]
+        reasons = [] if self._keeper is None else self._keeper.closed(index)
+        return reasons if self.lost is None else [*reasons, ("lost", self.lost.copy())]
 
     def kind(self, index: int) -> Hashable:
         """A key of the constraints on a container: equal keys mean equal constraints."""
@@ -255,14 +255,14 @@ class ReplayState:
         running, rules = np.flatnonzero(self.running), self.workload.rules
         for (strategy, reason), those in decided.stays.items():
             self.moves.stay(strategy, reason, running[those])
-        found = running[decided.evicted]
-        goes = found if rules.daemon is None else found[~rules.daemon[found]]
+        chosen = running[decided.evicted]
+        leaving = chosen if rules.daemon is None else chosen[~rules.daemon[chosen]]
         if rules.budgets is not None:
-            asked, goes = goes, rules.budgets.granted(goes, self.allowed(now))
-            kept = asked[~np.isin(asked, goes)]
-            self.moves.stay("DefaultEvictor", "PodDisruptionBudget", kept)
-        by = dict(zip(found.tolist(), decided.strategies, strict=True))
-        return goes, [by[one] for one in goes.tolist()]
+            requested, leaving = leaving, rules.budgets.granted(leaving, self.allowed(now))
+            refused = requested[~np.isin(requested, leaving)]
+            self.moves.stay("DefaultEvictor", "PodDisruptionBudget", refused)
+        by = dict(zip(chosen.tolist(), decided.strategies, strict=True))
+        return leaving, [by[one] for one in leaving.tolist()]
 
     def allowed(self, now: int) -> IntArray:
         """The number of evictions that each disruption budget allows now, shape (budgets,)."""
@@ -364,11 +364,11 @@ class ReplayState:
 
     def _created_ms(self, at: IntArray) -> IntArray:
         """The creation time of containers: recorded for unmoved pinned ones, else the placement."""
-        load, found = self.workload, self.placed_ms[at].copy()
+        load, times_ms = self.workload, self.placed_ms[at].copy()
         if load.rules.written is not None and load.rules.pinned is not None:
             began = (load.rules.pinned[at] >= 0) & ~self.moves.moved(at)
-            found[began] = load.rules.written.created_ms[at[began]]
-        return found
+            times_ms[began] = load.rules.written.created_ms[at[began]]
+        return times_ms
 
     def _measured(
         self, at: IntArray, now: int, reader: PlacementPolicy | RebalancePolicy

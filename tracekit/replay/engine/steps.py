@@ -39,35 +39,37 @@ SETTLED = pl.col("settled") | ~pl.col("settled").any()
 def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
     """Columns of steps.parquet after ``policy``, for a workload, or those of every workload."""
     every = {name: one for name, one in all_measures().items() if not one.needs}
-    found = every if load is None else of_workload(load)
-    steps = [one.step for one in found.values() if one.step is not None]
+    measures = every if load is None else of_workload(load)
+    steps = [one.step for one in measures.values() if one.step is not None]
     return {**_COUNTED, **{s.column: pl.Int64 if s.whole else pl.Float64 for s in steps}}
 
 
 def measure_steps(
-    sampled: Sampled, known: Mapping[str, NDArray[Any]] | None = None
+    sampled: Sampled, counted: Mapping[str, NDArray[Any]] | None = None
 ) -> dict[str, NDArray[Any]]:
     """Columns of steps.parquet from the use of nodes, shape (steps,); NaN where undefined.
 
     Parameters
     ----------
-    known : mapping
+    counted : mapping
         Columns that the sampler has computed already, by ``Step.column``; shape (steps,), or
         (steps, 2) for cpu and memory.
     """
-    known = known or {}
-    columns = {"placed": known["placed"] if "placed" in known else sampled.containers.sum(axis=-1)}
+    counted = counted or {}
+    columns = {
+        "placed": counted["placed"] if "placed" in counted else sampled.containers.sum(axis=-1)
+    }
     further = sampled.further
     for _, one in declared_measures():
         step = one.step
         if step is None or (one.needs and not knows(sampled.load, one.needs)):
             continue
         if one.per_resource:
-            values = _of_resources(step, sampled, further, known)
+            values = _of_resources(step, sampled, further, counted)
             names = sampled.held.room.names
             columns |= {f"{r}_{step.column}": values[:, at] for at, r in enumerate(names)}
-        elif step.column in known:
-            columns[step.column] = known[step.column]
+        elif step.column in counted:
+            columns[step.column] = counted[step.column]
         elif step.held is not None:
             columns[step.column] = sampled.at_steps(step.held(sampled.held))
         elif step.at is not None:
@@ -79,13 +81,13 @@ def _of_resources(
     step: Step,
     sampled: Sampled,
     further: list[Sampled],
-    known: Mapping[str, NDArray[Any]],
+    counted: Mapping[str, NDArray[Any]],
 ) -> NDArray[Any]:
     """A measure of each measured resource, shape (steps, measured)."""
     if step.held is not None:
         return sampled.at_steps(step.held(sampled.held))
     assert step.at is not None  # noqa: S101 - the engine counts nothing of a resource
-    used = known[step.column] if step.column in known else step.at(sampled)
+    used = counted[step.column] if step.column in counted else step.at(sampled)
     rest = [
         step.at(view) if view.of_every_step else sampled.at_steps(step.at(view)) for view in further
     ]
@@ -139,7 +141,7 @@ class Moves:
         self._moved = np.zeros(containers, dtype=np.bool_)
         self._rows: list[tuple[int, int, int]] = []
         self._strategies: list[str] = []
-        self._stays: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        self._staying: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._next: list[int | None] = []
         self._last: dict[int, int] = {}
 
@@ -156,7 +158,7 @@ class Moves:
 
     def stay(self, strategy: str, reason: str, containers: IntArray) -> None:
         """Note containers that a strategy leaves on their nodes, with the reason."""
-        self._stays[strategy, reason].update(containers.tolist())
+        self._staying[strategy, reason].update(containers.tolist())
 
     def moved(self, containers: IntArray) -> BoolArray:
         """Which of some containers were ever evicted."""
@@ -181,9 +183,9 @@ class Moves:
         ]
         return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
-    def stays(self) -> pl.DataFrame:
+    def staying(self) -> pl.DataFrame:
         """A row for each strategy and reason, with ``STAYS``; a container counts once."""
-        rows = [(*why, len(those)) for why, those in sorted(self._stays.items())]
+        rows = [(*why, len(those)) for why, those in sorted(self._staying.items())]
         return pl.DataFrame(rows, schema=STAYS, orient="row")
 
 

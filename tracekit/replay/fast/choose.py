@@ -91,7 +91,7 @@ class RowsPlacer:
         self._most = max(ROWS_BYTES // (9 * nodes), 16)
         self._epoch: tuple[int, int | None] | None = None
         self._window_start = WindowStart()
-        self._kept: _Joined | None = None
+        self._cached: _Joined | None = None
         # built-in policies read the containers of scored nodes only; a user's policy may read all
         self._local = (
             "placed" in policy.reads
@@ -162,16 +162,16 @@ class RowsPlacer:
         assert split is not None  # noqa: S101 - as the caller saw
         if not split.measured_alone(snapshot):
             return split.joined(snapshot, container, nodes)
-        kept = self._kept
+        cached = self._cached
         if (
-            kept is None
-            or kept.shape != shape
-            or kept.usage is not snapshot.usage
-            or not np.array_equal(kept.nodes, nodes)
+            cached is None
+            or cached.shape != shape
+            or cached.usage is not snapshot.usage
+            or not np.array_equal(cached.nodes, nodes)
         ):
             scores = split.joined(snapshot, container, nodes)
-            kept = self._kept = _Joined(shape, snapshot.usage, nodes, scores)
-        return kept.scores
+            cached = self._cached = _Joined(shape, snapshot.usage, nodes, scores)
+        return cached.scores
 
     def _row(self, index: int, container: Container) -> tuple[Row, IntArray]:
         """The row of the container's shape, and the nodes whose entries are stale."""

@@ -106,7 +106,7 @@ class CompiledPlacer:
 
     def _place(self, indices: IntArray, times_ms: IntArray) -> None:
         self._refresh(int(times_ms[0]), len(indices))
-        found = np.empty(len(indices), dtype=np.int64)
+        nodes = np.empty(len(indices), dtype=np.int64)
         began = self._clock()
         self._call(
             self._scorer,
@@ -118,11 +118,11 @@ class CompiledPlacer:
             self._shapes,
             self._table.of[indices],
             self._rng,
-            found,
+            nodes,
         )
         spent = self._clock() - began
         self.latencies_s.extend([spent / len(indices)] * len(indices))
-        self._state.commit(indices, found, times_ms)
+        self._state.commit(indices, nodes, times_ms)
 
     def _place_among_open(self, indices: IntArray, times_ms: IntArray) -> None:
         """Place containers that have the same open nodes."""
@@ -243,5 +243,5 @@ def find_kernel(
     make = _OF_FORMULAS.get(type(policy))
     if make is None and policy.name() in registry.module_names(kernels):
         make = importlib.import_module(f"{kernels.__name__}.{policy.name()}").make
-    found: Kernel | None = None if make is None else make(policy, resources, allocatable)
-    return found
+    kernel: Kernel | None = None if make is None else make(policy, resources, allocatable)
+    return kernel

@@ -37,7 +37,7 @@ WORTHWHILE = 16
 
 @compiled
 def build_tree(
-    scorer: Scorer, state: IntArray, ask: IntArray, blocked: BoolArray, work: Workspace
+    scorer: Scorer, state: IntArray, amounts: IntArray, blocked: BoolArray, work: Workspace
 ) -> FloatArray:
     """The tree of scores of all nodes; a node without room has minus infinity.
 
@@ -46,7 +46,7 @@ def build_tree(
     float64, shape (2 * width,)
         Vertex ``v`` has children ``2 v`` and ``2 v + 1``; the leaf of node ``n`` is ``width + n``.
     """
-    evaluate(scorer, state, ask, blocked, work)
+    evaluate(scorer, state, amounts, blocked, work)
     width = 1
     while width < state.shape[2]:
         width *= 2
@@ -89,37 +89,37 @@ def place_run(
     tree: FloatArray,
     state: IntArray,
     containers: IntArray,
-    ask: IntArray,
-    found: IntArray,
+    amounts: IntArray,
+    chosen: IntArray,
 ) -> None:
-    """Place containers of one shape; ``found`` gets their nodes, -1 for no room.
+    """Place containers of one shape; ``chosen`` gets their nodes, -1 for no room.
 
     The body is not divided, for the reason given in ``search``.
     """
     score, parameters, terms = scorer.score, scorer.parameters, scorer.terms
-    block, term = np.zeros((4, ask.shape[1], 1), np.int64), np.zeros((len(terms), 1))
+    block, term = np.zeros((4, amounts.shape[1], 1), np.int64), np.zeros((len(terms), 1))
     position, value = np.zeros(1, np.int64), np.zeros(1)
-    for at in range(len(found)):
+    for at in range(len(chosen)):
         node = first_maximum(tree)
-        found[at] = node
+        chosen[at] = node
         if node < 0:
             continue
         containers[node] += 1
         fits = True
-        for resource in range(ask.shape[1]):
+        for resource in range(amounts.shape[1]):
             block[0, resource, 0] = state[0, resource, node]
             for kind in range(1, 4):
-                state[kind, resource, node] += ask[kind, resource]
+                state[kind, resource, node] += amounts[kind, resource]
                 block[kind, resource, 0] = state[kind, resource, node]
             left = block[0, resource, 0] - block[1, resource, 0]
-            fits &= ask[1, resource] <= 0 or left >= ask[1, resource]
+            fits &= amounts[1, resource] <= 0 or left >= amounts[1, resource]
         if scorer.follows:
-            scorer.placed(terms, state, node, ask, parameters)
+            scorer.placed(terms, state, node, amounts, parameters)
         for row in range(len(terms)):
             term[row, 0] = terms[row, node]
         position[0], value[0] = node, -np.inf
         if fits:
-            score(block, position, 1, term, ask, parameters, value)
+            score(block, position, 1, term, amounts, parameters, value)
             if scorer.floats:
                 rounded(value, 1)
         set_score(tree, node, value[0])
@@ -136,12 +136,12 @@ def place_all(
     shapes: Shapes,
     order: IntArray,
     rng: np.random.Generator,
-    found: IntArray,
+    chosen: IntArray,
 ) -> None:
-    """Place containers of the shapes in ``order``; ``found`` gets their nodes, -1 for no room."""
+    """Place containers of the shapes in ``order``; ``chosen`` gets their nodes, -1 for no room."""
     at = 0
     while at < len(order):
-        shape, ask, run = order[at], shapes.asks[order[at]], 1
+        shape, amounts, run = order[at], shapes.asks[order[at]], 1
         if shapes.refused[shape]:
             node = -1
         elif choice.window or shapes.skipped[shape] or choice.reservoir:
@@ -151,18 +151,18 @@ def place_all(
             if run >= WORTHWHILE:
                 if index.counts[UPDATES] < 0:
                     index.counts[UPDATES] = min(index.counts[UPDATES] + run, -1)
-                _place_by_tree(scorer, index, choice, nodes, work, ask, found[at : at + run])
-                node = found[at + run - 1]
+                _place_by_tree(scorer, index, choice, nodes, work, amounts, chosen[at : at + run])
+                node = chosen[at + run - 1]
             elif choice.indexed and _is_usable(index, choice, nodes, scorer.terms):
                 run = 1
-                node = search(scorer, index, choice.prune, ask, nodes.blocked, work)
+                node = search(scorer, index, choice.prune, amounts, nodes.blocked, work)
             else:
                 run = 1
                 node = choose(scorer, choice, nodes, work, window, shapes, shape, rng)
         if run == 1:
-            found[at] = node
+            chosen[at] = node
             if node >= 0:
-                add_container(scorer, nodes, node, ask)
+                add_container(scorer, nodes, node, amounts)
                 if choice.indexed and index.counts[UPDATES] >= 0:
                     update_node(index, node, nodes.state, scorer.terms, choice.sums)
         shapes.refused[shape] = node < 0
@@ -170,10 +170,10 @@ def place_all(
 
 
 @compiled
-def update_terms(scorer: Scorer, nodes: Nodes, ask: IntArray, which: IntArray) -> None:
+def update_terms(scorer: Scorer, nodes: Nodes, amounts: IntArray, which: IntArray) -> None:
     """Update the terms of nodes that containers left."""
     for node in which:
-        scorer.placed(scorer.terms, nodes.state, node, ask, scorer.parameters)
+        scorer.placed(scorer.terms, nodes.state, node, amounts, scorer.parameters)
 
 
 @compiled
@@ -214,14 +214,14 @@ def _place_by_tree(
     choice: Choice,
     nodes: Nodes,
     work: Workspace,
-    ask: IntArray,
-    found: IntArray,
+    amounts: IntArray,
+    chosen: IntArray,
 ) -> None:
     """Place a run of containers of one shape with a segment tree of scores."""
-    tree = build_tree(scorer, nodes.state, ask, nodes.blocked, work)
-    place_run(scorer, tree, nodes.state, nodes.containers, ask, found)
+    tree = build_tree(scorer, nodes.state, amounts, nodes.blocked, work)
+    place_run(scorer, tree, nodes.state, nodes.containers, amounts, chosen)
     if index.counts[UPDATES] >= 0:
-        update_nodes(index, choice, nodes, scorer.terms, found)
+        update_nodes(index, choice, nodes, scorer.terms, chosen)
 
 
 # The index of node states: built for all nodes at once, then updated node by node.

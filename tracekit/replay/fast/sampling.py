@@ -150,7 +150,7 @@ class _Looked:
             stretches=stretches,
             fractions=made.fractions,
             add_up=functools.partial(_used, self._load, stretches),
-            known=held,
+            computed_held=held,
             beside=made.beside,
         )
         containers = np.stack([took.containers for took in taken])
@@ -298,9 +298,9 @@ def _sample(
             overloaded = False
             for resource in range(2):
                 amount = background[resource, first + step, node] + used[node, resource]
-                there = capacity[node, resource]
-                share = amount / there
-                over[resource] += max(amount - there, 0.0)
+                available = capacity[node, resource]
+                share = amount / available
+                over[resource] += max(amount - available, 0.0)
                 high[resource], low[resource] = (
                     max(high[resource], share),
                     min(low[resource], share),

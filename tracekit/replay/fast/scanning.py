@@ -113,15 +113,15 @@ def place_scanning(
     shapes: Shapes,
     order: IntArray,
     rng: np.random.Generator,
-    found: IntArray,
+    chosen: IntArray,
 ) -> None:
-    """Place containers of the shapes in ``order``; ``found`` gets their nodes, -1 for no room."""
+    """Place containers of the shapes in ``order``; ``chosen`` gets their nodes, -1 for no room."""
     for at in range(len(order)):
         shape = order[at]
         node = -1
         if not shapes.refused[shape]:
             node = choose(scorer, choice, nodes, work, window, shapes, shape, rng)
-        found[at] = node
+        chosen[at] = node
         shapes.refused[shape] = node < 0
         if node >= 0:
             add_container(scorer, nodes, node, shapes.asks[shape])
@@ -139,7 +139,7 @@ def choose(
     rng: np.random.Generator,
 ) -> int:
     """The best node for a container of a shape, by scoring every node; -1 for no room."""
-    ask, skipped = shapes.asks[shape], shapes.skipped[shape]
+    amounts, skipped = shapes.asks[shape], shapes.skipped[shape]
     if choice.window:
         return search_window(
             scorer,
@@ -147,25 +147,25 @@ def choose(
             skipped,
             choice.reservoir,
             nodes.state,
-            ask,
+            amounts,
             nodes.blocked,
             window,
             rng,
         )
     if skipped or choice.reservoir:
-        return _choose_tied(scorer, skipped, choice.reservoir, nodes, ask, work, rng)
-    return scan(scorer, nodes.state, ask, nodes.blocked, work)
+        return _choose_tied(scorer, skipped, choice.reservoir, nodes, amounts, work, rng)
+    return scan(scorer, nodes.state, amounts, nodes.blocked, work)
 
 
 @compiled
-def add_container(scorer: Scorer, nodes: Nodes, node: int, ask: IntArray) -> None:
-    """Add a container with the amounts ``ask`` to a node's sums and terms."""
+def add_container(scorer: Scorer, nodes: Nodes, node: int, amounts: IntArray) -> None:
+    """Add a container with the amounts ``amounts`` to a node's sums and terms."""
     for kind in range(1, 4):
-        for resource in range(ask.shape[1]):
-            nodes.state[kind, resource, node] += ask[kind, resource]
+        for resource in range(amounts.shape[1]):
+            nodes.state[kind, resource, node] += amounts[kind, resource]
     nodes.containers[node] += 1
     if scorer.follows:
-        scorer.placed(scorer.terms, nodes.state, node, ask, scorer.parameters)
+        scorer.placed(scorer.terms, nodes.state, node, amounts, scorer.parameters)
 
 
 @compiled
@@ -174,17 +174,17 @@ def _choose_tied(
     skipped: bool,
     reservoir: bool,
     nodes: Nodes,
-    ask: IntArray,
+    amounts: IntArray,
     work: Workspace,
     rng: np.random.Generator,
 ) -> int:
     """The chosen node where the policy is skipped, or where one of equal nodes is drawn."""
     room, scores = work.room, work.scores
     if skipped:
-        find_room(nodes.state, ask, nodes.blocked, room)
+        find_room(nodes.state, amounts, nodes.blocked, room)
         scores[:] = 0.0
     else:
-        evaluate(scorer, nodes.state, ask, nodes.blocked, work)
+        evaluate(scorer, nodes.state, amounts, nodes.blocked, work)
     best, highest = -1, -np.inf
     for node in range(len(room)):
         if room[node] and (scores[node] > highest or best < 0):
@@ -209,25 +209,25 @@ def search_window(
     skipped: bool,
     reservoir: bool,
     state: IntArray,
-    ask: IntArray,
+    amounts: IntArray,
     blocked: BoolArray,
     window: Window,
     rng: np.random.Generator,
 ) -> int:
     """The best node of the window; -1 where none has room. Ties go to the first in the window."""
     positions, scores = window.positions, window.scores
-    count = _find_nodes(state, ask, blocked, window)
+    count = _find_nodes(state, amounts, blocked, window)
     if count <= 1 or skipped:
         scores[:count] = 0.0
     elif count == len(blocked) and positions[0] == 0:
-        scorer.score(state, positions, count, scorer.terms, ask, parameters, scores)
+        scorer.score(state, positions, count, scorer.terms, amounts, parameters, scores)
     else:
         terms = np.empty((len(scorer.terms), count))
         for row in range(len(terms)):
             for at in range(count):
                 terms[row, at] = scorer.terms[row, positions[at]]
         _copy_state(state, positions, count, window.block)
-        scorer.score(window.block, positions, count, terms, ask, parameters, scores)
+        scorer.score(window.block, positions, count, terms, amounts, parameters, scores)
     best = first_of_highest(scores, count, scorer.floats)
     if reservoir and count > 1:
         best = _draw_tied(scores, count, best, scorer.floats, rng)
@@ -264,7 +264,7 @@ def _draw_tied(
 
 
 @compiled
-def _find_nodes(state: IntArray, ask: IntArray, blocked: BoolArray, window: Window) -> int:
+def _find_nodes(state: IntArray, amounts: IntArray, blocked: BoolArray, window: Window) -> int:
     """Collect nodes with room from ``next_start`` on, and return their number.
 
     ``next_start`` is then the node after the last one examined.
@@ -279,7 +279,7 @@ def _find_nodes(state: IntArray, ask: IntArray, blocked: BoolArray, window: Wind
         fits = not blocked[node]
         for resource in range(resources):
             left = size[resource, node] - taken[resource, node]
-            fits &= (ask[1, resource] <= 0) | (left >= ask[1, resource])
+            fits &= (amounts[1, resource] <= 0) | (left >= amounts[1, resource])
         if fits:
             if count == window.wanted:
                 break

@@ -255,12 +255,12 @@ def as_compared(score: float, floats: bool) -> float:
 
 
 @compiled
-def find_room(state: IntArray, ask: IntArray, blocked: BoolArray, room: BoolArray) -> None:
+def find_room(state: IntArray, amounts: IntArray, blocked: BoolArray, room: BoolArray) -> None:
     """Write into ``room`` whether each node has room for the container and is not blocked."""
     for node in range(len(room)):
         room[node] = not blocked[node]
     for resource in range(state.shape[1]):
-        wanted = ask[1, resource]
+        wanted = amounts[1, resource]
         if wanted > 0:
             size, taken = state[0, resource], state[1, resource]
             for node in range(len(room)):
@@ -269,22 +269,22 @@ def find_room(state: IntArray, ask: IntArray, blocked: BoolArray, room: BoolArra
 
 @compiled
 def evaluate(
-    scorer: Scorer, state: IntArray, ask: IntArray, blocked: BoolArray, work: Workspace
+    scorer: Scorer, state: IntArray, amounts: IntArray, blocked: BoolArray, work: Workspace
 ) -> None:
     """Write the score of every node into ``work.scores``, and its room into ``work.room``."""
     nodes, scores = state.shape[2], work.scores
-    find_room(state, ask, blocked, work.room)
-    scorer.score(state, work.every, nodes, scorer.terms, ask, scorer.parameters, scores)
+    find_room(state, amounts, blocked, work.room)
+    scorer.score(state, work.every, nodes, scorer.terms, amounts, scorer.parameters, scores)
     if scorer.floats:
         rounded(scores, nodes)
 
 
 @compiled
 def scan(
-    scorer: Scorer, state: IntArray, ask: IntArray, blocked: BoolArray, work: Workspace
+    scorer: Scorer, state: IntArray, amounts: IntArray, blocked: BoolArray, work: Workspace
 ) -> int:
     """The first of the best nodes, by scoring every node; -1 where no node has room."""
-    evaluate(scorer, state, ask, blocked, work)
+    evaluate(scorer, state, amounts, blocked, work)
     room, scores = work.room, work.scores
     best, highest = -1, -np.inf
     for node in range(len(room)):
@@ -299,7 +299,7 @@ def search(
     scorer: Scorer,
     index: NodeIndex,
     prune: bool,
-    ask: IntArray,
+    amounts: IntArray,
     blocked: BoolArray,
     work: Workspace,
 ) -> int:
@@ -311,9 +311,9 @@ def search(
     score, terms, parameters = scorer.score, index.terms, scorer.parameters
     states, size, first, members = index.states, index.size, index.first, index.members
     scores, bounds, count = work.scores, work.bounds, index.counts[LEAVES]
-    scorer.bound(index.boxes, index.ranges, count, first, ask, parameters, bounds)
+    scorer.bound(index.boxes, index.ranges, count, first, amounts, parameters, bounds)
     _exclude_leaves(
-        bounds, count, index.boxes, size, prune, ask, 1.0 / _SCALE if scorer.floats else 0.0
+        bounds, count, index.boxes, size, prune, amounts, 1.0 / _SCALE if scorer.floats else 0.0
     )
     leaf, at = _highest_bound(bounds, count, first), -1
     nobody = len(blocked)
@@ -322,16 +322,16 @@ def search(
         bound = bounds[leaf]
         if bound > highest or (bound == highest and first[leaf] < best):
             state, positions = states[leaf], members[leaf]
-            score(state, positions, size[leaf], terms[leaf], ask, parameters, scores)
+            score(state, positions, size[leaf], terms[leaf], amounts, parameters, scores)
             if scorer.floats:
                 rounded(scores, size[leaf])
             for slot in range(size[leaf]):
                 node, value = positions[slot], scores[slot]
                 if (value > highest or (value == highest and node < best)) and not blocked[node]:
                     fits = True
-                    for resource in range(ask.shape[1]):
+                    for resource in range(amounts.shape[1]):
                         left = state[0, resource, slot] - state[1, resource, slot]
-                        fits &= ask[1, resource] <= 0 or left >= ask[1, resource]
+                        fits &= amounts[1, resource] <= 0 or left >= amounts[1, resource]
                     if fits:
                         best, highest = node, value
             bounds[leaf] = -np.inf
@@ -347,15 +347,15 @@ def _exclude_leaves(
     boxes: IntArray,
     size: IntArray,
     prune: bool,
-    ask: IntArray,
+    amounts: IntArray,
     more: float,
 ) -> None:
     """Exclude leaves without nodes or room, and raise the other bounds by the rounding ``more``."""
     for leaf in range(count):
         bounds[leaf] = bounds[leaf] + more if size[leaf] > 0 else -np.inf
     if prune:
-        for resource in range(ask.shape[1]):
-            wanted = ask[1, resource]
+        for resource in range(amounts.shape[1]):
+            wanted = amounts[1, resource]
             if wanted > 0:
                 for leaf in range(count):
                     room = boxes[3, resource, leaf] - boxes[0, resource, leaf]

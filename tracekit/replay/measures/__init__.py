@@ -200,8 +200,8 @@ class Measure:
 def declared_measures() -> tuple[tuple[str, Measure], ...]:
     """Every measure with its name, in order, also those of installed packages."""
     own = registry.named(sys.modules[__name__], Measure)
-    found = registry.with_brought(own, "tracekit.measures", _is_measure, "measure")
-    return tuple(sorted(found.items(), key=lambda one: (one[1].order, one[0])))
+    declared = registry.with_brought(own, "tracekit.measures", _is_measure, "measure")
+    return tuple(sorted(declared.items(), key=lambda one: (one[1].order, one[0])))
 
 
 def _is_measure(name: str, brought: object) -> bool:
@@ -213,8 +213,8 @@ def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Mea
     """Every measure by its name, in order; measures of each resource for these resources."""
     return {
         one.name: one
-        for name, found in declared_measures()
-        for one in _each(name, found, resources)
+        for name, declared in declared_measures()
+        for one in _each(name, declared, resources)
     }
 
 
@@ -241,9 +241,9 @@ def knows(load: Workload, needs: str) -> bool:
 
 def measures_in(columns: Iterable[str]) -> dict[str, Measure]:
     """The measures among the columns of a frame such as ``summary.parquet``, in order."""
-    there = set(columns)
+    present = set(columns)
     every = all_measures(tuple(dict.fromkeys([*RESOURCES, *resources_in(columns)])))
-    return {name: one for name, one in every.items() if name in there}
+    return {name: one for name, one in every.items() if name in present}
 
 
 def resources_in(columns: Iterable[str]) -> list[str]:
@@ -254,9 +254,9 @@ def resources_in(columns: Iterable[str]) -> list[str]:
 
 def find_measure(name: str) -> Measure | None:
     """The measure with a name, for any resource; None where no workload can have it."""
-    known = all_measures().get(name)
-    if known is not None:
-        return known
+    measure = all_measures().get(name)
+    if measure is not None:
+        return measure
     ends = [(end, one) for end, one in declared_measures() if one.per_resource]
     for end, one in sorted(ends, key=lambda it: -len(it[0])):
         if name.endswith(f"_{end}"):
@@ -309,8 +309,8 @@ def of_use(measure: Measure) -> bool:
 
 def _demanded(text: str) -> str:
     """A text on use, with "demand" in place of "use": requests stand in for missing use."""
-    asked = text.replace("{resource} use", "{resource} demand")
-    return asked.replace("use of {resource}", "{resource} demand")
+    demanded = text.replace("{resource} use", "{resource} demand")
+    return demanded.replace("use of {resource}", "{resource} demand")
 
 
 def _of_resource(name: str, measure: Measure, resource: str) -> Measure:

@@ -28,7 +28,7 @@ class Room:
         The values of ``measured_columns`` and ``measured_names``.
     capacity : float64, shape (measured, nodes)
         The amount for requests; 0 if the node does not have the resource, or has no limit.
-    there : bool, shape (measured, nodes)
+    has_capacity : bool, shape (measured, nodes)
         Whether the capacity is above 0.
     """
 
@@ -37,7 +37,7 @@ class Room:
         self.names = measured_names(load)
         limited = np.where(load.nodes.allocatable < UNLIMITED, load.nodes.allocatable, 0)
         self.capacity = limited.T[list(self.columns)].astype(np.float64)
-        self.there = self.capacity > 0
+        self.has_capacity = self.capacity > 0
         self._whole = load.nodes.allocatable
         shapes, count = typical_shapes(_placed_by_policies(load))
         self._shapes = shapes
@@ -102,8 +102,8 @@ class Room:
         for start in range(0, len(free), each):
             part = slice(start, start + each)
             fits = np.ones((len(free[part]), len(self._shapes)), dtype=np.bool_)
-            for room, asked in zip(free[part].T, self._shapes.T, strict=True):
-                fits &= (room[:, None] >= asked) | (asked == 0)
+            for room, wanted in zip(free[part].T, self._shapes.T, strict=True):
+                fits &= (room[:, None] >= wanted) | (wanted == 0)
             counts[part] = fits @ self._asking
             some[part] = fits.any(axis=1)
         return counts, some
@@ -117,8 +117,8 @@ def measured_columns(load: Workload) -> tuple[int, ...]:
     limited = ((load.nodes.capacity > 0) & (load.nodes.capacity < UNLIMITED)).any(axis=0)
     wanted = np.array((load.containers.request > 0).any(axis=0))
     wanted[list(load.use.further_resources)] = True
-    asked = limited & wanted
-    return (0, 1, *(at for at in np.flatnonzero(asked).tolist() if at > 1))
+    counted = limited & wanted
+    return (0, 1, *(at for at in np.flatnonzero(counted).tolist() if at > 1))
 
 
 def measured_names(load: Workload) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ class Held:
     def taken(self) -> FloatArray:
         """Requests on nodes that have the resource, shape (stretches, measured, nodes)."""
         columns = self.requested.transpose(0, 2, 1)[:, list(self.room.columns)]
-        return columns.astype(np.float64, order="C") * self.room.there
+        return columns.astype(np.float64, order="C") * self.room.has_capacity
 
     @cached_property
     def free(self) -> FloatArray:
@@ -136,7 +136,7 @@ class Sampled:
         Use over capacity, with background, of CPU and memory, or of the further resource.
     add_up : function() -> float64, shape (steps, nodes, resources)
         Computes the use in millicores and bytes.
-    known : Held, optional
+    computed_held : Held, optional
         The content of nodes in these stretches, if it is computed already.
     beside : float64, shape (resources, steps, nodes), optional
         ``fractions`` in the order of ``by_resource``, if it is computed already.
@@ -148,7 +148,7 @@ class Sampled:
     stretches: Sequence[Stretch]
     fractions: FloatArray
     add_up: Callable[[], FloatArray]
-    known: Held | None = None
+    computed_held: Held | None = None
     beside: FloatArray | None = None
     column: int | None = None
 
@@ -182,16 +182,16 @@ class Sampled:
 
         NaN for a node that does not have a further resource.
         """
-        found = np.full((len(self.held.room.columns), *self.by_resource.shape[1:]), np.nan)
-        found[list(USED)] = self.by_resource
+        fractions = np.full((len(self.held.room.columns), *self.by_resource.shape[1:]), np.nan)
+        fractions[list(USED)] = self.by_resource
         for at, view in enumerate(self.further, start=len(USED)):
             column = self.held.room.columns[at]
             if view.of_every_step:
-                found[at][:, having(self.load, column)] = view.by_resource[0]
+                fractions[at][:, having(self.load, column)] = view.by_resource[0]
             else:
-                there = self.held.room.nodes_with(column)
-                found[at][:, there] = self.at_steps(view.by_resource[0])
-        return found
+                nodes = self.held.room.nodes_with(column)
+                fractions[at][:, nodes] = self.at_steps(view.by_resource[0])
+        return fractions
 
     @cached_property
     def overloaded(self) -> BoolArray:
@@ -199,17 +199,17 @@ class Sampled:
 
         A further resource counts only if its use is recorded; requests of it overload no node.
         """
-        found = np.asarray((self.by_resource > 1.0).any(axis=0))
+        over = np.asarray((self.by_resource > 1.0).any(axis=0))
         for view in self.further if self.column is None else ():
             if view.of_every_step and view.column is not None:
-                found[:, having(self.load, view.column)] |= view.by_resource[0] > 1.0
-        return found
+                over[:, having(self.load, view.column)] |= view.by_resource[0] > 1.0
+        return over
 
     @cached_property
     def held(self) -> Held:
         """The content of nodes in each stretch."""
-        if self.known is not None:
-            return self.known
+        if self.computed_held is not None:
+            return self.computed_held
         return Held(load=self.load, stretches=self.stretches, room=Room(self.load))
 
     @cached_property
@@ -272,19 +272,19 @@ class Sampled:
             stretches=self.stretches,
             fractions=used / self._whole(column),
             add_up=lambda: used,
-            known=self.held,
+            computed_held=self.held,
             column=column,
         )
 
     def _of(self, column: int) -> Sampled:
-        there = self.held.room.nodes_with(column)
-        used = self.held.requested[:, there, column, None].astype(np.float64)
+        nodes = self.held.room.nodes_with(column)
+        used = self.held.requested[:, nodes, column, None].astype(np.float64)
         return Sampled(
             load=self.load,
             stretches=[one._replace(steps=1) for one in self.stretches],
             fractions=used / self.held.room.capacity_of(column)[:, None],
             add_up=lambda: used,
-            known=self.held,
+            computed_held=self.held,
             column=column,
         )
 
@@ -306,12 +306,12 @@ def further_use(
 
     It is the request of a container whose use is not recorded.
     """
-    asked = load.containers.request[containers, column].astype(np.float64)
+    requested = load.containers.request[containers, column].astype(np.float64)
     if column not in load.use.further_resources or load.use.further is None:
-        return np.broadcast_to(asked, (len(steps), len(asked)))
+        return np.broadcast_to(requested, (len(steps), len(requested)))
     recorded = load.use.further[load.use.further_resources.index(column), steps.start : steps.stop]
     use = recorded.take(load.use.columns_of(containers), axis=1).astype(np.float64)
-    return np.asarray(np.where(np.isnan(use), asked, use))
+    return np.asarray(np.where(np.isnan(use), requested, use))
 
 
 def further_on(
@@ -322,18 +322,18 @@ def further_on(
     node: NDArray[np.integer[Any]],
 ) -> FloatArray:
     """Use of a further resource by the containers of each node, shape (steps, nodes)."""
-    found = np.zeros((len(steps), load.nodes.count))
+    sums = np.zeros((len(steps), load.nodes.count))
     each = max(_AT_ONCE // max(load.nodes.count, len(containers), 1), 1)
     for start in range(0, len(steps), each):
         some = steps[start : start + each]
         where = (node + load.nodes.count * np.arange(len(some))[:, None]).ravel()
         use = further_use(load, column, some, containers).ravel()
         added = np.bincount(where, use, len(some) * load.nodes.count)
-        found[start : start + each] = added.reshape(len(some), load.nodes.count)
-    return found
+        sums[start : start + each] = added.reshape(len(some), load.nodes.count)
+    return sums
 
 
 def having(load: Workload, column: int) -> IntArray:
     """Positions of the nodes that have a limited amount of a resource."""
-    there = (load.nodes.capacity[:, column] > 0) & (load.nodes.capacity[:, column] < UNLIMITED)
-    return np.flatnonzero(there)
+    limited = (load.nodes.capacity[:, column] > 0) & (load.nodes.capacity[:, column] < UNLIMITED)
+    return np.flatnonzero(limited)

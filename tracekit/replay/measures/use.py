@@ -351,11 +351,11 @@ stranded_share = Measure(
 
 def _debris_full_fraction(held: Held) -> FloatArray:
     """The mean debris rate of full nodes at each stretch; NaN where no node is full."""
-    found = np.full(len(held.full), np.nan)
+    rates = np.full(len(held.full), np.nan)
     for at in np.flatnonzero(held.full.any(axis=-1)):
         full = np.flatnonzero(held.full[at])
-        found[at] = debris_rate(held.taken[at][:, full].T, held.room.capacity[:, full].T).mean()
-    return found
+        rates[at] = debris_rate(held.taken[at][:, full].T, held.room.capacity[:, full].T).mean()
+    return rates
 
 
 # 002 defines D for a host that takes no further task because one of its resources is used up; over

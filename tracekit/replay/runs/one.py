@@ -220,8 +220,8 @@ def digest_of(parts: Iterable[bytes]) -> str:
 
 def _of_run(run: Finished) -> dict[str, Any]:
     """The measures of the whole run, as far as the workload has the data that they need."""
-    known = of_workload(run.load, *([] if run.conflicts is None else ["schedulers"]))
-    return {name: one.of_run(run) for name, one in known.items() if one.of_run}
+    measures = of_workload(run.load, *([] if run.conflicts is None else ["schedulers"]))
+    return {name: one.of_run(run) for name, one in measures.items() if one.of_run}
 
 
 def labelled(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
@@ -251,14 +251,14 @@ def shares(load: Workload) -> dict[str, dict[str, float]]:
     """
     whole = np.maximum(load.nodes.capacity[:, : len(RESOURCES)].sum(axis=0, dtype=float), 1.0)
     used = load.use.background.mean(axis=1, dtype=float).sum(axis=1)
-    kept = (
+    reserve = (
         whole * 0
         if load.nodes.reserved is None
         else load.nodes.reserved[:, : len(RESOURCES)].sum(axis=0)
     )
     return {
         "background": dict(zip(RESOURCES, (used / whole).tolist(), strict=True)),
-        "reserved": dict(zip(RESOURCES, (kept / whole).tolist(), strict=True)),
+        "reserved": dict(zip(RESOURCES, (reserve / whole).tolist(), strict=True)),
     }
 
 

@@ -138,13 +138,13 @@ def lost_nodes(load: Workload) -> list[dict[str, Any]]:
     """
     if load.nodes.losses is None or load.nodes.losses.assumed is None:
         return []
-    found, first, assumed = load.nodes.losses, int(load.use.times_ms[0]), load.nodes.losses.assumed
-    drawn = assumed & False if found.drawn is None else found.drawn
-    rows = zip(found.node.tolist(), found.time_ms.tolist(), drawn.tolist(), strict=True)
+    lost, first, assumed = load.nodes.losses, int(load.use.times_ms[0]), load.nodes.losses.assumed
+    drawn = assumed & False if lost.drawn is None else lost.drawn
+    rows = zip(lost.node.tolist(), lost.time_ms.tolist(), drawn.tolist(), strict=True)
     return [
         {"node": load.nodes.ids[node], "after_ms": when - first, "drawn": by_seed}
-        for (node, when, by_seed), asked in zip(rows, assumed.tolist(), strict=True)
-        if asked
+        for (node, when, by_seed), is_assumed in zip(rows, assumed.tolist(), strict=True)
+        if is_assumed
     ]
 
 
@@ -233,13 +233,13 @@ def span_ms(load: Workload) -> int:
 
 def _use(load: Workload, step: int) -> FloatArray:
     """The use of all containers at a step plus the background of all nodes: cpu, memory; (2,)."""
-    there = np.flatnonzero(load.present(step))
+    containers = np.flatnonzero(load.present(step))
     beside = load.use.background[:, step].sum(axis=-1) if load.use.background.size else np.zeros(2)
-    return np.asarray(load.use.at(step)[:, there].sum(axis=-1) + beside, dtype=np.float64)
+    return np.asarray(load.use.at(step)[:, containers].sum(axis=-1) + beside, dtype=np.float64)
 
 
 def _filled(means: FloatArray) -> FloatArray:
     """The means with days without samples interpolated between their neighbours."""
-    known: IntArray = np.flatnonzero(~np.isnan(means[0]))
+    sampled: IntArray = np.flatnonzero(~np.isnan(means[0]))
     days = np.arange(means.shape[1])
-    return np.stack([np.interp(days, known, one[known]) for one in means])
+    return np.stack([np.interp(days, sampled, one[sampled]) for one in means])

@@ -47,7 +47,7 @@ class DamagedReplayError(ValueError):
     """A kept replay is damaged."""
 
 
-class Kept:
+class StoredReplays:
     """The finished replays of a run that is under way.
 
     Parameters
@@ -218,7 +218,7 @@ class Replayer:
 
     Parameters
     ----------
-    kept : Kept, optional
+    stored : StoredReplays, optional
         Finished replays are read from it and written to it.
     crew, source : optional
         The workers, and the source from which they read the workload. Without them this process
@@ -228,11 +228,11 @@ class Replayer:
     def __init__(
         self,
         *,
-        kept: Kept | None = None,
+        stored: StoredReplays | None = None,
         crew: Crew | None = None,
         source: Source | None = None,
     ) -> None:
-        self._kept = kept
+        self._stored = stored
         self._crew = crew
         self._source = source
 
@@ -240,21 +240,23 @@ class Replayer:
         self, load: Workload, planned: Sequence[Planned], progress: Progress = SILENT
     ) -> list[Replayed]:
         """One replay for each plan, in the order of the plans."""
-        done = self._known(planned, progress)
-        waiting = {at: planned[at] for at, known in done.items() if known is None}
+        done = self._finished_of(planned, progress)
+        waiting = {at: planned[at] for at, finished in done.items() if finished is None}
         if self._crew is not None and self._source is not None:
-            found = self._elsewhere(waiting, progress)
+            replayed = self._elsewhere(waiting, progress)
         else:
-            found = dict(self._here(load, waiting, progress))
-        return [one for at in done if (one := found.get(at) or done[at]) is not None]
+            replayed = dict(self._here(load, waiting, progress))
+        return [one for at in done if (one := replayed.get(at) or done[at]) is not None]
 
-    def _known(self, planned: Sequence[Planned], progress: Progress) -> dict[int, Replayed | None]:
+    def _finished_of(
+        self, planned: Sequence[Planned], progress: Progress
+    ) -> dict[int, Replayed | None]:
         """The finished replay of each plan, None for none; a damaged one is reported."""
         done: dict[int, Replayed | None] = dict.fromkeys(range(len(planned)))
-        for at, plan in enumerate(planned if self._kept else ()):
-            assert self._kept is not None  # noqa: S101 - as the line above saw
+        for at, plan in enumerate(planned if self._stored else ()):
+            assert self._stored is not None  # noqa: S101 - as the line above saw
             try:
-                done[at] = self._kept.get(plan.policy, plan.seed, plan.repeat)
+                done[at] = self._stored.get(plan.policy, plan.seed, plan.repeat)
             except DamagedReplayError as error:
                 progress.stage(
                     f"{plan.policy} is replayed anew, what was kept of it is damaged: {error}"
@@ -262,8 +264,8 @@ class Replayer:
         return done
 
     def _keep(self, plan: Planned, one: Replayed) -> Replayed:
-        if self._kept is not None:
-            self._kept.put(plan.policy, plan.seed, plan.repeat, one)
+        if self._stored is not None:
+            self._stored.put(plan.policy, plan.seed, plan.repeat, one)
         return one
 
     def _here(
@@ -294,7 +296,7 @@ class Replayer:
         assert self._crew is not None  # noqa: S101 - as the caller saw
         assert self._source is not None  # noqa: S101 - same
         longest = sorted(waiting, key=lambda at: not waiting[at].policy.placement.batched)
-        source, found, many = self._source, {}, _replays_of_each(waiting)
+        source, replayed, many = self._source, {}, _replays_of_each(waiting)
 
         def task(plan: Planned) -> ReplayTask:
             policy = plan.policy
@@ -304,9 +306,9 @@ class Replayer:
         with progress.task("replays", len(waiting), "replays") as shown:
             for at, future in each_done(self._crew, tasks):
                 plan = waiting[at]
-                found[at] = self._keep(plan, _result(future, plan))
+                replayed[at] = self._keep(plan, _result(future, plan))
                 shown.advance(1, str(plan.policy))
-        return found
+        return replayed
 
 
 def _replays_of_each(waiting: Mapping[int, Planned]) -> Mapping[Entrant, int]:

@@ -59,10 +59,10 @@ class Results:
     @functools.cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The policies in groups: those of a group placed alike in every order of arrival."""
-        found: dict[object, list[str]] = {}
+        alike: dict[object, list[str]] = {}
         for policy in self.policies:
-            found.setdefault(self._alike(policy), []).append(policy)
-        return tuple(tuple(names) for names in found.values())
+            alike.setdefault(self._alike(policy), []).append(policy)
+        return tuple(tuple(names) for names in alike.values())
 
     @property
     def covers(self) -> tuple[str, ...]:
@@ -99,8 +99,8 @@ class Results:
 
     def has_value(self, policy: str, name: str) -> bool:
         """Whether a policy has a value of the measure in every order."""
-        there = policy in self.values and name in self.measures
-        return there and bool(np.isfinite(self.of(policy, name)).all())
+        present = policy in self.values and name in self.measures
+        return present and bool(np.isfinite(self.of(policy, name)).all())
 
     def waited(self, policy: str) -> bool:
         """Whether the policy left a container waiting at any time; it then carried less load."""

@@ -182,7 +182,7 @@ def assembled(
     if any(CONFLICTS in row for row in rows):
         rows = [{**row, CONFLICTS: row.get(CONFLICTS, 0)} for row in rows]
     rows.append(_bound_summary(workload, bound_row, rows))
-    placed = [(str(one), found.placements) for one, found in zip(policies, done, strict=True)]
+    placed = [(str(one), replayed.placements) for one, replayed in zip(policies, done, strict=True)]
     return Run(
         workload=workload,
         policies=tuple(policies),
@@ -191,14 +191,15 @@ def assembled(
         steps=pl.concat([*(one.steps for one in done), labelled(bound, BOUND)]),
         placements=by_name(workload, placed),
         moves=moves_by_name(
-            workload, ((str(one), found.moves) for one, found in zip(policies, done, strict=True))
+            workload,
+            ((str(one), replayed.moves) for one, replayed in zip(policies, done, strict=True)),
         ),
         stays=pl.concat(
-            labelled(found.stays, str(one)) for one, found in zip(policies, done, strict=True)
+            labelled(replayed.stays, str(one)) for one, replayed in zip(policies, done, strict=True)
         ),
         nodes=node_use(workload, placed),
         timing=pl.DataFrame([one.timing for one in done]),
-        digests={str(one): found.digest for one, found in zip(policies, done, strict=True)},
+        digests={str(one): replayed.digest for one, replayed in zip(policies, done, strict=True)},
         movable=proven.movable,
     )
 
@@ -223,12 +224,12 @@ def _bound_summary(
     return {name: row.get(name) for name in (rows[0] if rows else row)}
 
 
-def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+def node_use(load: Workload, placements: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     """Mean use of each node over the settled steps, with each container on its last node.
 
     Parameters
     ----------
-    found : iterable of (str, DataFrame)
+    placements : iterable of (str, DataFrame)
         Each policy with its frame of ``placements.by_number``.
 
     Returns
@@ -247,7 +248,7 @@ def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
                 **{one.column: one.fractions(placed) for one in uses},
             }
         )
-        for policy, placed in found
+        for policy, placed in placements
     ]
     schema = {"policy": pl.String, "node": pl.String, **{one.column: pl.Float32 for one in uses}}
     return pl.concat(parts) if parts else pl.DataFrame(schema=schema)

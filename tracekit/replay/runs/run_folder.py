@@ -191,11 +191,11 @@ def _never_moves(load: Workload, policy: Entrant) -> list[str]:
 
 def _of_places(load: Workload) -> dict[str, int]:
     """Counts of constrained containers, pinned ones, and pinned ones beyond their node's room."""
-    found = {} if load.rules.constraints is None else load.rules.constraints.facts()
+    counts = {} if load.rules.constraints is None else load.rules.constraints.facts()
     if load.rules.pinned is not None:
-        found["containers_pinned"] = int((load.rules.pinned >= 0).sum())
-        found["containers_pinned_over_capacity"] = pinned_over_capacity(load)
-    return found
+        counts["containers_pinned"] = int((load.rules.pinned >= 0).sum())
+        counts["containers_pinned_over_capacity"] = pinned_over_capacity(load)
+    return counts
 
 
 def decisions_without_use(run: Run, policy: Entrant) -> int:
@@ -211,8 +211,8 @@ def decisions_without_use(run: Run, policy: Entrant) -> int:
     mine = run.placements.filter(policy=str(policy))
     blind = (pl.col("outcome") == PLACED) & (pl.col("time_ms") < seen_ms)
     early = mine.select(blind.fill_null(value=False)).to_series().to_numpy()
-    asked = True if load.rules.pinned is None else load.rules.pinned < 0
-    return int((early & asked).sum())
+    decided = True if load.rules.pinned is None else load.rules.pinned < 0
+    return int((early & decided).sum())
 
 
 def _repeats(run: Run, policy: str) -> int:

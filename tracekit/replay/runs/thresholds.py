@@ -227,8 +227,8 @@ class _Values:
             return _FUNCTIONS[ast.unparse(node.func)](values)
         if isinstance(node.op, ast.Div) and values[1] == 0:
             return None
-        found: float = _ARITHMETIC[type(node.op)](*values)
-        return found
+        result: float = _ARITHMETIC[type(node.op)](*values)
+        return result
 
     def _measure(self, node: ast.expr, *, of_worst: bool) -> float | None:
         """The value of a measure. A row of one order has no worst order: its value is the mean."""
@@ -386,8 +386,8 @@ def _allowed(node: ast.AST, others: tuple[str, ...]) -> bool:
     if isinstance(node, ast.Compare):
         return all(type(op) in _COMPARISON for op in node.ops)
     if isinstance(node, ast.Call):
-        known = isinstance(node.func, ast.Name) and node.func.id in {*_FUNCTIONS, WORST}
-        return known and bool(node.args) and not node.keywords
+        is_function = isinstance(node.func, ast.Name) and node.func.id in {*_FUNCTIONS, WORST}
+        return is_function and bool(node.args) and not node.keywords
     plain = (ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop)
     return isinstance(node, plain)
 

@@ -52,20 +52,20 @@ def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, 
     if not len(never):
         return {}
     end = int(load.use.times_ms[-1])
-    there = load.containers.departure_ms > end
-    still = never[there[never]]
+    lasting = load.containers.departure_ms > end
+    still = never[lasting[never]]
     free = load.nodes.allocatable.copy()
-    runs = np.flatnonzero((node >= 0) & there)
+    runs = np.flatnonzero((node >= 0) & lasting)
     np.subtract.at(free, node[runs], load.containers.request[runs])
     return {
         "containers": len(never),
         "gone": len(never) - len(still),
-        "kept": _kept(load, never),
+        "kept": _staying(load, never),
         "kinds": [_kind(load, node, free, some) for some in _by_kind(load, node, still)[:_KINDS]],
     }
 
 
-def _kept(load: Workload, some: IntArray) -> int:
+def _staying(load: Workload, some: IntArray) -> int:
     """The number of containers that ran at the start and would stay with ``--start observed``."""
     if load.provenance.assumptions.get("start") != "empty" or load.containers.exchangeable is None:
         return 0
@@ -83,7 +83,7 @@ def _numbers(load: Workload, placements: pl.DataFrame) -> IntArray:
 
 def _by_kind(load: Workload, node: IntArray, some: IntArray) -> list[IntArray]:
     """Groups of containers with equal service, request and state of their gang, largest first."""
-    found: dict[tuple[str, bytes, bool, bool], list[int]] = {}
+    groups: dict[tuple[str, bytes, bool, bool], list[int]] = {}
     for index in some.tolist():
         in_vain = can_never_begin(load, index, node)
         key = (
@@ -92,25 +92,25 @@ def _by_kind(load: Workload, node: IntArray, some: IntArray) -> list[IntArray]:
             in_gang(load, index),
             in_vain,
         )
-        found.setdefault(key, []).append(index)
-    return [np.array(one) for one in sorted(found.values(), key=lambda one: (-len(one), one[0]))]
+        groups.setdefault(key, []).append(index)
+    return [np.array(one) for one in sorted(groups.values(), key=lambda one: (-len(one), one[0]))]
 
 
 def _kind(load: Workload, node: IntArray, free: IntArray, some: IntArray) -> dict[str, Any]:
     first = int(some[0])
     request = load.containers.request[first]
-    asked = np.flatnonzero(request).tolist()
+    requested = np.flatnonzero(request).tolist()
     closed, may = _first_of(_closed(load, first), np.ones(load.nodes.count, np.bool_))
     short = (free < request) & (request > 0)
     lacks = {
-        _AND.join(load.resources[column] for column in asked if row[column]): row
+        _AND.join(load.resources[column] for column in requested if row[column]): row
         for row in np.unique(short[may], axis=0)
         if row.any()
     }
     in_the_way = {name: (short == row).all(axis=1) for name, row in lacks.items()}
-    found, room = _first_of(in_the_way, may)
+    blocking, room = _first_of(in_the_way, may)
     # the reason of the most nodes comes first
-    counts = dict(sorted(found.items(), key=lambda one: -one[1]))
+    counts = dict(sorted(blocking.items(), key=lambda one: -one[1]))
     if room.any():
         counts[room_left(load, first, node)] = int(room.sum())
     most = free[may].max(axis=0, initial=0)
@@ -118,23 +118,23 @@ def _kind(load: Workload, node: IntArray, free: IntArray, some: IntArray) -> dic
         "service": load.containers.services[first],
         "containers": len(some),
         "container": load.containers.ids[first],
-        "request": {load.resources[column]: int(request[column]) for column in asked},
+        "request": {load.resources[column]: int(request[column]) for column in requested},
         "nodes": load.nodes.count,
         "may_take": int(may.sum()),
         "closed": closed,
         "in_the_way": counts,
-        "most_free": {load.resources[column]: int(most[column]) for column in asked},
+        "most_free": {load.resources[column]: int(most[column]) for column in requested},
     }
 
 
 def _first_of(why: Mapping[str, BoolArray], nodes: BoolArray) -> tuple[dict[str, int], BoolArray]:
     """The number of nodes that each reason is the first to close, and the nodes left open."""
-    found, left = {}, nodes
+    counts, left = {}, nodes
     for reason, mask in why.items():
         if (left & mask).any():
-            found[reason] = int((left & mask).sum())
+            counts[reason] = int((left & mask).sum())
         left = left & ~mask
-    return found, left
+    return counts, left
 
 
 def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
@@ -142,24 +142,24 @@ def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
 
     The reasons: the node is lost; a taint or a selector closes it; it is too small even if empty.
     """
-    found: dict[str, BoolArray] = {}
+    closed: dict[str, BoolArray] = {}
     if load.nodes.losses is not None:
         gone = np.zeros(load.nodes.count, np.bool_)
         gone[load.nodes.losses.node] = True
-        found["gone"] = gone
+        closed["gone"] = gone
     parts = () if load.rules.constraints is None else load.rules.constraints.parts
     order = {name: at for at, name in enumerate(_FILTERS)}
     for part in sorted(parts, key=lambda one: order.get(one.name, len(order))):
         if part.fixed:
             why = part.why(index, load.nodes.count)
-            found |= {CORDONED.text: why[CORDONED]} if CORDONED in why else {}
-            found |= {one.text: mask for one, mask in why.items() if one.text not in found}
+            closed |= {CORDONED.text: why[CORDONED]} if CORDONED in why else {}
+            closed |= {one.text: mask for one, mask in why.items() if one.text not in closed}
     for column in np.flatnonzero(load.containers.request[index]).tolist():
         what, has = _resource(load.resources[column]), load.nodes.allocatable[:, column]
         small = has < load.containers.request[index, column]
-        found[f"have no {what}"] = small & (load.nodes.capacity[:, column] == 0)
-        found[f"have less {what} than it asks for"] = small
-    return found
+        closed[f"have no {what}"] = small & (load.nodes.capacity[:, column] == 0)
+        closed[f"have less {what} than it asks for"] = small
+    return closed
 
 
 def _resource(name: str) -> str:

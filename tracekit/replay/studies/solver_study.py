@@ -137,7 +137,7 @@ def _solve(
         (np.ones(len(rows) + size), ([*rows, *range(size)], [*columns, *slack])), shape=shape
     )
     low = np.concatenate([np.ones(size), np.zeros(nodes)])
-    found = optimize.milp(
+    solution = optimize.milp(
         -np.concatenate([values, np.full(size, -NO_ROOM)]),
         constraints=optimize.LinearConstraint(matrix, low, 1),
         integrality=np.ones(shape[1]),
@@ -145,11 +145,11 @@ def _solve(
         options={"time_limit": _LIMIT_S},
     )
     chosen = np.full(size, -1, dtype=np.int64)
-    if found.x is not None:
-        for at in np.flatnonzero(found.x[: len(sets)] > 0.5).tolist():
+    if solution.x is not None:
+        for at in np.flatnonzero(solution.x[: len(sets)] > 0.5).tolist():
             node, members = sets[at]
             chosen[members] = node
-    return chosen, bool(found.status == 0)
+    return chosen, bool(solution.status == 0)
 
 
 NAME = "search_solvers"

@@ -107,12 +107,12 @@ def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
             evict=turn.evict,
         ),
     )
-    stays = {at: why for (_, why), those in turn.cycle.stays.items() for at in those}
+    reasons = {at: why for (_, why), those in turn.cycle.stays.items() for at in those}
     return CaseView(
         view=view,
         nodes=names,
         pods=[str(pod["name"]) for pod in pods],
-        protected=[stays.get(at, "") if seen else _EXCLUDED for at, seen in enumerate(turn.seen)],
+        protected=[reasons.get(at, "") if seen else _EXCLUDED for at, seen in enumerate(turn.seen)],
     )
 
 
@@ -121,8 +121,8 @@ def _turn(inputs: Document, at: IntArray, resources: Sequence[str]) -> Turn:
     nodes, pods = inputs["nodes"], inputs["pods"]
     evictor = inputs.get("evictor") or {}
     excluded = (inputs.get("args") or {}).get("evictable_namespaces_exclude") or []
-    asked = {name for pod in pods for name in pod.get("requests") or {}}
-    columns = tuple(dict.fromkeys([*BASE, PODS, *resources, *sorted(asked)]))
+    requested = {name for pod in pods for name in pod.get("requests") or {}}
+    columns = tuple(dict.fromkeys([*BASE, PODS, *resources, *sorted(requested)]))
     none = np.zeros(len(pods), dtype=np.int64)
     room = _whole_amounts([_capacity(node) for node in nodes], columns)
     cluster = Cluster(resources=columns, capacity=room, allocatable=room)
@@ -149,9 +149,9 @@ def _turn(inputs: Document, at: IntArray, resources: Sequence[str]) -> Turn:
             for node in nodes
         ]
     )
-    known = Pods([_text(pod) for pod in pods], placed.index, none, frame)
+    specified = Pods([_text(pod) for pod in pods], placed.index, none, frame)
     cycle = Cycle(
-        cluster.snapshot(0, placed=placed, pods=known),
+        cluster.snapshot(0, placed=placed, pods=specified),
         Limits(per_node=evictor.get("max_pods_to_evict_per_node")),
     )
     settings = Evictor(node_fit=bool(evictor.get("node_fit")))
@@ -164,8 +164,8 @@ def _text(pod: Document) -> PodText:
         Requirement(key, "In", (value,)) for key, value in (pod.get("node_selector") or {}).items()
     )
     terms = pod.get("required_node_affinity") or []
-    asked = [(*selector, *map(requirement, term)) for term in terms if term]
-    either = asked or ([_NEVER] if terms else [selector] if selector else [])
+    alternatives = [(*selector, *map(requirement, term)) for term in terms if term]
+    either = alternatives or ([_NEVER] if terms else [selector] if selector else [])
     bears = [one for one in pod.get("tolerations") or [] if one.get("operator") in _OPERATORS]
     owner, priority = pod.get("owner_kind"), pod.get("priority")
     return PodText(
@@ -195,18 +195,18 @@ def _used(
     every = np.ones(len(pods), dtype=np.bool_)
     if source == "prometheus":
         return _samples(inputs), None, every
-    asked = [{**(pod.get("requests") or {}), PODS: 1} for pod in pods]
-    amounts = np.nan_to_num(rows_of(asked, resources), nan=0.0)
+    requests = [{**(pod.get("requests") or {}), PODS: 1} for pod in pods]
+    amounts = np.nan_to_num(rows_of(requests, resources), nan=0.0)
     used = np.zeros((len(nodes), len(resources)))
     np.add.at(used, at, amounts)
     if source == "requests":
         return used, amounts.astype(np.int64), every
     measured = inputs.get("pod_metrics") or {}
     keys = [f"{pod.get('namespace', 'default')}/{pod['name']}" for pod in pods]
-    known = np.array([key in measured for key in keys], dtype=np.bool_)
+    has_metrics = np.array([key in measured for key in keys], dtype=np.bool_)
     own = [{**measured.get(key, {}), PODS: 1} for key in keys]
     _measure(inputs, resources, used)
-    return used, np.nan_to_num(rows_of(own, resources), nan=0.0).astype(np.int64), known
+    return used, np.nan_to_num(rows_of(own, resources), nan=0.0).astype(np.int64), has_metrics
 
 
 def _measure(inputs: Document, resources: Sequence[str], used: FloatArray) -> None:
@@ -293,17 +293,19 @@ def _policy(question: Question) -> RebalancePolicy:
 def _arguments(kind: type[RebalancePolicy], inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The case's arguments as parameters; an argument that the policy does not have is an error."""
     given = inputs.get("args") or {}
-    known = parameters.names(kind)
-    strange = [name for name in given if name not in known and name not in _ASIDE]
+    parameter_names = parameters.names(kind)
+    strange = [name for name in given if name not in parameter_names and name not in _ASIDE]
     if strange:
-        raise TracekitError(f"{kind.name()} has no argument '{strange[0]}'; it has: {known}")
+        raise TracekitError(
+            f"{kind.name()} has no argument '{strange[0]}'; it has: {parameter_names}"
+        )
     made = {
         name: parameters.from_json(kind, name, value)
         for name, value in given.items()
-        if name in known and value is not None
+        if name in parameter_names and value is not None
     }
     modes = given.get("eviction_modes") or []
-    if "OnlyThresholdingResources" in modes and "only_thresholding_resources" in known:
+    if "OnlyThresholdingResources" in modes and "only_thresholding_resources" in parameter_names:
         made["only_thresholding_resources"] = True
     return made
 

@@ -68,8 +68,8 @@ _RULES = {"requests": effective_request, "limits": effective_limit}
 @of_inputs({"pod": _shapes.POD, "which": s.one_of(*_RULES)})
 def pod_effective_resource(pod: Document, which: str) -> Values:
     """A pod's requests or limits as Trimaran counts them: ``{"cpu_milli", "memory_bytes"}``."""
-    found = _RULES[which](decode_pod(pod))
-    return {name: found.get(name, 0) for name in BASE}
+    effective = _RULES[which](decode_pod(pod))
+    return {name: effective.get(name, 0) for name in BASE}
 
 
 @of_inputs({"node": _shapes.MEASURED_NODE, "pod": _shapes.POD, "existing_pods": _shapes.PODS})
@@ -83,14 +83,14 @@ def node_requests_and_limits(
     existing = tuple(map(decode_pod, existing_pods or []))
     capacity = amounts(BASE, node["allocatable"])
     without, together = pods_claims(existing), pods_claims((*existing, decode_pod(pod)))
-    found = {
+    totals = {
         "node_request": np.minimum(together.request, capacity),
         "node_limit": together.limit,
         "node_request_minus_pod": np.minimum(without.request, capacity),
         "node_limit_minus_pod": without.limit,
         "node_capacity": capacity,
     }
-    return {name: dict(zip(BASE, row.tolist(), strict=True)) for name, row in found.items()}
+    return {name: dict(zip(BASE, row.tolist(), strict=True)) for name, row in totals.items()}
 
 
 @of_inputs({"stats": _shapes.STATS, "margin": _shapes.NUMBER, "sensitivity": _shapes.NUMBER})
@@ -155,8 +155,8 @@ def compute_risk(question: Question) -> Answer:
         f"{resource}_by_limit": by_limit(totals.request, totals.limit, totals.capacity),
         f"{resource}_by_load": load,
     }
-    known = {name: value[0] for name, value in parts.items() if not np.isnan(value[0])}
-    note = ", ".join(f"{name} {value:.6g}" for name, value in known.items())
+    defined = {name: value[0] for name, value in parts.items() if not np.isnan(value[0])}
+    note = ", ".join(f"{name} {value:.6g}" for name, value in defined.items())
     return Answer(values={"risk": float(policy.risk(parts, resource)[0])}, note=note)
 
 
@@ -247,8 +247,8 @@ def beta_new(alpha: float, beta: float) -> Values:
     """
     if alpha <= 0 or beta <= 0:
         return {"valid": False}
-    found = moments(float(alpha), float(beta))
-    return {"valid": True, **dict(zip(("m1", "m2", "m3"), found, strict=True))}
+    raw_moments = moments(float(alpha), float(beta))
+    return {"valid": True, **dict(zip(("m1", "m2", "m3"), raw_moments, strict=True))}
 
 
 @of_inputs(_numbers("alpha", "beta", "x"))

@@ -97,9 +97,9 @@ def usage_to_percent(usage: ResourceMap, capacity: ResourceMap) -> Values:
 @of_inputs(_shapes.USAGE_OF_NODES)
 def normalize_clamped(**inputs: Any) -> Values:
     """Usage in percent, within 0..100: ``{"percent": {node: {resource: percent}}}``."""
-    found = node_percent(**inputs)
-    within = dataclasses.replace(found, percent=np.clip(found.percent, 0.0, 100.0))
-    return {"percent": within.documents(np.ones(len(found.nodes), dtype=np.bool_))}
+    used = node_percent(**inputs)
+    within = dataclasses.replace(used, percent=np.clip(used.percent, 0.0, 100.0))
+    return {"percent": within.documents(np.ones(len(used.nodes), dtype=np.bool_))}
 
 
 @of_inputs(_shapes.USAGE_OF_NODES)
@@ -108,8 +108,8 @@ def average_clamped(**inputs: Any) -> Values:
 
     ``{"average": {resource: percent}}``; the percent of each node is clamped to 0..100 first.
     """
-    found = node_percent(**inputs)
-    return {"average": map_of(mean_percent(np.clip(found.percent, 0.0, 100.0)), found.resources)}
+    used = node_percent(**inputs)
+    return {"average": map_of(mean_percent(np.clip(used.percent, 0.0, 100.0)), used.resources)}
 
 
 @of_inputs(
@@ -156,12 +156,12 @@ def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Va
 
     ``{"under": {node: percent}, "over": {node: percent}}``; a node that is both counts as under.
     """
-    found = node_percent(**inputs)
-    mean = mean_percent(found.percent)
-    below, above = rows_of([low, high], found.resources)
-    under = strictly_below(found.percent, shifted(mean, -below))
-    over = strictly_below(shifted(mean, above), found.percent) & ~under
-    return {"under": found.documents(under), "over": found.documents(over)}
+    used = node_percent(**inputs)
+    mean = mean_percent(used.percent)
+    below, above = rows_of([low, high], used.resources)
+    under = strictly_below(used.percent, shifted(mean, -below))
+    over = strictly_below(shifted(mean, above), used.percent) & ~under
+    return {"under": used.documents(under), "over": used.documents(over)}
 
 
 @of_inputs(
@@ -178,13 +178,13 @@ def normalize_classify(
 
     ``{"groups": [{node: percent}, ...]}``: a group for each classifier, each node in at most one.
     """
-    found = node_percent(**inputs)
-    left = np.ones(len(found.nodes), dtype=np.bool_)
+    used = node_percent(**inputs)
+    left = np.ones(len(used.nodes), dtype=np.bool_)
     groups = []
     for at, classifier in enumerate(classifiers):
-        bound = rows_of([limits[node][at] for node in found.nodes], found.resources)
-        sides = (found.percent, bound) if classifier == "below" else (bound, found.percent)
+        bound = rows_of([limits[node][at] for node in used.nodes], used.resources)
+        sides = (used.percent, bound) if classifier == "below" else (bound, used.percent)
         meets = strictly_below(*sides)
-        groups.append(found.documents(meets & left))
+        groups.append(used.documents(meets & left))
         left &= ~meets
     return {"groups": groups}

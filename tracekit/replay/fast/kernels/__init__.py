@@ -14,7 +14,7 @@ from tracekit.base.arrays import FloatArray
 from tracekit.base.jit import BOUND, PLACED, SCORE, Pointer
 from tracekit.policy.view.snapshot import Container, Snapshot
 
-#: The rows of ``state`` and of ``ask``.
+#: The rows of ``state`` and of ``amounts``.
 ALLOCATABLE, REQUESTED, NONZERO, LIMIT = 0, 1, 2, 3
 
 
@@ -24,13 +24,13 @@ class Kernel:
 
     Parameters
     ----------
-    score : function(state, positions, count, terms, ask, parameters, scores)
+    score : function(state, positions, count, terms, amounts, parameters, scores)
         Writes the scores of the first ``count`` nodes of a block. ``state``, int64, shape (4,
         resources, block), has allocatable, and the sums of requests, of requests with defaults, and
-        of limits. ``positions`` are the positions of the nodes. ``ask``, int64, shape (4,
+        of limits. ``positions`` are the positions of the nodes. ``amounts``, int64, shape (4,
         resources), has the amounts of the container; row 0 is its stated limits. Nodes without room
         are scored too, and their scores are never read.
-    bound : function(boxes, ranges, count, first, ask, parameters, bounds), optional
+    bound : function(boxes, ranges, count, first, amounts, parameters, bounds), optional
         Writes an upper bound of the scores of all nodes in each box. ``boxes``, int64, shape (4,
         resources, boxes), has the least and the largest scored sum, and the least and the largest
         allocatable. ``ranges``, float64, shape (2, views, boxes), has the least and the largest
@@ -42,7 +42,7 @@ class Kernel:
     views : int
         The number of views. The first terms are views: numbers around 0..1, never NaN, by which the
         index groups nodes. Without views it groups them by sums and sizes.
-    placed : function(terms, state, node, ask, parameters), optional
+    placed : function(terms, state, node, amounts, parameters), optional
         Updates the terms of a node after a container was added to its state.
     recounts : bool
         Whether ``placed`` ignores the container, so that it also serves after a container left.

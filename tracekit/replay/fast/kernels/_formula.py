@@ -31,11 +31,11 @@ def _score(
     positions: IntArray,
     count: int,
     terms: FloatArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    _weighted(state[0], state[int(parameters[0])], False, count, ask, parameters, scores)
+    _weighted(state[0], state[int(parameters[0])], False, count, amounts, parameters, scores)
 
 
 def _bound(
@@ -43,13 +43,13 @@ def _bound(
     ranges: FloatArray,
     count: int,
     first: IntArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
     """The score at the best corner of each box."""
     fuller = int(parameters[1])
-    _weighted(boxes[3 - fuller], boxes[fuller], True, count, ask, parameters, bounds)
+    _weighted(boxes[3 - fuller], boxes[fuller], True, count, amounts, parameters, bounds)
 
 
 def _weighted(
@@ -57,7 +57,7 @@ def _weighted(
     takens: IntArray,
     cut: bool,
     count: int,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
@@ -67,13 +67,13 @@ def _weighted(
     scores[:count] = 0.0
     for row in range(rows, len(parameters), 3):
         column, weight = int(parameters[row]), parameters[row + 1]
-        asked = ask[sums, column]
-        if parameters[row + 2] == 1.0 and asked == 0:
+        amount = amounts[sums, column]
+        if parameters[row + 2] == 1.0 and amount == 0:
             continue
         weights += weight
         size, taken = sizes[column], takens[column]
         for at in range(count):
-            wanted = taken[at] + asked
+            wanted = taken[at] + amount
             wanted = min(wanted, size[at]) if cut else wanted
             scores[at] += weight * _part(size[at], wanted, constants)
     for at in range(count):
@@ -85,7 +85,7 @@ def _score_alike(
     positions: IntArray,
     count: int,
     terms: FloatArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
@@ -94,8 +94,10 @@ def _score_alike(
     constants = parameters[3:rows]
     one, other = int(parameters[rows]), int(parameters[rows + 3])
     for at in range(count):
-        first = _part(state[0, one, at], state[sums, one, at] + ask[sums, one], constants)
-        second = _part(state[0, other, at], state[sums, other, at] + ask[sums, other], constants)
+        first = _part(state[0, one, at], state[sums, one, at] + amounts[sums, one], constants)
+        second = _part(
+            state[0, other, at], state[sums, other, at] + amounts[sums, other], constants
+        )
         scores[at] = _total(first - second, 0.0)
 
 
@@ -104,7 +106,7 @@ def _bound_alike(
     ranges: FloatArray,
     count: int,
     first: IntArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
@@ -113,10 +115,10 @@ def _bound_alike(
     constants = parameters[3:rows]
     one, other = int(parameters[rows]), int(parameters[rows + 3])
     for at in range(count):
-        low = _part(boxes[3, one, at], boxes[0, one, at] + ask[sums, one], constants)
-        high = _part(boxes[2, one, at], boxes[1, one, at] + ask[sums, one], constants)
-        below = _part(boxes[3, other, at], boxes[0, other, at] + ask[sums, other], constants)
-        above = _part(boxes[2, other, at], boxes[1, other, at] + ask[sums, other], constants)
+        low = _part(boxes[3, one, at], boxes[0, one, at] + amounts[sums, one], constants)
+        high = _part(boxes[2, one, at], boxes[1, one, at] + amounts[sums, one], constants)
+        below = _part(boxes[3, other, at], boxes[0, other, at] + amounts[sums, other], constants)
+        above = _part(boxes[2, other, at], boxes[1, other, at] + amounts[sums, other], constants)
         bounds[at] = _total(least_apart(low, high, below, above), 0.0)
 
 

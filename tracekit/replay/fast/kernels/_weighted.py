@@ -40,7 +40,7 @@ def _score(
     positions: IntArray,
     count: int,
     terms: FloatArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
@@ -48,24 +48,26 @@ def _score(
     first = _HEAD + int(parameters[_COLUMNS])
     own = first + int(parameters[_BEFORE])
     cut = 1 + int(terms[0, 0]) if parameters[_TERMS] == 1.0 else 0
-    _before(state, positions, count, terms[min(cut, 1) : cut], ask, parameters[first:own], scores)
-    asked = first == _HEAD
+    _before(
+        state, positions, count, terms[min(cut, 1) : cut], amounts, parameters[first:own], scores
+    )
+    requested = first == _HEAD
     for at in range(_HEAD, first):
-        asked = asked or ask[1, int(parameters[at])] > 0
-    if asked:
-        found = np.empty(len(scores))
-        _next(state, positions, count, terms[cut:], ask, parameters[own:], found)
+        requested = requested or amounts[1, int(parameters[at])] > 0
+    if requested:
+        added = np.empty(len(scores))
+        _next(state, positions, count, terms[cut:], amounts, parameters[own:], added)
         for at in range(count):
-            scores[at] += parameters[_WEIGHT] * (found[at] * parameters[_FACTOR])
+            scores[at] += parameters[_WEIGHT] * (added[at] * parameters[_FACTOR])
 
 
 def _placed(
-    terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
+    terms: FloatArray, state: IntArray, node: int, amounts: IntArray, parameters: FloatArray
 ) -> None:
     first = _HEAD + int(parameters[_COLUMNS])
     own, cut = first + int(parameters[_BEFORE]), 1 + int(terms[0, 0])
-    _before(terms[1:cut], state, node, ask, parameters[first:own])
-    _next(terms[cut:], state, node, ask, parameters[own:])
+    _before(terms[1:cut], state, node, amounts, parameters[first:own])
+    _next(terms[cut:], state, node, amounts, parameters[own:])
 
 
 def _no_score(
@@ -73,7 +75,7 @@ def _no_score(
     positions: IntArray,
     count: int,
     terms: FloatArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
@@ -93,13 +95,13 @@ def weighted_kernel(profile: Profile, find: Find) -> Kernel | None:
     """
     if profile.filters() or type(profile).candidates is not PlacementPolicy.candidates:
         return None
-    found = []
+    kernels = []
     for part in profile.parts:
         kernel = find(part.policy) if not part.together and part.how == "of_hundred" else None
         if kernel is None or kernel.window or not _says_when_silent(part.policy, kernel):
             return None
-        found.append((part, kernel))
-    return weighted_sum(found)
+        kernels.append((part, kernel))
+    return weighted_sum(kernels)
 
 
 def weighted_sum(parts: Sequence[tuple[Part, Kernel]]) -> Kernel:

@@ -50,7 +50,7 @@ def logarithms(values: FloatArray) -> FloatArray:
     series has a ratio below 0.03.
     """
     bits = values.view(np.int64)
-    found = np.empty(len(values))
+    logs = np.empty(len(values))
     fractions = np.empty(len(values), np.int64)
     exponents = np.empty(len(values))
     for at in range(len(values)):
@@ -74,8 +74,8 @@ def logarithms(values: FloatArray) -> FloatArray:
         series = series * z + 1.0 / 5.0
         series = series * z + 1.0 / 3.0
         value = e * _LN2_HIGH + (2.0 * s + (2.0 * s * z * series + e * _LN2_LOW))
-        found[at] = value if values[at] > 1e-300 else 0.0
-    return found
+        logs[at] = value if values[at] > 1e-300 else 0.0
+    return logs
 
 
 # ruff: noqa: ARG001 - kernels share one signature
@@ -92,7 +92,7 @@ def _score(
     positions: IntArray,
     count: int,
     terms: FloatArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
@@ -105,7 +105,7 @@ def _score(
     ends = np.empty((criteria, 3))
     for criterion in range(criteria):
         column, row = int(parameters[criteria + 1 + criterion]), free[criterion]
-        asked, total, x_ln_x = ask[1, column], 0.0, 0.0
+        amount, total, x_ln_x = amounts[1, column], 0.0, 0.0
         ends[criterion] = 0.0, -np.inf, np.inf
         for start in range(0, count, _BLOCK):
             part = slice(start, min(start + _BLOCK, count))
@@ -113,7 +113,7 @@ def _score(
                 terms[criteria + criterion, part],
                 state[1, column, part],
                 terms[criterion, part],
-                asked,
+                amount,
                 row[part],
             )
             total += row[part].sum()
@@ -127,22 +127,22 @@ def _score(
 
 
 def _free(
-    size: FloatArray, requested: IntArray, used: FloatArray, asked: int, free: FloatArray
+    size: FloatArray, requested: IntArray, used: FloatArray, amount: int, free: FloatArray
 ) -> None:
     """The fraction left after the placement; requests stand in for use without a measurement."""
     for at in range(len(free)):
         free[at] = left_of(
-            ratio(measured_or_requested(used[at], requested[at]) + asked, size[at], 1.0)
+            ratio(measured_or_requested(used[at], requested[at]) + amount, size[at], 1.0)
         )
 
 
 @compiled_in_any_order
 def _x_ln_x(values: FloatArray) -> float:
     """Sum of ``x ln x``."""
-    logs, found = logarithms(values), 0.0
+    logs, total = logarithms(values), 0.0
     for at in range(len(values)):
-        found += values[at] * logs[at]
-    return found
+        total += values[at] * logs[at]
+    return total
 
 
 @compiled_in_any_order
@@ -155,11 +155,11 @@ def _widen(values: FloatArray, ends: FloatArray) -> None:
     for at in range(len(values)):
         squares += values[at] * values[at]
     extremes = np.empty(2)
-    found = extremes.view(np.int64)
+    extreme_bits = extremes.view(np.int64)
     high, low = bits[0], bits[0]
     for at in range(len(values)):
         high, low = max(high, bits[at]), min(low, bits[at])
-    found[0], found[1] = high, low
+    extreme_bits[0], extreme_bits[1] = high, low
     ends[0] += squares
     ends[1], ends[2] = max(ends[1], extremes[0]), min(ends[2], extremes[1])
 

@@ -30,7 +30,7 @@ def _score(
     positions: IntArray,
     count: int,
     terms: FloatArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
@@ -40,7 +40,7 @@ def _score(
         lowest = np.nan
         for column in range(2):
             row = _VIEWS + 2 * column
-            mu = portion(terms[row, at] + ask[1, column], state[0, column, at])
+            mu = portion(terms[row, at] + amounts[1, column], state[0, column, at])
             lowest = np.fmin(lowest, balanced(mu, terms[row + 1, at], prose))
         scores[at] = half_away(lowest)
 
@@ -50,7 +50,7 @@ def _bound(
     ranges: FloatArray,
     count: int,
     first: IntArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
@@ -61,9 +61,9 @@ def _bound(
     prose = parameters[0] == 1.0
     bounds[:count] = 100.0
     for column in range(2):
-        view, largest, asked = ranges[0, column], boxes[3, column], ask[1, column]
+        view, largest, amount = ranges[0, column], boxes[3, column], amounts[1, column]
         for at in range(count):
-            load = min(max(view[at] + asked / max(largest[at], 1) - SLACK, 0.0), 1.0)
+            load = min(max(view[at] + amount / max(largest[at], 1) - SLACK, 0.0), 1.0)
             best = balanced(load, 0.0, prose) if view[at] < ZERO_FROM else 0.0
             bounds[at] = min(bounds[at], best)
     for at in range(count):

@@ -71,7 +71,7 @@ def _score(
     positions: IntArray,
     count: int,
     terms: FloatArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
@@ -80,17 +80,17 @@ def _score(
     Terms after the views: risk by load, mean and deviation of both resources; then 1 for a node
     with metrics.
     """
-    if not (ask[1, :2].any() or ask[3, :2].any()):
+    if not (amounts[1, :2].any() or amounts[3, :2].any()):
         scores[:count] = 0.0
         return
     for at in range(count):
         scores[at] = -1.0
     for column in range(2):
-        request, promised, weight = ask[1, column], ask[3, column], parameters[column]
+        request, promised, weight = amounts[1, column], amounts[3, column], parameters[column]
         size, taken, limits = state[0, column], state[1, column], state[3, column]
         for at in range(count):
-            asked = within(taken[at] + request, size[at])
-            limit = by_limit(asked, limits[at] + promised, size[at])
+            wanted = within(taken[at] + request, size[at])
+            limit = by_limit(wanted, limits[at] + promised, size[at])
             risk = together(limit, terms[_VIEWS + 3 * column, at], weight)
             scores[at] = max(scores[at], risk)
     for at in range(count):
@@ -102,7 +102,7 @@ def _bound(
     ranges: FloatArray,
     count: int,
     first: IntArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
@@ -110,18 +110,18 @@ def _bound(
 
     The risk by limits rises with limits and requests, and falls with the size.
     """
-    if not (ask[1, :2].any() or ask[3, :2].any()):
+    if not (amounts[1, :2].any() or amounts[3, :2].any()):
         bounds[:count] = 0.0
         return
     bounds[:count] = 0.0
     for column in range(2):
-        request, promised, weight = ask[1, column], ask[3, column], parameters[column]
+        request, promised, weight = amounts[1, column], amounts[3, column], parameters[column]
         loads, limits, takens = ranges[0, 3 * column : 3 * column + 3]
         largest = boxes[3, column]
         for at in range(count):
             size = float(max(largest[at], 1))
-            asked = min(takens[at] + request / size - SLACK, 1.0)
-            limit = by_limit(asked, limits[at] + promised / size - SLACK, 1.0)
+            wanted = min(takens[at] + request / size - SLACK, 1.0)
+            limit = by_limit(wanted, limits[at] + promised / size - SLACK, 1.0)
             risk = together(limit, loads[at], weight) - SLACK
             risk = risk if loads[at] < ZERO_FROM else 1.0
             bounds[at] = max(bounds[at], risk)
@@ -130,10 +130,10 @@ def _bound(
 
 
 def _placed(
-    terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
+    terms: FloatArray, state: IntArray, node: int, amounts: IntArray, parameters: FloatArray
 ) -> None:
     """Compute the terms and views of a node anew from its present requests and limits."""
-    known = terms[_VIEWS + 6, node] == 1.0
+    measured = terms[_VIEWS + 6, node] == 1.0
     for column in range(2):
         row, view = _VIEWS + 3 * column, 3 * column
         size, limit = float(state[0, column, node]), float(state[3, column, node])
@@ -143,7 +143,7 @@ def _placed(
             taken = within(float(state[1, column, node]), size)
             mu, sigma = terms[row + 1, node], terms[row + 2, node]
             terms[row, node] = _load_risk(mu, sigma, taken, limit, size, parameters)
-            if known:
+            if measured:
                 terms[view, node] = terms[row, node]
 
 
@@ -176,7 +176,7 @@ _PLACED = placed_pointer(inside(_placed))
 def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
     every, nothing = np.arange(len(snapshot.capacity)), np.zeros(len(snapshot.resources), np.int64)
     nobody = Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
-    parts, known = policy.explain(snapshot, nobody, every), policy.has_metrics(snapshot, every)
+    parts, measured = policy.explain(snapshot, nobody, every), policy.has_metrics(snapshot, every)
     views: list[FloatArray] = []
     rows: list[FloatArray] = []
     for column, name in enumerate(NAMES):
@@ -184,10 +184,10 @@ def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
         load = policy.load(snapshot, every, column)
         used, deviation = load.amounts(capacity)
         risk = parts[f"{name}_by_load"]
-        views += [np.where(known, np.nan_to_num(risk), ZERO_VIEW)]
+        views += [np.where(measured, np.nan_to_num(risk), ZERO_VIEW)]
         views += [one[:, column] / capacity for one in (snapshot.limits, snapshot.requested)]
         rows += [risk, *mu_sigma(capacity, 0.0, used, deviation)]
-    return np.stack([*views, *rows, known.astype(np.float64)])
+    return np.stack([*views, *rows, measured.astype(np.float64)])
 
 
 def make(

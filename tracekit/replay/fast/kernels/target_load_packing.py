@@ -23,9 +23,9 @@ from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, hal
 _VIEWS = 1
 
 
-def _expected(ask: IntArray, parameters: FloatArray) -> Any:
+def _expected(amounts: IntArray, parameters: FloatArray) -> Any:
     """The expected CPU of a container, in millicores."""
-    return expected_milli(ask[1, 0], ask[0, 0], parameters[1], parameters[2])
+    return expected_milli(amounts[1, 0], amounts[0, 0], parameters[1], parameters[2])
 
 
 def _score(
@@ -33,7 +33,7 @@ def _score(
     positions: IntArray,
     count: int,
     terms: FloatArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
@@ -41,7 +41,7 @@ def _score(
 
     Terms after the view: millicores in use, millicores placed since the measurement, capacity.
     """
-    target, pod = parameters[0], _expected(ask, parameters)
+    target, pod = parameters[0], _expected(amounts, parameters)
     used, missing, capacity = terms[_VIEWS], terms[_VIEWS + 1], terms[_VIEWS + 2]
     for at in range(count):
         percent = then_percent(used[at], pod, missing[at], capacity[at])
@@ -53,7 +53,7 @@ def _bound(
     ranges: FloatArray,
     count: int,
     first: IntArray,
-    ask: IntArray,
+    amounts: IntArray,
     parameters: FloatArray,
     bounds: FloatArray,
 ) -> None:
@@ -61,7 +61,7 @@ def _bound(
 
     The score is a straight line on either side of the target.
     """
-    target, pod = parameters[0], _expected(ask, parameters)
+    target, pod = parameters[0], _expected(amounts, parameters)
     most = 100 * SLACK
     for at in range(count):
         low = 100 * (ranges[0, 0, at] + pod / max(boxes[3, 0, at], 1)) - most
@@ -73,9 +73,9 @@ def _bound(
 
 
 def _placed(
-    terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
+    terms: FloatArray, state: IntArray, node: int, amounts: IntArray, parameters: FloatArray
 ) -> None:
-    terms[_VIEWS + 1, node] += _expected(ask, parameters)
+    terms[_VIEWS + 1, node] += _expected(amounts, parameters)
     if not np.isnan(terms[_VIEWS, node]):
         terms[0, node] = (terms[_VIEWS, node] + terms[_VIEWS + 1, node]) / terms[_VIEWS + 2, node]
 
