@@ -3,6 +3,7 @@
 import importlib
 import importlib.metadata
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TypeVar
@@ -13,24 +14,38 @@ T = TypeVar("T")
 
 
 def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
-    """The subclass of ``base`` that each public module of a package defines, by the module's name.
+    """Every public subclass of ``base`` in the public modules of a package, by ``name_of``.
 
     Raises
     ------
     TracekitError
-        When a module has none or several.
+        When two classes have the same name.
     """
-    classes: dict[str, type[T]] = {}
-    for name in module_names(package):
-        own = _subclasses_in(importlib.import_module(f"{package.__name__}.{name}"), base)
-        if len(own) != 1:
-            raise TracekitError(
-                f"{package.__name__}/{name}.py defines {len(own)} {base.__name__} objects,"
-                " expected one",
-                hint="one file, one public thing; a helper's file name starts with '_'",
-            )
-        classes[name] = own[0]
-    return classes
+    kinds: dict[str, type[T]] = {}
+    for module_name in module_names(package):
+        module = importlib.import_module(f"{package.__name__}.{module_name}")
+        for key, value in vars(module).items():
+            if (
+                isinstance(value, type)
+                and issubclass(value, base)
+                and value.__module__ == module.__name__
+                and not key.startswith("_")
+                and kinds.setdefault(name_of(value), value) is not value
+            ):
+                raise TracekitError(f"{package.__name__} defines '{name_of(value)}' twice")
+    return dict(sorted(kinds.items()))
+
+
+def name_of(kind: type) -> str:
+    """The public name of a class: ``FirstFit`` is ``first_fit``.
+
+    A class outside of tracekit has the name of its file.
+    """
+    package, _, file = kind.__module__.rpartition(".")
+    if package.partition(".")[0] != __name__.partition(".")[0]:
+        return file
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__qualname__.rpartition(".")[2])
+    return words.lower()
 
 
 def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
@@ -104,14 +119,3 @@ def module_names(package: ModuleType) -> list[str]:
         for info in pkgutil.iter_modules(package.__path__)
         if not info.name.startswith("_")
     )
-
-
-def _subclasses_in(module: ModuleType, base: type[T]) -> list[type[T]]:
-    return [
-        value
-        for name, value in vars(module).items()
-        if isinstance(value, type)
-        and issubclass(value, base)
-        and value.__module__ == module.__name__
-        and not name.startswith("_")
-    ]

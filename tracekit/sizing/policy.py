@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from tracekit.base import parameters
+from tracekit.base import parameters, registry
 from tracekit.base.arrays import FloatArray
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.weights import Model
@@ -104,8 +104,8 @@ class SizingPolicy:
 
     @classmethod
     def name(cls) -> str:
-        """The public name, which is that of the file."""
-        return cls.__module__.rpartition(".")[2]
+        """The public name: that of the class, or that of the file of a user's own policy."""
+        return registry.name_of(cls)
 
     def __str__(self) -> str:
         spelled = parameters.spell_all(self, defaults=False)

@@ -80,8 +80,8 @@ class Parametrised:
 
     @classmethod
     def name(cls) -> str:
-        """The public name, which is that of the file."""
-        return cls.__module__.rpartition(".")[2]
+        """The public name: that of the class, or that of the file of a user's own policy."""
+        return registry.name_of(cls)
 
     def spelled(self) -> Mapping[str, str]:
         """Every parameter with its value as text."""
