@@ -24,7 +24,6 @@ _LONG_MODULES: dict[str, tuple[int, str]] = {}
 _FOLDER_MODULES = 22
 _REGISTRIES = {
     "commands": "subcommands",
-    "policy/placement": "policies",
 }
 #: So many equal lines in a row stand in one place only. Lines are compared without what is around
 #: them, empty ones too.

@@ -10,8 +10,8 @@ from replay_support import container, snapshot, workload
 
 from tracekit.policy.parse import get_policy
 from tracekit.policy.placement import ScoreError, all_policies
-from tracekit.policy.placement.least_allocated import LeastAllocated
-from tracekit.policy.placement.random import Random
+from tracekit.policy.placement.baselines import Random
+from tracekit.policy.placement.node_resources import LeastAllocated
 from tracekit.policy.view.snapshot import Snapshot, fits
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer, decide

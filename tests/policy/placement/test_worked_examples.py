@@ -12,7 +12,7 @@ from replay_support import container, snapshot
 
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.requested import divide, half_away, to_int
-from tracekit.policy.placement.load_variation_risk_balancing import risk_score
+from tracekit.policy.placement.load_aware import risk_score
 
 GIB = 2**30
 

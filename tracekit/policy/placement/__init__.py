@@ -1,4 +1,4 @@
-"""The interface of placement policies; each policy is one file of this folder.
+"""The interface of placement policies; each policy is a class in a file of this folder.
 
 A policy scores nodes; the engine filters, breaks ties, commits and measures. A policy is a frozen
 dataclass: its fields are parameters, and attributes of its class state what it reads and its
@@ -57,7 +57,7 @@ class ScoreError(TracekitError):
 
 
 class Parametrised:
-    """Base of the parts of an entrant: a dataclass of parameters in a file with its name.
+    """Base of the parts of an entrant: a dataclass of parameters.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class PlacementPolicy(Parametrised):
     notes : tuple of str
         Remarks for a reader of the policy's results, a line each.
     title : str
-        The full name, if the name of the file is an abbreviation.
+        The full name, if the name of the class is an abbreviation.
     used_by : {'scheduler', 'paper', 'yardstick'}
         Whether schedulers have the policy, only a paper proposes it, or it only serves as a
         comparison. A yardstick is never recommended.

@@ -13,8 +13,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores
 from tracekit.policy.placement._parts.load import has_room, used_amount
-from tracekit.policy.placement.balanced_allocation import BalancedAllocation
-from tracekit.policy.placement.least_allocated import LeastAllocated
+from tracekit.policy.placement.node_resources import BalancedAllocation, LeastAllocated
 from tracekit.policy.view.snapshot import Container, Snapshot
 
 

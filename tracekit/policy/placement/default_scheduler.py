@@ -9,8 +9,7 @@ import numpy as np
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.policy.placement import PlacementPolicy, Reads, Scores, UsedBy
-from tracekit.policy.placement.balanced_allocation import BalancedAllocation, Form
-from tracekit.policy.placement.least_allocated import LeastAllocated
+from tracekit.policy.placement.node_resources import BalancedAllocation, Form, LeastAllocated
 from tracekit.policy.view.snapshot import Container, Snapshot, Tie
 
 

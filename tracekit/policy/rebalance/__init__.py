@@ -1,4 +1,4 @@
-"""The interface of rebalance policies; each policy is one file of this folder.
+"""The interface of rebalance policies; each policy is a class in a file of this folder.
 
 A rebalance policy looks at the running cluster once per interval and names containers to evict.
 It places nothing: an evicted container goes back to the queue, and the placement policy of the

@@ -11,9 +11,9 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import Direct
 from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import PlacementPolicy
-from tracekit.policy.placement.balanced_allocation import BalancedAllocation
-from tracekit.policy.placement.bra import Bra
 from tracekit.policy.placement.default_scheduler import DefaultScheduler
+from tracekit.policy.placement.node_resources import BalancedAllocation
+from tracekit.policy.placement.requested import Bra
 from tracekit.policy.profile import Profile
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState

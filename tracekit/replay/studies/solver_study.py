@@ -23,7 +23,7 @@ from tracekit.policy.placement import Batch
 from tracekit.policy.placement._parts.batch_fitness import NO_ROOM
 from tracekit.policy.placement._parts.fitness import FitnessPolicy
 from tracekit.policy.placement._parts.searching import BatchFitness, SearchingPolicy
-from tracekit.policy.placement.first_fit_decreasing import FirstFitDecreasing
+from tracekit.policy.placement.baselines import FirstFitDecreasing
 from tracekit.policy.search.searches import all_searches
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.placer import PlainPlacer

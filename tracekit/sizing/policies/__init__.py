@@ -1,4 +1,4 @@
-"""Sizing policies, one file for each; the interface is in ``sizing/policy.py``."""
+"""Sizing policies, each a class in a file of this folder; the interface is in ``sizing/policy.py``."""
 
 import functools
 import sys

@@ -25,16 +25,14 @@ from tracekit.policy.placement._parts.load import (
     pods_claims,
 )
 from tracekit.policy.placement._parts.requested import half_away
-from tracekit.policy.placement.load_variation_risk_balancing import risk_score
+from tracekit.policy.placement.load_aware import Peaks, risk_score, surviving
 from tracekit.policy.placement.low_risk_overcommitment import (
     LowRiskOvercommitment,
     Totals,
     by_limit,
     load_risk,
 )
-from tracekit.policy.placement.peaks import Peaks
-from tracekit.policy.placement.requested_to_capacity_ratio import broken_linear
-from tracekit.policy.placement.target_load_packing import surviving
+from tracekit.policy.placement.node_resources import broken_linear
 from tracekit.policy.view.recorded import decode_metrics, decode_pod
 from tracekit.replay.cases.case import Answer, Question, case_policy, kind, of_inputs
 from tracekit.replay.cases.kinds import _shapes

@@ -16,8 +16,8 @@ from tracekit.base.units import EXACT_TO
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement._parts.formula import Formula, least_apart
 from tracekit.policy.placement._parts.requested import of_pair
-from tracekit.policy.placement.balanced_allocation import BalancedAllocation
-from tracekit.policy.placement.bra import ALIKE, Bra
+from tracekit.policy.placement.node_resources import BalancedAllocation
+from tracekit.policy.placement.requested import ALIKE, Bra
 from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
 from tracekit.replay.fast.kernels._parts import inside, weight_table
 

@@ -10,9 +10,8 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.jit import with_functions
 from tracekit.cluster.resources import PODS, full_name, is_scalar
 from tracekit.policy.placement._parts import requested
-from tracekit.policy.placement._parts.formula import NUMBERS, quotient
+from tracekit.policy.placement._parts.formula import NUMBERS, Weights, quotient
 from tracekit.policy.placement._parts.requested import rounded
-from tracekit.policy.placement._parts.shares import Weights
 from tracekit.replay.fast.kernels import bound_pointer, placed_pointer
 
 #: The largest capacity for which ``amount * 100 / capacity`` in doubles truncates to the exact

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.policy.placement.first_fit import FirstFit
+from tracekit.policy.placement.baselines import FirstFit
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, pointers
 
 

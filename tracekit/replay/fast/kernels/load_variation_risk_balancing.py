@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.policy.placement._parts.load import portion
-from tracekit.policy.placement.load_variation_risk_balancing import (
+from tracekit.policy.placement.load_aware import (
     LoadVariationRiskBalancing,
     balanced,
     spread,

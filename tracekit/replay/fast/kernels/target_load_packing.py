@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
-from tracekit.policy.placement.target_load_packing import (
+from tracekit.policy.placement.load_aware import (
     TargetLoadPacking,
     expected_milli,
     packing,

@@ -1,4 +1,4 @@
-"""CMDN: TOPSIS over CPU, memory, network and disk use, and the bandwidth of the network card."""
+"""Policies by use of network and disk: the Liang extender, and the rules that TBESK cites."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -7,8 +7,9 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.parameters import About
-from tracekit.cluster.resources import BASE, DISK_IO, NET
-from tracekit.policy.placement._extender import ExtenderPolicy
+from tracekit.cluster.resources import BASE, CPU, DISK_IO, NET
+from tracekit.policy.placement import PlacementPolicy, Reads, Scores
+from tracekit.policy.placement._extender import ExtenderPolicy, balance_resource
 from tracekit.policy.placement._parts.load import (
     fraction_after,
     has_room,
@@ -18,6 +19,39 @@ from tracekit.policy.placement._parts.load import (
 )
 from tracekit.policy.placement._parts.weights import closeness
 from tracekit.policy.view.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bnp(ExtenderPolicy):
+    """Balanced NetIO Priority: keep the network loads of nodes close to each other.
+
+    If the workload lacks the network resource, or the container requests none of it, the extender
+    scores every node 0 and the built-in scores decide.
+    """
+
+    source: ClassVar[str] = "Liang extender (github.com/adolphlwq/liang @56384517), BNP"
+    title: ClassVar[str] = "balanced network use"
+    wants: ClassVar[tuple[str, ...]] = (NET,)
+
+    def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
+        """BNP's score of each candidate, 0..100; 0 for a node without room for the request."""
+        return balance_resource(NET, snapshot, container, nodes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bdi(ExtenderPolicy):
+    """Balanced disk IO: the rule of bnp, by disk transfer rates in place of the network.
+
+    Modelled on the policy of that name, whose formulas are not published.
+    """
+
+    source: ClassVar[str] = "inspired by 'balanced disk IO' as cited by Geng and Wang 2023, ref. 6"
+    title: ClassVar[str] = "balanced disk use"
+    wants: ClassVar[tuple[str, ...]] = (DISK_IO,)
+
+    def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
+        """The score of bnp on disk IO, 0..100."""
+        return balance_resource(DISK_IO, snapshot, container, nodes)
 
 
 def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> FloatArray:
@@ -141,3 +175,38 @@ def faithful_scores(matrix: FloatArray) -> IntArray:
 def rounded(fractions: FloatArray) -> IntArray:
     """Fractions from 0 on in whole percent, halves rounded away from zero."""
     return np.floor(100.0 * fractions + 0.5).astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bcdi(PlacementPolicy):
+    """Balanced CPU and disk IO: keep both loads close to each other on every node.
+
+    Modelled on the policy of that name, whose formulas are not published. If the workload lacks the
+    disk transfer resource, every node scores 0.
+    """
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
+    source: ClassVar[str] = (
+        "inspired by 'balanced CPU and disk IO' as cited by Geng and Wang 2023, ref. 6"
+    )
+    title: ClassVar[str] = "balanced CPU and disk use"
+    wants: ClassVar[tuple[str, ...]] = (DISK_IO,)
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """``trunc(100 (1 - |cpu fraction - disk fraction|))`` after placing, 0..100."""
+        parts = list(self.explain(snapshot, container, nodes).values())
+        if len(parts) < 2:
+            return np.zeros(len(nodes), dtype=np.int64)
+        level = 1.0 - np.abs(parts[0] - parts[1])
+        return np.trunc(100.0 * np.clip(level, 0.0, 1.0)).astype(np.int64)
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """The loads of CPU and disk transfer after placing, if the workload has them."""
+        columns = {name: snapshot.column(name) for name in (CPU, DISK_IO)}
+        return {
+            name: fraction_after(snapshot, column, container)[nodes]
+            for name, column in columns.items()
+            if column is not None
+        }

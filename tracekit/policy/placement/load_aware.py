@@ -1,9 +1,10 @@
-"""Target load packing: fill nodes up to a target CPU utilisation, and then spread."""
+"""Plugins of Trimaran: scores by measured use, its variation, and the power that it takes."""
 
 import bisect
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,11 +13,113 @@ from tracekit.base.parameters import About
 from tracekit.cluster.resources import CPU
 from tracekit.policy.placement import Reads, Scores, UsedBy
 from tracekit.policy.placement._parts.formula import either
-from tracekit.policy.placement._parts.load import LoadAware, Reading, last_level, metric_provider
-from tracekit.policy.placement._parts.requested import half_away
+from tracekit.policy.placement._parts.load import (
+    LoadAware,
+    Reading,
+    first_level,
+    last_level,
+    metric_provider,
+    mu_sigma,
+    pod_claims,
+)
+from tracekit.policy.placement._parts.requested import half_away, to_int
 from tracekit.policy.view.pods import Pod, PodContainer
 from tracekit.policy.view.recorded import Recorded
 from tracekit.policy.view.snapshot import Container, Placed, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadVariationRiskBalancing(LoadAware):
+    """Balance the mean and the deviation of load: the lower score of cpu and memory counts."""
+
+    common: ClassVar[bool] = True
+    source: ClassVar[str] = (
+        "scheduler-plugins 903da7df pkg/trimaran/loadvariationriskbalancing"
+        " (LoadVariationRiskBalancing)"
+    )
+    used_by: ClassVar[UsedBy] = "scheduler"
+    best_score = 100
+
+    safe_variance_margin: Annotated[float, About("Multiplier of the deviation.", minimum=0)] = 1.0
+    safe_variance_sensitivity: Annotated[
+        float,
+        About("Degree of the root of the deviation; 0: the limit of small degrees.", minimum=0),
+    ] = 1.0
+    formula: Annotated[
+        Literal["upstream", "prose"],
+        About("upstream: 1 - (mu + sigma)/2; prose: 1 - min(mu + sigma, 1), an older form."),
+    ] = "upstream"
+
+    @classmethod
+    def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Margin and sensitivity; the default for a missing or negative value."""
+        names = ("safe_variance_margin", "safe_variance_sensitivity")
+        given = {name: arguments.get(name) for name in names}
+        return {
+            **{
+                name: getattr(cls, name) if one is None or one < 0 else float(one)
+                for name, one in given.items()
+            },
+            "metric_provider": metric_provider(arguments),
+        }
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """The lower score of the measured resources, rounded, 0..100; 0 without metrics."""
+        cpu, memory = self.explain(snapshot, container, nodes).values()
+        return half_away(np.nan_to_num(np.fmin(cpu, memory)))
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """The score of each resource before rounding."""
+        request = pod_claims(container).request
+        parts = {}
+        for column, name in enumerate(("cpu", "memory")):
+            capacity = snapshot.allocatable[nodes, column].astype(np.float64)
+            load = self.load(snapshot, nodes, column)
+            parts[name] = risk_score(
+                *(capacity, float(request[column]), *load.amounts(capacity)),
+                margin=self.safe_variance_margin,
+                sensitivity=self.safe_variance_sensitivity,
+                prose=self.formula == "prose",
+            )
+        return parts
+
+
+def risk_score(
+    capacity: FloatArray,
+    request: float,
+    used: FloatArray,
+    deviation: FloatArray,
+    *,
+    margin: float,
+    sensitivity: float,
+    prose: bool = False,
+) -> FloatArray:
+    """The score of a resource, 0..100, from amounts of shape (candidates,); NaN stays NaN."""
+    most = np.maximum(capacity, 0.0)
+    mu, _ = mu_sigma(capacity, max(request, 0.0), np.clip(used, 0.0, most), deviation)
+    sigma = spread(capacity, deviation, margin=margin, sensitivity=sensitivity)
+    measured = ~(np.isnan(used) | np.isnan(deviation))
+    score = np.where(capacity > 0, balanced(mu, sigma, prose), 0.0)
+    return np.where(measured, score, np.nan)
+
+
+def spread(
+    capacity: FloatArray, deviation: FloatArray, *, margin: float, sensitivity: float
+) -> FloatArray:
+    """The deviation's part in the risk, 0..1, shape (candidates,); NaN stays NaN."""
+    cut = np.clip(deviation, 0.0, np.maximum(capacity, 0.0))
+    _, sigma = mu_sigma(capacity, 0.0, cut, cut)
+    if sensitivity >= 0:
+        sigma = np.power(sigma, 1 / sensitivity if sensitivity else math.inf)
+    return np.clip(margin * sigma, 0.0, 1.0)
+
+
+def balanced(mu: Any, sigma: Any, prose: Any) -> Any:
+    """The score from mean and spread, 0..100, for arrays and, compiled, for numbers."""
+    both = mu + sigma
+    return (1 - either(prose, either(both > 1.0, 1.0, both), both / 2)) * 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,3 +290,81 @@ def surviving(ages_s: Sequence[float | None]) -> list[int]:
 
     first = bisect.bisect_left(ages_s, True, key=young)
     return list(range(first if first < len(ages_s) else 0, len(ages_s)))
+
+
+Models = tuple[tuple[str, float, float, float], ...]
+
+#: The number of integer steps of a score per unit of power.
+_SCALE = 1e15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peaks(LoadAware):
+    """Prefer the least rise in power; a node draws k0 + k1 * exp(k2 * CPU percent)."""
+
+    source: ClassVar[str] = "scheduler-plugins 903da7df pkg/trimaran/peaks (Peaks)"
+    used_by: ClassVar[UsedBy] = "scheduler"
+    best_score = 100
+    reading: ClassVar[Reading] = staticmethod(first_level)
+
+    k0: Annotated[float, About("Constant of the power model; it cancels out.")] = 471.7412504314313
+    k1: Annotated[
+        float, About("Factor of the power model; the default is upstream's example.")
+    ] = -91.50493019588365
+    k2: Annotated[
+        float, About("Exponent of the power model, per percent of CPU.")
+    ] = -0.07186049052516228
+    node_power_model: Annotated[
+        Models, About("Power models of single nodes, name:k0:k1:k2, in recorded cases.")
+    ] = ()
+
+    @classmethod
+    def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The power models of nodes; a node without a model has k0, k1 and k2 of 0."""
+        models = arguments.get("node_power_model") or {}
+        names = ("k0", "k1", "k2")
+        rows = [[node, *(float(model.get(k, 0)) for k in names)] for node, model in models.items()]
+        return {**dict.fromkeys(names, 0.0), "node_power_model": rows}
+
+    def model(self, node: str) -> tuple[float, float, float]:
+        """k0, k1, k2 of a node."""
+        own = {name: (k0, k1, k2) for name, k0, k1, k2 in self.node_power_model}
+        return own.get(node, (self.k0, self.k1, self.k2))
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """The rise in power, a cost; 0 without CPU metrics and for CPU above capacity."""
+        parts = self.explain(snapshot, container, nodes)
+        return to_int(np.nan_to_num(parts["power_rise"]) * _SCALE)
+
+    def normalize(self, scores: Scores) -> Scores:
+        """``100 - trunc(100 * (v - low)/(high - low))``, 100 for the least rise; all 0 stay 0."""
+        low, high = int(scores.min()), int(scores.max())
+        if low == 0 and high == 0:
+            return scores
+        cost = 100.0 * (scores - low).astype(np.float64)
+        return 100 - to_int(cost / float(high - low) if high != low else cost)
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """CPU percent without and with the pod, and the rise in power."""
+        capacity = snapshot.capacity[nodes, 0].astype(np.float64)
+        now = self.load(snapshot, nodes, 0).average
+        some = capacity != 0
+        used = now / 100 * capacity + float(container.request[0])
+        then = np.where(some, 100 * used / np.where(some, capacity, 1.0), 0.0 * now)
+        _, k1, k2 = self._models(snapshot, nodes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rise = k1 * (np.exp(k2 * then) - np.exp(k2 * now))
+        return {
+            "now_percent": now,
+            "then_percent": then,
+            "power_rise": np.where(then > 100, 0.0, rise),
+        }
+
+    def _models(self, snapshot: Snapshot, nodes: IntArray) -> FloatArray:
+        """k0, k1 and k2 of the candidates, shape (3, candidates), or (3,) for one model."""
+        if snapshot.recorded is None or not self.node_power_model:
+            return np.array([self.k0, self.k1, self.k2])
+        names = snapshot.recorded.nodes
+        return np.array([self.model(names[at]) for at in nodes], np.float64).reshape(-1, 3).T
