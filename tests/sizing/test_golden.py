@@ -7,8 +7,7 @@ import pytest
 from sizing_support import GOLDEN, set_of
 
 from tracekit.sizing.measures import measures_of
-from tracekit.sizing.policies.minimum_selection import MinimumSelection
-from tracekit.sizing.policies.random_selection import shares
+from tracekit.sizing.policies.simple import MinimumSelection, shares
 from tracekit.sizing.policy import simulate
 from tracekit.sizing.world import periods
 from tracekit.sizing.world.periods import CHANNELS

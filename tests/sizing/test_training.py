@@ -20,7 +20,7 @@ from tracekit.sizing.agent.session import (
     train,
 )
 from tracekit.sizing.agent.train import Trainer
-from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.policies.simple import Ddqn
 from tracekit.sizing.policy import simulate
 from tracekit.sizing.weights import Model, layer_shapes, load_model, save_model, values
 from tracekit.sizing.world.periods import put

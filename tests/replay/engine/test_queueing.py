@@ -24,8 +24,7 @@ from tracekit.intake.ingest import ingest
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
-from tracekit.policy.rebalance.load_spread import LoadSpread
+from tracekit.policy.rebalance.node_utilization import HighNodeUtilization, LoadSpread
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.explain import explain

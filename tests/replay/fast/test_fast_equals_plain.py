@@ -20,8 +20,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import all_policies
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
-from tracekit.policy.rebalance.load_spread import LoadSpread
+from tracekit.policy.rebalance.node_utilization import HighNodeUtilization, LoadSpread
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState

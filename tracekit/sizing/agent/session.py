@@ -13,7 +13,7 @@ from tracekit.base.files.replacing import replaced_file
 from tracekit.base.progress import SILENT, Progress
 from tracekit.sizing.agent.network import torch_ready
 from tracekit.sizing.agent.train import Epoch, Trainer
-from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.policies.simple import Ddqn
 from tracekit.sizing.weights import Model
 from tracekit.sizing.world.simset import Settings, SimulationSet
 

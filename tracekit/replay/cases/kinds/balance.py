@@ -25,8 +25,7 @@ from tracekit.policy.rebalance._utilization import (
     named,
     turns_of,
 )
-from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
-from tracekit.policy.rebalance.low_node_utilization import LowNodeUtilization
+from tracekit.policy.rebalance.node_utilization import HighNodeUtilization, LowNodeUtilization
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.pods import Pods, PodText
 from tracekit.policy.view.snapshot import Placed

@@ -14,7 +14,7 @@ from tracekit.policy.rebalance._utilization import (
     mean_percent,
     percent_of,
 )
-from tracekit.policy.rebalance.low_node_utilization import shifted
+from tracekit.policy.rebalance.node_utilization import shifted
 from tracekit.replay.cases.case import of_inputs
 from tracekit.replay.cases.kinds import _shapes
 

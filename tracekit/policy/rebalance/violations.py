@@ -1,8 +1,9 @@
-"""Topology spread: move containers from domains with many to domains with few."""
+"""Evictions of pods that violate affinity, taints or the spread over domains."""
 
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -11,9 +12,122 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.parameters import About
 from tracekit.cluster.constraints.among import Rule, Whom
-from tracekit.cluster.constraints.labels import CLOSING
+from tracekit.cluster.constraints.labels import CLOSING, Taint
 from tracekit.cluster.workload import UNKNOWN
-from tracekit.policy.rebalance._turn import Plugin, Turn
+from tracekit.policy.placement import Reads
+from tracekit.policy.rebalance._evictor import Texts
+from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
+from tracekit.policy.rebalance._utilization import turns_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovePodsViolatingNodeAffinity(Plugin):
+    """Evict pods whose node does not meet their node affinity, if they fit a node.
+
+    First come pods whose required affinity is violated, then pods that prefer another node, each
+    node by node.
+    """
+
+    source: ClassVar[str] = (
+        "descheduler @7d2b28bf removepodsviolatingnodeaffinity (RemovePodsViolatingNodeAffinity)"
+    )
+
+    required: Annotated[bool, About("Whether required affinity counts.")] = True
+    preferred: Annotated[bool, About("Whether preferred affinity counts.")] = False
+
+    def chosen(self, turn: Turn) -> list[int]:
+        """The pods to evict: those with a violated requirement, then those with a better node."""
+        pods = self._where(turn, self._misplaced) if self.required else []
+        pods += self._where(turn, self._better_off) if self.preferred else []
+        return list(dict.fromkeys(pods))
+
+    def _where(self, turn: Turn, wrong: Callable[[Turn, int], bool]) -> list[int]:
+        ordered = by_rank(turn.node, np.flatnonzero(turn.may))
+        listed = turn.cycle.listed
+        return [at for at in ordered if wrong(turn, at) and bool((turn.fits(at) & listed).any())]
+
+    def _misplaced(self, turn: Turn, at: int) -> bool:
+        pods, text = turn.cycle.pods, int(turn.cycle.text[at])
+        return pods.texts[text].requires and not pods.suits(text)[turn.node[at]]
+
+    def _better_off(self, turn: Turn, at: int) -> bool:
+        pods, text = turn.cycle.pods, int(turn.cycle.text[at])
+        weight = pods.wishes(text)
+        return bool(weight[turn.cycle.listed].max(initial=0) > weight[turn.node[at]])
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovePodsViolatingNodeTaints(Plugin):
+    """Evict pods from nodes with a taint NoSchedule that they do not tolerate, node by node."""
+
+    source: ClassVar[str] = (
+        "descheduler @7d2b28bf removepodsviolatingnodetaints (RemovePodsViolatingNodeTaints)"
+    )
+
+    soft: Annotated[bool, About("Whether taints PreferNoSchedule count, too.")] = False
+    taints: Annotated[Texts, About("Taints that count, key or key=value; none: all.")] = ()
+    not_taints: Annotated[Texts, About("Taints that do not count, key or key=value.")] = ()
+
+    def chosen(self, turn: Turn) -> list[int]:
+        """The pods to evict, node by node."""
+        cycle = turn.cycle
+        texts = np.unique(cycle.text)
+        tolerated = np.ones((len(cycle.pods.texts), len(cycle.listed)), dtype=np.bool_)
+        for text in texts.tolist():
+            tolerated[text] = cycle.pods.tolerates(text, self._counts)
+        some = np.flatnonzero(turn.may & ~tolerated[cycle.text, turn.node])
+        return by_rank(turn.node, some)
+
+    def _counts(self, taint: Taint) -> bool:
+        effects = ("NoSchedule", "PreferNoSchedule") if self.soft else ("NoSchedule",)
+        names = {taint.key, f"{taint.key}={taint.value}"} if taint.value else {taint.key}
+        wanted = not self.taints or bool(names & set(self.taints))
+        return taint.effect in effects and wanted and not names & set(self.not_taints)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovePodsViolatingInterPodAntiAffinity(Plugin):
+    """Evict pods until no pod of a domain violates the required anti-affinity of another pod.
+
+    Pods are evicted node by node, in the order of LowNodeUtilization (``turns_of``).
+    """
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "placed"})
+    source: ClassVar[str] = (
+        "descheduler @7d2b28bf removepodsviolatinginterpodantiaffinity"
+        " (RemovePodsViolatingInterPodAntiAffinity)"
+    )
+
+    def run(self, turn: Turn) -> None:
+        """Evict one pod after another: an evicted pod violates no anti-affinity any more."""
+        remaining = turn.seen.copy()
+        full: set[int] = set()
+        for at in np.lexsort((turns_of(turn), turn.node)).tolist():
+            node = int(turn.node[at])
+            if node in full or not turn.may[at] or not self._beside(turn, at, remaining):
+                continue
+            refused = turn.evict(at) if turn.movable(at) else "namespace"
+            if refused is None:
+                remaining[at] = False
+            elif refused == "node":
+                full.add(node)
+            elif refused == "total":
+                return
+
+    def _beside(self, turn: Turn, at: int, remaining: BoolArray) -> bool:
+        """Whether a remaining pod on the node or in the domain violates the pod's anti-affinity."""
+        cycle, node = turn.cycle, turn.node
+        for rule in cycle.pods.texts[cycle.text[at]].rules:
+            if rule.kind != "podAntiAffinity":
+                continue
+            others = remaining & cycle.pods.meeting(rule.whom)[cycle.text]
+            others[at] = False
+            domain = cycle.pods.domain(rule.by)
+            same = (domain[node] == domain[node[at]]) & (domain[node[at]] >= 0)
+            if (others & (same | (node == node[at]))).any():
+                return True
+        return False
+
 
 #: By how many containers two zones may differ where no constraints are recorded.
 _SKEW = 1
