@@ -22,7 +22,7 @@ from tracekit.cluster.request_table import request_changes, use_over_requested
 from tracekit.cluster.source import source_of
 from tracekit.commands.shell import run
 from tracekit.report.sentences import long, short
-from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
+from tracekit.sizing.requests import REPLAYED, SHRUNK
 from tracekit.sizing.requests.read_use import NoUseError
 from tracekit.sizing.requests.study import every_policy, recommended, requests_of
 from tracekit.store.folder import open_store

@@ -7,8 +7,8 @@ import pytest
 from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import FloatArray
+from tracekit.binding import RecordedUse
 from tracekit.binding.choosers import Bindings, parse_ways
-from tracekit.binding.declared import RecordedUse
 from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.run import VcpuRun, replay_vcpus
 from tracekit.binding.tables import Held, OldNeighbours, held_by_use

@@ -7,8 +7,8 @@ import pytest
 from sizing_support import GOLDEN, set_of
 
 from tracekit.sizing.measures import measures_of
+from tracekit.sizing.policies import simulate
 from tracekit.sizing.policies.simple import MinimumSelection, shares
-from tracekit.sizing.policy import simulate
 from tracekit.sizing.world import periods
 from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.simset import Settings, build_world, fresh_state

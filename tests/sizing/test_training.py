@@ -20,8 +20,8 @@ from tracekit.sizing.agent.session import (
     train,
 )
 from tracekit.sizing.agent.train import Trainer
+from tracekit.sizing.policies import simulate
 from tracekit.sizing.policies.simple import Ddqn
-from tracekit.sizing.policy import simulate
 from tracekit.sizing.weights import Model, layer_shapes, load_model, save_model, values
 from tracekit.sizing.world.periods import put
 from tracekit.sizing.world.simset import Settings, SimulationSet

@@ -16,7 +16,7 @@ from tracekit.base.units import MS_PER_DAY
 from tracekit.base.words import short_hash
 from tracekit.cluster.requests import NOW, SUBJECT
 from tracekit.sizing.measures import Duel, duels
-from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
+from tracekit.sizing.requests import REPLAYED, SHRUNK
 from tracekit.sizing.requests.judge import kept_at_risk
 from tracekit.sizing.requests.rows import (
     at_risk,

@@ -1,6 +1,6 @@
 """The tables of a replay on vCPUs, and the cost of recorded neighbours."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,8 +10,8 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.facts import Fact, remark
 from tracekit.base.units import MILLI_PER_CORE
-from tracekit.binding.choosers import Bindings, on_one_socket, recorded_chooser
-from tracekit.binding.declared import RecordedUse
+from tracekit.binding import RecordedUse
+from tracekit.binding.choosers import RECORDED, Bindings, on_one_socket, recorded_chooser
 from tracekit.binding.loop import VcpuOutcome
 from tracekit.binding.occupancy import InterferenceModel
 from tracekit.cluster.workload import Workload
@@ -344,3 +344,23 @@ def positions(load: Workload, names: Sequence[str]) -> IntArray:
     """The position of each container of a workload in another order of the same containers."""
     at = {name: number for number, name in enumerate(names)}
     return np.array([at[name] for name in load.containers.ids], dtype=np.int64)
+
+
+#: The relative difference of vCPUs from which loads are different.
+_SAME = 0.05
+
+
+def unlike_recorded(vcpus: Mapping[str, float]) -> Iterator[Fact]:
+    """A fact if the recorded binding has another load than the other ways.
+
+    The other ways bind the requested number of vCPUs; the recorded number may differ.
+
+    Parameters
+    ----------
+    vcpus : mapping of str to float
+        The mean number of bound vCPUs over time of each way.
+    """
+    others = [bound for name, bound in vcpus.items() if name != RECORDED]
+    ours = vcpus.get(RECORDED)
+    if ours and others and abs(max(others) / ours - 1) >= _SAME:
+        yield remark("recorded_of_other_load", round(ours), "vCPUs", other_vcpus=round(max(others)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.words import counted
-from tracekit.binding.declared import RECORDED_USE, RecordedUse
+from tracekit.binding import RECORDED_USE, RecordedUse
 from tracekit.commands._options import Assumed, Frames, Option, OtherWorkload, ReplayedStore, Seed
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import (
@@ -127,7 +127,7 @@ def bind(
 def _doubts(run: VcpuRun) -> Iterator[Fact]:
     """Remarks on the fit, on the load of recorded vCPUs, and on recorded use."""
     from tracekit.base.facts import remark
-    from tracekit.binding.drawn import unlike_recorded
+    from tracekit.binding.tables import unlike_recorded
 
     if run.model.verdict:
         yield remark("fit_unusable", verdict=run.model.verdict, reason=run.model.reason)

@@ -14,7 +14,7 @@ from tracekit.commands._options import Argument, Option, Seed, StudyFolder
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines
 from tracekit.commands.shell.signature import Call, JsonOption
-from tracekit.sizing.requests.declared import (
+from tracekit.sizing.requests import (
     BY,
     LEARN_SHARE,
     RISK_SHARE,

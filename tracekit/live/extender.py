@@ -14,7 +14,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.live.names import Listed
 from tracekit.live.objects import LivePod, node_of, pod_of
 from tracekit.live.state import State
-from tracekit.policy.kubernetes.extenders import host_scores
+from tracekit.policy.kubernetes.scorers import host_scores
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.view.snapshot import lacking
 

@@ -19,7 +19,7 @@ from tracekit.base.arrays import FloatArray
 from tracekit.live.extender import Decided
 from tracekit.live.objects import LivePod
 from tracekit.live.state import State
-from tracekit.policy.kubernetes.extenders import host_scores
+from tracekit.policy.kubernetes.scorers import host_scores
 from tracekit.policy.placement import PlacementPolicy, Reads
 from tracekit.policy.placement._parts.load import fraction_after
 

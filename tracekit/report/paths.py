@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.cluster.named import Given
-from tracekit.policy.own_files import as_given, by_name
+from tracekit.policy.parse import as_given, by_name
 
 
 @dataclass(frozen=True, kw_only=True)

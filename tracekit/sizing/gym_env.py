@@ -10,8 +10,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.sizing.policies import Given, SizingPolicy
 from tracekit.sizing.policies.simple import MinimumSelection
-from tracekit.sizing.policy import Given, SizingPolicy
 from tracekit.sizing.world.periods import CHANNELS, INFEASIBLE
 from tracekit.sizing.world.simset import CYCLES_SEEN, Settings, SimulationSet
 from tracekit.sizing.world.simulation import Simulation, View

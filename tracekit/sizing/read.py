@@ -20,9 +20,8 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.sizing.agent.network import require
-from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policies
+from tracekit.sizing.policies import SizingPolicy, all_sizing_policies, parse_sizing_policies
 from tracekit.sizing.policies.simple import Ddqn
-from tracekit.sizing.policy import SizingPolicy
 from tracekit.sizing.weights import Model, load_model
 from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.simset import CYCLES_SEEN, Settings, SimulationSet

@@ -21,8 +21,8 @@ from tracekit.base.shown import Shown
 from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.measures import differences, measures_of, summary
+from tracekit.sizing.policies import SizingPolicy, simulate
 from tracekit.sizing.policies.simple import Ddqn
-from tracekit.sizing.policy import SizingPolicy, simulate
 from tracekit.sizing.weights import Model
 from tracekit.sizing.world.simset import Settings, SimulationSet, Split, split, upstream_felt
 from tracekit.sizing.world.simulation import Simulation

@@ -18,8 +18,8 @@ from tracekit.base.arrays import FloatArray
 from tracekit.cluster.resources import DISK_IO, NET, column_of, lacking
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._extender import balance_scores, variances_after
-from tracekit.policy.placement.liang import faithful_scores
 from tracekit.policy.placement.node_resources import BalancedAllocation, LeastAllocated
+from tracekit.policy.placement.several_resources import faithful_scores
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.policy.view.usage import SeriesUsage

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sizing_support import random_set, set_of
 
+from tracekit.sizing.policies import simulate
 from tracekit.sizing.policies.simple import ExponentialForecast, Oracle, PercentileRequest
-from tracekit.sizing.policy import simulate
 from tracekit.sizing.world.simset import Settings
 from tracekit.sizing.world.simulation import Simulation
 

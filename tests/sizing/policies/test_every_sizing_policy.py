@@ -10,8 +10,7 @@ from sizing_support import random_set
 
 from tracekit.base import parameters
 from tracekit.commands.listing import listing
-from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
-from tracekit.sizing.policy import simulate
+from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy, simulate
 from tracekit.sizing.weights import Model, layer_shapes
 from tracekit.sizing.world.simset import Settings, SimulationSet
 from tracekit.sizing.world.simulation import Simulation, View

@@ -16,8 +16,8 @@ from tests_support import SHARED
 from tracekit.base.arrays import FloatArray
 from tracekit.base.units import BYTES_PER_GIB
 from tracekit.cluster.request_table import nothing_fixed
+from tracekit.sizing.policies import Given, simulate
 from tracekit.sizing.policies.vertical_pod_autoscaler import Recommender, VerticalPodAutoscaler
-from tracekit.sizing.policy import Given, simulate
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.simset import Settings
 from tracekit.sizing.world.simulation import Simulation

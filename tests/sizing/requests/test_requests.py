@@ -25,8 +25,7 @@ from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import read_study
 from tracekit.cluster.source import source_of
-from tracekit.sizing.policies import parse_sizing_policy
-from tracekit.sizing.policy import Advice
+from tracekit.sizing.policies import Advice, parse_sizing_policy
 from tracekit.sizing.requests.judge import WINDOWS, interval, judged, services_of, windows_of
 from tracekit.sizing.requests.read_use import NoUseError, read_use
 from tracekit.store.folder import open_store

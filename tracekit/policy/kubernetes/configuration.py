@@ -21,8 +21,7 @@ from tracekit.base.documents import (
     decode,
 )
 from tracekit.base.errors import TracekitError, nearest, strangers
-from tracekit.policy.kubernetes.extenders import Extender, Translated
-from tracekit.policy.kubernetes.scorers import SCORERS, SILENT
+from tracekit.policy.kubernetes.scorers import SCORERS, SILENT, Extender, Translated
 from tracekit.policy.profile import Part
 
 KIND = "KubeSchedulerConfiguration"

@@ -11,8 +11,7 @@ import msgspec
 
 from tracekit.base.documents import Fields, decode
 from tracekit.base.errors import strangers
-from tracekit.policy.kubernetes.extenders import Extender, Translated
-from tracekit.policy.kubernetes.scorers import Ratio, made
+from tracekit.policy.kubernetes.scorers import Extender, Ratio, Translated, made
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.profile import Part
 

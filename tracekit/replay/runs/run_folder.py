@@ -25,8 +25,8 @@ from tracekit.cluster.series import settled_steps
 from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, parse_entrant
-from tracekit.policy.own_files import FILES, as_given, by_name
-from tracekit.policy.own_files import noted as files_noted
+from tracekit.policy.parse import FILES, as_given, by_name
+from tracekit.policy.parse import noted as files_noted
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.requests import placeable
 from tracekit.replay.runs.one import shares

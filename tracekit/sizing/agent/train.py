@@ -7,8 +7,8 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.agent.network import Batch, Memory, act, layers_of, make_network, torch_ready
+from tracekit.sizing.policies import simulate
 from tracekit.sizing.policies.simple import Ddqn
-from tracekit.sizing.policy import simulate
 from tracekit.sizing.weights import Model, explore, one_step
 from tracekit.sizing.world.periods import CHANNELS
 from tracekit.sizing.world.simset import CYCLES_SEEN, Settings, SimulationSet

@@ -1,12 +1,163 @@
-"""Sizing policies, each a class in a file of this folder; the interface is in ``sizing/policy.py``."""
+"""The interface of sizing policies, and the data that they may read; each is a class of this room.
+
+A policy is a frozen dataclass: its fields are parameters, and its class states its source and what
+it reads. ``start`` makes a sizer for one simulation, which sets the limits of due containers.
+"""
 
 import functools
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple, Protocol
+
+import numpy as np
 
 from tracekit.base import parameters, registry
+from tracekit.base.arrays import FloatArray
 from tracekit.base.errors import TracekitError
-from tracekit.sizing.policy import SizingPolicy
+from tracekit.sizing.use import RecordedUse
+from tracekit.sizing.weights import Model
+from tracekit.sizing.world.simset import Settings, SimulationSet
+from tracekit.sizing.world.simulation import Simulation, View
+
+Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """The data that a sizer may read before the first period.
+
+    Parameters
+    ----------
+    containers : int
+        The number of containers to size.
+    period_ms : int
+    profile : float64, shape (containers, profile periods, 2), or None
+        Needs of the first periods, for policies that read 'profile'.
+    training : SimulationSet, or None
+        Other chains with their whole history, for policies that read 'training'.
+    model : Model, or None
+        A trained network, for policies that read 'model'.
+    """
+
+    containers: int
+    period_ms: int
+    settings: Settings
+    rng: np.random.Generator
+    profile: FloatArray | None = None
+    training: SimulationSet | None = None
+    model: Model | None = None
+
+
+class Advice(NamedTuple):
+    """Recommended requests, arrays of shape (services, 2): cores and bytes; NaN for none.
+
+    ``lower`` and ``upper`` are the bounds within which the policy leaves a request, if it has
+    bounds.
+    """
+
+    request: FloatArray
+    lower: FloatArray | None = None
+    upper: FloatArray | None = None
+
+
+class Sizer(Protocol):
+    """Sizes the containers of one simulation."""
+
+    def size(self, view: View) -> FloatArray:
+        """Wanted limits of the due containers, shape (due, 2): cores and GB.
+
+        The environment rounds them up to sizes.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizingPolicy:
+    """Base of every sizing policy.
+
+    Attributes
+    ----------
+    source : str
+        Paper and section, upstream file and version, or that the rule is ours.
+    reads : frozenset of {'served', 'state', 'profile', 'ahead', 'training', 'model'}
+        The data that it reads: use served so far, the agent's state, needs of the first periods,
+        needs of the coming cycle (which no real policy has), the history of other chains, or a
+        network trained on them.
+    """
+
+    source: ClassVar[str]
+    reads: ClassVar[frozenset[Reads]]
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)
+
+    def start(self, given: Given) -> Sizer:
+        """A sizer for one simulation."""
+        raise NotImplementedError
+
+    def recommend(self, use: RecordedUse) -> Advice | None:  # noqa: ARG002 - most have none
+        """One request for each service from its recorded use; None for a policy that cannot.
+
+        A policy that reads 'ahead' gets the use by which it is judged.
+        """
+        return None
+
+    def profile_periods(self) -> int:
+        """The number of first periods in the profile; 0 unless the policy reads 'profile'."""
+        return 0
+
+    @classmethod
+    def name(cls) -> str:
+        """The public name: that of the class, or that of the file of a user's own policy."""
+        return registry.name_of(cls)
+
+    def __str__(self) -> str:
+        spelled = parameters.spell_all(self, defaults=False)
+        return f"{self.name()}[{spelled}]" if spelled else self.name()
+
+
+def simulate(
+    simulation: Simulation,
+    policy: SizingPolicy,
+    *,
+    rng: np.random.Generator,
+    training: SimulationSet | None = None,
+    model: Model | None = None,
+) -> float:
+    """Size every container by a policy until all periods are over; returns the sum of rewards.
+
+    The policy gets only the data that it declares to read.
+    """
+    sizer = policy.start(_given(simulation, policy, rng, training, model))
+    view = View(simulation, looks_ahead="ahead" in policy.reads)
+    reward = 0.0
+    while not simulation.done:
+        simulation.apply(sizer.size(view))
+        simulation.advance()
+        reward += float(simulation.rewards.sum())
+    return reward
+
+
+def _given(
+    simulation: Simulation,
+    policy: SizingPolicy,
+    rng: np.random.Generator,
+    training: SimulationSet | None,
+    model: Model | None,
+) -> Given:
+    part = simulation.part
+    times = part.times_ms
+    begin = simulation.start
+    profiled = part.need[:, begin : begin + policy.profile_periods()]
+    return Given(
+        containers=part.size,
+        period_ms=int(times[1] - times[0]) if len(times) > 1 else 1,
+        settings=simulation.settings,
+        rng=rng,
+        profile=profiled if "profile" in policy.reads else None,
+        training=training if "training" in policy.reads else None,
+        model=model if "model" in policy.reads else None,
+    )
 
 
 @functools.cache

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.parameters import About
-from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy, simulate
+from tracekit.sizing.policies import Advice, Given, Reads, SizingPolicy, simulate
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.weights import Model, greedy, one_step, values
 from tracekit.sizing.world.simset import Settings

@@ -17,7 +17,7 @@ from tracekit.base.units import (
     MS_PER_HOUR,
     MS_PER_MINUTE,
 )
-from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
+from tracekit.sizing.policies import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.simulation import View
 

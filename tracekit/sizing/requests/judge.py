@@ -16,7 +16,7 @@ import polars as pl
 from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.study import Study
-from tracekit.sizing.policy import Advice
+from tracekit.sizing.policies import Advice
 from tracekit.sizing.requests.rows import services
 from tracekit.sizing.use import RESOURCES, RecordedUse
 

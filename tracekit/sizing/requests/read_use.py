@@ -19,7 +19,7 @@ from tracekit.cluster.resources import BASE, CPU
 from tracekit.cluster.series import steps_between
 from tracekit.intake.sources import is_published
 from tracekit.sizing.read import STATES
-from tracekit.sizing.requests.declared import By
+from tracekit.sizing.requests import By
 from tracekit.sizing.use import RecordedUse
 from tracekit.store.folder import Store
 from tracekit.store.never_ran import never_ran

@@ -19,10 +19,9 @@ from tracekit.cluster.request_table import use_over_requested
 from tracekit.cluster.requests import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
-from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
+from tracekit.sizing.policies import Advice, SizingPolicy, all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policies.simple import Oracle
-from tracekit.sizing.policy import Advice, SizingPolicy
-from tracekit.sizing.requests.declared import LEARN_SHARE, RISK_SHARE
+from tracekit.sizing.requests import LEARN_SHARE, RISK_SHARE
 from tracekit.sizing.requests.judge import services_of, spared, totals_of, windows_of
 from tracekit.sizing.requests.read_use import NoUseError, read_use
 from tracekit.sizing.requests.rows import GROWTH, frame_of, growing, growth_of

@@ -12,7 +12,7 @@ from tracekit.base.arrays import stream
 from tracekit.base.errors import TracekitError
 from tracekit.base.parameters import ParameterError
 from tracekit.cluster.resources import amounts, column_order
-from tracekit.policy.kubernetes.extenders import host_scores
+from tracekit.policy.kubernetes.scorers import host_scores
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy, ScoreError
 from tracekit.policy.placement.default_scheduler import nodes_to_find

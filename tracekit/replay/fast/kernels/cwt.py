@@ -27,7 +27,7 @@ from tracekit.policy.placement._parts.weights import (
     of_gains,
     present,
 )
-from tracekit.policy.placement.cwt import Cwt
+from tracekit.policy.placement.several_resources import Cwt
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import Kernel, score_pointer
 from tracekit.replay.fast.kernels._parts import inside
