@@ -12,8 +12,7 @@ import time
 
 import numpy as np
 
-from tracekit.sizing.policies import all_sizing_policies
-from tracekit.sizing.policies import simulate
+from tracekit.sizing.policies import all_sizing_policies, simulate
 from tracekit.sizing.world.simset import Settings, SimulationSet
 from tracekit.sizing.world.simulation import Simulation
 

@@ -15,8 +15,8 @@ from tests_support import OWN, TraceFolder
 
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
-from tracekit.policy.entrant import parse_entrant
-from tracekit.policy.parse import as_given, by_name, files_of
+from tracekit.policy.entrant import files_of, parse_entrant
+from tracekit.policy.parse import as_given, by_name
 
 
 @pytest.mark.parametrize(

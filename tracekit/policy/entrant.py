@@ -6,14 +6,17 @@ in place of ``NAME`` a profile, ``0.7*NAME+0.3*NAME``.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from tracekit.base import parameters
 from tracekit.base.documents import is_document
 from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import named_from
+from tracekit.base.opened import read_bytes
 from tracekit.base.parameters import About
 from tracekit.policy.parse import cut, parse_policy, policies_of
 from tracekit.policy.placement import Parametrised, PlacementPolicy, Reads, UsedBy
@@ -358,3 +361,37 @@ class Schedulers(Parametrised):
             return now_ms
         first = scheduler * self.cache_age_ms // self.number
         return now_ms - (now_ms - first) % self.cache_age_ms
+
+
+#: The key of the files in the document of a result.
+FILES = "files"
+
+
+def files_of(policies: Iterable[Entrant], folder: Path | None = None) -> list[dict[str, str]]:
+    """The files in which policies are written, each once, with the digest of its content.
+
+    Parameters
+    ----------
+    folder : path, optional
+        The folder of the result's document. Paths are relative to it, so that files and result can
+        be moved together; without it they are relative to the working folder.
+    """
+    names = dict.fromkeys(name for policy in policies for name in policy.written_in())
+    return [
+        {
+            "path": named_from(folder or Path(), Path(name)),
+            "sha256": hashlib.sha256(read_bytes(Path(name))).hexdigest(),
+        }
+        for name in names
+    ]
+
+
+def address(policy: Entrant) -> str:
+    """The spelling of a policy for any process: with its file if it has one, else with its name."""
+    return policy.address() if policy.written_in() else str(policy)
+
+
+def noted(policies: Iterable[Entrant], folder: Path | None = None) -> dict[str, Any]:
+    """The entry of the policies' files in a document; empty if no policy has a file."""
+    files = files_of(policies, folder)
+    return {FILES: files} if files else {}

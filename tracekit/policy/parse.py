@@ -6,7 +6,6 @@ the configuration of a scheduler.
 """
 
 import functools
-import hashlib
 import importlib.util
 import os
 import sys
@@ -21,10 +20,8 @@ from tracekit.base import parameters
 from tracekit.base.arrays import IntArray
 from tracekit.base.documents import is_document, read_document
 from tracekit.base.errors import TracekitError, nearest, unknown_name
-from tracekit.base.files.places import named_from
 from tracekit.base.opened import is_file, read_bytes
 from tracekit.base.parameters import ParameterError
-from tracekit.policy.entrant import Entrant
 from tracekit.policy.guard import IMPORT_LIMIT_S, OwnPolicyError, answers_for, guard, line_of
 from tracekit.policy.kubernetes import configuration, policy_document
 from tracekit.policy.kubernetes.scorers import Translated
@@ -303,40 +300,6 @@ def _imported(path: Path) -> ModuleType:
             hint="run it with python to see more: a policy file must import cleanly",
         ) from cause
     return module
-
-
-#: The key of the files in the document of a result.
-FILES = "files"
-
-
-def files_of(policies: Iterable[Entrant], folder: Path | None = None) -> list[dict[str, str]]:
-    """The files in which policies are written, each once, with the digest of its content.
-
-    Parameters
-    ----------
-    folder : path, optional
-        The folder of the result's document. Paths are relative to it, so that files and result can
-        be moved together; without it they are relative to the working folder.
-    """
-    names = dict.fromkeys(name for policy in policies for name in policy.written_in())
-    return [
-        {
-            "path": named_from(folder or Path(), Path(name)),
-            "sha256": hashlib.sha256(read_bytes(Path(name))).hexdigest(),
-        }
-        for name in names
-    ]
-
-
-def address(policy: Entrant) -> str:
-    """The spelling of a policy for any process: with its file if it has one, else with its name."""
-    return policy.address() if policy.written_in() else str(policy)
-
-
-def noted(policies: Iterable[Entrant], folder: Path | None = None) -> dict[str, Any]:
-    """The entry of the policies' files in a document; empty if no policy has a file."""
-    files = files_of(policies, folder)
-    return {FILES: files} if files else {}
 
 
 def by_name(

@@ -8,7 +8,8 @@ import polars as pl
 
 from tracekit.base.facts import Followup, Scalar
 from tracekit.intake.sources import all_sources
-from tracekit.policy.parse import FILES, by_name
+from tracekit.policy.entrant import FILES
+from tracekit.policy.parse import by_name
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.run_folder import assumed_of
 from tracekit.report.data import Data

@@ -13,7 +13,7 @@ from tracekit.base.facts import FILE, Answer, read_answer
 from tracekit.base.files.places import found_from, place
 from tracekit.base.files.result_folder import read_frame
 from tracekit.base.study import BESIDE, STUDY_FOLDER, Study, read_study
-from tracekit.policy.parse import FILES
+from tracekit.policy.entrant import FILES
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.report.computed import Computed, folders_of
 from tracekit.report.paths import Paths, paths

@@ -41,8 +41,7 @@ from tracekit.base.study import Study
 from tracekit.base.units import BYTES_PER_GIB
 from tracekit.cluster.assembly.sizes import is_sized, used_by_others
 from tracekit.cluster.source import WorkloadSource, check_assumed, source_of
-from tracekit.policy.entrant import Entrant, Entrants, Sent, parse_entrant
-from tracekit.policy.parse import noted
+from tracekit.policy.entrant import Entrant, Entrants, Sent, noted, parse_entrant
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.results import Results

@@ -19,8 +19,8 @@ from tracekit.base.units import MS_PER_S
 from tracekit.live.export._format import Format, Left, Written, left_out, not_carried
 from tracekit.live.export._spelling import yaml_text
 from tracekit.live.extender import check_served
+from tracekit.policy.entrant import address
 from tracekit.policy.kubernetes.scorers import PLUGIN_OF, SCORERS
-from tracekit.policy.parse import address
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement._extender import ExtenderPolicy
 from tracekit.policy.placement.default_scheduler import DefaultScheduler, plugins

@@ -24,9 +24,9 @@ from tracekit.cluster.resources import lacking
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, parse_entrant
-from tracekit.policy.parse import FILES, as_given, by_name
-from tracekit.policy.parse import noted as files_noted
+from tracekit.policy.entrant import FILES, Entrant, parse_entrant
+from tracekit.policy.entrant import noted as files_noted
+from tracekit.policy.parse import as_given, by_name
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.requests import placeable
 from tracekit.replay.runs.one import shares
