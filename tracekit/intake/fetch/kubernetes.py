@@ -204,11 +204,11 @@ def _further(command: list[str], path: Path, timeout_s: float, *, empty: bool) -
     """
     with replaced_file(path, follow=False) as part:
         _print_to(command, part, timeout_s)
-        stays = empty or any(
+        has_objects = empty or any(
             isinstance(one, Cut) or one.kind not in ("Node", "Pod")
             for one in things(unpacked(part))
         )
-    if not stays:
+    if not has_objects:
         path.unlink()
 
 

@@ -90,17 +90,17 @@ class Slices:
         When the folder has slices of a fetch with other arguments.
     """
 
-    def __init__(self, folder: Path, asked: Mapping[str, object]) -> None:
+    def __init__(self, folder: Path, arguments: Mapping[str, object]) -> None:
         self._path = folder / NAME
         self._folder = folder
         before = _read(self._path)
-        if before is not None and _sorted_json(before.asked) != _sorted_json(asked):
-            arguments = ", ".join(f"{key} {value}" for key, value in before.asked.items())
+        if before is not None and _sorted_json(before.asked) != _sorted_json(arguments):
+            earlier = ", ".join(f"{key} {value}" for key, value in before.asked.items())
             raise TracekitError(
-                f"{folder} has the files of another fetch: {arguments}",
+                f"{folder} has the files of another fetch: {earlier}",
                 hint="name another folder, or give the same arguments to go on",
             )
-        self._document = before or _Document(asked=dict(asked))
+        self._document = before or _Document(asked=dict(arguments))
 
     def times(self, start_s: int, end_s: int) -> tuple[int, int]:
         """The first and the last time of the fetch; a later call keeps those of the first call."""
@@ -311,13 +311,13 @@ def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) 
     target = folder / file_name(plan.name, start)
     part = target.with_name(f".{target.name}.part")
 
-    def ask() -> tuple[int, int, tuple[str, ...]]:
+    def fetch_once() -> tuple[int, int, tuple[str, ...]]:
         _write(plan, start, end, part, server)
         return _counted(part, server)
 
     try:
         series, samples, warnings = server.tried(
-            ask, plan.name, plan.by_hand[0], alone=end == start
+            fetch_once, plan.name, plan.by_hand[0], alone=end == start
         )
     except OSError as error:
         raise disk_error(error, target) from error
@@ -342,13 +342,13 @@ def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) 
 
 def _write(plan: QueryPlan, start: int, end: int, part: Path, server: Server) -> None:
     """Write the answer as it comes, with the name and the text of the query in front."""
-    asked = {"name": plan.name, "query": plan.promql, "step_s": plan.step_s}
+    header = {"name": plan.name, "query": plan.promql, "step_s": plan.step_s}
     chunks = server.query_range(plan.promql, start, end, plan.step_s)
     first = next(chunks, b"").removeprefix(codecs.BOM_UTF8).lstrip()
     if not first.startswith(b"{"):
         raise server.strange(first)
     with packing(part) as out:
-        out.write(json.dumps(asked)[:-1].encode() + b", " + first[1:])
+        out.write(json.dumps(header)[:-1].encode() + b", " + first[1:])
         for chunk in chunks:
             out.write(chunk)
 

@@ -116,15 +116,14 @@ class Events:
     ----------
     committed : called with the entries of committed files, one per table, and the manifest that
         names them; it writes the manifest
-    known : called with the name of a file that the store has, and the name that the store has it
-        under
+    already_stored : called with the name of a file that the store has, and the file's name there
     failed : called with the name of a file that cannot be read, and the error; by default it
         raises the error
     check : raises TracekitError if a file must not be taken in
     """
 
     committed: Callable[[tuple[SourceEntry, ...], Manifest], None]
-    known: Callable[[str, str], None] = lambda *_: None
+    already_stored: Callable[[str, str], None] = lambda *_: None
     failed: Callable[[str, TracekitError], None] = _raised
     check: Callable[[TraceFile, Sequence[Staged]], None] = lambda *_: None
 
@@ -267,7 +266,7 @@ class Coordinator:
             staged = self._consistent(flight.file, staged)
         flight.staged = staged
         if content in self._contents:
-            self._events.known(flight.file.name, self._contents[content])
+            self._events.already_stored(flight.file.name, self._contents[content])
             shutil.rmtree(flight.folder)
             return
         try:

@@ -144,14 +144,16 @@ def _taken_again(
         )
     again: list[SourceEntry] = []
     events = Events(committed=lambda made, _: again.extend(made))
-    stays = manifest.sources[last:]
-    coordinator = Coordinator(folder, before, Alone(), sort_memory_bytes, events, taken=stays)
+    later_entries = manifest.sources[last:]
+    coordinator = Coordinator(
+        folder, before, Alone(), sort_memory_bytes, events, taken=later_entries
+    )
     # the file is compared with the rows that the store had when the file first came in
     stored = facts(files, Store(folder, before), folder, entry.release)
     once_more = dataclasses.replace(file, name=entry.file, stored=stored)
     coordinator.take([once_more], lambda *_: None)
     # another version of a library may write other bytes for the same rows
-    after = dataclasses.replace(manifest, sources=(*before.sources, *again, *stays))
+    after = dataclasses.replace(manifest, sources=(*before.sources, *again, *later_entries))
     if after != manifest:
         write_manifest(folder, after)
     return after

@@ -243,11 +243,11 @@ def _in_words(compared: _Comparison, folder: Path) -> tuple[list[str], dict[str,
     values = [one.stored_name for one in table.columns if one.stored_name not in others_of]
     series = [one for one in keys if one != "time_ms"]
     # an empty value of a node or container contradicts nothing
-    says = '"{0}" IS NOT NULL AND "{0}" IS DISTINCT FROM first_{0}' if stated else _OTHER
-    other = " OR ".join(f"({says.format(one)})" for one in values)
-    goes, holds = f"NOT ({other})" if stated else "true", "1"
+    differs = '"{0}" IS NOT NULL AND "{0}" IS DISTINCT FROM first_{0}' if stated else _OTHER
+    other = " OR ".join(f"({differs.format(one)})" for one in values)
+    leaves, holds = f"NOT ({other})" if stated else "true", "1"
     if compared.foreign:
-        goes, holds = (one.format(compared.foreign) for one in (_GOES_FOREIGN, _LAST_OF_FOREIGN))
+        leaves, holds = (one.format(compared.foreign) for one in (_GOES_FOREIGN, _LAST_OF_FOREIGN))
     paths = (folder / part_path(one.table, one.part) for one in compared.entries)
     entities = {one.stored_name: one.entity for one in table.columns if one.entity}
     return values, {
@@ -259,7 +259,7 @@ def _in_words(compared: _Comparison, folder: Path) -> tuple[list[str], dict[str,
         "values": ", ".join(f'"{one}"' for one in values),
         "firsts": ", ".join(f'first_value("{one}") OVER of_one AS first_{one}' for one in values),
         "other": other,
-        "goes": goes,
+        "goes": leaves,
         "holds": holds,
         "also": "" if "time_ms" in {*keys, *values} else "time_ms,",
         "reaches": "true" if stated else "before_ms >= first_ms",
@@ -317,13 +317,13 @@ def _without_rows(
     aside = folder / STAGING / "once.parquet"
     aside.parent.mkdir(parents=True, exist_ok=True)
     with pq.ParquetFile(folder / old) as source:
-        stays = np.ones(source.metadata.num_rows, dtype=np.bool_)
-        stays[rows] = False
+        is_staying = np.ones(source.metadata.num_rows, dtype=np.bool_)
+        is_staying[rows] = False
         with part_writer(aside, all_tables()[entry.table]) as out:
             first = 0
             for group in range(source.num_row_groups):
                 read = source.read_row_group(group)
-                left = read.filter(stays[first : first + read.num_rows])
+                left = read.filter(is_staying[first : first + read.num_rows])
                 first += read.num_rows
                 if left.num_rows:
                     out.write_table(left)
@@ -341,7 +341,7 @@ def _without_rows(
     return replace(
         entry,
         part=part,
-        rows=int(stays.sum()),
+        rows=int(is_staying.sum()),
         duplicates_dropped=entry.duplicates_dropped + len(rows),
         defects=(*entry.defects, defect),
         checksums=sums,

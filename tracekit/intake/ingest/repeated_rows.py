@@ -46,17 +46,17 @@ _REJECTS = {"line": pl.Int64, "column": pl.String, "reason": pl.String, "text": 
 #: Selects the staged rows that may contradict a statement, each with the values of the statement
 #: that holds: the last one of another source, or else the first one of the same time.
 _CONTRADICTIONS = """
-WITH known AS (
+WITH compared AS (
     SELECT * FROM stored SEMI JOIN staged USING ({entity})
 ), own AS (
-    SELECT * FROM known WHERE NOT "foreign" UNION ALL BY NAME SELECT * FROM staged
+    SELECT * FROM compared WHERE NOT "foreign" UNION ALL BY NAME SELECT * FROM staged
 ), firsts AS (
     SELECT *, {firsts}, CASE WHEN first_value(nth) OVER statement = {last}
         THEN 'line ' || first_value(line) OVER statement
         ELSE first_value(file) OVER statement END AS first_file
     FROM own WINDOW statement AS (PARTITION BY {partition} ORDER BY nth, line)
 ), others AS (
-    SELECT DISTINCT ON ({about}) * FROM known WHERE "foreign" ORDER BY {about}, time_ms DESC
+    SELECT DISTINCT ON ({about}) * FROM compared WHERE "foreign" ORDER BY {about}, time_ms DESC
 ), both_of AS (
     SELECT one.* REPLACE ({replaced})
     FROM firsts AS one LEFT JOIN others AS other ON {same}
@@ -84,7 +84,7 @@ def without_contradictions(
         return tuple(staged)
     texts = _texts(file, wrong.keys())
     broken = staged[0].lines_broken + len(wrong)
-    kept = []
+    cleaned = []
     for one in staged:
         rejects = [
             (line, some[0].column, _reason(some), texts[line])
@@ -93,8 +93,8 @@ def without_contradictions(
         ]
         added = pl.DataFrame(rejects, schema=_REJECTS, orient="row")
         whole = replace(_without(one, list(wrong)), lines_broken=broken)
-        kept.append(_with_rejects(whole, file.name, added))
-    return tuple(kept)
+        cleaned.append(_with_rejects(whole, file.name, added))
+    return tuple(cleaned)
 
 
 class _Contradiction(NamedTuple):
@@ -273,11 +273,11 @@ def _without(staged: Staged, lines: Sequence[int]) -> Staged:
     """The staged table without the rows of some lines."""
     table = all_tables()[staged.table]
     columns = Columns(staged.folder / "rows", table, staged.rows)
-    stays = ~np.isin(columns.read(LINE, 0, staged.rows), lines)
+    is_staying = ~np.isin(columns.read(LINE, 0, staged.rows), lines)
     for name in column_types(table):
         values = columns.read(name, 0, staged.rows)
-        values[stays].tofile(staged.folder / "rows" / f"{name}.bin")
-    return replace(staged, rows=int(stays.sum()))
+        values[is_staying].tofile(staged.folder / "rows" / f"{name}.bin")
+    return replace(staged, rows=int(is_staying.sum()))
 
 
 def _with_rejects(staged: Staged, name: str, added: pl.DataFrame) -> Staged:

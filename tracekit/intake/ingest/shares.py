@@ -277,18 +277,18 @@ WITH span AS (
     SELECT min(time_ms) AS first_ms, max(time_ms) AS last_ms
     FROM container_amount_keyed
     WHERE resource IN ('cpu', 'memory')
-), told AS (
+), used AS (
     SELECT container_key, bool_or(resource = 'cpu') AS cpu, bool_or(resource = 'memory') AS memory
     FROM container_amount_keyed
     WHERE resource IN ('cpu', 'memory')
     GROUP BY container_key
 )
 SELECT count(DISTINCT c.container_key),
-       count(DISTINCT c.container_key) FILTER (NOT coalesce(told.cpu, false)),
-       count(DISTINCT c.container_key) FILTER (NOT coalesce(told.memory, false))
+       count(DISTINCT c.container_key) FILTER (NOT coalesce(used.cpu, false)),
+       count(DISTINCT c.container_key) FILTER (NOT coalesce(used.memory, false))
 FROM container_keyed AS c
 CROSS JOIN span
-LEFT JOIN told ON told.container_key = c.container_key
+LEFT JOIN used ON used.container_key = c.container_key
 WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
   AND coalesce(c.departure_ms > span.first_ms, true)
 """

@@ -114,7 +114,7 @@ class Walk:
     def _first_word(self, packing: Packing, start: int, stop: int) -> UInt64Array:
         columns = {d.column.name: d.column for d in packing.first}
         values = {name: self._staged.read(name, start, stop) for name in columns}
-        mapped = {name: self._mapped(columns[name], found) for name, found in values.items()}
+        mapped = {name: self._mapped(columns[name], rows) for name, rows in values.items()}
         return words_of(Packing(packing.first, 1), mapped).reshape(-1)
 
     def _mapped(self, column: Column, values: NDArray[Any]) -> NDArray[Any]:
@@ -128,20 +128,20 @@ class Duplicates:
 
     Attributes
     ----------
-    kept : whether each row stays, shape (rows,)
+    staying : whether each row stays, shape (rows,)
     gone : the places of the dropped rows, shape (duplicates,)
     first : the place of the row that stays in place of each dropped row, shape (duplicates,)
     """
 
-    kept: BoolArray
+    staying: BoolArray
     gone: IntArray
     first: IntArray
 
     def among(self, places: IntArray, rows: int) -> Duplicates:
         """The duplicates among all ``rows`` rows, if these are those among the rows ``places``."""
-        kept = np.ones(rows, dtype=np.bool_)
-        kept[places] = self.kept
-        return Duplicates(kept, places[self.gone], places[self.first])
+        staying = np.ones(rows, dtype=np.bool_)
+        staying[places] = self.staying
+        return Duplicates(staying, places[self.gone], places[self.first])
 
 
 def find_duplicates(words: UInt64Array) -> Duplicates:
@@ -221,7 +221,7 @@ class InOrder:
     @property
     def rows(self) -> int:
         """The number of rows without the duplicates."""
-        return int(self._duplicates.kept.sum())
+        return int(self._duplicates.staying.sum())
 
     def repeats(self) -> Repeats | None:
         """The counts of duplicates by whether they equal the row that stays; None without any."""
@@ -239,12 +239,12 @@ class InOrder:
 
     def pieces(self, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
         """The rows as Arrow tables of at most ``rows`` rows."""
-        stay = self._duplicates.kept
-        kept = None if stay.all() else np.flatnonzero(stay)
+        stay = self._duplicates.staying
+        staying_places = None if stay.all() else np.flatnonzero(stay)
         for at in range(0, self.rows, rows):
             places: Any = slice(at, at + rows)
-            if kept is not None:
-                places = kept[places]
+            if staying_places is not None:
+                places = staying_places[places]
             arrays = [self._arrow(c, self._values(c, places)) for c in self._table.columns]
             yield pa.Table.from_arrays(arrays, schema=schema)
 

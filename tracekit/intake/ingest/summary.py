@@ -71,9 +71,11 @@ def facts_of_files(summary: IngestSummary) -> Iterator[Fact]:
         yield Fact(kind="file", subject=name, because="passed_over", about={"reason": reason})
 
 
-def begun(store: Path, found: Discovery) -> IngestSummary:
+def begun(store: Path, discovery: Discovery) -> IngestSummary:
     """The summary of an ingest before its first file is read."""
-    return IngestSummary(store, passed_over=list(found.passed_over), failed=list(found.unreadable))
+    return IngestSummary(
+        store, passed_over=list(discovery.passed_over), failed=list(discovery.unreadable)
+    )
 
 
 def summary_line(summary: IngestSummary) -> str:
@@ -111,8 +113,8 @@ def failure(summary: IngestSummary) -> TracekitError:
     lacks = f"; the store lacks {', '.join(summary.lacks)}" if summary.lacks else ""
     if len(summary.failed) == 1:
         done = len({entry.file for entry in summary.ingested})
-        kept = f"; {counted(done, 'other file')} went in" if done else ""
-        return TracekitError(f"{first.what}{kept}{lacks}", hint=first.hint)
+        others = f"; {counted(done, 'other file')} went in" if done else ""
+        return TracekitError(f"{first.what}{others}{lacks}", hint=first.hint)
     names = ", ".join(name for name, _ in summary.failed[:5])
     if {error.what for _, error in summary.failed} == {first.what}:
         # files that are read together fail together, with the error of one of them

@@ -251,7 +251,7 @@ class Workbench:
         self._store = store
         self._lease = lease
         self._manifest: bytes | None = None
-        self._there: set[Path] = set()
+        self._on_store: set[Path] = set()
         self._quantities: dict[str, str] = {}
 
     def fetch(self) -> None:
@@ -268,7 +268,7 @@ class Workbench:
             for stored in dimension_paths(self._store, entity, count):
                 copy = self.folder / str(stored.relative_to(self._store))
                 get_file(stored, copy)
-                self._there.add(copy)
+                self._on_store.add(copy)
 
     def _check_empty(self) -> None:
         folders = {*_PARTS, LOCK}
@@ -307,10 +307,10 @@ class Workbench:
 
     def _put_new(self, part: str) -> None:
         for here in sorted((self.folder / part).rglob("*.parquet")):
-            if here not in self._there:
+            if here not in self._on_store:
                 put_file(here, self._store / here.relative_to(self.folder).as_posix())
                 if part == _KEPT:
-                    self._there.add(here)
+                    self._on_store.add(here)
                 else:
                     here.unlink()
 

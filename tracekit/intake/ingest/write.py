@@ -150,22 +150,25 @@ def ingest(
     # the workers of such a crew may run in another folder, on another machine
     elsewhere = crew is not None and not isinstance(crew, Alone | Workers)
     where, target = place(source), place(store)
-    found = _discovered(where.resolve() if elsewhere else where, release, progress)
+    discovery = _discovered(where.resolve() if elsewhere else where, release, progress)
     target = target.resolve() if elsewhere else target
     if not (remote := is_remote(target)):
         put_back(target)
     with writable(target) as (folder, commit, finish), opened_for_writing(folder) as opened:
-        summary = begun(target, found)
+        summary = begun(target, discovery)
         alone_memory = memory_limit_bytes - _PROCESS_BYTES
-        manifest = opened if remote else _mended(folder, opened, found, alone_memory, summary)
+        manifest = opened if remote else _mended(folder, opened, discovery, alone_memory, summary)
         manifest = dataclasses.replace(manifest, made_up=is_made_up(where) or manifest.made_up)
         writer = _Writer(commit, manifest, summary, max_rejects_fraction)
-        earlier = _earlier(folder, manifest, found, summary, remote=remote) if replace else None
+        earlier = _earlier(folder, manifest, discovery, summary, remote=remote) if replace else None
         if earlier is not None:
-            manifest, found = earlier.manifest, dataclasses.replace(found, files=earlier.files)
+            manifest, discovery = (
+                earlier.manifest,
+                dataclasses.replace(discovery, files=earlier.files),
+            )
             writer.before, writer.stored = manifest.sources, manifest
         whole = not (remote or unfinished(Store(folder, manifest)))
-        late = late_list(found.files, manifest, writer.known_file) if whole else None
+        late = late_list(discovery.files, manifest, writer.known_file) if whole else None
         if late is not None:
             again = partial(
                 ingest,
@@ -180,13 +183,15 @@ def ingest(
             return dataclasses.replace(_anew(folder, again, finish), store=target, anew=late.name)
         with (
             _finished(finish),
-            _readers(crew, jobs, found.files, memory_limit_bytes) as readers,
-            progress.task("ingest", found.size_bytes, "bytes") as task,
+            _readers(crew, jobs, discovery.files, memory_limit_bytes) as readers,
+            progress.task("ingest", discovery.size_bytes, "bytes") as task,
         ):
             memory, events = _sort_memory(readers, memory_limit_bytes), writer.events()
             coordinator = Coordinator(folder, manifest, readers, memory, events, target=target)
-            for some in in_turns(found.files):
-                files = with_facts(some, found.files, Store(target, coordinator.manifest), folder)
+            for some in in_turns(discovery.files):
+                files = with_facts(
+                    some, discovery.files, Store(target, coordinator.manifest), folder
+                )
                 coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
                 writer.end(folder, alone_memory, () if earlier is None else earlier.gone)
@@ -204,9 +209,9 @@ def _discovered(where: Path, release: str, progress: Progress) -> Discovery:
                 hint=f"it is ingested already; all that can be done with it: tracekit run {where}"
                 " --out DIR",
             )
-        found = discover(where, release=release)
-    progress.say(f"{counted(len(found.files), 'file')} of {size(found.size_bytes)}")
-    return found
+        discovery = discover(where, release=release)
+    progress.say(f"{counted(len(discovery.files), 'file')} of {size(discovery.size_bytes)}")
+    return discovery
 
 
 def _anew(
@@ -219,17 +224,17 @@ def _anew(
 
 
 def _mended(
-    folder: Path, opened: Manifest, found: Discovery, memory_bytes: int, summary: IngestSummary
+    folder: Path, opened: Manifest, discovery: Discovery, memory_bytes: int, summary: IngestSummary
 ) -> Manifest:
     """Clear leftovers away and write damaged parts again; returns the manifest."""
     clear_away(folder)
-    manifest, mended = mend(folder, opened, found.files, memory_bytes)
+    manifest, mended = mend(folder, opened, discovery.files, memory_bytes)
     summary.mended += [entry.file for entry in mended]
     return manifest
 
 
 def _earlier(
-    folder: Path, manifest: Manifest, found: Discovery, summary: IngestSummary, *, remote: bool
+    folder: Path, manifest: Manifest, discovery: Discovery, summary: IngestSummary, *, remote: bool
 ) -> Replaced:
     """The store without the rows of earlier versions of the files."""
     if remote:
@@ -237,7 +242,7 @@ def _earlier(
             "files of a store on an object store cannot be replaced",
             hint="ingest all files into a new store",
         )
-    earlier = without_earlier(folder, manifest, found.files)
+    earlier = without_earlier(folder, manifest, discovery.files)
     summary.replaced += earlier.names
     return earlier
 
@@ -278,7 +283,7 @@ class _Writer:
         """The functions that are called when something happens to a file."""
         return Events(
             committed=self._committed,
-            known=lambda name, same: self._summary.known.append((name, same)),
+            already_stored=lambda name, same: self._summary.known.append((name, same)),
             failed=lambda name, error: self._summary.failed.append((name, error)),
             check=self._check,
         )

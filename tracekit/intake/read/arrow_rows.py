@@ -39,7 +39,7 @@ _EXPECTED = {
 _PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 
 
-def check_types(name: str, found: Mapping[str, pa.DataType], columns: Mapping[str, Column]) -> None:
+def check_types(name: str, types: Mapping[str, pa.DataType], columns: Mapping[str, Column]) -> None:
     """Raise TracekitError if a column's type has no counterpart in CSV text.
 
     Parameters
@@ -48,9 +48,9 @@ def check_types(name: str, found: Mapping[str, pa.DataType], columns: Mapping[st
     found, columns : by name in the file
     """
     for at, column in columns.items():
-        if not _is_read(found[at], column.kind):
+        if not _is_read(types[at], column.kind):
             raise TracekitError(
-                f"{name}: column '{at}' is of type {found[at]}, expected {_EXPECTED[column.kind]}",
+                f"{name}: column '{at}' is of type {types[at]}, expected {_EXPECTED[column.kind]}",
                 hint="cast the column, and write the file again",
             )
 
@@ -250,7 +250,7 @@ def _parsed(batch: pl.DataFrame, broken: list[int], table: Table, first_line: in
     rows = pl.DataFrame([typed(raw[column.name], column.kind) for column in table.columns])
     frame = rows.with_columns(pl.int_range(first_line, first_line + raw.height).alias("line"))
 
-    def found(line: int, column: str) -> str:
+    def value_text(line: int, column: str) -> str:
         values, at = raw[column], line - first_line
         if isinstance(values.dtype, pl.Datetime):
             # numpy knows years that Python and polars do not
@@ -259,15 +259,15 @@ def _parsed(batch: pl.DataFrame, broken: list[int], table: Table, first_line: in
         return "" if values[at] is None else str(values[at])
 
     def shown(line: int) -> str:
-        return ",".join(found(line, column) for column in raw.columns)
+        return ",".join(value_text(line, column) for column in raw.columns)
 
     if not broken:
-        return Parsed(frame, no_rejects(), found, shown)
+        return Parsed(frame, no_rejects(), value_text, shown)
     lines = [first_line + at for at in broken]
     rejects = pl.DataFrame(
         [(line, None, NOT_UTF8, shown(line)) for line in lines], schema=REJECTS_SCHEMA, orient="row"
     )
-    return Parsed(frame.filter(~pl.col("line").is_in(lines)), rejects, found, shown)
+    return Parsed(frame.filter(~pl.col("line").is_in(lines)), rejects, value_text, shown)
 
 
 #: Values above this many percent are amounts.
@@ -321,10 +321,10 @@ class Fractions:
 
     def _add(self, table: str, column: str, shares: pl.DataFrame) -> None:
         value = pl.col(column).cast(pl.Float64, strict=False).fill_nan(None)
-        found = shares.group_by("resource").agg(
+        counts = shares.group_by("resource").agg(
             above=(value > usual_maximum()).sum(), of=value.count(), most=value.max()
         )
-        for resource, above, of, most in found.iter_rows():
+        for resource, above, of, most in counts.iter_rows():
             key = (table, column, str(resource))
             before = self._seen.get(key, (0, 0, 0.0))
             self._seen[key] = (before[0] + above, before[1] + of, max(before[2], most or 0.0))

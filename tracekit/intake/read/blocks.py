@@ -135,8 +135,8 @@ def lines_in_blocks(
             pieces[0] = b"".join(pieces).removeprefix(BOM)
             del pieces[1:]
             first = False
-        kept = _cut(pieces)
-        if kept is None:
+        after = _cut(pieces)
+        if after is None:
             waiting += sum(map(len, pieces))
             rest = [_cut_short([*rest, *pieces])] if waiting > LINE_BYTES else rest + pieces
             continue
@@ -145,7 +145,7 @@ def lines_in_blocks(
         block = _unix(b"".join([*rest, *pieces, behind]))
         empty.count(block, len(block) - padding)
         yield block
-        rest, waiting = kept, sum(map(len, kept))
+        rest, waiting = after, sum(map(len, after))
     if any(rest):
         yield _unix(b"".join([*rest, b"\n", behind]))
 
@@ -279,9 +279,9 @@ class Lines:
 
     def without(self, bad: IntArray) -> bytes:
         """The block without the lines at these places."""
-        stays = np.ones(len(self._ends), dtype=np.bool_)
-        stays[bad] = False
-        return self._bytes[np.repeat(stays, np.diff(self._ends, prepend=-1))].tobytes()
+        is_staying = np.ones(len(self._ends), dtype=np.bool_)
+        is_staying[bad] = False
+        return self._bytes[np.repeat(is_staying, np.diff(self._ends, prepend=-1))].tobytes()
 
     def reason(self, line: int, fault: int) -> str:
         """The fault of a malformed line, in words."""

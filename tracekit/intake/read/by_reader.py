@@ -216,12 +216,12 @@ class ReaderFile:
             yield name, CodedRows(self._checked(empty, self._prepared(name)).columns, rejects)
 
     def _checked(
-        self, rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None = None
+        self, rows: pl.DataFrame, table: Table, file_lines: pl.DataFrame | None = None
     ) -> CodedRows:
         """The rows after the rules of the table; several rows may come from one line."""
         lines = rows["line"].cast(pl.Int64).to_numpy()
         missing = self._match.source.missing_names
-        clean = validate(_parsed(rows, table, stood), table, missing, self.counts[table.name])
+        clean = validate(_parsed(rows, table, file_lines), table, missing, self.counts[table.name])
         coded = code(clean, table, self.keys[table.name])
         at = coded.columns[LINE]
         rejects = coded.rejects.with_columns(
@@ -235,10 +235,10 @@ def _with(one: Opened, beside: dict[str, tuple[Opened, ...]], file: TraceFile) -
     return replace(one, beside=beside, stored_sizes=sizes, stored=dict(file.stored))
 
 
-def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Parsed:
+def _parsed(rows: pl.DataFrame, table: Table, file_lines: pl.DataFrame | None) -> Parsed:
     """The rows with the columns of the table; ``line`` is a row's place among these rows.
 
-    ``stood`` holds the lines of the file from which the rows were made, if the source gives them.
+    ``file_lines`` holds the lines from which the rows were made, if the source gives them.
     """
     if "position" not in rows.columns and any(c.name == "position" for c in table.columns):
         # the order of the file is the order of the source
@@ -257,27 +257,31 @@ def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Par
     places_of: dict[int, int] = {}
 
     def line_of(at: int) -> dict[str, object]:
-        assert stood is not None  # noqa: S101 - the callers checked it
+        assert file_lines is not None  # noqa: S101 - the callers checked it
         if not places_of:
-            places_of.update(zip(stood["line"].cast(pl.Int64), range(stood.height), strict=True))
-        return stood.row(places_of[int(rows["line"][at])], named=True)
+            places_of.update(
+                zip(file_lines["line"].cast(pl.Int64), range(file_lines.height), strict=True)
+            )
+        return file_lines.row(places_of[int(rows["line"][at])], named=True)
 
-    def found(at: int, column: str) -> str:
+    def value_text(at: int, column: str) -> str:
         value = rows[column][at] if column in rows.columns else None
-        if stood is not None and column + ORIGINAL in stood.columns:
+        if file_lines is not None and column + ORIGINAL in file_lines.columns:
             value = line_of(at)[column + ORIGINAL]
         return "" if value is None else str(value)
 
     def shown(at: int) -> str:
-        if stood is not None:
+        if file_lines is not None:
             return row_text(line_of(at))[:_LONGEST_TEXT]
         row = rows.row(at, named=True)
         text = ", ".join(f"{k}={v}" for k, v in row.items() if v is not None and k != "line")
         return text[:_LONGEST_TEXT]
 
-    texts = {name for name, kind in rows.schema.items() if kind == pl.String or stood is not None}
+    texts = {
+        name for name, kind in rows.schema.items() if kind == pl.String or file_lines is not None
+    }
     return Parsed(
-        frame, no_rejects(), found, shown, frozenset(one.name for one in table.columns) - texts
+        frame, no_rejects(), value_text, shown, frozenset(one.name for one in table.columns) - texts
     )
 
 

@@ -55,7 +55,7 @@ def search(folder: Path) -> Searched:
     """Search a folder and its subfolders; each only once, however many links lead to it."""
     if is_remote(folder):
         return Searched(files=[path for path in folder.rglob("*") if _is_seen(path, folder)])
-    found = Searched()
+    searched = Searched()
     real = folder.resolve()
     # a link to a folder above leads back into this one
     seen = {_identity(one) for one in (real, *real.parents)}
@@ -64,21 +64,21 @@ def search(folder: Path) -> Searched:
         here = folders.popleft() if folders else links.popleft()
         if here.is_symlink() and here != folder:
             if _identity(here) in seen:
-                found.others.append((here, "a link to a folder that is searched already"))
+                searched.others.append((here, "a link to a folder that is searched already"))
                 continue
             seen.add(_identity(here))
-        for path in _listed(here, found):
+        for path in _listed(here, searched):
             if path.is_file():
-                found.files.append(path)
+                searched.files.append(path)
             elif not path.is_dir():
-                found.others.append((path, what_it_is(path)))
+                searched.others.append((path, what_it_is(path)))
             elif path.is_symlink():
                 # real folders come first, so that their files keep their real names
                 links.append(path)
             else:
                 seen.add(_identity(path))
                 folders.append(path)
-    return found
+    return searched
 
 
 def what_it_is(path: Path) -> str:
@@ -95,11 +95,11 @@ def _is_seen(path: Path, folder: Path) -> bool:
     return not any(name.startswith(".") for name in names) and path.is_file()
 
 
-def _listed(folder: Path, found: Searched) -> list[Path]:
+def _listed(folder: Path, searched: Searched) -> list[Path]:
     try:
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError as error:
-        found.closed.append((folder, error.strerror or str(error)))
+        searched.closed.append((folder, error.strerror or str(error)))
         return []
 
 
@@ -199,7 +199,7 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
     if source.is_file():
         return Discovery((identify(source, _text(Path(source.name)), release),))
     listing = search(source)
-    found: list[TraceFile] = []
+    trace_files: list[TraceFile] = []
     hints: list[str | None] = []
     passed_over = [(_name(path, source), f"is {what}") for path, what in listing.others]
     unreadable: list[tuple[str, TracekitError]] = [
@@ -211,22 +211,22 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
             passed_over.append((name, "is a marker, no table"))
             continue
         try:
-            found.append(identify(path, name, release))
+            trace_files.append(identify(path, name, release))
         except _NotATableError as error:
             hints.append(error.hint)
             passed_over.append((name, error.what.removeprefix(f"{name}: ")))
         except UnreadableError as error:
             unreadable.append((name, error))
-    if not found:
+    if not trace_files:
         raise unreadable[0][1] if unreadable else _nothing_found(source, passed_over, hints)
-    _one_of_each(source, found)
-    return Discovery(_side_by_side(found), tuple(passed_over), tuple(unreadable))
+    _one_of_each(source, trace_files)
+    return Discovery(_side_by_side(trace_files), tuple(passed_over), tuple(unreadable))
 
 
-def _one_of_each(source: Path, found: list[TraceFile]) -> None:
+def _one_of_each(source: Path, trace_files: list[TraceFile]) -> None:
     """Raise TracekitError if a folder holds two lists that a store cannot hold together."""
     kinds: dict[tuple[str, str], list[TraceFile]] = {}
-    for file in found:
+    for file in trace_files:
         if isinstance(file.match, ClusterMatch) and file.match.file.alone:
             kinds.setdefault((file.match.source.name, file.match.file.word), []).append(file)
     for (release, word), files in kinds.items():
@@ -241,10 +241,10 @@ def _one_of_each(source: Path, found: list[TraceFile]) -> None:
             )
 
 
-def _side_by_side(found: list[TraceFile]) -> tuple[TraceFile, ...]:
+def _side_by_side(files: list[TraceFile]) -> tuple[TraceFile, ...]:
     """The files; each file that code reads gets the list of all files of its source."""
     by_source: dict[str, tuple[tuple[str, Path, str], ...]] = {}
-    for file in found:
+    for file in files:
         if isinstance(file.match, ClusterMatch):
             others = by_source.get(file.match.source.name, ())
             by_source[file.match.source.name] = (
@@ -255,7 +255,7 @@ def _side_by_side(found: list[TraceFile]) -> tuple[TraceFile, ...]:
         replace(file, beside=by_source[file.match.source.name])
         if isinstance(file.match, ClusterMatch)
         else file
-        for file in found
+        for file in files
     )
 
 

@@ -72,21 +72,21 @@ def grown(arrays: list[NDArray[Any]], ids: int, text_bytes: int) -> KeyTable:
     copy exists, so a table of millions of ids is never in memory twice.
     """
     place = {name: at for at, name in enumerate(KeyTable._fields)}
-    known, length = (int(used) for used in arrays[place["used"]])
+    used_ids, length = (int(used) for used in arrays[place["used"]])
     room, long = arrays[place["hashes"]].size, arrays[place["text"]].size - PADDING
     while long < length + text_bytes:
         long *= 2
     _lengthen(arrays, place["text"], long + PADDING, length)
-    if room >= known + ids:
+    if room >= used_ids + ids:
         return KeyTable(*arrays)
-    while room < known + ids:
+    while room < used_ids + ids:
         room *= 2
     arrays[place["slots"]] = np.zeros(2 * room, dtype=np.int32)
     for name in ("hashes", "kinds", "numbers"):
-        _lengthen(arrays, place[name], room, known)
-    _lengthen(arrays, place["starts"], room + 1, known + 1)
+        _lengthen(arrays, place[name], room, used_ids)
+    _lengthen(arrays, place["starts"], room + 1, used_ids + 1)
     table = KeyTable(*arrays)
-    _place_all(table.slots, table.hashes, known)
+    _place_all(table.slots, table.hashes, used_ids)
     return table
 
 
@@ -99,9 +99,9 @@ def _lengthen(arrays: list[NDArray[Any]], at: int, size: int, used: int) -> None
 
 
 @compiled
-def _place_all(slots: Int32Array, hashes: UInt64Array, known: int) -> None:
+def _place_all(slots: Int32Array, hashes: UInt64Array, ids: int) -> None:
     mask = slots.size - 1
-    for key in range(known):
+    for key in range(ids):
         at = np.int64(hashes[key]) & mask
         while slots[at] != 0:
             at = (at + 1) & mask
@@ -136,17 +136,17 @@ def hash_of(text: UInt8Array, start: int, size: int, kind: int) -> np.uint64:
 
 
 @compiled
-def same_text(left: UInt8Array, at: int, right: UInt8Array, there: int, size: int) -> bool:
+def same_text(left: UInt8Array, at: int, right: UInt8Array, right_at: int, size: int) -> bool:
     """Whether ``size`` bytes are equal; both texts must have ``PADDING`` bytes behind them."""
     done = 0
     while done + 8 <= size:
-        if load_word(left, at + done) != load_word(right, there + done):  # type: ignore[call-arg, arg-type]
+        if load_word(left, at + done) != load_word(right, right_at + done):  # type: ignore[call-arg, arg-type]
             return False
         done += 8
     if done == size:
         return True
     one = load_word(left, at + done)  # type: ignore[call-arg, arg-type]
-    other = load_word(right, there + done)  # type: ignore[call-arg, arg-type]
+    other = load_word(right, right_at + done)  # type: ignore[call-arg, arg-type]
     return _masked(one ^ other, size - done) == _U0
 
 
@@ -155,7 +155,7 @@ def find(
     slots: Int32Array,
     hashes: UInt64Array,
     starts: IntArray,
-    known: UInt8Array,
+    id_text: UInt8Array,
     text: UInt8Array,
     start: int,
     size: int,
@@ -172,8 +172,10 @@ def find(
         if key < 0:
             return -1
         if hashes[key] == code:
-            there = starts[key]
-            if starts[key + 1] - there == size and same_text(text, start, known, there, size):
+            id_start = starts[key]
+            if starts[key + 1] - id_start == size and same_text(
+                text, start, id_text, id_start, size
+            ):
                 return key
         at = (at + 1) & mask
 
@@ -183,7 +185,7 @@ def add(
     slots: Int32Array,
     hashes: UInt64Array,
     starts: IntArray,
-    known: UInt8Array,
+    id_text: UInt8Array,
     kinds: UInt8Array,
     numbers: Int32Array,
     counts: IntArray,
@@ -195,12 +197,12 @@ def add(
     code: np.uint64,
 ) -> int:
     """The number of the id with this text; a new id if there is none. ``grown`` makes room."""
-    key = find(slots, hashes, starts, known, text, start, size, code)
+    key = find(slots, hashes, starts, id_text, text, start, size, code)
     if key >= 0:
         return key
     key, begun = used[0], used[1]
     for n in range(size):
-        known[begun + n] = text[start + n]
+        id_text[begun + n] = text[start + n]
     starts[key + 1] = begun + size
     hashes[key] = code
     kinds[key] = kind
@@ -219,7 +221,7 @@ def add(
 @compiled
 def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> Int32Array:
     """The keys of texts of one kind, shape (texts,); ``starts`` has one more place than texts."""
-    slots, hashes, begins, known, kinds, numbers, counts, used = table
+    slots, hashes, begins, id_text, kinds, numbers, counts, used = table
     keys = np.empty(starts.size - 1, dtype=np.int32)
     for n in range(starts.size - 1):
         start, size = starts[n], starts[n + 1] - starts[n]
@@ -228,7 +230,7 @@ def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> I
             slots,
             hashes,
             begins,
-            known,
+            id_text,
             kinds,
             numbers,
             counts,
@@ -274,7 +276,7 @@ def in_key_order(table: KeyTable, kind: int) -> Int32Array:
 @compiled
 def gathered(table: KeyTable, ids: Int32Array) -> tuple[UInt8Array, IntArray]:
     """The texts of some ids: their bytes, and the offset of each."""
-    starts, known = table.starts, table.text
+    starts, id_text = table.starts, table.text
     offsets = np.zeros(ids.size + 1, dtype=np.int64)
     for n in range(ids.size):
         offsets[n + 1] = offsets[n] + starts[ids[n] + 1] - starts[ids[n]]
@@ -282,7 +284,7 @@ def gathered(table: KeyTable, ids: Int32Array) -> tuple[UInt8Array, IntArray]:
     for n in range(ids.size):
         begun = starts[ids[n]]
         for at in range(offsets[n], offsets[n + 1]):
-            text[at] = known[begun + at - offsets[n]]
+            text[at] = id_text[begun + at - offsets[n]]
     return text, offsets
 
 

@@ -35,14 +35,14 @@ class Parsed:
     ----------
     frame : columns of the base table, in its order, and ``line`` (int64; the header is line 1)
     rejects : ``line, column, reason, text`` of the lines that are no rows
-    found : the text of a column's value in a line of the file
+    value_text : the text of a column's value in a line of the file
     shown : the text of a line for the rejects
     numbers : the columns that the file stores as numbers; a NULL in them is an absent value
     """
 
     frame: pl.DataFrame
     rejects: pl.DataFrame
-    found: Callable[[int, str], str]
+    value_text: Callable[[int, str], str]
     shown: Callable[[int], str]
     numbers: frozenset[str] = frozenset()
 
@@ -71,7 +71,7 @@ def parse_block(
     lines = Lines(block, width, first_line)
     place = {column.name: at for column, at in zip(table.columns, positions, strict=True)}
 
-    def found(line: int, column: str) -> str:
+    def value_text(line: int, column: str) -> str:
         return lines.text(line).split(b",")[place[column]].decode()
 
     frame = _read_csv(block, table.columns, positions, width)
@@ -90,9 +90,9 @@ def parse_block(
             frame = _read_csv(clean, table.columns, positions, width)
             numbers = pl.Series(np.flatnonzero(faults == 0) + first_line, dtype=pl.Int64)
     if frame is None:
-        return Parsed(pl.DataFrame(schema=row_schema(table)), rejects, found, lines.shown)
+        return Parsed(pl.DataFrame(schema=row_schema(table)), rejects, value_text, lines.shown)
     frame = frame.select(*place, numbers.alias("line"))
-    return Parsed(_mend_times(frame, table, found), rejects, found, lines.shown)
+    return Parsed(_mend_times(frame, table, value_text), rejects, value_text, lines.shown)
 
 
 def _read_csv(
@@ -145,13 +145,13 @@ def _malformed(lines: Lines, faults: NDArray[np.int8]) -> pl.DataFrame:
 
 
 def _mend_times(
-    frame: pl.DataFrame, table: Table, found: Callable[[int, str], str]
+    frame: pl.DataFrame, table: Table, value_text: Callable[[int, str], str]
 ) -> pl.DataFrame:
     """The frame with a time such as 30000.0 read as a whole number; 30000.5 stays NULL."""
     for column in table.columns:
         if column.kind == "time" and frame[column.name].null_count():
             missing = frame.filter(pl.col(column.name).is_null())["line"].to_list()
-            mended = {line: _whole(found(line, column.name)) for line in missing}
+            mended = {line: _whole(value_text(line, column.name)) for line in missing}
             values = pl.col("line").replace_strict(mended, default=None, return_dtype=pl.Int64)
             frame = frame.with_columns(pl.coalesce(column.name, values).alias(column.name))
     return frame
@@ -221,7 +221,7 @@ def _unparsed(column: Column, parsed: Parsed) -> list[int]:
     if not parsed.frame[column.name].null_count():
         return []
     lines = parsed.frame.filter(pl.col(column.name).is_null())["line"].to_list()
-    return [line for line in lines if parsed.found(line, column.name)]
+    return [line for line in lines if parsed.value_text(line, column.name)]
 
 
 def _first_fault(column: Column, unparsed: list[int]) -> pl.Expr:
@@ -237,7 +237,7 @@ def _first_fault(column: Column, unparsed: list[int]) -> pl.Expr:
 
 
 def _rejects(parsed: Parsed, faults: pl.Series, table: Table) -> pl.DataFrame:
-    """The rejects of the rows with a fault: column, value found, and what would be right."""
+    """The rejects of the rows with a fault: column, its value, and what would be right."""
     at = faults.is_not_null().arg_true()
     lines = parsed.frame["line"].gather(at).to_list()
     columns = faults.gather(at).to_list()
@@ -246,7 +246,7 @@ def _rejects(parsed: Parsed, faults: pl.Series, table: Table) -> pl.DataFrame:
         {
             "line": lines,
             "column": columns,
-            "reason": [_reason(table.column(c), parsed.found(line, c)) for line, c in where],
+            "reason": [_reason(table.column(c), parsed.value_text(line, c)) for line, c in where],
             "text": [parsed.shown(line) for line in lines],
         },
         schema=REJECTS_SCHEMA,

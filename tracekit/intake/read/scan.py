@@ -248,7 +248,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: with names looked up in a 
     anywhere in memory.
     """
     whats, places, kinds_of, required, absent, least, usual_most = fields
-    slots, hashes, starts, known, kinds, local_keys, counts, used = table
+    slots, hashes, starts, id_text, kinds, local_keys, counts, used = table
     times, numbers, keys, lines, odds, unknown, above, guess, follow, trusted, hits = rows
     end, width, room = text.size - PADDING, whats.size, lines.size
     name_start, name_size = np.empty(width, np.int64), np.empty(width, np.int64)
@@ -271,24 +271,24 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: with names looked up in a 
                     context = name_key[main] if field > main else before
                     likely = follow[field, context & contexts] if context >= 0 else np.int32(-1)
                     if likely >= 0:
-                        there = starts[likely]
-                        long = starts[likely + 1] - there
+                        id_start = starts[likely]
+                        long = starts[likely + 1] - id_start
                         if (
                             at + long < end
                             and text[at + long] == stop
-                            and same_text(text, at, known, there, long)
+                            and same_text(text, at, id_text, id_start, long)
                         ):
                             key, size = np.int64(likely), long
                 if key < 0 and at + size < end and text[at + size] == stop:
                     code = hash_of(text, at, size, kind)
-                    key = find(slots, hashes, starts, known, text, at, size, code)
+                    key = find(slots, hashes, starts, id_text, text, at, size, code)
                 if key < 0:
                     size = _plain_end(text, at) - at
                     if text[at + size] != stop:
                         good = False
                         break
                     code = hash_of(text, at, size, kind)
-                    key = find(slots, hashes, starts, known, text, at, size, code)
+                    key = find(slots, hashes, starts, id_text, text, at, size, code)
                     guess[field] = size
                 if key < 0:
                     new_ids += 1
@@ -322,14 +322,14 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: with names looked up in a 
             odds[0, odd], odds[1, odd], odds[2, odd] = start, at, line
             odd += 1
         else:
-            if used[0] + new_ids > hashes.size or used[1] + new_bytes > known.size - PADDING:
+            if used[0] + new_ids > hashes.size or used[1] + new_bytes > id_text.size - PADDING:
                 return SHORT_OF_KEYS, start, line, row, odd
             for field in range(width):
                 if whats[field] == NAME:
                     key = name_key[field]
                     if key < 0:
                         key = add(
-                            slots, hashes, starts, known, kinds, local_keys, counts, used, text,
+                            slots, hashes, starts, id_text, kinds, local_keys, counts, used, text,
                             name_start[field], name_size[field], kinds_of[field], name_code[field],
                         )  # fmt: skip
                         name_key[field] = key
