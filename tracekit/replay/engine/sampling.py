@@ -184,14 +184,14 @@ def unmeasured(load: Workload) -> Unmeasured[Used]:
 
 def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
     """The stretches, with neighbours joined where both have the same arrays of placements."""
-    joined: list[Stretch] = []
+    merged: list[Stretch] = []
     for one in stretches:
-        last = joined[-1] if joined else None
+        last = merged[-1] if merged else None
         if last and last.containers is one.containers and last.nodes is one.nodes:
-            joined[-1] = last._replace(steps=last.steps + one.steps)
+            merged[-1] = last._replace(steps=last.steps + one.steps)
         else:
-            joined.append(one)
-    return joined
+            merged.append(one)
+    return merged
 
 
 class PlainSampler:

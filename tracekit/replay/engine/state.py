@@ -168,9 +168,10 @@ class ReplayState:
         return None if self._limits is None else self._limits.awaits
 
     def fixed(self, indices: IntArray) -> IntArray | None:
-        """A number for each container; equal numbers mean equal open nodes, whatever is placed.
+        """A number for each container: containers with the same number have the same open nodes.
 
-        -1 where placements change the open nodes. None where there are no constraints.
+        -1 for a container whose open nodes change with placements. None where no constraint and no
+        loss closes a node.
         """
         if self._limits is None:
             return None if self.lost is None else np.zeros(len(indices), dtype=np.int64)

@@ -314,8 +314,9 @@ def _partition(keys: FloatArray, nodes: IntArray, key: int, threshold: float) ->
 def update_node(index: NodeIndex, node: int, state: IntArray, terms: FloatArray, sums: int) -> None:
     """Update the index after the state or the terms of a node changed.
 
-    The cuts suit the states for which they were made. So the index is built again after a number of
-    updates that is a share of the nodes; spread over these updates, the cost of building is small.
+    The leaves were cut by the states that the nodes had when the index was built. With other states
+    a search scores more leaves. So after about one update for every two nodes the index is marked
+    as stale, and it is built again.
     """
     updates = index.counts[UPDATES] + 1
     if updates > 64 + state.shape[2] // 2 or index.counts[LEAVES] == len(index.size):

@@ -70,17 +70,19 @@ class Shapes(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The nodes that a decision scores.
+    """The first nodes with room, from a start on; a decision scores only these.
 
     Parameters
     ----------
     wanted : int
-        The number of nodes with room to score; the search stops at the next one.
+        The largest number of nodes to score. The search stops at the node with room that follows.
     block : int64, shape (4, resources, most)
+        The state of these nodes.
     positions : int64, shape (most,)
+        Their positions in the cluster.
     scores : float64, shape (most,)
     next_start : int64, shape (1,)
-        Where the next search starts.
+        The position at which the next search starts.
     """
 
     wanted: int
