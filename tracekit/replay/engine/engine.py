@@ -283,7 +283,7 @@ class Engine:
             self._pinned[indices[start:end]] = -1
 
     def _depart(self, now: int) -> bool:
-        """Stop the containers that depart now; returns whether a waiting one may start after that."""
+        """Stop the containers that depart now; returns whether others may start because of that."""
         leaving = self._calendar.departing(now)
         running = self.state.running[leaving]
         self._stop(leaving[running])
