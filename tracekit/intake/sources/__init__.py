@@ -279,12 +279,12 @@ def _ids_agree(match: Match, rows: Sequence[Sequence[str]]) -> bool:
     return bool(ids) and all(re.fullmatch(match.source.id_pattern, text) for text in ids)
 
 
-#: A mark that is no UTF-8, and letters with a zero byte each, after or before.
+#: The beginning of a text in UTF-16: a mark that is no UTF-8, and letters with a zero byte each.
 _UTF_16 = re.compile("\ufffd{1,2}(([^\x00]\x00){2}|(\x00[^\x00]){2})")
-#: How a document of JSON begins.
+#: The first characters of a document of JSON.
 _JSON = ("{", "[")
 _AS_JSON = "kubectl get nodes,pods -A -o json"
-#: What the first line shows of files that hold the right thing in another form, and what helps.
+#: Files with the right data in another form: a pattern of the first line, the fault, the remedy.
 _OTHER_FORMS = (
     (re.compile("apiVersion:|kind:|---"), "is YAML; what kubectl prints is read as JSON", _AS_JSON),
     (

@@ -20,12 +20,12 @@ from tracekit.intake.sources._source import Broken, Opened
 from tracekit.store.tables import all_tables
 
 _BLOCK_BYTES = 8 << 20
-#: How Arrow reads a file: every byte is a character, so that no line is too strange to be told of.
+#: Arrow reads each byte as one character, so that a line of undecodable bytes becomes a reject.
 _BYTE_FOR_BYTE = "latin-1"
 _BLOCK_ROWS = 1 << 17
-#: Columns of tables that one writes oneself which no table of the store has.
+#: Columns of the user's own nodes and containers that no table of the store has.
 _AMOUNTS = ("arrival_ms", "cpu_milli", "memory_bytes", "cpu_limit_milli", "memory_limit_bytes")
-#: Integer times of other resolutions become milliseconds.
+#: Types whose values become milliseconds.
 _TEMPORAL = (pl.Datetime, pl.Date)
 
 

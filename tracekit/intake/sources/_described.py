@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).with_name("released")
 _MEMORY = "1GiB"
 _BATCH_ROWS = 1 << 20
-#: What statements give besides rows of base tables.
+#: The names of statements that give no rows of a base table.
 _OTHERS = {"refused", "stopped"}
 _HEADING = re.compile(r"^-- (\w+): (?:(view|table) )?(\w+)( once)?$\n", re.MULTILINE)
-#: Amounts of which one is there make a row of these tables.
+#: The columns of amounts of these tables; a row without any amount is left out.
 _AMOUNTS = {
     "node_resource": ("amount",),
     "node_amount": ("amount",),

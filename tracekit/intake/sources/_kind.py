@@ -15,7 +15,7 @@ from tracekit.intake.sources._rows import Delimited, frames
 from tracekit.intake.sources._source import LINE, Archives, Broken, Head, Opened
 
 _COLUMN = re.compile(r"(\w*|-)(?::(\w+))?([+!]*)(?:=(.*))?")
-#: For each kind of number, what becomes of it.
+#: The SQL expression of a number of each kind.
 _UNITS = {
     "number": "{}",
     "percent": "{} / 100",
@@ -50,7 +50,7 @@ def json_lines(opened: Opened) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
             yield rows.filter(pl.col(JSON) != "").with_columns(pl.col("line").cast(pl.Int64)), []
 
 
-#: The rows of a file as texts, with ``line`` and the line itself, and lines that are none.
+#: Reads the rows of a file: texts, with ``line`` and the line itself; and the broken lines.
 Rows = Callable[[Opened], Iterator[tuple[pl.DataFrame, list[Broken]]]]
 
 

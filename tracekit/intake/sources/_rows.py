@@ -246,7 +246,7 @@ def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
     )
 
 
-#: Times have such names in all tables.
+#: The end of the name of a column of times, in all tables.
 _ENDING = "_ms"
 _DATE = r"^\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}|$)"
 _SINCE = datetime(1970, 1, 1, tzinfo=UTC)

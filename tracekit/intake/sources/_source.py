@@ -235,7 +235,7 @@ def lines_of(batch: Batch, lines: pl.Series) -> dict[int, dict[str, object]]:
     return {int(row["line"]): row for row in batch.original.filter(at).iter_rows(named=True)}
 
 
-#: So much of a row that is refused is shown.
+#: The length to which the text of a reject is cut.
 SHOWN_CHARACTERS = 200
 
 
@@ -344,8 +344,8 @@ def cluster_match(source: ClusterSource, file: ClusterFile) -> ClusterMatch:
     return ClusterMatch(source=source, format=form, header=(), positions={}, file=file)
 
 
-#: The end of the name of a column that a reader adds. Beside a column of the file it holds the
-#: values as they stand there, where they were changed.
+#: The end of the name of a column that a reader adds beside a changed column of the file. The
+#: added column holds the values as they are in the file.
 ORIGINAL = "\0"
 #: The column of a frame that keeps each row's line.
 LINE = f"text{ORIGINAL}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -27,6 +27,7 @@ from tracekit.intake.sources._source import (
     Parts,
     Read,
 )
+from tracekit.intake.sources.own._json_items import Cut, items
 from tracekit.intake.sources.own._spans import CALLED, CALLING, Span, by_trace
 
 _BLOCK_ROWS = 100_000
@@ -262,6 +263,7 @@ def _side(span: Span, parent: Span | None, *, first: bool) -> str | None:
 
 
 _WORD = "spans"
+_SpansOf = Callable[[Any, int], Iterable[Span | Broken]]
 
 
 def span_source(
@@ -270,10 +272,16 @@ def span_source(
     title: str,
     url: str,
     recognises: Callable[[Head], bool],
-    spans_of: Callable[[Opened], Iterable[Span | Broken]],
+    spans_of: _SpansOf,
     inferred: tuple[str, ...],
 ) -> ClusterSource:
-    """The source of spans of one format, with the facts that all formats share."""
+    """The source of spans of one format, with the facts that all formats share.
+
+    Parameters
+    ----------
+    spans_of : function(Any, int) -> Iterable of Span or Broken
+        The spans of a document of JSON with this number.
+    """
     return ClusterSource(
         name=name,
         title=title,
@@ -301,7 +309,15 @@ def span_source(
     )
 
 
-def _read_calls(opened: Opened, spans_of: Callable[[Opened], Iterable[Span | Broken]]) -> Read:
+def _spans(opened: Opened, spans_of: _SpansOf) -> Iterator[Span | Broken]:
+    for item in items(opened):
+        if isinstance(item, Cut):
+            yield Broken(table="call", line=item.number, reason=item.reason, text=item.text)
+        else:
+            yield from spans_of(item.value, item.number)
+
+
+def _read_calls(opened: Opened, spans_of: _SpansOf) -> Read:
     """The broken spans of a file, and the calls.
 
     The spans of a trace may lie in several files, so the first file yields the calls of all files.
@@ -311,7 +327,7 @@ def _read_calls(opened: Opened, spans_of: Callable[[Opened], Iterable[Span | Bro
 
     def good() -> Iterator[Span]:
         for part in parts.files if parts.first else (opened,):
-            for one in spans_of(part):
+            for one in _spans(part, spans_of):
                 if isinstance(one, Span):
                     yield one
                 elif Parts.same(part, opened):

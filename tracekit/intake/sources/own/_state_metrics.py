@@ -13,10 +13,10 @@ from tracekit.intake.sources.own._prometheus.metrics import STATES
 from tracekit.intake.sources.own._prometheus.series import Series, read_series
 from tracekit.intake.sources.own._prometheus.unused import clusters_of
 
-#: A series that ends fewer steps before the last sample of all may go on.
+#: A series that ends this number of steps before the last sample of all, or less, may go on.
 _LATE_STEPS = 1.5
 _LABEL = "label_"
-#: Phases of a pod that holds nothing any more.
+#: Phases of a pod that has ended.
 _OVER = ("Failed", "Succeeded")
 #: The labels with the address of a node, by metric.
 _ADDRESSES = {
@@ -24,7 +24,7 @@ _ADDRESSES = {
     "kube_node_status_addresses": ("address",),
     "kube_pod_info": ("host_ip",),
 }
-#: Every name of STATES has one of these.
+#: Each name of STATES contains one of these texts.
 _PARTS = (b"kube_", b"node_uname_info")
 
 

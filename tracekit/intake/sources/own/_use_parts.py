@@ -29,7 +29,7 @@ from tracekit.intake.sources.own._roster import SERIES, Files, Roster, files_of,
 _DIVIDING = ("container", "interface", "cpu", "mode")
 #: Values of the label ``container`` for a cgroup that is no container of a pod.
 NO_CONTAINER = (None, "", "POD")
-#: Queries owner answers are sums by pod or node.
+#: Queries whose answers are sums by pod or node.
 _SUMMED = frozenset(query.name for query in QUERIES)
 
 #: The kind of entity, the pod or node, the resource, and whether two metrics make a difference.

@@ -196,7 +196,7 @@ class Sums:
         return pl.concat([samples.filter(~some).select(on_steps.columns), on_steps])
 
     def _never_rated(self, having_rates: set[int]) -> Iterator[Broken]:
-        """A reject for each metric owner counters gave no rate.
+        """A reject for each metric whose counters gave no rate.
 
         ``having_rates`` has the entities with a rate.
         """

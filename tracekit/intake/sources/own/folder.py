@@ -245,7 +245,7 @@ def _merged(stated: str | None, own: dict[str, str]) -> str | None:
     return json.dumps({**whole, **own}) if whole or own else None
 
 
-#: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
+#: The end of a file's name: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
 _ENDING = r"(?:[-_.]?(?:part)?[-_.]?\d[-\w]*)?\.(?:csv|parquet)"
 
 

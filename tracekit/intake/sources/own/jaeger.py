@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracekit.intake.sources._source import Broken, Head, Opened
-from tracekit.intake.sources.own._json_items import Cut, items
+from tracekit.intake.sources._source import Broken, Head
 from tracekit.intake.sources.own._span_calls import span_source
 from tracekit.intake.sources.own._spans import (
     CALLED,
@@ -26,20 +25,10 @@ def is_jaeger(head: Head) -> bool:
     return text[:1] in {"{", "["} and named
 
 
-def _spans(opened: Opened) -> Iterator[Span | Broken]:
-    for item in items(opened):
-        if isinstance(item, Cut):
-            yield Broken(table="call", line=item.number, reason=item.reason, text=item.text)
-        else:
-            yield from _traced(item.value, item.number)
-
-
 def _traced(value: Any, line: int) -> Iterator[Span | Broken]:
     """The spans of a trace, or a single span with its process."""
     if not isinstance(value, Mapping):
-        yield Broken(
-            table="call", line=line, reason="is no trace and no span", text=str(value)[:200]
-        )
+        yield Broken(table="call", line=line, reason="is no trace and no span", text=str(value))
         return
     spans = value.get("spans")
     processes = value.get("processes") or {}
@@ -58,7 +47,7 @@ def _span(span: Any, processes: Mapping[str, Any], line: int) -> Span | Broken:
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         wrong = f"is no span: {type(error).__name__} {error}"
     if wrong is not None:
-        return Broken(table="call", line=line, reason=wrong, text=str(span)[:200])
+        return Broken(table="call", line=line, reason=wrong, text=str(span))
     name = span.get("operationName")
     side = _SIDES.get(str(tags.get("span.kind", "")).lower())
     return Span(
@@ -113,7 +102,7 @@ JAEGER = span_source(
     title="Spans of Jaeger in JSON (/api/traces, exports), as calls",
     url="https://www.jaegertracing.io/docs/latest/apis/",
     recognises=is_jaeger,
-    spans_of=_spans,
+    spans_of=_traced,
     inferred=(
         "the position of a call: from the references of spans, and their starts",
         "the end that a span is of: span.kind, else whether its parent is of another service",

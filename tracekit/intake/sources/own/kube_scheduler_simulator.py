@@ -154,11 +154,7 @@ def _prior(value: dict[str, Any], priorities: Mapping[str, Any]) -> dict[str, An
 
 
 def _cut(number: int, value: Any, reason: str) -> Cut:
-    return Cut(number=number, reason=reason, text=_shown(value))
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value)[:200]
+    return Cut(number=number, reason=reason, text=json.dumps(value))
 
 
 _TABLES = ("node", "node_resource", "container", "container_resource", "fixed_request")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,7 @@ from tracekit.intake.sources._source import Broken, ClusterFile, ClusterSource, 
 from tracekit.intake.sources.own._impossible_use import possible
 from tracekit.intake.sources.own._json_items import Cut, items
 from tracekit.intake.sources.own._kubernetes.objects import (
+    full_name,
     holds_measurements,
     holds_objects,
     time_ms,
@@ -81,26 +83,12 @@ class _To:
     before: Before
 
 
-def read_ranges(opened: Opened) -> Read:
-    """The rows of an answer to query_range."""
-    return _read(opened, "range", scraped=False)
-
-
-def read_exports(opened: Opened) -> Read:
-    """The rows of an export of VictoriaMetrics."""
-    return _read(opened, "export", scraped=True)
-
-
-def read_texts(opened: Opened) -> Read:
-    """The rows of a dump of promtool, or of OpenMetrics."""
-    return _read(opened, "text", scraped=True)
-
-
-def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
+def _read(opened: Opened, *, word: str) -> Read:
+    """The rows of a file with series; ``word`` is its kind."""
     roster = roster_beside(opened, word)
     stored = stored_ends(opened)
     before = Before(pl.concat([stored, ends_beside(opened, word)]))
-    sums, clusters = Sums(scraped=scraped), set(roster.state.clusters)
+    sums, clusters = Sums(scraped=word != "range"), set(roster.state.clusters)
     to = _To(roster, opened.stored_sizes, sums, Outer(), clusters, Ends(), before)
     met: set[str] = set()
     others: set[str] = set()
@@ -254,8 +242,8 @@ def read_measurements(opened: Opened) -> Read:
 def _measured(value: Any, line: int, roster: Roster) -> tuple[str, list[dict[str, Any]]]:
     meta, time = value["metadata"], time_ms(value["timestamp"])
     if "containers" in value:
-        pod = f"{meta.get('namespace') or 'default'}/{meta['name']}"
-        table, entity, name = "container_amount", "container", roster.container_at(pod, time)
+        name = roster.container_at(full_name(meta), time)
+        table, entity = "container_amount", "container"
         stated = [one.get("usage") or {} for one in value["containers"]]
     else:
         table, entity, name = "node_amount", "node", meta["name"]
@@ -310,21 +298,21 @@ KUBERNETES = ClusterSource(
             title="answers of Prometheus to query_range, as JSON or as promtool prints them",
             tables=_SERIES,
             recognises=holds_ranges,
-            read=read_ranges,
+            read=partial(_read, word="range"),
         ),
         ClusterFile(
             word="text",
             title="promtool tsdb dump, or OpenMetrics with times",
             tables=_SERIES,
             recognises=holds_texts,
-            read=read_texts,
+            read=partial(_read, word="text"),
         ),
         ClusterFile(
             word="export",
             title="JSON lines that VictoriaMetrics exports",
             tables=_SERIES,
             recognises=holds_exports,
-            read=read_exports,
+            read=partial(_read, word="export"),
         ),
     ),
     lacks=(
@@ -337,7 +325,7 @@ KUBERNETES = ClusterSource(
         "service: the Deployment of a ReplicaSet and the CronJob of a Job, by their names",
         "departure of a pod that ended without saying when: its eviction, or its last condition",
         "departure of an ended pod without either: when it was first recorded or listed as ended",
-        "departure of a pod that a later list lacks: when what replaces it came, else then",
+        "departure of a pod that a later list lacks: the creation of its successor, else that list",
         "departure of a pod that only Prometheus saw: its end, its first Failed or Succeeded",
         "departure of a pod that says none of these: its last sample",
         "rates of scraped counters: increase since the sample before, from 0 where a counter fell",
@@ -350,7 +338,7 @@ KUBERNETES = ClusterSource(
         "samples that were scraped, not queried, are put on a grid of their usual step",
         "where kubectl printed a node or pod, its size and node in Prometheus are left out",
         "cgroups around containers (no container label, or POD) are left out, of answers too",
-        "an exporter's node is met by its name, an address, or the first part of a host's name",
+        "an exporter's node is matched by its name, an address, or the first part of a host's name",
         "no rate is made across silence: five minutes, more where samples lie further apart",
     ),
 )

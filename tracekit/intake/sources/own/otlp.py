@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracekit.intake.sources._source import Broken, Head, Opened
-from tracekit.intake.sources.own._json_items import Cut, items
+from tracekit.intake.sources._source import Broken, Head
 from tracekit.intake.sources.own._span_calls import span_source
 from tracekit.intake.sources.own._spans import (
     CALLED,
@@ -33,21 +32,13 @@ _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 _ID_DIGITS = {"traceId": 32, "spanId": 16, "parentSpanId": 16}
 
 
-def _spans(opened: Opened) -> Iterator[Span | Broken]:
-    for item in items(opened):
-        if isinstance(item, Cut):
-            yield Broken(table="call", line=item.number, reason=item.reason, text=item.text)
-        else:
-            yield from _document(item.value, item.number)
-
-
 def _document(document: Any, line: int) -> Iterator[Span | Broken]:
     if isinstance(document, Mapping) and isinstance(document.get("trace"), Mapping):
         document = document["trace"]
     resources = _listed(document, _RESOURCES)
     if resources is None:
         reason = f"has none of {', '.join(_RESOURCES)}, expected a list of spans of a resource"
-        yield Broken(table="call", line=line, reason=reason, text=str(document)[:200])
+        yield Broken(table="call", line=line, reason=reason, text=str(document))
         return
     for resource in resources:
         about = _attributes(resource.get("resource") or {})
@@ -72,7 +63,7 @@ def _span(span: Mapping[str, Any], about: Mapping[str, object], line: int) -> Sp
     except (KeyError, ValueError, TypeError) as error:
         wrong = f"is no span: {type(error).__name__} {error}"
     if wrong is not None:
-        return Broken(table="call", line=line, reason=wrong, text=str(span)[:200])
+        return Broken(table="call", line=line, reason=wrong, text=str(span))
     tags = _attributes(span)
     side = _SIDES.get(span.get("kind") or 0)
     name = span.get("name")
@@ -138,7 +129,7 @@ OTLP = span_source(
     title="Spans of OpenTelemetry in JSON (file exporter, Grafana Tempo), as calls",
     url="https://opentelemetry.io/docs/specs/otlp/",
     recognises=_is_spans,
-    spans_of=_spans,
+    spans_of=_document,
     inferred=(
         "the position of a call: from the parents of spans, and their starts",
         "the type of a call, from attributes: db, messaging, rpc, http; else rpc",

@@ -18,7 +18,7 @@ from typing import Any
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._source import ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.intake.sources.own._json_items import Cut
-from tracekit.intake.sources.own._kubernetes.objects import Thing
+from tracekit.intake.sources.own._kubernetes.objects import Thing, full_name
 from tracekit.intake.sources.own._roster import Roster
 from tracekit.intake.sources.own._roster_read import rows_of_things
 
@@ -172,7 +172,7 @@ def _key(value: Any) -> _Key:
     if not isinstance(meta, dict) or not meta.get("name") or not value.get("kind"):
         raise _WrongError("is no object of Kubernetes: it has no kind or no name")
     kind = f"{value.get('apiVersion') or 'v1'}.{value['kind']}"
-    return kind, f"{meta.get('namespace') or 'default'}/{meta['name']}"
+    return kind, full_name(meta)
 
 
 def _replicas(value: Mapping[str, Any]) -> int:
@@ -210,7 +210,7 @@ def _at_pointer(value: Any, pointer: str) -> Any:
 
 
 def _cut(number: int, value: Any, reason: str) -> Cut:
-    return Cut(number=number, reason=reason, text=json.dumps(value, default=str)[:200])
+    return Cut(number=number, reason=reason, text=json.dumps(value, default=str))
 
 
 def is_trace(head: Head) -> bool:
@@ -299,11 +299,11 @@ def _event(number: int, event: Any) -> _Event | Cut:
     """An event, or the fault of an event."""
     at_s = event.get("ts") if isinstance(event, dict) else None
     if not isinstance(at_s, int) or isinstance(at_s, bool) or not 0 <= at_s < 1 << 36:
-        return Cut(number=number, reason="has no ts in seconds since 1970", text=str(event)[:200])
+        return Cut(number=number, reason="has no ts in seconds since 1970", text=str(event))
     applied, deleted = (event.get(name) or () for name in ("applied_objs", "deleted_objs"))
     if not isinstance(applied, list | tuple) or not isinstance(deleted, list | tuple):
         reason = "has applied_objs or deleted_objs that are no list"
-        return Cut(number=number, reason=reason, text=str(event)[:200])
+        return Cut(number=number, reason=reason, text=str(event))
     return at_s, number, applied, deleted
 
 
@@ -322,7 +322,7 @@ def _lives(recorded: Mapping[Any, Any]) -> tuple[_Lives, list[Cut]]:
                     of_object.append((start_s, None))
                 case _:
                     reason = "is no life of a pod: expected Running or Finished with its times"
-                    wrong.append(Cut(number=0, reason=reason, text=f"{kind} {name}: {one}"[:200]))
+                    wrong.append(Cut(number=0, reason=reason, text=f"{kind} {name}: {one}"))
     return {key: some for key, some in lives.items() if some}, wrong
 
 

@@ -16,12 +16,12 @@ from tracekit.intake.sources import Archives
 from tracekit.intake.sources._described import Released
 from tracekit.intake.sources._kind import Kind
 
-#: What is inferred of an instance that its own row does not say.
+#: Quantities of an instance that are inferred from its task.
 INFERRED = (
     "an instance of a batch task asks for what its task asks for",
     "batch tasks without their instances: each instance lives as long as its task",
 )
-#: Larger files of instances are not read a second time only to see whose instances they lack.
+#: A larger file of instances is not read a second time, to see which tasks have no instance there.
 MOST_INSTANCE_BYTES = 1 << 30
 #: The rules of an instance.
 BEGUN = (

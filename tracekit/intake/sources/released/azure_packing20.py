@@ -27,8 +27,8 @@ from tracekit.intake.sources._source import Batch, Broken, Head, Opened, Read
 
 #: Upstream's columns, and the resources they are.
 RESOURCES = {"core": "cpu", "memory": "memory", "hdd": "hdd", "ssd": "ssd", "nic": "net"}
-#: Requests are rounded down and capacities up to so many steps, so that VMs which fill a machine
-#: on paper fill it here; what floats have lost of a step is none.
+#: A machine has this number of steps. Requests are rounded down to whole steps and capacities up,
+#: so that VMs that fill a machine on paper fill it here. ``_LOST`` steps are the error of floats.
 _STEPS, _LOST = 1e9, 1e-3
 
 _Fractions = Mapping[tuple[str, str], float]

@@ -29,7 +29,7 @@ _SIZES = {
 }  # fmt: skip
 _SIZE = re.compile(r"([\d.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)")
 _TOPOLOGY = re.compile(rb'\s*\{\s*"clusters"\s*:\s*\[')
-#: No cluster is so large: more is a slip, and would be written out host by host.
+#: A larger count is a slip: no cluster has as many, and each host becomes a node.
 _MOST_COPIES = 1_000_000
 
 

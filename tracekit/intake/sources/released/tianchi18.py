@@ -22,7 +22,7 @@ from tracekit.intake.sources._kind import Kind
 # The files in a zip, each opened as if it lay beside the others.
 
 
-#: So much of a file tells what it is.
+#: The first bytes of a member, by which it is recognised.
 HEAD_BYTES = 1 << 16
 #: What unpacking a damaged, encrypted or strangely packed member raises.
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)

@@ -76,12 +76,17 @@ class Thing:
 
     def __post_init__(self) -> None:
         meta = self.value["metadata"]
-        name, stated = meta["name"], str(meta.get("uid") or "")
-        self.name = name if self.kind == "Node" else f"{meta.get('namespace') or 'default'}/{name}"
+        stated = str(meta.get("uid") or "")
+        self.name = meta["name"] if self.kind == "Node" else full_name(meta)
         self.uid = stated or ("" if self.life is None else f"life-{self.life}")
         # a node that was made anew under its name is the same node; lives are counted by name
         own = self.uid if stated else f"{self.name}@{self.uid}"
         self.key = self.kind, own if self.uid and self.kind != "Node" else self.name
+
+
+def full_name(meta: Mapping[str, Any]) -> str:
+    """The name of an object with its namespace, ``namespace/name``."""
+    return f"{meta.get('namespace') or 'default'}/{meta['name']}"
 
 
 def holds_objects(head: Head) -> bool:
@@ -143,7 +148,7 @@ def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing |
             yield Cut(
                 number=item.number,
                 reason=f"{NO_OBJECT}: it has no metadata with a name",
-                text=str(value)[:200],
+                text=str(value),
             )
             continue
         kind = value.get("kind") or str(item.around.get("kind", "")).removesuffix("List")
@@ -192,7 +197,7 @@ def _watch_ended(number: int, status: object) -> Cut:
         number=number,
         reason=f"{WATCH_ENDED} ({message or 'without a message'}): what changed between"
         " it and the next event is not in the log",
-        text=str(status)[:200],
+        text=str(status),
     )
 
 
@@ -299,18 +304,16 @@ class Volumes:
         meta, spec = value["metadata"], value.get("spec") or {}
         if value.get("kind") == DEVICES:
             allocated = ((value.get("status") or {}).get("allocation") or {}).get("nodeSelector")
-            name = f"{meta.get('namespace') or 'default'}/{meta['name']}"
-            self._devices[name] = _selected(allocated or {}, [])
+            self._devices[full_name(meta)] = _selected(allocated or {}, [])
             return
         if value.get("kind") == CLAIM:
-            name = f"{meta.get('namespace') or 'default'}/{meta['name']}"
             if spec.get("volumeName"):
-                self._bound[name] = str(spec["volumeName"])
+                self._bound[full_name(meta)] = str(spec["volumeName"])
             return
         self._terms[str(meta["name"])] = _terms_of(meta.get("labels") or {}, spec)
         claim = spec.get("claimRef") or {}
         if claim.get("name"):
-            self._bound[f"{claim.get('namespace') or 'default'}/{claim['name']}"] = meta["name"]
+            self._bound[full_name(claim)] = meta["name"]
 
     def of(self, pod: Mapping[str, Any]) -> tuple[list[Terms], bool]:
         """The terms of each volume and device claim of a pod; and whether a volume is unknown.

@@ -10,36 +10,19 @@ import polars as pl
 
 from tracekit.intake.sources._source import Batch
 from tracekit.intake.sources.own._kubernetes import rules
-from tracekit.store.tables import UNREADY_TAINTS
+from tracekit.store.tables import UNREADY_TAINTS, all_tables
 
-#: The reason of a reject for an object that Kubernetes would not state.
+#: The reason of a reject for an object that the API of Kubernetes would not give.
 MISSHAPEN = "a field is missing or of another kind than Kubernetes gives it"
 _HASH = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5,10}$")
 _CRON = re.compile(r"-\d{7,10}$")
 _INDEX = re.compile(r"-\d{1,6}$")
-#: Labels that name what several Jobs belong to.
+#: Labels that name the family of several Jobs.
 _FAMILY_LABELS = ("jobset.sigs.k8s.io/jobset-name", "app.kubernetes.io/name", "app")
 Rows = dict[str, list[dict[str, Any]]]
 
-#: Text columns need no entry; the others are numbers.
-_NUMBERS = {
-    "time_ms": pl.Int64,
-    "line": pl.Int64,
-    "position": pl.Float64,
-    "departure_ms": pl.Float64,
-    "created_ms": pl.Float64,
-    "listed_ms": pl.Float64,
-    "priority": pl.Float64,
-    "gang_minimum": pl.Float64,
-    "daemon": pl.Float64,
-    "request": pl.Float64,
-    "limit": pl.Float64,
-    "init": pl.Float64,
-    "overhead": pl.Float64,
-    "own_request": pl.Float64,
-    "own_limit": pl.Float64,
-    "amount": pl.Float64,
-}
+#: The types of columns by the kind of the column; times and lines are integers.
+_DTYPES = {"id": pl.String, "text": pl.String, "number": pl.Float64}
 
 
 def batches(rows: Rows) -> Iterator[Batch]:
@@ -47,7 +30,8 @@ def batches(rows: Rows) -> Iterator[Batch]:
     for table, some in rows.items():
         if some:
             names = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, some))))
-            schema = {name: _NUMBERS.get(name, pl.String) for name in names}
+            kinds = {one.name: one.kind for one in all_tables()[table].columns}
+            schema = {name: _DTYPES.get(kinds.get(name, "time"), pl.Int64) for name in names}
             yield Batch(table=table, rows=pl.DataFrame(some, schema=schema))
 
 

@@ -104,7 +104,7 @@ def unknown_node(series: Series, node: str) -> Broken:
         line=series.line,
         column="node",
         reason=f"is '{node}', which no file describes, neither by its name nor by an address",
-        text=f"{series.name}{dict(series.labels)}"[:200],
+        text=f"{series.name}{dict(series.labels)}",
     )
 
 
