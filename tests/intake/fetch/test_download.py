@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
+import json
 import os
 import threading
+import time
+from email.message import Message
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fetch_support import (
     NODE,
@@ -27,7 +32,8 @@ from fetch_support import (
 )
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.fetch import Retries, download
+from tracekit.intake.fetch import download
+from tracekit.intake.fetch.http import FetchError, Reply, Retries
 
 
 def visible(folder: Path) -> list[str]:
@@ -224,3 +230,123 @@ def test_a_weak_tag_is_no_promise_of_the_same_bytes(
     mirror.tricks[NODE] = [short_body(300_000)]
     take()
     assert target.read_bytes() == node
+
+
+# What an earlier fetch or somebody else left in the folder is built upon if it is sound.
+
+
+def test_a_killed_fetch_is_resumed_by_the_next(
+    take: Take, mirror: Mirror, target: Path, node: bytes, retries: Retries
+) -> None:
+    mirror.tricks[NODE] = [short_body(500_000)]
+    with pytest.raises(TracekitError):
+        take(retries=Retries(tries=1))
+    part = target.with_name(f".{target.name}.part")
+    assert part.read_bytes() == node[:500_000]
+    # a kill may leave any length behind
+    part.write_bytes(node[:123_456])
+    (file,) = take(retries=retries).files
+    assert (file.outcome, file.tries) == ("resumed", 1)
+    assert mirror.ranges(NODE)[-1] == "bytes=123456-"
+    assert target.read_bytes() == node
+
+
+def test_a_fetch_killed_before_the_renaming_asks_for_nothing(
+    take: Take, mirror: Mirror, target: Path, node: bytes
+) -> None:
+    take()
+    remote = {"length": len(node), "etag": None, "modified": None}
+    target.rename(target.with_name(f".{target.name}.part"))
+    target.with_name(f".{target.name}.part.json").write_text(json.dumps(remote))
+    mirror.requests.clear()
+    take()
+    assert mirror.requests == []
+    assert target.read_bytes() == node
+
+
+def test_bytes_of_unknown_origin_are_not_built_upon(
+    take: Take, mirror: Mirror, target: Path, node: bytes
+) -> None:
+    target.parent.mkdir(parents=True)
+    target.with_name(f".{target.name}.part").write_bytes(b"x" * 1000)
+    take()
+    assert mirror.ranges(NODE) == [None]
+    assert target.read_bytes() == node
+
+
+def test_what_is_there_is_not_fetched_again(take: Take, mirror: Mirror) -> None:
+    first = take().files[0]
+    mirror.requests.clear()
+    (file,) = take().files
+    assert mirror.requests == []
+    assert (file.outcome, file.tries, file.sha256) == ("known", 0, first.sha256)
+
+
+def test_what_a_call_could_not_clear_away_goes_with_the_next(take: Take, target: Path) -> None:
+    take()
+    left = target.with_name(f".{target.name}.part.json")
+    left.write_text("{}")
+    take()
+    assert not left.exists()
+
+
+def test_an_archive_from_elsewhere_is_taken_if_it_is_whole(
+    take: Take, mirror: Mirror, target: Path, node: bytes
+) -> None:
+    target.parent.mkdir(parents=True)
+    target.write_bytes(node)
+    assert take().files[0].outcome == "known"
+    target.write_bytes(node[:-9])
+    assert take().files[0].outcome == "fetched"
+    assert target.read_bytes() == node
+    assert mirror.ranges(NODE) == [None]
+
+
+BROKEN = FetchError("the line broke")
+REFUSED = FetchError("HTTP 403", passing=False)
+
+
+def waits(seed: int, count: int = 12) -> list[float]:
+    rng = np.random.default_rng(seed)
+    return [Retries().wait_s(failed, BROKEN, rng) for failed in range(1, count + 1)]
+
+
+def test_waits_double_up_to_the_longest_and_lose_at_most_the_jitter() -> None:
+    doubled = [min(0.5 * 2**at, 60.0) for at in range(12)]
+    assert doubled[-4:] == [60.0, 60.0, 60.0, 60.0] or doubled[-1] == 60.0
+    for got, most in zip(waits(0), doubled, strict=True):
+        assert most / 2 <= got <= most
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(7.0, 7.0), (1000.0, 60.0), (0.0, 0.25)])
+def test_a_server_may_ask_for_a_longer_wait_but_not_for_ever(asked: float, expected: float) -> None:
+    error = FetchError("HTTP 503", wait_s=asked)
+    rng = np.random.default_rng(0)
+    got = Retries(jitter=0.5).wait_s(1, error, rng)
+    assert got == expected or (asked == 0.0 and 0.25 <= got <= 0.5)
+
+
+def test_refusals_are_given_up_sooner() -> None:
+    retries = Retries(tries=5, refused_tries=2)
+    assert [retries.given_up(failed, BROKEN) for failed in range(1, 6)] == [False] * 4 + [True]
+    assert [retries.given_up(failed, REFUSED) for failed in (1, 2)] == [False, True]
+    assert Retries(tries=1).given_up(1, REFUSED)
+
+
+class Dripping:
+    """A server that sends a byte at a time, and never ends."""
+
+    status = 200
+    headers = Message()
+
+    def read1(self, _count: int) -> bytes:
+        time.sleep(0.03)
+        return b"x"
+
+
+def test_who_sends_next_to_nothing_is_given_up() -> None:
+    reply = Reply(Dripping(), "http://slow/", timeout_s=1.0)  # type: ignore[arg-type]
+    reads = iter(lambda: reply.read(100), b"")
+    with pytest.raises(FetchError):
+        for _ in itertools.islice(reads, 100):
+            pass

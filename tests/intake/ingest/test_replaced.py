@@ -101,7 +101,6 @@ def test_what_cannot_be_read_replaces_nothing(tmp_path: Path) -> None:
 
 # A file that is written to while it is read is refused: its rows and its hash would not agree.
 
-
 LINE = f"9,{node_lines()[0]}\n"
 
 

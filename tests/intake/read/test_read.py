@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kubernetes_support import listed, node, pod, written
 from reading_support import rows_of
 from tests_support import (
     CALL_HEADER,
@@ -23,7 +24,10 @@ from tests_support import (
 )
 
 from tracekit.base.errors import TracekitError
-from tracekit.intake.read.discover import discover
+from tracekit.intake.read import by_reader
+from tracekit.intake.read.arrow_rows import Fractions
+from tracekit.intake.read.by_reader import ReaderFile
+from tracekit.intake.read.discover import discover, identify
 from tracekit.intake.read.parse import Counts, parse_block, validate
 from tracekit.intake.read.table_file import Reading, open_coded
 from tracekit.store.tables import all_tables
@@ -235,3 +239,60 @@ def test_what_a_reader_would_silently_drop_is_rejected(line: bytes, first: bool)
     clean = validate(parsed, table, frozenset(), Counts())
     assert clean.frame.height == (0 if first else 1)
     assert clean.rejects.height == 1
+
+
+# Shares far above 1 are percentages or amounts, and the file that gives them is refused.
+
+
+def _noted(*batches: list[float], unit: str = "fraction", column: str = "amount") -> Fractions:
+    found = Fractions()
+    for batch in batches:
+        rows = {"resource": ["cpu"] * len(batch), column: batch, "unit": [unit] * len(batch)}
+        found.note("node_resource", pl.DataFrame(rows))
+    return found
+
+
+@pytest.mark.parametrize("batches", [([50.0, 25.0], [0.5]), ([4000.0], [5000.0], [1.0])])
+def test_most_above_1_over_all_batches_is_refused(batches: tuple[list[float], ...]) -> None:
+    with pytest.raises(TracekitError):
+        _noted(*batches).check("x.csv")
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        _noted([0.5, 1.0, 1.0]),
+        _noted([2.0, 0.5], [0.1]),
+        _noted([50.0, 60.0], unit="cores"),
+        _noted([]),
+        _noted([float("nan"), float("nan"), 0.5]),
+    ],
+)
+def test_shares_as_they_are_pass(noted: Fractions) -> None:
+    noted.check("x.csv")
+
+
+# Broken rows of a source that is read by code: all of them, in order, many to a block.
+
+_BROKEN = 50
+
+
+def _rejected(folder: Path) -> tuple[int, list[tuple[str, int]]]:
+    """How many blocks a file's reader gives, and table and line of every reject, in order."""
+    file = identify(folder / "cluster.json", "cluster.json", "auto")
+    blocks = [(table, rows.rejects) for table, rows in ReaderFile(file, folder).blocks(print)]
+    return len(blocks), [(table, line) for table, one in blocks for line in one["line"].to_list()]
+
+
+@pytest.mark.slow
+def test_broken_rows_wait_for_others_of_their_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = [pod(f"lost-{at}", nodeName="n9") for at in range(_BROKEN)]
+    written(tmp_path / "cluster.json", listed({}, node("n1"), *lost, node(""), pod("web-1")))
+    blocks, rejects = _rejected(tmp_path)
+    monkeypatch.setattr(by_reader, "_BLOCK_REJECTS", 1)
+    one_by_one, as_before = _rejected(tmp_path)
+    assert rejects == as_before
+    assert [line for table, line in rejects if table == "container"] == [1, *range(3, 3 + _BROKEN)]
+    assert blocks <= one_by_one - _BROKEN
