@@ -179,6 +179,19 @@ def test_searching_from_the_first_container_equals_plain(policy: str, load: Work
     assert fast.node.tolist() == plain.node.tolist()
 
 
+@pytest.mark.parametrize("resource", [0, 1])
+def test_a_limit_of_one_resource_without_a_request_counts(resource: int) -> None:
+    """Limits on n0 are above its capacity; a container without limits too is put there."""
+    load = workload([(100, 100)] * 2, [(0, 9000, 9, 9), (3000, 9000, 0, 0)], steps=STEPS)
+    limit = np.array([[200, 200], [0, 0]])
+    for given, node in ((0, 0), (90, 1)):
+        limit[1, resource] = given
+        limited = changed(load, containers={"limit": limit.copy()})
+        for placer in (PlainPlacer, fast_placer, rows_placer):
+            outcome = run(limited, "low_risk_overcommitment[tie=first]", placer)
+            assert outcome.node.tolist() == [0, node]
+
+
 def test_criteria_are_found_by_their_other_names() -> None:
     """A trace of machines calls the columns ``disk`` and ``disk_io``."""
     rng = np.random.default_rng(44)
