@@ -14,13 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import msgspec
 import numpy as np
 from isal import igzip_lib
 
-from tracekit.base import shape, units
+from tracekit.base import units
 from tracekit.base.files.durable import put
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_text
@@ -183,17 +183,45 @@ class Manner:
     came: Event = field(default_factory=Event)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Got:
-    """A whole archive.
+Outcome = Literal["fetched", "resumed", "known"]
 
-    ``resumed_bytes`` were on the disk before this call; ``tries`` is the number of requests.
+
+@dataclass(frozen=True, kw_only=True)
+class FetchedFile:
+    """One archive that is whole in the folder.
+
+    Parameters
+    ----------
+    outcome : {'fetched', 'resumed', 'known'}
+        Downloaded by this call, downloaded in part before this call, or whole before this call.
+    tries : int
+        The number of requests.
     """
 
+    path: str
+    table: str
+    part: int
+    url: str
     size_bytes: int
     sha256: str
-    resumed_bytes: int
+    outcome: Outcome
     tries: int
+
+
+def fetched_file(
+    wanted: Wanted, size_bytes: int, sha256: str, *, outcome: Outcome, tries: int
+) -> FetchedFile:
+    """The archive that was wanted, whole in the folder."""
+    return FetchedFile(
+        path=wanted.path,
+        table=wanted.table,
+        part=wanted.part,
+        url=wanted.url,
+        size_bytes=size_bytes,
+        sha256=sha256,
+        outcome=outcome,
+        tries=tries,
+    )
 
 
 class StoppedError(FetchError):
@@ -206,7 +234,7 @@ def download(
     manner: Manner,
     rng: np.random.Generator,
     on_reached: Callable[[int, int | None], None],
-) -> Got:
+) -> FetchedFile:
     """Download an archive to ``target``.
 
     Parameters
@@ -238,9 +266,9 @@ def download(
             if isinstance(error, StoppedError) or manner.retries.given_up(failed, error):
                 raise
             manner.retries.sleep(manner.retries.wait_s(failed, error, rng))
-    size = part.path.stat().st_size
     part.finish()
-    return Got(size_bytes=size, sha256=digest, resumed_bytes=resumed, tries=tries)
+    outcome: Outcome = "resumed" if resumed else "fetched"
+    return fetched_file(wanted, target.stat().st_size, digest, outcome=outcome, tries=tries)
 
 
 def _after(error: FetchError, part: Part, damaged: str | None) -> str | None:
@@ -318,10 +346,23 @@ def _check_length(url: str, remote: Remote, reached: int) -> None:
 
 NAME = ".fetch.json"
 LOCK = ".fetch.lock"
-SCHEMA = "tracekit/fetched/1"
-_ENTRIES = shape.map_of(
-    shape.record({"size_bytes": shape.number(0, whole=True), "sha256": shape.text})
-)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    """A whole archive, and the address that it came from."""
+
+    size_bytes: int
+    sha256: str
+    url: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Document:
+    """The whole archives of a folder, by path."""
+
+    schema: Literal["tracekit/fetched/1"]
+    files: dict[str, _Entry]
 
 
 class Ledger:
@@ -330,29 +371,21 @@ class Ledger:
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
         self._lock = Lock()
-        self._files: dict[str, dict[str, object]] = _read(self._path)
+        try:
+            self._files = msgspec.json.decode(read_text(self._path), type=_Document).files
+        except (OSError, ValueError, RecursionError):
+            self._files = {}
 
     def sha256(self, path: str, size_bytes: int) -> str | None:
         """The sha256 of an archive that was checked at that size; None for another archive."""
-        entry = self._files.get(path, {})
-        return str(entry["sha256"]) if entry.get("size_bytes") == size_bytes else None
+        entry = self._files.get(path)
+        return entry.sha256 if entry is not None and entry.size_bytes == size_bytes else None
 
     def note(self, path: str, *, size_bytes: int, sha256: str, url: str) -> None:
         """Record a whole archive."""
         with self._lock:
-            self._files[path] = {"size_bytes": size_bytes, "sha256": sha256, "url": url}
-            document = {"schema": SCHEMA, "files": dict(sorted(self._files.items()))}
+            self._files[path] = _Entry(size_bytes=size_bytes, sha256=sha256, url=url)
+            files = dict(sorted(self._files.items()))
+            document = dataclasses.asdict(_Document(schema="tracekit/fetched/1", files=files))
             with replaced_file(self._path, follow=False) as aside:
                 aside.write_text(json.dumps(document, indent=2) + "\n")
-
-
-def _read(path: Path) -> dict[str, dict[str, object]]:
-    """The entries of the document; none for a document that no fetch wrote."""
-    try:
-        document = json.loads(read_text(path))
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            return {}
-        _ENTRIES(document.get("files"), "files")
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return dict(document["files"])

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -38,7 +38,6 @@ _COUNTED_POINTS = 12
 #: The points of a slice where the server cannot even count the series.
 _FEW_POINTS = 120
 NAME = ".prometheus.json"
-SCHEMA = "tracekit/prometheus/1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +65,7 @@ class Slice:
 class _Document:
     """The arguments of the fetch, its first and last time, and the slices of each query."""
 
+    schema: Literal["tracekit/prometheus/1"]
     asked: dict[str, Any]
     times: dict[str, int] = field(default_factory=dict)
     slices: dict[str, tuple[Slice, ...]] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Slices:
                 f"{folder} has the files of another fetch: {earlier}",
                 hint="name another folder, or give the same arguments to go on",
             )
-        self._document = before or _Document(asked=dict(arguments))
+        self._document = before or _Document(schema="tracekit/prometheus/1", asked=dict(arguments))
 
     def times(self, start_s: int, end_s: int) -> tuple[int, int]:
         """The first and the last time of the fetch; a later call keeps those of the first call."""
@@ -137,9 +137,8 @@ class Slices:
         return path.is_file() and path.stat().st_size == one.size_bytes
 
     def _write(self) -> None:
-        document = {"schema": SCHEMA, **asdict(self._document)}
         with replaced_file(self._path, follow=False) as aside:
-            aside.write_text(json.dumps(document, indent=1) + "\n")
+            aside.write_text(json.dumps(asdict(self._document), indent=1) + "\n")
 
 
 def _sorted_json(arguments: object) -> str:
@@ -149,10 +148,7 @@ def _sorted_json(arguments: object) -> str:
 def _read(path: Path) -> _Document | None:
     """The document of the folder; None without one, and for a document that no fetch wrote."""
     try:
-        document = json.loads(read_text(path))
-        if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
-            return None
-        read = msgspec.convert(document, _Document)
+        read = msgspec.json.decode(read_text(path), type=_Document)
         slices = [(query, one) for query, every in read.slices.items() for one in every]
         sound = all(_is_sound(*one) for one in slices)
     except (OSError, ValueError, OverflowError, RecursionError):

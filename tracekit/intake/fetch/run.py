@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Literal
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from tracekit.base.shown import Shown
 from tracekit.intake.fetch.download import (
     LOCK,
     DamagedError,
+    FetchedFile,
     Ledger,
     Manner,
     Part,
@@ -27,6 +27,7 @@ from tracekit.intake.fetch.download import (
     checked,
     disk_error,
     download,
+    fetched_file,
 )
 from tracekit.intake.fetch.http import GO_ON, FetchError, Retries
 from tracekit.intake.fetch.plan import Wanted, plan
@@ -69,30 +70,7 @@ class Meter:
         self._task.advance(more * wanted.usual_bytes, note)
 
 
-Outcome = Literal["fetched", "resumed", "known"]
 _LOOK_S = 0.2
-
-
-@dataclass(frozen=True, kw_only=True)
-class FetchedFile:
-    """One archive that is whole in the folder.
-
-    Parameters
-    ----------
-    outcome : {'fetched', 'resumed', 'known'}
-        Downloaded by this call, downloaded in part before this call, or whole before this call.
-    tries : int
-        The number of requests.
-    """
-
-    path: str
-    table: str
-    part: int
-    url: str
-    size_bytes: int
-    sha256: str
-    outcome: Outcome
-    tries: int
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -235,34 +213,17 @@ class _Crew:
             return None
         with suppress(OSError):
             Part(target).discard()  # left by a call that could not clear it away
-        return _fetched(wanted, size, digest, outcome="known", tries=0)
+        return fetched_file(wanted, size, digest, outcome="known", tries=0)
 
     def _download(self, number: int, wanted: Wanted) -> FetchedFile:
         rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
-        got = download(
+        return download(
             wanted,
             self._folder / wanted.path,
             self._manner,
             rng,
             lambda here, length: self._meter.reached(wanted, here, length),
         )
-        outcome: Outcome = "resumed" if got.resumed_bytes else "fetched"
-        return _fetched(wanted, got.size_bytes, got.sha256, outcome=outcome, tries=got.tries)
-
-
-def _fetched(
-    wanted: Wanted, size_bytes: int, sha256: str, *, outcome: Outcome, tries: int
-) -> FetchedFile:
-    return FetchedFile(
-        path=wanted.path,
-        table=wanted.table,
-        part=wanted.part,
-        url=wanted.url,
-        size_bytes=size_bytes,
-        sha256=sha256,
-        outcome=outcome,
-        tries=tries,
-    )
 
 
 def _failure(crew: _Crew) -> TracekitError:

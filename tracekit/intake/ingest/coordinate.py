@@ -42,7 +42,7 @@ from tracekit.store.stored_rows import OWN, STATED
 from tracekit.store.tables import all_tables
 
 
-def make_entry(
+def _entry(
     file: TraceFile, staged: Staged, written: Written, part: int, checksums: dict[str, str]
 ) -> SourceEntry:
     """The manifest's entry for a file whose rows are part ``part`` of its table."""
@@ -310,7 +310,7 @@ class Coordinator:
             self._commit(self._sorting.popleft())
 
     def _commit(self, flight: _Flight) -> None:
-        """Note the file's parts, rejects and ids as due; name them if the last time is long ago."""
+        """Add a sorted file to the due files; write the manifest if its last write is long ago."""
         staged = flight.staged
         written = [one.result() for one in flight.sorting]
         parts = [self._next_part(one.table) for one in staged]
@@ -324,7 +324,7 @@ class Coordinator:
             self._due.moves |= {source: self._folder / target for source, target in some.items()}
         counts = {entity: count for entity, _, _, count in flight.longer}
         entries = tuple(
-            make_entry(flight.file, *each)
+            _entry(flight.file, *each)
             for each in zip(staged, written, parts, checksums, strict=True)
         )
         self._manifest = replace(

@@ -22,7 +22,7 @@ from tracekit.base.crew import Alone
 from tracekit.base.facts import Fact
 from tracekit.intake.ingest import shares
 from tracekit.intake.ingest.coordinate import Coordinator, Events
-from tracekit.intake.ingest.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
+from tracekit.intake.ingest.once import LEFT_OUT, TWICE, counted_once, may_repeat
 from tracekit.intake.ingest.shares import one_of_two, silent_use, strangers
 from tracekit.intake.ingest.stage import derived_file
 from tracekit.store.doubts import ONE_OF_TWO, SUM_OF_SOME, WITHOUT_USE
@@ -131,17 +131,12 @@ def _once(
     aside = folder / STAGING / "once"
     aside.mkdir(parents=True, exist_ok=True)
     with _opened(Store(folder, manifest), aside, memory_bytes) as con:
-        written = counted_once(con, folder, manifest)
-    return _committed(folder, written, commit)
-
-
-def _committed(folder: Path, written: Written, commit: Callable[[Manifest], None]) -> Manifest:
-    """Commit the manifest and delete the parts that it no longer names; returns the manifest."""
-    if written.gone:
-        commit(written.manifest)
-    for path in written.gone:
+        manifest, gone = counted_once(con, folder, manifest)
+    if gone:
+        commit(manifest)
+    for path in gone:
         (folder / path).unlink(missing_ok=True)
-    return written.manifest
+    return manifest
 
 
 @contextmanager

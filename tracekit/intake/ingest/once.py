@@ -111,21 +111,19 @@ WHERE later AND nth = {nth} ORDER BY ({other}) DESC, time_ms, name, {keys} LIMIT
 """
 
 
-@dataclass(frozen=True)
-class Written:
-    """The manifest with rewritten parts, and the paths of the parts that it no longer names."""
-
-    manifest: Manifest
-    gone: tuple[str, ...] = ()
-
-
-def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> Written:
+def counted_once(
+    con: DuckDBPyConnection, folder: Path, manifest: Manifest
+) -> tuple[Manifest, list[str]]:
     """Write parts again without the rows that an earlier part has as well.
 
     Parameters
     ----------
     con : connection
         A connection that has the views of the store.
+
+    Returns
+    -------
+    The manifest with the new parts, and the paths of the parts that it no longer names.
     """
     gone: list[str] = []
     for planned in _comparisons(manifest):
@@ -140,10 +138,12 @@ def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> W
                 "nth_row"
             ]
             changed[id(entry)] = _without_rows(folder, entry, np.asarray(at), last + 1, defect)
-        again = _written(manifest, changed)
-        manifest = again.manifest
-        gone += again.gone
-    return Written(manifest, tuple(gone))
+        for one in compared.entries:
+            if id(one) in changed:
+                gone += (part_path(one.table, one.part), rejects_path(one.table, one.part))
+        sources = tuple(changed.get(id(one), one) for one in manifest.sources)
+        manifest = replace(manifest, sources=sources)
+    return manifest, gone
 
 
 def _identity(entry: SourceEntry) -> tuple[str, str, str]:
@@ -186,18 +186,6 @@ def _comparisons(manifest: Manifest) -> Iterator[_Comparison]:
             table = all_tables()[name]
             keys = [one.stored_name for one in table.columns if one.name in table.key]
             yield _Comparison(table, entries, keys)
-
-
-def _written(manifest: Manifest, changed: Mapping[int, SourceEntry]) -> Written:
-    """The manifest with new entries, which ``changed`` has by the ``id`` of the old entries."""
-    sources = tuple(changed.get(id(one), one) for one in manifest.sources)
-    gone = [
-        path
-        for one in manifest.sources
-        if id(one) in changed
-        for path in (part_path(one.table, one.part), rejects_path(one.table, one.part))
-    ]
-    return Written(replace(manifest, sources=sources), tuple(gone))
 
 
 def may_repeat(manifest: Manifest) -> bool:

@@ -130,7 +130,7 @@ def lines_in_blocks(
     behind = bytes(padding)
     first = True
     waiting = 0
-    while pieces := _read_full(stream, block_bytes):
+    while pieces := pieces_of(stream, block_bytes):
         if first:
             pieces[0] = b"".join(pieces).removeprefix(BOM)
             del pieces[1:]
@@ -198,8 +198,8 @@ def _from_line_end(pieces: list[bytes | memoryview]) -> bytes:
     return whole[whole.index(b"\n") :]
 
 
-def _read_full(stream: Readable, size: int) -> list[bytes | memoryview]:
-    """Read ``size`` bytes, or all bytes before the end of the stream."""
+def pieces_of(stream: Readable, size: int) -> list[bytes | memoryview]:
+    """The next ``size`` bytes of a stream, or all bytes before its end, in pieces."""
     parts: list[bytes | memoryview] = []
     while size > 0 and (part := stream.read(size)):
         parts.append(part)

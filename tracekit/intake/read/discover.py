@@ -13,7 +13,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import is_remote, open_head, parquet_file, store_error
 from tracekit.base.files.result_folder import MANIFEST
 from tracekit.base.opened import PARQUET_MAGIC, sort_of
-from tracekit.intake.read.blocks import Readable
+from tracekit.intake.read.blocks import Readable, pieces_of
 from tracekit.intake.read.members import (
     FileKind,
     HashingReader,
@@ -331,10 +331,10 @@ def identify(path: Path, name: str, release: str) -> TraceFile:
 
 
 def _as_parts(path: Path, head: Head) -> Iterator[Head]:
-    """The head of a file under the name of the table whose part it may be.
+    """The same head under the name TABLE.part-0.csv, if the folder's name may be a table's.
 
-    Spark writes a table as a folder: NAME.parquet/ or NAME/. Folders of partitions, ``day=1``, may
-    lie between the folder and the file.
+    Spark writes a table as a folder of parts: TABLE.parquet/ or TABLE/. Folders of partitions,
+    ``day=1``, may lie between the table's folder and the file.
     """
     folder = next((one for one in path.resolve().parents if "=" not in one.name), path.parent)
     form = ".parquet" if head.columns else ".csv"
@@ -366,10 +366,7 @@ def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]
 
 def start_of(stream: Readable) -> bytes:
     """The first bytes of a stream, as many as a ``Head`` holds."""
-    start = b""
-    while len(start) < _LONGEST_HEADER and (data := stream.read(_LONGEST_HEADER - len(start))):
-        start += data
-    return start
+    return b"".join(pieces_of(stream, _LONGEST_HEADER))
 
 
 def _parquet_head(path: Path) -> list[list[str]]:

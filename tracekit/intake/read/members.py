@@ -22,6 +22,7 @@ from tracekit.intake.read.blocks import (
     BeyondLimitError,
     GunzipStream,
     Readable,
+    pieces_of,
 )
 
 # The members of a tar stream, read forwards in large pieces. ``tarfile`` parses the headers. Its
@@ -100,14 +101,10 @@ def _size_in(member: TarMember, size: int) -> int | None:
 
 
 def _exactly(stream: Readable, size: int) -> bytes:
-    parts = []
-    while size > 0:
-        data = stream.read(size)
-        if not data:
-            raise EOFError("the archive ends before its end mark")
-        parts.append(data)
-        size -= len(data)
-    return b"".join(parts)
+    data = b"".join(pieces_of(stream, size))
+    if len(data) < size:
+        raise EOFError("the archive ends before its end mark")
+    return data
 
 
 class UnreadableError(TracekitError):
@@ -193,10 +190,7 @@ def _is_tar(head: bytes) -> bool:
 
 def _gzip_head(path: Path) -> bytes:
     with damaged_as_error(path), open_head(path) as raw:
-        stream, head = GunzipStream(raw), b""
-        while len(head) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(head))):
-            head += more
-        return head
+        return b"".join(pieces_of(GunzipStream(raw), _HEAD_BYTES))
 
 
 @contextmanager
