@@ -23,8 +23,8 @@ from machine import machine
 
 from tracekit.cluster.source import source_of
 from tracekit.policy.parse import parse_policy
+from tracekit.replay.bounds import linear_bound
 from tracekit.replay.bounds.demand import demand_bound
-from tracekit.replay.bounds.nodes import linear_bound
 from tracekit.replay.runs.run import replay
 from tracekit.store.folder import Store, open_store
 

@@ -22,7 +22,7 @@ from scipy.special import ndtr
 
 from tracekit.analysis.metrics import LEVEL
 from tracekit.base.arrays import BoolArray, FloatArray
-from tracekit.replay.chance.student import compare, means, quantile
+from tracekit.replay.chance import compare, means, quantile
 
 POLICIES, ORDERS, ANSWERS, DETAILS = 8, 6, 8, 39
 #: Up to how many orders are added for a second look.

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.answer.repeat import differences, with_intervals
-from tracekit.replay.chance.student import compare
+from tracekit.replay.chance import compare
 from tracekit.replay.measures import part_column
 from tracekit.replay.runs.results import Results
 

@@ -11,7 +11,7 @@ import pytest
 
 from tracekit.answer import repeat as rule
 from tracekit.policy.entrant import parse_entrant
-from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.chance import FEWEST, compare
 from tracekit.replay.runs.results import Results
 
 CPU, NODES = "cpu_p99_over_time_fraction", "nodes_used_mean"

@@ -14,7 +14,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
 from tracekit.commands._replaying import replay_by
 from tracekit.policy.entrant import Entrants
-from tracekit.replay.chance.student import compare
+from tracekit.replay.chance import compare
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, choose_policies
 

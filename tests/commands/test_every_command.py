@@ -17,7 +17,7 @@ from tracekit import commands
 from tracekit.commands import shell as cli
 from tracekit.commands.shell import build_app, module_name, run
 from tracekit.commands.shell.command import Panel
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 
 COMMANDS = [module_name(name) for name in commands.command_names()]
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.measures import OVERLOAD, Measure, of_use
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED

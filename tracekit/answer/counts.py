@@ -11,7 +11,7 @@ from tracekit.base.constants import MATERIAL
 from tracekit.base.facts import Fact, Scalar
 from tracekit.base.study import Study
 from tracekit.base.units import HOURS_PER_MONTH
-from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.chance import FEWEST, compare
 from tracekit.replay.measures import find_measure
 
 Case = Literal["today", "recorded", "recommended", "no_more_often", "half_size", "twice_size"]

@@ -29,7 +29,7 @@ from tracekit.base.constants import MATERIAL
 from tracekit.base.facts import Fact
 from tracekit.base.units import MS_PER_DAY
 from tracekit.policy.entrant import USUAL
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.measures import NODES
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED

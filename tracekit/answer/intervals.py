@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.answer.admissible import barred
 from tracekit.base.arrays import BoolArray, FloatArray
-from tracekit.replay.chance.student import FEWEST, Compared, Means, apart, compare, means
+from tracekit.replay.chance import FEWEST, Compared, Means, apart, compare, means
 from tracekit.replay.measures import COST_PER_HOUR, NODES, OVERLOAD, SHARES
 from tracekit.replay.runs.one import SEED
 from tracekit.replay.runs.results import Results

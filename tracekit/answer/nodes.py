@@ -26,7 +26,7 @@ from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.base.study import Study
 from tracekit.base.words import and_more, words_of
 from tracekit.policy.entrant import USUAL
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.measures import find_measure
 
 #: Reasons of special nodes, other than a resource.

@@ -15,7 +15,7 @@ from tracekit.cluster.circumstances import money_of
 from tracekit.cluster.request_table import use_over_requested
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.usage import UseOverTime
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 
 if TYPE_CHECKING:
     from tracekit.binding.run import VcpuRun

@@ -19,7 +19,7 @@ from tracekit.base.words import counted
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
 from tracekit.policy.placement.interference import Interference
-from tracekit.replay.chance.student import FEWEST, Compared
+from tracekit.replay.chance import FEWEST, Compared
 from tracekit.replay.measures import CONFLICTS, NODES, compared, part_column
 from tracekit.replay.runs.one import SEED, Replayed, digest_of, varying
 from tracekit.replay.runs.replayer import Planned, Replayer

@@ -29,7 +29,7 @@ from tracekit.base.study import Study, write_study
 from tracekit.cluster.request_table import request_changes
 from tracekit.cluster.source import WorkloadSource
 from tracekit.policy.entrant import Entrant, Entrants, Sent, with_fit
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.runs.replayer import cache_folder
 from tracekit.replay.runs.results import Results, results
 

@@ -31,7 +31,7 @@ from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
 from tracekit.policy.entrant import USUAL
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED

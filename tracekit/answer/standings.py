@@ -10,7 +10,7 @@ from typing import Any
 
 from tracekit.answer.admissible import PENDING, carries_less, waits_too_much
 from tracekit.answer.intervals import any_apart, differences_of, interval_of
-from tracekit.replay.chance.student import FEWEST, too_near
+from tracekit.replay.chance import FEWEST, too_near
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 

@@ -18,7 +18,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.interference.linear import fit_linear
 from tracekit.interference.options import How
 from tracekit.interference.room import Bound, Room, pressure
-from tracekit.replay.chance.student import compare
+from tracekit.replay.chance import compare
 from tracekit.replay.engine.steps import SETTLED, step_schema, summarize
 
 DIFFERENCE = {

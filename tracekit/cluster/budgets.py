@@ -3,7 +3,7 @@
 Of the containers that a budget selects, ``minAvailable`` must run, or ``maxUnavailable`` may be
 missing; a percentage is of the containers that should exist, rounded up. An eviction that a budget
 does not allow is refused; so is any eviction of a container under several budgets. Preemption
-avoids evictions against a budget but may make them: see ``tracekit.replay.engine.preemption``.
+avoids evictions against a budget but may make them: see ``tracekit.replay.engine.placer``.
 
 Source: kubernetes v1.34 pkg/controller/disruption (disruptionsAllowed), and the eviction of
 registry/core/pod/storage.

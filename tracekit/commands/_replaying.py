@@ -27,7 +27,7 @@ from tracekit.policy.entrant import (
     parse_entrant,
 )
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.runs.one import ALIKE, varying
 from tracekit.replay.runs.replayer import Replayer, StoredReplays, cache_folder, forget
 from tracekit.replay.runs.results import Results

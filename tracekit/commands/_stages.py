@@ -17,7 +17,7 @@ from tracekit.base.progress import Progress, Task
 from tracekit.commands.bind import bind
 from tracekit.interference.binding import NothingToFitError
 from tracekit.interference.run import fit_store, write_fit
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.store.folder import Store
 
 #: The most containers that a run binds; this takes about a minute.

@@ -11,7 +11,7 @@ from tracekit.commands._options import Seed, StudyFolder
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_claims, print_table, right
 from tracekit.commands.shell.signature import Call, JsonOption
-from tracekit.replay.studies.declared import Decisions, ExtenderStudy, Orders
+from tracekit.replay.studies import Decisions, ExtenderStudy, Orders
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,7 @@ from tracekit.commands.shell.output import (
     right,
 )
 from tracekit.commands.shell.signature import Call, JsonOption
-from tracekit.replay.studies.declared import (
+from tracekit.replay.studies import (
     Batches,
     Containers,
     PlacementStudy,

@@ -15,7 +15,7 @@ from tracekit.policy.placement import Reads
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.snapshot import Container, Peers, Placed, ServiceNames, Snapshot
 from tracekit.policy.view.usage import Reader
-from tracekit.replay.cases.case import rows_of
+from tracekit.replay.cases import rows_of
 
 _FIRST_ROWS = 1024
 #: The kinds of amounts: request, request with defaults, limit.

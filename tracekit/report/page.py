@@ -21,7 +21,7 @@ from tracekit.base.facts import Answer, Fact, Followup, answer_of, kinds
 from tracekit.base.words import RESOURCES
 from tracekit.policy.placement import all_policies, title_of_policy
 from tracekit.replay.measures import all_measures, resources_in
-from tracekit.replay.runs.placements import moves_by_class
+from tracekit.replay.runs.one import moves_by_class
 from tracekit.report import again, sentences, tables
 from tracekit.report.blocks import block
 from tracekit.report.data import Data

@@ -9,7 +9,7 @@ import polars as pl
 
 from tracekit.analysis.metrics.load import debris_rate, utilization_difference
 from tracekit.base.arrays import FloatArray
-from tracekit.replay.chance.student import errors_of
+from tracekit.replay.chance import errors_of
 from tracekit.sizing.world.simulation import Simulation
 
 

@@ -13,7 +13,7 @@ from tracekit.answer.claims.experiments import stands_from
 from tracekit.answer.claims.table import TRACE, all_claims
 from tracekit.answer.claims.trace import has_cliff, has_period
 from tracekit.base.facts import Fact
-from tracekit.replay.studies.frames import counts
+from tracekit.replay.studies.placement_study import counts
 from tracekit.report.sentences import command
 
 RNG = np.random.default_rng(0)

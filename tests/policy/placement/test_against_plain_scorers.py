@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tracekit.policy.parse import get_policy
-from tracekit.replay.cases.case import Question
-from tracekit.replay.cases.kinds import all_kinds
+from tracekit.replay.cases import Question, all_kinds
 
 GPU = "nvidia.com/gpu"
 

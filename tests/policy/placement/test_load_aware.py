@@ -12,8 +12,7 @@ from replay_support import container, snapshot, workload
 
 from tracekit.base.arrays import FloatArray, stream
 from tracekit.policy.parse import get_policy, parse_policy
-from tracekit.replay.cases.case import Question
-from tracekit.replay.cases.kinds import all_kinds
+from tracekit.replay.cases import Question, all_kinds
 from tracekit.replay.engine.engine import Engine
 
 POLICIES = (

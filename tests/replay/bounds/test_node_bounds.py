@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from tracekit.replay.bounds import nodes as node_bound_module
-from tracekit.replay.bounds.nodes import linear_bound, volume_bound
+from tracekit.replay import bounds as node_bound_module
+from tracekit.replay.bounds import linear_bound, volume_bound
 
 
 def fewest(asked: list[tuple[int, int]], nodes: list[tuple[int, int]]) -> int:

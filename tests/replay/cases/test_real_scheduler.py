@@ -16,7 +16,7 @@ from tracekit.base import parameters
 from tracekit.commands.shell import run
 from tracekit.policy.parse import get_policy
 from tracekit.policy.view.snapshot import Snapshot, lacking
-from tracekit.replay.cases.case import Question, case_policy, situation
+from tracekit.replay.cases import Question, case_policy, situation
 from tracekit.replay.cases.scoring import Scored, parse_case_policy, score_file
 
 #: Plugins by the names of the record, and the policies that are them. 1.20 had one form of the

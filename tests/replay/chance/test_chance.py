@@ -19,7 +19,7 @@ from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrants
 from tracekit.policy.parse import parse_policy
-from tracekit.replay.chance.student import Compared, apart, compare, means
+from tracekit.replay.chance import Compared, apart, compare, means
 from tracekit.replay.runs.one import in_order, replay_one
 from tracekit.replay.runs.run import choose_policies
 

@@ -10,8 +10,8 @@ from scipy import stats
 
 from tracekit.analysis.metrics import LEVEL
 from tracekit.base.arrays import FloatArray
-from tracekit.replay.chance.student import compare, means, unpaired
-from tracekit.replay.chance.student import judge as judged
+from tracekit.replay.chance import compare, means, unpaired
+from tracekit.replay.chance import judge as judged
 
 
 def rng(seed: int = 0) -> np.random.Generator:

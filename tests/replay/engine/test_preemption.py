@@ -18,10 +18,9 @@ from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
-from tracekit.replay.engine import preemption
+from tracekit.replay.engine import placer as placer_module
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
-from tracekit.replay.engine.preemption import Preemption
+from tracekit.replay.engine.placer import MakePlacer, PlainPlacer, Preemption
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast.choose import rows_placer
@@ -129,7 +128,7 @@ def test_who_goes_is_who_kube_scheduler_would_evict(
         state.start(at, node, at)
     assert load.rules.priority is not None
     before = state.cluster.requested.copy()
-    with mock.patch.object(preemption, "_LEAST", wanted):
+    with mock.patch.object(placer_module, "_LEAST", wanted):
         got = Preemption(state, load.rules.priority).victims(len(found), 100)
     there = [(at, cpu, rank, node) for at, (cpu, rank, node) in enumerate(found)]
     expected = slowly(there, size, priority, under, least, wanted)

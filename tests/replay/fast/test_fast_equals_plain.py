@@ -31,7 +31,7 @@ from tracekit.replay.fast.compiled_placer import CompiledPlacer, find_kernel
 from tracekit.replay.fast.search import STALE
 
 STEPS = 6
-KERNELS = registry.module_names(kernels)
+KERNELS = [*registry.module_names(kernels), "first_fit"]
 
 
 @some.composite

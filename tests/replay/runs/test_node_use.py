@@ -8,7 +8,7 @@ from replay_support import STEP_MS, changed, widened, workload
 
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
-from tracekit.replay.runs.placements import by_number
+from tracekit.replay.runs.one import by_number
 from tracekit.replay.runs.run import node_use, replay
 
 NODES = [(4000, 8000), (2000, 8000)]

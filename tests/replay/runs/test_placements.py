@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from replay_support import workload
 
-from tracekit.replay.runs.placements import by_name, by_number
+from tracekit.replay.runs.one import by_name, by_number
 
 LOAD = workload([(10, 10)] * 2, [(0, 9000, 1, 1, 0)] * 3)
 

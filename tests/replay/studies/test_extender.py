@@ -7,7 +7,7 @@ from itertools import count
 import polars as pl
 import pytest
 
-from tracekit.replay.studies.declared import ExtenderStudy
+from tracekit.replay.studies import ExtenderStudy
 from tracekit.replay.studies.extender_study import POLICIES, study_extender
 
 

@@ -14,9 +14,9 @@ from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.studies.declared import PlacementStudy
-from tracekit.replay.studies.frames import counts
+from tracekit.replay.studies import PlacementStudy
 from tracekit.replay.studies.placement_study import (
+    counts,
     every_policy,
     imbalance_by_count,
     seen_by,

@@ -14,7 +14,7 @@ from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import Batch
 from tracekit.policy.placement._parts.searching import BatchFitness
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.studies.declared import SolverStudy
+from tracekit.replay.studies import SolverStudy
 from tracekit.replay.studies.solver_study import (
     best_possible,
     greedy,

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from tracekit.analysis.metrics import NORMAL_95
 from tracekit.base.arrays import FloatArray
-from tracekit.replay.chance.student import errors_of
+from tracekit.replay.chance import errors_of
 
 
 @dataclass(frozen=True, kw_only=True)

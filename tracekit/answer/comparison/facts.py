@@ -19,7 +19,7 @@ from tracekit.answer.comparison.compared_run import (
 from tracekit.answer.comparison.shadow import PRODUCTION, shadow_verdict
 from tracekit.base.facts import Answer, Fact, Scalar, Verdict, answer_of
 from tracekit.base.study import Study
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.runs.thresholds import WORST
 
 #: By verdict on a change: the fact's verdict, and the key of its template.

@@ -25,7 +25,7 @@ from tracekit.answer.comparison.compared_run import (
 )
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import Study
-from tracekit.replay.chance.student import (
+from tracekit.replay.chance import (
     FEWEST,
     Compared,
     Sample,
@@ -34,7 +34,7 @@ from tracekit.replay.chance.student import (
     least_apart,
     unpaired,
 )
-from tracekit.replay.chance.student import paired as pairwise
+from tracekit.replay.chance import paired as pairwise
 from tracekit.replay.measures import Measure, compared, find_measure
 from tracekit.replay.runs.results import looks_of
 from tracekit.replay.runs.run import OBSERVED

@@ -12,7 +12,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.base.study import Study
 from tracekit.cluster.declared import Ceiling
-from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.chance import FEWEST, compare
 from tracekit.store.folder import Store
 from tracekit.store.query.run import open_database
 

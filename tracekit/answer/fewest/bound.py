@@ -11,6 +11,7 @@ from tracekit.base.words import RESOURCES
 from tracekit.cluster.on_nodes import beside_daemons, room_beside_daemons
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
+from tracekit.replay.bounds import volume_bound
 from tracekit.replay.bounds.demand import (
     bound_after_losses,
     cost_bound,
@@ -20,7 +21,6 @@ from tracekit.replay.bounds.demand import (
     over_time_bound,
 )
 from tracekit.replay.bounds.measures import nodes_bound
-from tracekit.replay.bounds.nodes import volume_bound
 from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.measures.use import PERCENT
 

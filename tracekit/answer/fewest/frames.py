@@ -24,7 +24,7 @@ from tracekit.cluster.parts import zone_counts
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.measures import FULLEST, compared, find_measure
 from tracekit.replay.runs.one import shares, varying
 from tracekit.replay.runs.remarks import span_ms

@@ -316,7 +316,7 @@ class Rivals:
     """Comparisons of policies by a few replays, where searches would take hundreds.
 
     With six orders of arrival a difference is beyond chance only if it has the same sign in all
-    orders (``replay.chance.student``). So one order in which a policy does not need fewer nodes
+    orders (``replay.chance``). So one order in which a policy does not need fewer nodes
     decides, and the first order is replayed alone.
     """
 

@@ -19,7 +19,7 @@ from tracekit.base.study import Study
 from tracekit.cluster.source import WorkloadSource
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Sent
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.runs.one import ALIKE, digest_of, in_order, replay_one, shares, varying
 from tracekit.replay.runs.replayer import Planned, replays_alike

@@ -42,7 +42,7 @@ from tracekit.base.units import BYTES_PER_GIB
 from tracekit.cluster.assembly.sizes import is_sized, used_by_others
 from tracekit.cluster.source import WorkloadSource, check_assumed, source_of
 from tracekit.policy.entrant import Entrant, Entrants, Sent, noted, parse_entrant
-from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.chance import FEWEST
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED

@@ -8,7 +8,7 @@ from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.usage import rank_of
-from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
+from tracekit.replay.bounds import linear_bound, volume_bound, volume_bounds
 from tracekit.replay.bounds.requests import least_cost, pool_costs, requested_at
 
 #: The part of a sum that may be a rounding error, because background has single precision.

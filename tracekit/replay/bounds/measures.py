@@ -40,7 +40,7 @@ from tracekit.base.words import RESOURCES
 from tracekit.cluster.on_nodes import room_beside_daemons
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
-from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
+from tracekit.replay.bounds import linear_bound, volume_bounds
 from tracekit.replay.bounds.requests import (
     apart_bounds,
     further_bounds,

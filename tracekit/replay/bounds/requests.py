@@ -10,7 +10,7 @@ from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.gangs import enough_of, in_order_of, most_together
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.workload import Workload
-from tracekit.replay.bounds.nodes import fit_counts, volume_bounds
+from tracekit.replay.bounds import fit_counts, volume_bounds
 from tracekit.replay.measures.room import measured_columns, measured_names
 from tracekit.replay.measures.sampled import USED, further_use
 from tracekit.replay.measures.use import rank_of

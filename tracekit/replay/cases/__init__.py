@@ -1,1 +1,230 @@
-"""Recorded cases of the upstream schedulers: a situation, and the scheduler's answer."""
+"""A recorded case: its question, the answer, and the decoder of its cluster.
+
+A recorded case is one scheduling situation with the answer of the upstream scheduler. A kind of
+case answers it with the code that the replay runs, in the shape of the case's ``expected``.
+"""
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tracekit.base import parameters, registry
+from tracekit.base.errors import TracekitError
+from tracekit.base.shape import Shape
+from tracekit.cluster.resources import PODS, UNLIMITED, amounts, column_order
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.placement._parts.requested import VOLUMES
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.pods import Pod
+from tracekit.policy.view.recorded import decode_pod, decode_recorded
+from tracekit.policy.view.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One recorded case, with the policy that answers it.
+
+    Parameters
+    ----------
+    inputs : mapping
+        The case's ``inputs``.
+    policy : callable
+        Returns the class of the placement policy. It raises TracekitError where the case names no
+        policy, or an unknown one.
+    settings : mapping of str to str
+        Parameters from the command line; they win over the case's ``args``.
+    policy_name : str
+        The name of a placement or rebalance policy; '' where neither the case nor the command line
+        names one.
+    """
+
+    name: str
+    inputs: Mapping[str, Any]
+    policy: Callable[[], type[PlacementPolicy]]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    policy_name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The answer to a case: ``values`` in the shape of ``expected``, and a table to print."""
+
+    values: Mapping[str, Any]
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[object]] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseKind:
+    """A kind of case. The decorators ``kind`` and ``of_inputs`` make one of a function.
+
+    Parameters
+    ----------
+    answer : callable
+    inputs : mapping of str to Shape
+        The shapes of the ``inputs`` that the kind reads, checked before ``answer`` is called.
+    """
+
+    answer: Callable[[Question], Answer]
+    inputs: Mapping[str, Shape]
+
+
+def kind(inputs: Mapping[str, Shape]) -> Callable[[Callable[[Question], Answer]], CaseKind]:
+    """Decorate the function that answers a kind of case with these inputs."""
+    return lambda answer: CaseKind(answer=answer, inputs=inputs)
+
+
+def of_inputs(
+    inputs: Mapping[str, Shape],
+) -> Callable[[Callable[..., Mapping[str, Any]]], CaseKind]:
+    """Decorate a function that takes the inputs as parameters and returns the answer's values."""
+
+    def made(values: Callable[..., Mapping[str, Any]]) -> CaseKind:
+        def answer(question: Question) -> Answer:
+            return Answer(values=values(**{name: question.inputs.get(name) for name in inputs}))
+
+        return CaseKind(answer=answer, inputs=inputs)
+
+    return made
+
+
+Document = Mapping[str, Any]
+
+#: Arguments of the schedulers that do not bear on a score.
+_ASIDE = ("strategy", "metric_provider", "watcher_address")
+
+
+def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
+    """The policy with the case's arguments, and the names of arguments that it does not have.
+
+    Raises
+    ------
+    ParameterError
+        For an argument out of its range or of a wrong type.
+    """
+    kind = question.policy()
+    known = parameters.names(kind)
+    arguments = kind.upstream_arguments(question.inputs.get("args") or {})
+    given = {
+        name: parameters.from_json(kind, name, value)
+        for name, value in arguments.items()
+        if name in known and name not in question.settings
+    }
+    settings = parameters.read_all(kind, f"policy {kind.name()}", question.settings)
+    unread = [name for name in arguments if name not in known and name not in _ASIDE]
+    return kind(**{**given, **settings}), unread
+
+
+def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
+    """Names of the nodes, the snapshot with their running pods, and the waiting pod.
+
+    Raises
+    ------
+    TracekitError
+        When the case has no nodes or no pod.
+    """
+    for key in ("nodes", "pod"):
+        if inputs.get(key) is None:
+            raise TracekitError(f"the case has no '{key}'; it has: {', '.join(inputs)}")
+    nodes = [_with_volumes(node) for node in inputs["nodes"]]
+    waiting = decode_pod(inputs["pod"])
+    recorded = decode_recorded(inputs)
+    every = [waiting, *(pod for pods in recorded.pods for pod in pods)]
+    resources = _resources(nodes, every)
+    running = [
+        (node, container_of("", pod, resources))
+        for node, pods in enumerate(recorded.pods)
+        for pod in pods
+    ]
+    cluster = cluster_of(nodes, resources, running)
+    snapshot = dataclasses.replace(cluster.snapshot(0), recorded=recorded)
+    name = str(inputs["pod"].get("name") or "pod")
+    volumes = {VOLUMES: int(inputs.get("requested_volumes") or 0)}
+    return list(recorded.nodes), snapshot, container_of(name, waiting, resources, volumes)
+
+
+def cluster_of(
+    nodes: Sequence[Document], resources: tuple[str, ...], running: Iterable[tuple[int, Container]]
+) -> Cluster:
+    """The cluster where containers run.
+
+    Parameters
+    ----------
+    nodes : sequence of mapping
+        With ``allocatable`` or ``capacity``.
+    running : iterable of (int, Container)
+        Each container with the position of its node.
+    """
+    cluster = Cluster(
+        resources=resources,
+        capacity=rows_of(nodes, resources, "capacity"),
+        allocatable=rows_of(nodes, resources, "allocatable"),
+    )
+    for node, one in running:
+        cluster.change(node, one.request, one.nonzero_request, one.limit, sign=1)
+    return cluster
+
+
+def _with_volumes(node: Document) -> Document:
+    """The node with its limit of attached volumes, where it has one, as a resource."""
+    if "allocatable_volumes" not in node:
+        return node
+    given = node.get("allocatable") or node.get("capacity") or {}
+    return {**node, "allocatable": {**given, VOLUMES: node["allocatable_volumes"]}}
+
+
+def container_of(
+    name: str,
+    pod: Pod,
+    resources: tuple[str, ...],
+    extra: Mapping[str, int] | None = None,
+    service: str = "",
+) -> Container:
+    """The container of a pod: requests and limits in columns of ``resources``.
+
+    ``extra`` adds amounts to the request. A limit is at least the request.
+    """
+    counted = {PODS: 1, **(extra or {})}
+    request = amounts(resources, {**pod.request(), **counted})
+    return Container(
+        id=name,
+        service=service,
+        request=request,
+        nonzero_request=amounts(resources, {**pod.nonzero_request(), **counted}),
+        limit=np.maximum(amounts(resources, pod.limit()), request),
+        pod=pod,
+    )
+
+
+def _resources(nodes: Sequence[Document], pods: Sequence[Pod]) -> tuple[str, ...]:
+    return column_order([*_names(nodes), *(name for pod in pods for name in pod.request())])
+
+
+def _names(nodes: Sequence[Document]) -> Iterator[str]:
+    for node in nodes:
+        yield from node.get("allocatable") or {}
+        yield from node.get("capacity") or {}
+
+
+def rows_of(nodes: Sequence[Document], resources: tuple[str, ...], which: str) -> Any:
+    """Capacity or allocatable of each node, int64, shape (nodes, resources).
+
+    A node without ``which`` is counted with its other amounts.
+    """
+    other = "allocatable" if which == "capacity" else "capacity"
+    given = [node.get(which) or node.get(other) or {} for node in nodes]
+    unlimited = [{PODS: UNLIMITED, **one} for one in given]
+    return np.array([amounts(resources, one) for one in unlimited], dtype=np.int64)
+
+
+@functools.cache
+def all_kinds() -> dict[str, CaseKind]:
+    """Every kind of case by name; the function ``sum_`` answers cases of kind ``sum``."""
+    every = registry.named(sys.modules[__name__], CaseKind)
+    return {name.removesuffix("_"): one for name, one in every.items()}

@@ -18,8 +18,7 @@ from tracekit.base.opened import read_text
 from tracekit.policy.parse import get_policy
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.rebalance import find_rebalancer
-from tracekit.replay.cases.case import Answer, Question
-from tracekit.replay.cases.kinds import _shapes, all_kinds
+from tracekit.replay.cases import Answer, Question, _shapes, all_kinds
 
 #: Keys of ``expected`` that say how to compare, not what.
 _TOLERANCES = ("tolerance", "relative_tolerance")

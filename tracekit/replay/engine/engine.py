@@ -18,8 +18,7 @@ from tracekit.cluster.gangs import runs
 from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
-from tracekit.replay.engine.preemption import preemption_of
+from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer, preemption_of
 from tracekit.replay.engine.queueing import Calendar, Gangs, Patience, turns
 from tracekit.replay.engine.samples import Displaced
 from tracekit.replay.engine.state import ReplayState
@@ -283,7 +282,7 @@ class Engine:
             self._pinned[indices[start:end]] = -1
 
     def _depart(self, now: int) -> bool:
-        """Stop the containers that depart now; returns whether others may start because of that."""
+        """Stop the containers that depart now; returns whether a waiting one may start then."""
         leaving = self._calendar.departing(now)
         running = self.state.running[leaving]
         self._stop(leaving[running])

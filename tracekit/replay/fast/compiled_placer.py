@@ -11,6 +11,7 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import Direct
 from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.placement.baselines import FirstFit
 from tracekit.policy.placement.default_scheduler import DefaultScheduler
 from tracekit.policy.placement.node_resources import BalancedAllocation
 from tracekit.policy.placement.requested import Bra
@@ -18,9 +19,13 @@ from tracekit.policy.profile import Profile
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast import kernels, shapes_of
-from tracekit.replay.fast.kernels import REQUESTED, Kernel
-from tracekit.replay.fast.kernels._formula import balance_kernel, bra_kernel, formula_kernel
-from tracekit.replay.fast.kernels._parts import NO_BOUND, NO_PLACED
+from tracekit.replay.fast.kernels import NO_BOUND, NO_PLACED, REQUESTED, Kernel
+from tracekit.replay.fast.kernels._formula import (
+    balance_kernel,
+    bra_kernel,
+    first_fit_kernel,
+    formula_kernel,
+)
 from tracekit.replay.fast.kernels._weighted import default_kernel, weighted_kernel
 from tracekit.replay.fast.placement_loop import place_all, update_nodes, update_terms
 from tracekit.replay.fast.scanning import (
@@ -215,8 +220,9 @@ def _stretches_of_equal(fixed: IntArray) -> list[tuple[int, int]]:
     return list(itertools.pairwise([0, *cuts.tolist(), len(fixed)]))
 
 
-#: Policies without a formula whose kernels are composed of formulas.
-_OF_FORMULAS: Mapping[type[PlacementPolicy], Callable[..., Kernel | None]] = {
+#: Makers of kernels by the class of a policy.
+_MAKERS: Mapping[type[PlacementPolicy], Callable[..., Kernel | None]] = {
+    FirstFit: first_fit_kernel,
     Bra: bra_kernel,
     BalancedAllocation: balance_kernel,
     DefaultScheduler: default_kernel,
@@ -240,7 +246,7 @@ def find_kernel(
         if policy.lacks_resources(formula) or not policy.scores_by_formula():
             return None
         return formula_kernel(policy, formula, resources, allocatable)
-    make = _OF_FORMULAS.get(type(policy))
+    make = _MAKERS.get(type(policy))
     if make is None and policy.name() in registry.module_names(kernels):
         make = importlib.import_module(f"{kernels.__name__}.{policy.name()}").make
     kernel: Kernel | None = None if make is None else make(policy, resources, allocatable)

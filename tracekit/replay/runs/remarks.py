@@ -13,7 +13,7 @@ from tracekit.base.units import MS_PER_DAY, covered_ms
 from tracekit.base.words import RESOURCES
 from tracekit.cluster.provenance import ASSUMED, SET_ASIDE
 from tracekit.cluster.workload import Workload
-from tracekit.replay.chance.student import least_apart
+from tracekit.replay.chance import least_apart
 from tracekit.replay.measures import find_measure
 from tracekit.store.quantities import ABSENT, RECORDED
 

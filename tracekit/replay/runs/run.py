@@ -31,8 +31,7 @@ from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import CONFLICTS, all_measures, measures_in, resources_in
 from tracekit.replay.measures.room import measured_columns, measured_names
 from tracekit.replay.measures.sampled import USED, further_use
-from tracekit.replay.runs.one import Replayed, labelled
-from tracekit.replay.runs.placements import by_name, moves_by_name
+from tracekit.replay.runs.one import Replayed, by_name, labelled, moves_by_name
 from tracekit.replay.runs.replayer import Planned, Replayer
 
 BOUND = "bound"

@@ -29,8 +29,7 @@ from tracekit.policy.entrant import noted as files_noted
 from tracekit.policy.parse import as_given, by_name
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.requests import placeable
-from tracekit.replay.runs.one import shares
-from tracekit.replay.runs.placements import PLACED
+from tracekit.replay.runs.one import PLACED, shares
 from tracekit.replay.runs.remarks import about_workload
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.waiting import MAY_WAIT, most_waiting, waiting

@@ -32,8 +32,8 @@ from tracekit.policy.view.usage import SeriesUsage
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import Clock, decide
 from tracekit.replay.fast.choose import fast_placer
-from tracekit.replay.studies.declared import ExtenderStudy
-from tracekit.replay.studies.frames import use_by_count
+from tracekit.replay.studies import ExtenderStudy
+from tracekit.replay.studies.placement_study import use_by_count
 
 #: The author's time of a decision in each mode, the mean of 9 runs.
 PRINTED_MS: Mapping[str, float] = {"default": 0.945, "cached": 4.439, "refetched": 1110.439}

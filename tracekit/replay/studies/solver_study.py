@@ -28,7 +28,7 @@ from tracekit.policy.search.searches import all_searches
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.studies.declared import SolverStudy
+from tracekit.replay.studies import SolverStudy
 
 #: The time limit of the integer program; a result at the limit is not proven to be the optimum.
 _LIMIT_S = 60.0

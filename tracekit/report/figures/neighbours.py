@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from tracekit.replay.chance.student import means
+from tracekit.replay.chance import means
 from tracekit.report.figures import Axis, Figure, Layer
 from tracekit.report.plot import evenly
 

@@ -1,4 +1,7 @@
-"""The kernel of any policy with a formula: the functions of the formula compiled into one loop."""
+"""Kernels of policies with a formula, and of first fit.
+
+The functions of a formula are compiled into one loop over the nodes.
+"""
 
 # ruff: noqa: ARG001 - kernels share one signature
 
@@ -16,10 +19,10 @@ from tracekit.base.units import EXACT_TO
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement._parts.formula import Formula, least_apart
 from tracekit.policy.placement._parts.requested import of_pair
+from tracekit.policy.placement.baselines import FirstFit
 from tracekit.policy.placement.node_resources import BalancedAllocation
 from tracekit.policy.placement.requested import ALIKE, Bra
-from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
-from tracekit.replay.fast.kernels._parts import inside, weight_table
+from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel, inside, pointers, weight_table
 
 #: Placeholders in the kernels below for the functions of a formula.
 _part: Any = None
@@ -199,3 +202,37 @@ def balance_kernel(
     made = formula_kernel(policy, formula, resources, allocatable)
     # scores are whole numbers, and containers without requests for both resources are skipped
     return made and dataclasses.replace(made, floats=False, silent=columns)
+
+
+def _score_first(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    scores[:count] = -positions[:count]
+
+
+def _bound_first(
+    boxes: IntArray,
+    ranges: FloatArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    for at in range(count):
+        bounds[at] = -first[at]
+
+
+_first_fit = functools.cache(pointers)
+
+
+def first_fit_kernel(policy: FirstFit, resources: Sequence[str], allocatable: IntArray) -> Kernel:
+    """The kernel of first fit, which covers every cluster."""
+    score, bound = _first_fit(_score_first, _bound_first)
+    return Kernel(score=score, bound=bound, parameters=np.zeros(1), scored=REQUESTED)

@@ -18,9 +18,8 @@ from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.placement.default_scheduler import DefaultScheduler, nodes_to_find, plugins
 from tracekit.policy.profile import FULL, Part, Profile
 from tracekit.policy.view.snapshot import Snapshot
-from tracekit.replay.fast.kernels import Kernel, score_pointer
+from tracekit.replay.fast.kernels import NO_PLACED, Kernel, inside, score_pointer
 from tracekit.replay.fast.kernels._formula import balance_kernel, formula_kernel
-from tracekit.replay.fast.kernels._parts import NO_PLACED, inside
 
 Terms = Callable[[Snapshot], FloatArray]
 Find = Callable[[PlacementPolicy], Kernel | None]

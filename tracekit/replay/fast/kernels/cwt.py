@@ -29,8 +29,7 @@ from tracekit.policy.placement._parts.weights import (
 )
 from tracekit.policy.placement.several_resources import Cwt
 from tracekit.policy.view.snapshot import Snapshot
-from tracekit.replay.fast.kernels import Kernel, score_pointer
-from tracekit.replay.fast.kernels._parts import inside
+from tracekit.replay.fast.kernels import Kernel, inside, score_pointer
 
 #: The bits of a double: the length of the fraction, its mask, and the exponent of 0.5.
 _FRACTION_BITS = 52

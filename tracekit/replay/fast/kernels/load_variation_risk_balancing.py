@@ -15,8 +15,16 @@ from tracekit.policy.placement.load_aware import (
     spread,
 )
 from tracekit.policy.view.snapshot import Snapshot
-from tracekit.replay.fast.kernels import REQUESTED, Kernel, pointers
-from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    SLACK,
+    ZERO_FROM,
+    ZERO_VIEW,
+    Kernel,
+    half_away,
+    inside,
+    pointers,
+)
 
 #: The number of views: the sum of mean and deviation, of cpu and of memory.
 _VIEWS = 2

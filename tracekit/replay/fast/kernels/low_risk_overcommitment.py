@@ -23,8 +23,17 @@ from tracekit.policy.placement.low_risk_overcommitment import (
     within,
 )
 from tracekit.policy.view.snapshot import Container, Snapshot
-from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
-from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    SLACK,
+    ZERO_FROM,
+    ZERO_VIEW,
+    Kernel,
+    half_away,
+    inside,
+    placed_pointer,
+    pointers,
+)
 
 # The regularised incomplete beta function of scipy, called from compiled code. It is scipy's own
 # machine code, so that the bits are those of ``scipy.special.betainc``.

@@ -16,8 +16,17 @@ from tracekit.policy.placement.load_aware import (
     then_percent,
 )
 from tracekit.policy.view.snapshot import Container, Snapshot
-from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
-from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    SLACK,
+    ZERO_FROM,
+    ZERO_VIEW,
+    Kernel,
+    half_away,
+    inside,
+    placed_pointer,
+    pointers,
+)
 
 #: The number of views: the fraction of the capacity in use before the container.
 _VIEWS = 1

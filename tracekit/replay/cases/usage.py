@@ -15,8 +15,7 @@ from tracekit.policy.rebalance._utilization import (
     percent_of,
 )
 from tracekit.policy.rebalance.node_utilization import shifted
-from tracekit.replay.cases.case import of_inputs
-from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases import _shapes, of_inputs
 
 ResourceMap = Mapping[str, Any]
 Values = dict[str, Any]

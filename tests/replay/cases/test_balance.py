@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tracekit.policy.parse import get_policy
-from tracekit.replay.cases.case import Answer, Question
-from tracekit.replay.cases.kinds import all_kinds
+from tracekit.replay.cases import Answer, Question, all_kinds
 
 LOW, HIGH = "descheduler_low_node_utilization", "descheduler_high_node_utilization"
 

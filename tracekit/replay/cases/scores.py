@@ -19,9 +19,10 @@ from tracekit.policy.placement.default_scheduler import nodes_to_find
 from tracekit.policy.view.recorded import decode_pod
 from tracekit.policy.view.snapshot import Container, Peers, Placed, Snapshot, lacking
 from tracekit.policy.view.usage import SeriesUsage
-from tracekit.replay.cases.case import (
+from tracekit.replay.cases import (
     Answer,
     Question,
+    _shapes,
     case_policy,
     cluster_of,
     container_of,
@@ -29,7 +30,6 @@ from tracekit.replay.cases.case import (
     of_inputs,
     situation,
 )
-from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.engine.placer import WindowStart, decide
 
 

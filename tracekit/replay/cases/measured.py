@@ -34,8 +34,7 @@ from tracekit.policy.placement.low_risk_overcommitment import (
 )
 from tracekit.policy.placement.node_resources import broken_linear
 from tracekit.policy.view.recorded import decode_metrics, decode_pod
-from tracekit.replay.cases.case import Answer, Question, case_policy, kind, of_inputs
-from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases import Answer, Question, _shapes, case_policy, kind, of_inputs
 
 Document = Mapping[str, Any]
 Values = dict[str, Any]

@@ -10,7 +10,7 @@ from tests_support import SHARED
 
 from tracekit.replay.cases.scoring import score_file
 
-CARRIED = sorted((Path(__file__).parents[3] / "golden").glob("*_*.json"))
+CARRIED = sorted((Path(__file__).parents[2] / "golden").glob("*_*.json"))
 OTHERS = sorted(SHARED.glob("golden/upstream/*.json")) + sorted(
     SHARED.glob("golden/derived/*.json")
 )

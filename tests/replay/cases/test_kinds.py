@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tracekit.policy.parse import get_policy
-from tracekit.replay.cases.case import Question
-from tracekit.replay.cases.kinds import all_kinds
+from tracekit.replay.cases import Question, all_kinds
 
 TLP, LVRB, LROC = (
     f"trimaran_{name}"

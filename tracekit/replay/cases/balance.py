@@ -29,9 +29,8 @@ from tracekit.policy.rebalance.node_utilization import HighNodeUtilization, LowN
 from tracekit.policy.view.cluster import Cluster
 from tracekit.policy.view.pods import Pods, PodText
 from tracekit.policy.view.snapshot import Placed
-from tracekit.replay.cases.case import Answer, Question, kind
-from tracekit.replay.cases.kinds import _shapes
-from tracekit.replay.cases.kinds.usage import rows_of
+from tracekit.replay.cases import Answer, Question, _shapes, kind
+from tracekit.replay.cases.usage import rows_of
 
 Document = Mapping[str, Any]
 #: Marks of a pod by the field of a case that gives it.
