@@ -184,8 +184,8 @@ def test_a_limit_of_one_resource_without_a_request_counts(resource: int) -> None
     """Limits on n0 are above its capacity; a container without limits too is put there."""
     load = workload([(100, 100)] * 2, [(0, 9000, 9, 9), (3000, 9000, 0, 0)], steps=STEPS)
     limit = np.array([[200, 200], [0, 0]])
-    for given, node in ((0, 0), (90, 1)):
-        limit[1, resource] = given
+    for most, node in ((0, 0), (90, 1)):
+        limit[1, resource] = most
         limited = changed(load, containers={"limit": limit.copy()})
         for placer in (PlainPlacer, fast_placer, rows_placer):
             outcome = run(limited, "low_risk_overcommitment[tie=first]", placer)
