@@ -44,8 +44,12 @@ def name_of(kind: type) -> str:
     package, _, file = kind.__module__.rpartition(".")
     if package.partition(".")[0] != __name__.partition(".")[0]:
         return file
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__qualname__.rpartition(".")[2])
-    return words.lower()
+    return with_underscores(kind.__qualname__.rpartition(".")[2])
+
+
+def with_underscores(class_name: str) -> str:
+    """``first_fit`` for ``FirstFit``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
 
 
 def named(package: ModuleType, kind: type[T]) -> dict[str, T]:

@@ -1,19 +1,21 @@
 """What the shell completes: names of policies, queries, measures, ..., and folders of results.
 
-Every Tab starts the program again. So the names of policies and queries are those of their files,
-and no other kind is loaded than the one that is completed.
+Every Tab starts the program again. So the names of policies and queries are read from their files
+without an import, and no other kind is loaded than the one that is completed.
 """
 
+import ast
 import contextlib
 from collections.abc import Callable, Iterator
 from glob import escape
 from pathlib import Path
 
 from tracekit.base import folders
+from tracekit.base.registry import with_underscores
 from tracekit.commands import listing as catalogue
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-#: Kinds with one file for each name, and the folder of these files below the package.
+#: Kinds whose names are those of classes, and the folder of their files below the package.
 _FOLDERS = {
     "policies": "policy/placement",
     "rebalancers": "policy/rebalance",
@@ -55,8 +57,10 @@ def _names(kind: str) -> Iterator[str]:
         for path in folder.rglob("*.sql"):
             yield path.relative_to(folder).with_suffix("").as_posix()
     elif kind in _FOLDERS:
-        files = (_PACKAGE / _FOLDERS[kind]).glob("*.py")
-        yield from (file.stem for file in files if not file.name.startswith("_"))
+        for path in (_PACKAGE / _FOLDERS[kind]).glob("[!_]*.py"):
+            for node in ast.parse(path.read_bytes()).body:
+                if isinstance(node, ast.ClassDef) and node.bases and node.name[0] != "_":
+                    yield with_underscores(node.name)
     else:
         yield from (str(one["name"]) for one in catalogue.listing(kind))
 
