@@ -129,9 +129,9 @@ class Sample:
 
 def apart(one: FloatArray, other: FloatArray) -> FloatArray:
     """``one`` less ``other``; 0 where the two are equal but for rounding (``DUST``)."""
-    found = one - other
+    difference = one - other
     size = np.maximum(np.abs(one), np.abs(other))
-    return np.where(np.abs(found) <= DUST * size, 0.0, found)
+    return np.where(np.abs(difference) <= DUST * size, 0.0, difference)
 
 
 def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
@@ -255,8 +255,8 @@ def quantile(freedom: FloatArray | float, outside: FloatArray | float) -> FloatA
     """The half width in standard errors of an interval that misses with probability ``outside``."""
     from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
-    known = np.asarray(freedom, dtype=np.float64)
-    return np.asarray(stdtrit(np.where(known > 0, known, np.nan), 1 - np.asarray(outside) / 2))
+    degrees = np.asarray(freedom, dtype=np.float64)
+    return np.asarray(stdtrit(np.where(degrees > 0, degrees, np.nan), 1 - np.asarray(outside) / 2))
 
 
 def _error(samples: FloatArray, *, counted: bool) -> FloatArray:
@@ -340,8 +340,8 @@ def holm(
     corrected, share = np.full(len(p), np.nan), np.full(len(p), alpha)
     shares = (_TO_ANSWERS, 1 - _TO_ANSWERS)
     for part, of_all, more in zip((first, ~first), shares, left_out, strict=True):
-        found, left = _holm(p, np.asarray(tested & part), alpha * of_all, more)
-        corrected = np.where(tested & part, np.minimum(found / of_all, 1.0), corrected)
+        of_part, left = _holm(p, np.asarray(tested & part), alpha * of_all, more)
+        corrected = np.where(tested & part, np.minimum(of_part / of_all, 1.0), corrected)
         share = np.where(part, left, share)
     return corrected, share
 

@@ -54,8 +54,8 @@ def volume_bounds(requested: IntArray, capacity: IntArray) -> IntArray:
     needed = np.zeros(len(requested), dtype=np.int64)
     for column in range(capacity.shape[1]):
         room = np.cumsum(np.sort(capacity[:, column])[::-1].astype(np.float64))
-        asked = requested[:, column]
-        needed = np.maximum(needed, np.searchsorted(room, asked) + (asked > 0))
+        amounts = requested[:, column]
+        needed = np.maximum(needed, np.searchsorted(room, amounts) + (amounts > 0))
     return np.minimum(needed, len(capacity))
 
 
@@ -65,12 +65,12 @@ def linear_bound(request: IntArray, capacity: IntArray) -> int | None:
     Where no placement has room for all containers, the bound is the number of nodes.
     """
     shapes, demand = _grouped(request)
-    types, there = _grouped(capacity)
+    types, nodes_of_type = _grouped(capacity)
     if not len(shapes):
         return 0
     if len(shapes) * len(types) > LARGEST_PROGRAM:
         return None
-    least = _solved(shapes, demand, types, there)
+    least = _solved(shapes, demand, types, nodes_of_type)
     return len(capacity) if least is None else int(np.ceil(least - _TOLERANCE))
 
 
@@ -88,13 +88,15 @@ def fit_counts(shapes: IntArray, types: IntArray) -> IntArray:
     """
     most = np.full((len(types), len(shapes)), UNLIMITED, dtype=np.int64)
     for column in range(shapes.shape[1]):
-        asked = shapes[:, column]
-        times = types[:, column][:, None] // np.maximum(asked, 1)[None, :]
-        most = np.where(asked > 0, np.minimum(most, times), most)
+        amounts = shapes[:, column]
+        times = types[:, column][:, None] // np.maximum(amounts, 1)[None, :]
+        most = np.where(amounts > 0, np.minimum(most, times), most)
     return most
 
 
-def _solved(shapes: IntArray, demand: IntArray, types: IntArray, there: IntArray) -> float | None:
+def _solved(
+    shapes: IntArray, demand: IntArray, types: IntArray, nodes_of_type: IntArray
+) -> float | None:
     """The least sum of nodes in use; None where no solution exists."""
     from scipy import sparse  # noqa: PLC0415 - slow to import, and most replays need no program
     from scipy.optimize import linprog  # noqa: PLC0415
@@ -112,7 +114,7 @@ def _solved(shapes: IntArray, demand: IntArray, types: IntArray, there: IntArray
         *_room(shapes, types, kind, shape, width),
     ]
     limits = sparse.vstack(rows) if rows else sparse.csr_matrix((0, width))
-    upper = np.concatenate([np.full(len(pairs), np.inf), there.astype(np.float64)])
+    upper = np.concatenate([np.full(len(pairs), np.inf), nodes_of_type.astype(np.float64)])
     result = linprog(
         c=np.concatenate([np.zeros(len(pairs)), np.ones(len(types))]),
         A_ub=limits,

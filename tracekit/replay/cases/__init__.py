@@ -109,15 +109,15 @@ def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
         For an argument out of its range or of a wrong type.
     """
     kind = question.policy()
-    known = parameters.names(kind)
+    parameter_names = parameters.names(kind)
     arguments = kind.upstream_arguments(question.inputs.get("args") or {})
     given = {
         name: parameters.from_json(kind, name, value)
         for name, value in arguments.items()
-        if name in known and name not in question.settings
+        if name in parameter_names and name not in question.settings
     }
     settings = parameters.read_all(kind, f"policy {kind.name()}", question.settings)
-    unread = [name for name in arguments if name not in known and name not in _ASIDE]
+    unread = [name for name in arguments if name not in parameter_names and name not in _ASIDE]
     return kind(**{**given, **settings}), unread
 
 

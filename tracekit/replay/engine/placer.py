@@ -236,12 +236,12 @@ class Preemption:
     def __init__(self, state: ReplayState, priority: IntArray) -> None:
         load = state.workload
         self._state, self._load, self._priority = state, load, priority
-        kept: BoolArray = np.zeros(load.containers.count, dtype=np.bool_)
+        protected: BoolArray = np.zeros(load.containers.count, dtype=np.bool_)
         if load.rules.daemon is not None:
-            kept |= load.rules.daemon
+            protected |= load.rules.daemon
         if load.rules.gang is not None:
-            kept |= load.rules.gang >= 0
-        self._kept = kept
+            protected |= load.rules.gang >= 0
+        self._protected = protected
 
     def victims(self, index: int, now: int) -> tuple[int, IntArray, int] | None:
         """The node for a container, its victims, and how many of them a budget protects.
@@ -253,23 +253,23 @@ class Preemption:
             return None
         if load.rules.evicts_nobody is not None and load.rules.evicts_nobody[index]:
             return None
-        lower = state.running & (self._priority < self._priority[index]) & ~self._kept
+        lower = state.running & (self._priority < self._priority[index]) & ~self._protected
         at = np.flatnonzero(lower)
         if not len(at):
             return None
         allowed = state.allowed(now)
         wanted = max(_LEAST, int(_SHARE * load.nodes.count))
-        found: list[tuple[tuple[int, ...], int, list[int]]] = []
+        candidates: list[tuple[tuple[int, ...], int, list[int]]] = []
         for node in self._hopeful(index, at, now).tolist():
             those, against = self._on(node, index, at[state.node[at] == node], allowed)
             if those:
-                found.append(((against, *self._cost(those, node)), node, those))
+                candidates.append(((against, *self._cost(those, node)), node, those))
             # the search continues until it has a candidate that violates no budget
-            if len(found) >= wanted and any(not cost[0] for cost, *_ in found):
+            if len(candidates) >= wanted and any(not cost[0] for cost, *_ in candidates):
                 break
-        if not found:
+        if not candidates:
             return None
-        cost, node, chosen = min(found)
+        cost, node, chosen = min(candidates)
         return node, np.array(sorted(chosen), dtype=np.int64), cost[0]
 
     def _hopeful(self, index: int, at: IntArray, now: int) -> IntArray:

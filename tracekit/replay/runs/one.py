@@ -314,12 +314,12 @@ def by_number(node: IntArray, time_ms: IntArray) -> pl.DataFrame:
     return frame.select(pl.when(~never).then(pl.all()))
 
 
-def by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+def by_name(load: Workload, frames: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     """The rows of placements.parquet; all policies share the names of containers in memory.
 
     Parameters
     ----------
-    found : iterable of (str, DataFrame)
+    frames : iterable of (str, DataFrame)
         Each policy with its frame of ``by_number``.
     """
     nodes = pl.Series("node", load.nodes.ids, dtype=pl.String)
@@ -332,17 +332,17 @@ def by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Dat
                 [container, service, nodes.gather(frame["node"]), frame["time_ms"],
                  frame.select(outcome.alias("outcome")).to_series()]
             )
-            for policy, frame in found
+            for policy, frame in frames
         ]
     )  # fmt: skip
 
 
-def moves_by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+def moves_by_name(load: Workload, frames: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     """The rows of moves.parquet: the evictions by the rebalancer of each policy, in order.
 
     Parameters
     ----------
-    found : iterable of (str, DataFrame)
+    frames : iterable of (str, DataFrame)
         Each policy with its frame of ``tracekit.replay.engine.steps.Moves``.
     """
     nodes = pl.Series(load.nodes.ids, dtype=pl.String)
@@ -356,11 +356,11 @@ def moves_by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> 
             nodes.gather(frame["to_node"]).alias("to_node"),
             "strategy",
         )
-        for policy, frame in found
+        for policy, frame in frames
     )
 
 
-def moves_by_class(moves: pl.DataFrame, stays: pl.DataFrame) -> pl.DataFrame:
+def moves_by_class(moves: pl.DataFrame, staying: pl.DataFrame) -> pl.DataFrame:
     """Counts of moves by strategy and outcome, and of containers that stay by reason.
 
     Returns
@@ -379,7 +379,7 @@ def moves_by_class(moves: pl.DataFrame, stays: pl.DataFrame) -> pl.DataFrame:
         maintain_order=True,
     ).agg(pl.col("container").n_unique().cast(pl.Int64).alias("containers"),
           pl.len().cast(pl.Int64).alias("moves"))  # fmt: skip
-    left = stays.select(
+    left = staying.select(
         "policy", "strategy", pl.lit("stays").alias("outcome"), "reason", "containers",
         pl.lit(None, pl.Int64).alias("moves"),
     )  # fmt: skip

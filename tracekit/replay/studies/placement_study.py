@@ -183,15 +183,15 @@ Results = dict[str, list[Placed]]
 
 def imbalance_frame(results: Results, containers: int) -> pl.DataFrame:
     """Imbalance by policy and number of containers, with 95 % intervals over sets."""
-    found = means(np.concatenate([_imbalance(placed) for placed in results.values()], axis=1))
+    estimate = means(np.concatenate([_imbalance(placed) for placed in results.values()], axis=1))
     at = counts(containers)
     return pl.DataFrame(
         {
             "policy": np.repeat(list(results), len(at)).tolist(),
             "containers": at * len(results),
-            "imbalance": found.mean,
-            "imbalance_low": pl.Series(found.low).fill_nan(None),
-            "imbalance_high": pl.Series(found.high).fill_nan(None),
+            "imbalance": estimate.mean,
+            "imbalance_low": pl.Series(estimate.low).fill_nan(None),
+            "imbalance_high": pl.Series(estimate.high).fill_nan(None),
         }
     )
 
@@ -272,13 +272,13 @@ def nodes_frame(results: Results) -> pl.DataFrame:
 def summary_frame(results: Results) -> pl.DataFrame:
     """Imbalance by policy with all containers placed, the most even first."""
     imbalance = [_imbalance(placed) for placed in results.values()]
-    found = means(np.concatenate([one[:, -1:] for one in imbalance], axis=1))
+    estimate = means(np.concatenate([one[:, -1:] for one in imbalance], axis=1))
     return pl.DataFrame(
         {
             "policy": list(results),
-            "imbalance": found.mean,
-            "imbalance_low": pl.Series(found.low).fill_nan(None),
-            "imbalance_high": pl.Series(found.high).fill_nan(None),
+            "imbalance": estimate.mean,
+            "imbalance_low": pl.Series(estimate.low).fill_nan(None),
+            "imbalance_high": pl.Series(estimate.high).fill_nan(None),
             "imbalance_over_all_counts": [float(one.mean()) for one in imbalance],
             "pending": [
                 float(np.mean([one.pending for one in placed])) for placed in results.values()
