@@ -1,6 +1,6 @@
 """Changes of use from sample to sample, of nodes and of their containers, and sums of products.
 
-The sums are all that the regression needs of the data.
+The regression needs only the sums.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Capacities:
     Parameters
     ----------
     commonest : float
-        The capacity that most nodes have, the smaller of equally many, in ``unit``.
+        The capacity of most nodes, in ``unit``; the smaller one if two are equally frequent.
     relative : dict of int to float
-        Capacity over the commonest, by key of the node.
+        The capacity of each node over the commonest, by key of the node.
     """
 
     commonest: float
@@ -43,18 +43,18 @@ class Capacities:
 
 
 def capacities(database: AnyDatabase) -> dict[str, Capacities]:
-    """Capacities of the resources of which they are recorded in one unit, the last of each node."""
+    """The last recorded capacities of nodes, by resource; several units leave a resource out."""
     rows = database.frame(_ROWS).sort("time_ms", "amount")
     rows = rows.unique(["node_key", "resource"], keep="last", maintain_order=True)
-    found = {}
+    by_resource = {}
     for (name,), part in rows.group_by("resource", maintain_order=True):
         if part["unit"].n_unique() != 1:
             continue
         counts = part.group_by("amount").len().sort("len", "amount", descending=[True, False])
         commonest = float(counts["amount"][0])
         relative = part.select("node_key", pl.col("amount") / commonest)
-        found[str(name)] = Capacities(commonest, part["unit"][0], dict(relative.rows()))
-    return found
+        by_resource[str(name)] = Capacities(commonest, part["unit"][0], dict(relative.rows()))
+    return by_resource
 
 
 RESOURCES = ("cpu", "memory")
@@ -64,10 +64,11 @@ MAX_CELLS = 8_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class NodeChanges:
-    """One node: arrays by resource, of shape (steps,) and (containers, steps).
+    """The changes of one node and of its containers, between samples.
 
-    Where a sample is missing the change is 0 for the container, and for all when it is the node's.
-    A node's changes are shares of a node of the commonest size.
+    Arrays are by resource, of shape (steps,) and (containers, steps). A missing sample of a
+    container makes its change 0; a missing sample of the node makes all changes 0. The changes of a
+    node are shares of a node of the commonest size.
     """
 
     node_key: int
@@ -78,17 +79,17 @@ class NodeChanges:
 
 
 def changes(database: AnyDatabase) -> Iterator[NodeChanges]:
-    """Every node that has samples of its own and of containers, a group of nodes in memory."""
+    """The changes of each node that has samples of its own and of containers, node after node."""
     grid = _grid(database)
     if grid is None:
         return
     sizes = {name: one.relative for name, one in capacities(database).items()}
-    stays = database.frame(
+    hosted = database.frame(
         "SELECT node_key, container_key, min(service_key) AS service_key"
         " FROM container_usage_keyed GROUP BY node_key, container_key"
         " ORDER BY node_key, container_key"
     )
-    for group in _groups(stays, grid[2]):
+    for group in _groups(hosted, grid[2]):
         for one in _changes_of(database, group, grid):
             yield _in_commonest(one, sizes)
 
@@ -115,37 +116,38 @@ def _grid(database: AnyDatabase) -> tuple[int, int, int] | None:
     return start, step, max(0, (end - start) // step + 1)
 
 
-def _groups(stays: pl.DataFrame, steps: int) -> Iterator[pl.DataFrame]:
-    """Neighbouring nodes whose containers fit into memory together."""
+def _groups(hosted: pl.DataFrame, steps: int) -> Iterator[pl.DataFrame]:
+    """Groups of neighbouring nodes whose containers fit into memory together."""
     per_group = max(1, MAX_CELLS // max(steps, 1))
-    before = stays.with_row_index("stay").group_by("node_key").agg(pl.col("stay").min())
-    numbered = stays.join(before, on="node_key", maintain_order="left")
+    before = hosted.with_row_index("stay").group_by("node_key").agg(pl.col("stay").min())
+    numbered = hosted.join(before, on="node_key", maintain_order="left")
     yield from numbered.with_columns(pl.col("stay") // per_group).partition_by(
         "stay", maintain_order=True, include_key=False
     )
 
 
 def _changes_of(
-    database: AnyDatabase, stays: pl.DataFrame, grid: tuple[int, int, int]
+    database: AnyDatabase, hosted: pl.DataFrame, grid: tuple[int, int, int]
 ) -> Iterator[NodeChanges]:
-    low, high = stays["node_key"][0], stays["node_key"][-1]
-    nodes = stays.select("node_key").unique().sort("node_key")
+    low, high = hosted["node_key"][0], hosted["node_key"][-1]
+    nodes = hosted.select("node_key").unique().sort("node_key")
     own = _dense(database, "node_usage_keyed", nodes, (low, high), grid)
-    theirs = _dense(database, "container_usage_keyed", stays, (low, high), grid)
-    ends = stays["node_key"].rle().struct.field("len").cum_sum().to_list()
-    services = stays["service_key"].cast(pl.Int64).to_numpy()
+    theirs = _dense(database, "container_usage_keyed", hosted, (low, high), grid)
+    ends = hosted["node_key"].rle().struct.field("len").cum_sum().to_list()
+    services = hosted["service_key"].cast(pl.Int64).to_numpy()
     for at, (key, start, end) in enumerate(
         zip(nodes["node_key"].to_list(), [0, *ends], ends, strict=False)
     ):
-        there = {name: ~np.isnan(own[name][at]) for name in RESOURCES}
+        has_sample = {name: ~np.isnan(own[name][at]) for name in RESOURCES}
         yield NodeChanges(
             node_key=key,
             services=services[start:end],
             node={name: np.nan_to_num(own[name][at]) for name in RESOURCES},
             containers={
-                name: np.nan_to_num(theirs[name][start:end]) * there[name] for name in RESOURCES
+                name: np.nan_to_num(theirs[name][start:end]) * has_sample[name]
+                for name in RESOURCES
             },
-            steps={name: int(there[name].sum()) for name in RESOURCES},
+            steps={name: int(has_sample[name].sum()) for name in RESOURCES},
         )
 
 
@@ -167,17 +169,17 @@ def _dense(
     ).join(entities.select(keys).with_row_index("entity"), on=keys)
     rows = rows.filter(pl.col("at") < steps)
     where = rows["entity"].to_numpy(), rows["at"].to_numpy()
-    found = {}
+    by_resource = {}
     for name in RESOURCES:
         values = np.full((entities.height, steps), np.nan)
         values[where] = rows[name].to_numpy()
-        found[name] = np.diff(values, axis=1)
-    return found
+        by_resource[name] = np.diff(values, axis=1)
+    return by_resource
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSums:
-    """One node and one resource: containers' changes against each other and against the node's.
+    """Sums of products of containers' and node's changes, for one node and resource.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ class NodeSums:
     square : float
         Sum of the squared changes of the node.
     steps : int
-        Changes of the node that are known.
+        Number of known changes of the node.
     """
 
     services: IntArray
@@ -200,10 +202,10 @@ class NodeSums:
 
 @dataclass
 class Sums:
-    """All nodes of one resource.
+    """The sums of all nodes for one resource.
 
-    ``services`` are the keys of the regression's columns, ``containers`` and ``nodes`` how many
-    there are of each.
+    ``services`` has the keys of the regression's columns, and ``containers`` the number of
+    containers of each.
     """
 
     services: IntArray
@@ -220,7 +222,7 @@ class Sums:
         return gram, cross
 
     def hosts(self) -> IntArray:
-        """Nodes that each service has containers on, shape (services,)."""
+        """The number of nodes with containers of each service, shape (services,)."""
         each = [np.unique(node.services) for node in self.nodes]
         flat = np.concatenate(each) if each else np.zeros(0, dtype=np.int64)
         return np.bincount(flat, minlength=len(self.services))
@@ -229,15 +231,21 @@ class Sums:
 def sums_of(nodes: Iterable[NodeChanges], resources: Iterable[str]) -> dict[str, Sums]:
     """The sums of each resource, from one pass over the nodes."""
     names = list(resources)
-    kept = [(node.services, {name: _node_sums(node, name) for name in names}) for node in nodes]
-    keys = np.concatenate([services for services, _ in kept]) if kept else np.zeros(0, np.int64)
+    each_node = [
+        (node.services, {name: _node_sums(node, name) for name in names}) for node in nodes
+    ]
+    keys = (
+        np.concatenate([services for services, _ in each_node])
+        if each_node
+        else np.zeros(0, np.int64)
+    )
     services, containers = np.unique(keys, return_counts=True)
-    found = {name: Sums(services=services, containers=containers) for name in names}
-    for _, by_resource in kept:
+    totals = {name: Sums(services=services, containers=containers) for name in names}
+    for _, by_resource in each_node:
         for name, sums in by_resource.items():
             columns = np.searchsorted(services, sums.services)
-            found[name].nodes.append(dataclasses.replace(sums, services=columns))
-    return found
+            totals[name].nodes.append(dataclasses.replace(sums, services=columns))
+    return totals
 
 
 def _node_sums(node: NodeChanges, resource: str) -> NodeSums:

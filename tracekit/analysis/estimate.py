@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from tracekit.store.query.run import AnyDatabase
 
 REPLICATES = 500
-#: A size is told when its 95 % interval reaches at most this part of the common size to each side.
-TOLD_PART = 0.5
-#: Directions in which the services' changes vary less than this cannot be told apart.
+#: A size is determined if half of its 95 % interval is at most this part of the common size.
+DETERMINED_PART = 0.5
+#: Directions in which the services' changes vary less than this cannot be distinguished.
 _SMALLEST = 1e-10
-#: Of fewer services all eigenvalues are computed.
+#: With fewer services all eigenvalues are computed.
 _FEW = 64
-#: So many exchanges that come no nearer end those of several at a time.
+#: After so many exchanges without progress, values move one at a time.
 _TRIES = 4
 
 
@@ -51,12 +51,13 @@ class Estimate:
     common, common_low, common_high : float
         One size for all services, and its 95 % interval.
     size, low, high : float64, shape (services,)
-        Each service's own; NaN where its containers' use never changes.
-    told : bool, shape (services,)
-        Whether the data tell the service's size; judged by the interval's width against the
-        common size and never by the estimate itself, which would pick the lucky ones.
+        Each service's own size; NaN if the use of its containers never changes.
+    determined : bool, shape (services,)
+        Whether the data determine the service's size. The width of the interval against the
+        common size decides, never the estimate itself, which would pick lucky estimates.
     condition_number : float
-        Of the services' changes scaled to unit length; large when they cannot be told apart.
+        The condition number of the services' changes, scaled to unit length; large if services
+        cannot be distinguished.
     variance_explained_share : float
         Share of the variance of the nodes' changes that the sizes explain.
     """
@@ -64,11 +65,11 @@ class Estimate:
     common: float
     common_low: float
     common_high: float
-    common_told: bool
+    common_determined: bool
     size: FloatArray
     low: FloatArray
     high: FloatArray
-    told: BoolArray
+    determined: BoolArray
     condition_number: float
     variance_explained_share: float
 
@@ -76,15 +77,15 @@ class Estimate:
 def estimate(sums: Sums, rng: np.random.Generator) -> Estimate:
     """Fit one size for all services, then one for each.
 
-    Quiet nodes weigh more than noisy ones: by the inverse variance that a first fit leaves on each.
-    Intervals draw nodes with replacement (one matrix for all), around the least-squares solution
-    and linear in the nodes' contributions, which saves a fit per draw; they are never narrower
-    than the noise of the nodes alone makes them.
+    Nodes are weighted by the inverse of the variance that a first fit leaves on each. Intervals
+    draw nodes with replacement, with one matrix for all sizes. They are linear around the
+    least-squares solution, which saves a fit for each draw. They are never narrower than the noise
+    of the nodes alone makes them.
     """
     drawn = resampling_matrix(rng, len(sums.nodes), REPLICATES)
     weighed = _weighed(sums)
     common, low, high = _common(weighed, drawn)
-    told = bool(low > 0 and (high - low) / 2 <= TOLD_PART * common)
+    common_determined = bool(low > 0 and (high - low) / 2 <= DETERMINED_PART * common)
     gram, cross = weighed.normal_equations()
     length, unit = _unit(gram)
     inverse, condition = _inverse(unit)
@@ -92,31 +93,31 @@ def estimate(sums: Sums, rng: np.random.Generator) -> Estimate:
     size = np.where(np.diag(gram) > 0, _non_negative(free, inverse) / length, np.nan)
     inverse /= np.outer(length, length)
     service_low, service_high = _intervals(weighed, gram, free / length, inverse, drawn)
-    # before the limits are cut off at 0, which narrows the interval of an unlucky estimate
-    narrow = (service_high - service_low) / 2 <= TOLD_PART * common
+    # limits are not yet cut off at 0, which would narrow the interval of an unlucky estimate
+    narrow = (service_high - service_low) / 2 <= DETERMINED_PART * common
     return Estimate(
         common=common,
         common_low=low,
         common_high=high,
-        common_told=told,
+        common_determined=common_determined,
         size=size,
         low=np.maximum(service_low, 0),
         high=np.maximum(service_high, 0),
-        told=np.asarray(told & narrow & ~np.isnan(size)),
+        determined=np.asarray(common_determined & narrow & ~np.isnan(size)),
         condition_number=condition,
         variance_explained_share=_explained(sums, size),
     )
 
 
 def _weighed(sums: Sums) -> Sums:
-    """Each node's sums over the variance that a first, unweighed fit leaves on it."""
+    """The sums of each node over the variance that a first, unweighted fit leaves on the node."""
     from scipy.linalg import cho_solve  # noqa: PLC0415 - slow to import
 
     gram, cross = sums.normal_equations()
     length, unit = _unit(gram)
     first = cho_solve((_factor(unit), True), cross / length) / length
     left = np.array([_noise(node, first) for node in sums.nodes])
-    # a node that is fitted all too well, as one with few samples is, must not rule
+    # a node with few samples is fitted too well, and must not dominate
     floor = 0.01 * float(np.median(left))
     weights = 1 / np.where(left > floor, left, floor or 1.0)
     nodes = [
@@ -129,8 +130,8 @@ def _weighed(sums: Sums) -> Sums:
 def _explained(sums: Sums, size: FloatArray) -> float:
     gram, cross = sums.normal_equations()
     square = sum(node.square for node in sums.nodes)
-    found = np.nan_to_num(size)
-    error = square - 2 * found @ cross + found @ gram @ found
+    filled = np.nan_to_num(size)
+    error = square - 2 * filled @ cross + filled @ gram @ filled
     return float(1 - error / square) if square > 0 else float("nan")
 
 
@@ -144,7 +145,7 @@ def _common(sums: Sums, drawn: FloatArray) -> tuple[float, float, float]:
 
 
 def _unit(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lengths of the columns, 1 for one of zeros, and the gram of columns of unit length."""
+    """Lengths of the columns, 1 for a column of zeros, and the gram of columns of unit length."""
     square = np.diag(gram)
     length = np.sqrt(np.where(square > 0, square, 1.0))
     unit = gram / np.outer(length, length)
@@ -153,12 +154,12 @@ def _unit(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _least(unit: FloatArray) -> float:
-    """What is added to all eigenvalues, so that what cannot be told apart has an inverse."""
+    """The number that is added to all eigenvalues, so that the matrix has an inverse."""
     return _SMALLEST * float(np.abs(unit).sum(axis=0).max())
 
 
 def _factor(unit: FloatArray) -> FloatArray:
-    """The lower factor of Cholesky, of what is above its diagonal the upper part is any."""
+    """The lower Cholesky factor; the values above its diagonal are arbitrary."""
     from scipy.linalg import cho_factor  # noqa: PLC0415 - slow to import
 
     factor: FloatArray = cho_factor(unit + _least(unit) * np.eye(len(unit)), lower=True)[0]
@@ -166,7 +167,7 @@ def _factor(unit: FloatArray) -> FloatArray:
 
 
 def _inverse(unit: FloatArray) -> tuple[FloatArray, float]:
-    """The inverse, and the condition number of the columns: the root of that of their gram."""
+    """The inverse of the gram matrix, and the condition number of the columns."""
     from scipy.linalg.lapack import dpotri  # noqa: PLC0415 - slow to import
 
     lower = np.tril(dpotri(_factor(unit), lower=1)[0])
@@ -188,21 +189,22 @@ def _largest(matrix: FloatArray) -> float:
 
 
 def _non_negative(free: FloatArray, inverse: FloatArray) -> FloatArray:
-    """The least squares with no value below 0, by those without that condition.
+    """The least-squares solution without negative values, from the unconstrained solution.
 
-    Who is held at 0 and who is not is exchanged wherever the sign is wrong, until it is right
-    everywhere; one by one where that does not come nearer (block principal pivoting).
+    Values with a wrong sign move between the set that is held at 0 and the free set, until no sign
+    is wrong. If the number of wrong signs does not fall, one value moves at a time (block principal
+    pivoting).
     """
     held, fewest, tries = np.zeros(len(free), dtype=np.bool_), len(free) + 1, _TRIES
     slack = _SMALLEST * float(np.abs(free).max(initial=0.0))
     while True:
         pull = np.linalg.solve(inverse[np.ix_(held, held)], free[held])
-        found: FloatArray = free - inverse[:, held] @ pull
-        found[held] = -pull
-        wrong = np.flatnonzero(found < -slack)
-        found[held] = 0.0
+        values: FloatArray = free - inverse[:, held] @ pull
+        values[held] = -pull
+        wrong = np.flatnonzero(values < -slack)
+        values[held] = 0.0
         if not len(wrong):
-            return np.maximum(found, 0.0)
+            return np.maximum(values, 0.0)
         tries = _TRIES if len(wrong) < fewest else tries - 1
         fewest = min(fewest, len(wrong))
         held[wrong if tries > 0 else wrong[-1:]] ^= True
@@ -211,7 +213,7 @@ def _non_negative(free: FloatArray, inverse: FloatArray) -> FloatArray:
 def _intervals(
     sums: Sums, gram: FloatArray, free: FloatArray, inverse: FloatArray, drawn: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """95 % limits of each size, which may be below 0; NaN where containers' use never changes."""
+    """95 % limits of each size, which may be below 0; NaN if the containers' use never changes."""
     scores, noise = np.zeros((len(sums.nodes), len(free))), np.zeros_like(gram)
     for at, node in enumerate(sums.nodes):
         left = node.cross - node.gram @ free[node.services]
@@ -229,7 +231,7 @@ def _intervals(
 
 
 def _noise(node: NodeSums, size: FloatArray) -> float:
-    """Variance of a change of the node that its containers leave unexplained."""
+    """The variance of a change of the node that its containers leave unexplained."""
     own = size[node.services]
     rest = node.square - 2 * own @ node.cross + own @ node.gram @ own
     return max(float(rest), 0.0) / max(node.steps, 1)
@@ -248,9 +250,9 @@ def inferred_sizes(
     rng : callable
         The generator of a label, for intervals.
     """
-    found = sums_of(changes(database), RESOURCES)
+    by_resource = sums_of(changes(database), RESOURCES)
     return {
         name: (sums, estimate(sums, rng(f"sizes {name}")))
-        for name, sums in found.items()
+        for name, sums in by_resource.items()
         if sums.nodes
     }

@@ -69,10 +69,10 @@ def run_query(
         for table, rows in (own or {}).items():
             database.add(table, rows)
         for one, way in ways.items():
-            found = way(store, database)
+            result = way(store, database)
             if one.name == query.name:
-                return found
-            database.put(one, found)
+                return result
+            database.put(one, result)
         return database.frame(query.text, variables)
 
 
@@ -90,12 +90,12 @@ def way_of(query: str, store: Store) -> Way | None:
 def _built_on(query: SqlFile) -> list[SqlFile]:
     """The query, and all queries whose views it reads, directly or through others."""
     views = {other.view_name: other for other in all_queries().values()}
-    found, left = {query.name: query}, [query]
+    queries, left = {query.name: query}, [query]
     while left:
         others = [views[view] for view in _views_read(left.pop()) if view in views]
-        left += [other for other in others if other.name not in found]
-        found |= {other.name: other for other in others}
-    return list(found.values())
+        left += [other for other in others if other.name not in queries]
+        queries |= {other.name: other for other in others}
+    return list(queries.values())
 
 
 def _views_read(query: SqlFile) -> Collection[str]:
@@ -143,9 +143,9 @@ def _correlated(moments: pl.DataFrame) -> pl.DataFrame:
     long = pl.col("samples") >= default_of(PROFILE, "min_samples")
     varies = (cpu**2 > CONSTANT_VARIANCE) & (memory**2 > CONSTANT_VARIANCE)
     r = (pl.col("cov") / (cpu * memory)).clip(-1, 1)
-    found = moments.with_columns(pl.when(long & varies).then(r).alias("pearson_r"))
-    values = found["pearson_r"].fill_null(np.nan).to_numpy()
-    return found.with_columns(
+    correlated = moments.with_columns(pl.when(long & varies).then(r).alias("pearson_r"))
+    values = correlated["pearson_r"].fill_null(np.nan).to_numpy()
+    return correlated.with_columns(
         pl.when(long).then(pl.Series(zone(values))).otherwise(pl.lit("too_short")).alias("zone"),
         pl.Series("strength", strength(values)),
     )

@@ -124,9 +124,9 @@ def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
 
     One of the two tables of containers' use is enough.
     """
-    there = {name for name in needed if any(part.rows for part in store.manifest.parts(name))}
-    lacking = (name for name in needed if name not in there)
-    return tuple(name for name in lacking if _OTHER_FORM.get(name) not in there)
+    present = {name for name in needed if any(part.rows for part in store.manifest.parts(name))}
+    lacking = (name for name in needed if name not in present)
+    return tuple(name for name in lacking if _OTHER_FORM.get(name) not in present)
 
 
 def needs_a_choice(query: SqlFile) -> bool:
@@ -227,21 +227,21 @@ def analyze(
                 database.interrupt()
                 raise
     in_order = {name: analysis.frames[name] for name in steps if name in analysis.frames}
-    found = Analysis(in_order, {n: analysis.missing[n] for n in steps if n in analysis.missing})
+    ordered = Analysis(in_order, {n: analysis.missing[n] for n in steps if n in analysis.missing})
     if out is not None:
-        _write(found, out, store, seed)
-    return found
+        _write(ordered, out, store, seed)
+    return ordered
 
 
-def _write(found: Analysis, out: Path, store: Store, seed: int) -> None:
+def _write(analysis: Analysis, out: Path, store: Store, seed: int) -> None:
     document = {
         "tool_version": VERSION,
         "store": store.path.name,
         "seed": seed,
-        "missing": found.missing,
+        "missing": analysis.missing,
     }
     with ANALYSIS_FOLDER.writing(out, document) as made:
-        for name, frame in found.frames.items():
+        for name, frame in analysis.frames.items():
             path = made / f"{name}.parquet"
             path.parent.mkdir(exist_ok=True)
             frame.write_parquet(path)

@@ -66,8 +66,8 @@ def _availability_zones(analysis: Analysis) -> SummaryTable | None:
         title="How full the nodes are, by availability zone",
         columns=["zone", "nodes", "CPU requested", "used", "memory requested", "used"],
         rows=[
-            [zone, nodes, *("-" if one is None else percent(one) for one in found)]
-            for zone, nodes, *found in both.rows()
+            [zone, nodes, *("-" if one is None else percent(one) for one in values)]
+            for zone, nodes, *values in both.rows()
         ],
         note="means over the recorded time, as shares of what the nodes have"
         + (f"; {counted(blind, 'node')} without recorded use: in no share used" if blind else ""),
@@ -153,10 +153,10 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
         row = frame.filter(measure=measure).row(0, named=True)
         mean, low, high = (row[name] for name in ("mean", "low", "high"))
         half = 0.0 if low is None else 50 * (high - low)
-        known = None if mean is None else _with_interval(100 * mean, half)
-        places = digits if known is None else known
+        decimals = None if mean is None else _with_interval(100 * mean, half)
+        places = digits if decimals is None else decimals
         text = "-" if mean is None else f"{round(100 * mean, places) + 0.0:.{places}f}"
-        reach = "" if known is None else f" ±{half:.{places}f}"
+        reach = "" if decimals is None else f" ±{half:.{places}f}"
         if mean is not None and reach and measure not in _CAUSE_CELLS and half > 100 * mean:
             # a share is within 0 and 1
             reach = f" (0 to {min(100 * mean + half, 100):.{places}f})"

@@ -182,7 +182,7 @@ _RESOURCES = ("cpu", "memory")
 _UNITS = {"cores": float(MILLI_PER_CORE), "bytes": 1.0}
 #: Spread of sizes where too few are estimated to see one: half to double covers most.
 _USUAL_SPREAD = 0.5
-_FEWEST_TOLD = 4
+_FEWEST_ESTIMATED = 4
 
 
 def inferred(
@@ -209,7 +209,7 @@ def inferred(
         estimates = inferred_sizes(database, lambda label: labelled(0, label))
         recorded = capacities(database)
         rows = database.frame("SELECT service_key, service FROM service_id")
-    if not any(estimate.common_told for _, estimate in estimates.values()):
+    if not any(estimate.common_determined for _, estimate in estimates.values()):
         raise TracekitError(
             "requests=inferred, but the use in this store tells no size of containers",
             hint="see service_sizes_fit of tracekit analyze; or take requests=uniform",
@@ -219,7 +219,7 @@ def inferred(
     groups = [str(name) for name in unique]
     each = [
         _one(estimates[name][1], _columns(estimates[name][0], names, groups))
-        if name in estimates and estimates[name][1].common_told
+        if name in estimates and estimates[name][1].common_determined
         else _without_estimate(len(groups))
         for name in _RESOURCES
     ]
@@ -292,7 +292,7 @@ def _one(estimate: Estimate, column: IntArray) -> _One:
     low, high = (
         np.where(has_own, values[column], np.nan) for values in (estimate.low, estimate.high)
     )
-    estimated = has_own & estimate.told[column]
+    estimated = has_own & estimate.determined[column]
     other = allowed(np.full(len(column), estimate.common), low, high)
     size = np.where(estimated, estimate.size[column], other)
     return _One(
@@ -303,7 +303,7 @@ def _one(estimate: Estimate, column: IntArray) -> _One:
         common=estimate.common,
         common_low=estimate.common_low,
         common_high=estimate.common_high,
-        spread=_spread(estimate.size[estimate.told] / estimate.common),
+        spread=_spread(estimate.size[estimate.determined] / estimate.common),
     )
 
 
@@ -322,6 +322,6 @@ def _columns(sums: Sums, names: Mapping[int, str], groups: Sequence[str]) -> Int
 def _spread(relative: FloatArray) -> float:
     """The standard deviation of the logarithms of the estimated sizes."""
     positive = relative[relative > LEAST_PART]
-    if len(positive) < _FEWEST_TOLD:
+    if len(positive) < _FEWEST_ESTIMATED:
         return _USUAL_SPREAD
     return float(np.log(positive).std())

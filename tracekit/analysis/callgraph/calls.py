@@ -53,8 +53,8 @@ def as_documented(records: Records, places: Places, names: Names) -> Calls:
     starts = np.flatnonzero(np.diff(place, prepend=-1) != 0)
     ends = _ends(records, np.arange(len(place)), starts)
     group = np.repeat(np.arange(len(starts)), ends.records)
-    found = (names.upstream, names.downstream, names.interface)
-    upstream, downstream, interface = (_first_known(values, group, len(starts)) for values in found)
+    each = (names.upstream, names.downstream, names.interface)
+    upstream, downstream, interface = (_first_known(values, group, len(starts)) for values in each)
     return Calls(
         place=place[starts],
         kind=records.kind[starts],
@@ -153,9 +153,9 @@ def _by_names(records: Records, place: IntArray, names: Names) -> IntArray:
 
 def _first_known(values: Int32Array, group: IntArray, groups: int) -> Int32Array:
     """The first known value of each group; UNKNOWN where it has none."""
-    known = np.flatnonzero(values >= 0)[::-1]
+    with_id = np.flatnonzero(values >= 0)[::-1]
     first = np.full(groups, UNKNOWN, dtype=np.int32)
-    first[group[known]] = values[known]
+    first[group[with_id]] = values[with_id]
     return first
 
 

@@ -188,11 +188,11 @@ def rated_calls(store: Store, sampled: pl.DataFrame, period_ms: int) -> pl.DataF
         .group_by("timestamp", "um", "dm")
         .agg(pl.col("calls").mean())
     )
-    kept = sampled.join(rates.select("container_key").unique(), left_on="dm",
+    unrated = sampled.join(rates.select("container_key").unique(), left_on="dm",
                         right_on="container_key", how="anti")  # fmt: skip
     columns = [pl.col("timestamp").cast(pl.Int64), "um", "dm", pl.col("calls").cast(pl.Float64)]
-    found = pl.concat([by_rate.select(columns), kept.select(columns)])
-    return found.filter(pl.col("timestamp") >= 0).sort("timestamp", "um", "dm")
+    table = pl.concat([by_rate.select(columns), unrated.select(columns)])
+    return table.filter(pl.col("timestamp") >= 0).sort("timestamp", "um", "dm")
 
 
 def _answered(store: Store, containers: pl.Series) -> pl.DataFrame:
@@ -209,7 +209,7 @@ def _answered(store: Store, containers: pl.Series) -> pl.DataFrame:
             {name: at for at, name in enumerate(ANSWERED)}, default=None, return_dtype=pl.Int64
         )
     )
-    found = (
+    rates = (
         pl.concat(files)
         .filter(pl.col("container_key").is_in(containers.implode()))
         .select("container_key", "time_ms", "value", place=place)
@@ -217,4 +217,4 @@ def _answered(store: Store, containers: pl.Series) -> pl.DataFrame:
         .filter(pl.col("place") == pl.col("place").min().over("container_key"))
         .collect()
     )
-    return found.select("container_key", "time_ms", "value")
+    return rates.select("container_key", "time_ms", "value")

@@ -117,17 +117,17 @@ def _containers(store: Store) -> pl.DataFrame:
     from tracekit.store.query.database import Database  # noqa: PLC0415 - duckdb is slow to import
 
     with Database(store) as database:
-        found = database.frame(
+        usage = database.frame(
             "SELECT service_key, container_key, count(*) AS samples FROM container_usage_keyed"
             " GROUP BY service_key, container_key"
             " ORDER BY service_key, samples DESC, container_key"
         )
-    if not found.height:
+    if not usage.height:
         raise TracekitError(
             f"{store.path} has no container usage, so no chain can be exported",
             hint="ingest the MSResource files too: tracekit ingest SRC STORE",
         )
-    return found
+    return usage
 
 
 def _members(chosen: list[Chain], hosts: pl.DataFrame) -> pl.DataFrame:

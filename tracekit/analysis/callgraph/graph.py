@@ -45,7 +45,7 @@ class Tree:
 
 
 def by_path(calls: Calls, places: Places, ledger: Ledger) -> Tree:
-    """Each call below the call with its rpc id less the last number, if that is recorded.
+    """Each call below the call whose rpc id lacks its last number, if that call is recorded.
 
     ``calls`` has one call per recorded place. No call is left out; contradictions are noted.
     """
@@ -61,7 +61,7 @@ def by_path(calls: Calls, places: Places, ledger: Ledger) -> Tree:
 
 
 def _below_first(tree: Tree, calls: Calls, places: Places) -> BoolArray:
-    """Whether calls hang in their trace's first tree: the one whose top is highest, then first."""
+    """Whether each call is in the first tree of its trace: the highest top, then the first one."""
     top = np.arange(len(calls))
     for _ in range(int(tree.depth.max(initial=0))):
         top = np.where(tree.parent[top] >= 0, tree.parent[top], top)
@@ -75,7 +75,7 @@ def _below_first(tree: Tree, calls: Calls, places: Places) -> BoolArray:
 
 
 def _depth(parent: IntArray) -> Int32Array:
-    """Calls above each one. Parents stand before their children."""
+    """The number of calls above each call; parents stand before their children."""
     depth = np.zeros(len(parent), dtype=np.int32)
     at = parent
     while (at >= 0).any():
@@ -136,7 +136,7 @@ class _Grower:
         self._names = int(max(calls.downstream.max(initial=0), calls.upstream.max(initial=0))) + 2
         self._grown: list[_Level] = []
         self.parent = np.full(len(calls), -1, dtype=np.int64)
-        self.kept = np.zeros(len(calls), dtype=np.bool_)
+        self.placed = np.zeros(len(calls), dtype=np.bool_)
         self.depth = np.zeros(len(calls), dtype=np.int32)
         self.contradicts = np.zeros(len(calls), dtype=np.bool_)
 
@@ -144,14 +144,14 @@ class _Grower:
         here = np.flatnonzero(self._level == level)
         place = self._calls.place[here]
         entry = self._places.entry[place]
-        self.kept[here[entry]] = True
+        self.placed[here[entry]] = True
         rest, above = here[~entry], self._places.parent[place[~entry]]
         if len(rest):
             self._hang(rest, above, here)
-        self._grown.append(self._index(here[self.kept[here]]))
+        self._grown.append(self._index(here[self.placed[here]]))
 
-    def _index(self, kept: IntArray) -> _Level:
-        makers = kept[self._calls_on[kept]]
+    def _index(self, placed: IntArray) -> _Level:
+        makers = placed[self._calls_on[placed]]
         place, reached = self._calls.place[makers], self._calls.downstream[makers]
         keys = place * self._names + reached + 1
         order = np.argsort(keys, kind="stable")
@@ -168,10 +168,10 @@ class _Grower:
 
     def _hang(self, which: IntArray, above: IntArray, here: IntArray) -> None:
         level = self._grown[-1]
-        found, several = self._matching(which, above, level)
+        maker, several = self._matching(which, above, level)
         self._ledger.note("ambiguous_parent", "first taken", self._trace[which[several]])
-        self._attach(which[found >= 0], found[found >= 0])
-        lost, above = which[found < 0], above[found < 0]
+        self._attach(which[maker >= 0], maker[maker >= 0])
+        lost, above = which[maker < 0], above[maker < 0]
         lost, above = self._beside(lost, above, here)
         lost, above = self._up(lost, above)
         self._stay(lost, above)
@@ -179,13 +179,13 @@ class _Grower:
     def _matching(
         self, which: IntArray, above: IntArray, level: _Level
     ) -> tuple[IntArray, BoolArray]:
-        """The call above that each one was made by, -1 for none; and whether there were others."""
+        """The call above that made each call, -1 for none, and whether several calls match."""
         upstream = self._calls.upstream[which]
-        found, several = self._named(above, upstream, level)
+        maker, several = self._named(above, upstream, level)
         unnamed, _ = self._named(above, np.full_like(upstream, -1), level)
-        found = np.where((found < 0) & (upstream >= 0), unnamed, found)
+        maker = np.where((maker < 0) & (upstream >= 0), unnamed, maker)
         first, differ = self._first(above, level)
-        return np.where(upstream >= 0, found, first), np.where(upstream >= 0, several, differ)
+        return np.where(upstream >= 0, maker, first), np.where(upstream >= 0, several, differ)
 
     def _named(
         self, above: IntArray, downstream: Int32Array, level: _Level
@@ -204,20 +204,20 @@ class _Grower:
     def _beside(
         self, which: IntArray, above: IntArray, here: IntArray
     ) -> tuple[IntArray, IntArray]:
-        """Hang what a call with the same rpc id can have made; return what is left."""
+        """Hang calls below a call of the same rpc id that can have made them; return the others."""
         while len(which):
             place, upstream = self._calls.place[which], self._calls.upstream[which]
-            found, _ = self._named(place, upstream, self._index(here[self.kept[here]]))
-            fits = (found >= 0) & (upstream >= 0)
+            maker, _ = self._named(place, upstream, self._index(here[self.placed[here]]))
+            fits = (maker >= 0) & (upstream >= 0)
             if not fits.any():
                 break
-            self._attach(which[fits], found[fits])
+            self._attach(which[fits], maker[fits])
             self._ledger.note("contradicts_parent", "moved beside", self._trace[which[fits]])
             which, above = which[~fits], above[~fits]
         return which, above
 
     def _up(self, which: IntArray, above: IntArray) -> tuple[IntArray, IntArray]:
-        """Hang what a call further above can have made; return what is left."""
+        """Hang calls below a call further above that can have made them; return the others."""
         higher = above
         for level in reversed(self._grown[:-1]):
             if not len(which):
@@ -226,32 +226,32 @@ class _Grower:
             upstream = self._calls.upstream[which]
             named, _ = self._named(higher, upstream, level)
             first, _ = self._first(higher, level)
-            found = np.where(upstream >= 0, named, first)
-            fits = found >= 0
-            self._attach(which[fits], found[fits])
+            maker = np.where(upstream >= 0, named, first)
+            fits = maker >= 0
+            self._attach(which[fits], maker[fits])
             self._ledger.note("contradicts_parent", "moved up", self._trace[which[fits]])
             which, above, higher = which[~fits], above[~fits], higher[~fits]
         return which, above
 
     def _stay(self, which: IntArray, above: IntArray) -> None:
-        """Hang the rest where their paths say, below the nearest call that makes others."""
+        """Hang calls where their paths say, below the nearest call that makes others."""
         for level in reversed(self._grown):
             if not len(which):
                 break
-            found, _ = self._first(above, level)
-            fits = found >= 0
-            stays = which[fits]
-            self._attach(stays, found[fits])
-            self.contradicts[stays] = True
-            self._ledger.note("contradicts_parent", "kept", self._trace[stays])
+            maker, _ = self._first(above, level)
+            fits = maker >= 0
+            hung = which[fits]
+            self._attach(hung, maker[fits])
+            self.contradicts[hung] = True
+            self._ledger.note("contradicts_parent", "kept", self._trace[hung])
             which, above = which[~fits], above[~fits]
             above = np.where(above >= 0, self._places.parent[above], -1)
-        self.kept[which] = True
+        self.placed[which] = True
         self._ledger.note("orphan", "kept", self._trace[which])
 
     def _attach(self, which: IntArray, parent: IntArray) -> None:
         self.parent[which] = parent
-        self.kept[which] = True
+        self.placed[which] = True
         self.depth[which] = self.depth[parent] + 1
 
 
@@ -308,9 +308,11 @@ def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE) -> Graph:
 def _naive(records: Records, places: Places, ledger: Ledger) -> Graph:
     names = as_recorded(records)
     mend.note_missing(records, places, names, ledger)
-    # what one rpc id stands for is told by mended names, although they are not used
-    told = as_named(records, places, mend.mend(records, places, Ledger(len(records.traces))))
-    _note_calls(told, places, ledger, "naive")
+    # only mended names show what an rpc id stands for, although the calls do not use them
+    mended_calls = as_named(
+        records, places, mend.mend(records, places, Ledger(len(records.traces)))
+    )
+    _note_calls(mended_calls, places, ledger, "naive")
     for defect, values in _names_of_records(records):
         several = agreed(values, places.of_record, len(places)) == SEVERAL
         ledger.note(defect, "first taken", places.trace[several])
@@ -350,7 +352,7 @@ def _names_of_records(records: Records) -> tuple[tuple[Defect, Int32Array], ...]
 
 
 def _note_settled(records: Records, places: Places, ledger: Ledger, calls: Calls) -> None:
-    """Whether one name is left where the records of one rpc id gave several."""
+    """Note whether one name is left where the records of an rpc id gave several."""
     ends = (calls.upstream, calls.downstream)
     for (defect, recorded), left in zip(_names_of_records(records), ends, strict=True):
         several = agreed(recorded, places.of_record, len(places)) == SEVERAL
@@ -360,5 +362,5 @@ def _note_settled(records: Records, places: Places, ledger: Ledger, calls: Calls
 
 
 def _note_incomplete(records: Records, ledger: Ledger) -> None:
-    """The traces of whose records some are in no graph."""
+    """Note the traces of which some record is in no graph."""
     ledger.note("incomplete_graph", "left out", np.flatnonzero(records.not_a_path))

@@ -44,7 +44,7 @@ Action = Literal[
     "outside the trace",
 ]
 
-#: What one of each defect is: a record, an rpc id, a call, a trace's entry or a trace.
+#: The unit in which each defect is counted.
 UNITS: dict[Defect, str] = {
     **dict.fromkeys(get_args(Defect), "records"),
     "several_upstreams": "rpc ids",
@@ -121,8 +121,8 @@ _COMPACT_FRAMES = 50
 class Tally:
     """Counts by key, added up now and then so that memory stays small.
 
-    Rows are added up when as many have come as are kept, so that the cost does not grow with the
-    number of pieces; or when there are many frames, as each costs memory.
+    New rows are added up when they outnumber the stored rows, so that the cost does not grow with
+    the number of pieces; and when there are many frames, because each frame takes memory.
 
     Parameters
     ----------
@@ -228,14 +228,14 @@ class Totals:
         (calls of the edge / calls of known upstreams to the downstream: theta of the sizing model).
         """
         counted = self._durations.frame().sort(*_EDGE, "response_time_ms")
-        known = pl.col("response_time_ms").is_not_null()
+        has_time = pl.col("response_time_ms").is_not_null()
         edges = counted.group_by(_EDGE, maintain_order=True).agg(
             pl.col("calls").sum(),
             *(
                 _quantile(share).alias(f"response_time_p{100 * share:.0f}_ms")
                 for share in (0.5, 0.95)
             ),
-            pl.col("response_time_ms").filter(known).max().alias("response_time_max_ms"),
+            pl.col("response_time_ms").filter(has_time).max().alias("response_time_max_ms"),
         )
         named = pl.when(pl.col("upstream_key").is_not_null()).then("calls")
         weight = named / named.sum().over("downstream_key")

@@ -1,10 +1,10 @@
 """Names that one record lacks and another has: the twin, the parent, or the calls below.
 
 A known name changes if the rest of the trace outvotes it (``weigh``), or if the two records of one
-call differ. If they differ in the downstream, the name that the calls below give as their upstream
-counts, else that of the called end: each end knows itself best, and in this trace the calling end
-then names its proxy. If they differ in the upstream, the service of the place above counts, else
-the name of the calling end.
+call differ. If they differ in the downstream, the upstream of the calls below counts. Without it
+the name of the called end counts, because each end knows itself best, and in this trace the calling
+end then names its proxy. If they differ in the upstream, the service of the place above counts,
+else the name of the calling end.
 """
 
 import numpy as np
@@ -73,21 +73,24 @@ class _Mender:
         self._remote = records.remote[records.kind]
 
     def upstream_by_same_rpc_id(self) -> None:
-        found = agreed(self._names.upstream, self._place, self._places)
-        self._fill("missing_upstream", "named by twin", at_or(found, self._place, UNKNOWN))
+        name = agreed(self._names.upstream, self._place, self._places)
+        self._fill("missing_upstream", "named by twin", at_or(name, self._place, UNKNOWN))
 
     def twins(self) -> None:
-        """The two ends of a call take each other's names; the end that knows itself first."""
+        """Give both ends of each call common names; the end that knows a name best decides."""
         names = self._names
         calling, called = _twins(self._records, self._place, names)
-        upstream = _share(names.upstream, *self._who_knows_upstream(calling, called))
-        downstream = _share(names.downstream, *self._who_knows_downstream(calling, called))
+        upstream = _share(names.upstream, *self._ends_by_upstream(calling, called))
+        downstream = _share(names.downstream, *self._ends_by_downstream(calling, called))
         _share(names.interface, called, calling)
         self._note("missing_upstream", "named by twin", upstream)
         self._note("missing_downstream", "named by twin", downstream)
 
-    def _who_knows_upstream(self, calling: IntArray, called: IntArray) -> tuple[IntArray, IntArray]:
-        """The calling ends first, but where the place above has the called end's name."""
+    def _ends_by_upstream(self, calling: IntArray, called: IntArray) -> tuple[IntArray, IntArray]:
+        """The ends whose upstream counts first, and the other ends.
+
+        The calling ends are first, unless the place above has the name of the called end.
+        """
         above, up = self._parent[calling], self._names.upstream
         apart = np.flatnonzero((up[calling] != up[called]) & (above >= 0))
         calls_on = ~self._records.store[self._records.kind]
@@ -95,30 +98,31 @@ class _Mender:
             self._names.downstream, np.where(calls_on, self._place, -1), above[apart]
         )
         own, other = (above[apart] * _NAMES + up[end[apart]] for end in (calling, called))
-        known = up[called[apart]] >= 0
-        return _turned(apart[known & _only(reached, other, own)], calling, called)
+        has_name = up[called[apart]] >= 0
+        return _turned(apart[has_name & _only(reached, other, own)], calling, called)
 
-    def _who_knows_downstream(
-        self, calling: IntArray, called: IntArray
-    ) -> tuple[IntArray, IntArray]:
-        """The called ends first, but where the calls below give the calling end's name."""
+    def _ends_by_downstream(self, calling: IntArray, called: IntArray) -> tuple[IntArray, IntArray]:
+        """The ends whose downstream counts first, and the other ends.
+
+        The called ends are first, unless the calls below give the name of the calling end.
+        """
         place, down = self._place[calling], self._names.downstream
         apart = np.flatnonzero(down[calling] != down[called])
         below = self._given(self._names.upstream, self._parent, place[apart])
         own, other = (place[apart] * _NAMES + down[end[apart]] for end in (called, calling))
-        known = down[calling[apart]] >= 0
-        return _turned(apart[known & _only(below, other, own)], called, calling)
+        has_name = down[calling[apart]] >= 0
+        return _turned(apart[has_name & _only(below, other, own)], called, calling)
 
     def _given(self, names: Int32Array, place: IntArray, wanted: IntArray) -> IntArray:
         """Keys of place and name, sorted, of the names that records give to the wanted places."""
-        there = np.zeros(self._places + 1, dtype=np.bool_)
-        there[wanted] = True
-        there[-1] = False
-        given = np.flatnonzero(there[place] & (names >= 0))
+        is_wanted = np.zeros(self._places + 1, dtype=np.bool_)
+        is_wanted[wanted] = True
+        is_wanted[-1] = False
+        given = np.flatnonzero(is_wanted[place] & (names >= 0))
         return distinct(place[given] * _NAMES + names[given])
 
     def downstream_by_same_interface(self) -> None:
-        """Among the records of one rpc id and type, one interface is one service's."""
+        """Take a downstream from records of the same rpc id, type and interface."""
         records, names = self._records, self._names
         # records are sorted by place and type, so a family's records are neighbours
         fresh = np.ones(len(self._place), dtype=np.bool_)
@@ -126,22 +130,22 @@ class _Mender:
         family = np.cumsum(fresh) - 1
         wanting = np.zeros(len(fresh), dtype=np.bool_)
         wanting[family[self._remote & (names.downstream < 0)]] = True
-        near = np.flatnonzero(wanting[family])
-        interface = names.interface[near].astype(np.int64) + 1
-        alike = family[near] * (interface.max(initial=0) + 1) + interface
+        members = np.flatnonzero(wanting[family])
+        interface = names.interface[members].astype(np.int64) + 1
+        alike = family[members] * (interface.max(initial=0) + 1) + interface
         groups = distinct(alike)
         group = np.searchsorted(groups, alike)
         values = np.full(len(fresh), UNKNOWN, dtype=np.int32)
-        values[near] = agreed(names.downstream[near], group, len(groups))[group]
+        values[members] = agreed(names.downstream[members], group, len(groups))[group]
         self._fill("missing_downstream", "named by twin", values)
 
     def downstream_by_calls_below(self) -> None:
         names = self._names
         callers = most(names.upstream, self._parent, self._places)
         caller = callers[self._place]
-        there = np.zeros(self._places, dtype=np.bool_)
-        there[self._place[names.downstream == caller]] = True
-        usable = self._remote & (caller >= 0) & ~there[self._place]
+        is_called = np.zeros(self._places, dtype=np.bool_)
+        is_called[self._place[names.downstream == caller]] = True
+        usable = self._remote & (caller >= 0) & ~is_called[self._place]
         self._fill("missing_downstream", "named by calls below", np.where(usable, caller, UNKNOWN))
 
     def upstream_by_parent(self) -> None:
@@ -155,7 +159,7 @@ class _Mender:
         self._fill("missing_upstream", "named by siblings", at_or(sibling, self._parent, UNKNOWN))
 
     def _fill(self, defect: Defect, action: Action, values: Int32Array) -> None:
-        """Take the known among ``values``, shape (records,), where the name is missing."""
+        """Fill missing names from ``values``, shape (records,), where a value is known."""
         names = self._names
         target = names.upstream if defect == "missing_upstream" else names.downstream
         mended = np.flatnonzero((target < 0) & (values >= 0))
@@ -179,7 +183,7 @@ def _share(values: Int32Array, first: IntArray, second: IntArray) -> IntArray:
 
 
 def _only(given: IntArray, one: IntArray, other: IntArray) -> BoolArray:
-    """True where the one key is among the given and the other is not."""
+    """Whether one key is among the given keys and another key is not."""
     only: BoolArray = (find(given, one) >= 0) & (find(given, other) < 0)
     return only
 

@@ -19,14 +19,14 @@ class Places:
     Parameters
     ----------
     parent : int64
-        Place of the path without its last number, -1 where there is none.
+        The place of the path without its last number, -1 without such a place.
     recorded : bool
-        Whether a record is there. The other places are gaps: paths between two recorded ones, or
-        the entry.
+        Whether the place has a record. The other places are gaps: paths between two recorded
+        ones, or the entry.
     entry : bool
-        Whether the place is where its trace starts: the longest path that all paths of the trace
-        with the same first number start with, or the one above that, if it is recorded and names
-        its upstream. The place above it belongs to no known service.
+        Whether the trace starts at the place. The start is the longest common beginning of all
+        paths of the trace with one first number; or the path above, if the common beginning is
+        recorded and names its upstream. The place above a start belongs to no known service.
     of_record : int64, shape (records,)
         The place of each record.
     """
@@ -71,9 +71,9 @@ def locate(records: Records) -> Places:
 
 
 def _called(records: Records, of_record: IntArray, entries: IntArray) -> BoolArray:
-    """The entries whose caller is a known service: the call that reached it left no record.
+    """Whether the caller of each entry is a known service whose call left no record.
 
-    All records of such an entry name the one upstream, and not only their upstream. Records are
+    All records of such an entry name one upstream, and some record names a downstream. Records are
     sorted by their keys, ``of_record``.
     """
     low = np.searchsorted(of_record, entries)
@@ -88,7 +88,7 @@ def _called(records: Records, of_record: IntArray, entries: IntArray) -> BoolArr
 
 
 def _above(keys: IntArray, parent: Int32Array) -> IntArray:
-    """Keys of the places above; -1 above a path of one number."""
+    """Keys of the places above; -1 for a path of one number."""
     if not len(keys):
         return keys
     trace, path = np.divmod(keys, len(parent))
@@ -103,19 +103,19 @@ def _entries_and_gaps(
     above = _above(keys, parent)
     detached = keys[find(keys, above) < 0]
     entries = _common(detached, parent, first, depth)
-    found: list[IntArray] = [entries]
+    levels: list[IntArray] = [entries]
     climbing = detached[find(entries, detached) < 0]
     while len(climbing):
         # every path climbs to its tree's entry at the latest, so -1 is never reached
         climbing = distinct(_above(climbing, parent))
         climbing = climbing[(find(keys, climbing) < 0) & (find(entries, climbing) < 0)]
-        found.append(climbing)
-    gaps = distinct(np.concatenate(found))
+        levels.append(climbing)
+    gaps = distinct(np.concatenate(levels))
     return entries, gaps[find(keys, gaps) < 0]
 
 
 def _common(keys: IntArray, parent: Int32Array, first: Int32Array, depth: Int32Array) -> IntArray:
-    """For each trace and first number, the key of the longest path that all of them start with."""
+    """For each trace and first number, the key of the longest common beginning of its paths."""
     if not len(keys):
         return keys
     size = len(parent)
@@ -147,24 +147,24 @@ _ENTITY = {
 
 
 class StoreNames:
-    """The ids of a store's services and interfaces, and those of ranges of its traces."""
+    """The ids of services and interfaces of a store, and of ranges of its traces."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._ids = {entity: self.of(entity) for entity in ("service", "interface")}
 
     def of(self, entity: str) -> pl.Series:
-        """An entity's original ids; a key is a place among them."""
+        """The original ids of an entity, in the order of its keys."""
         files = self._store.dimension_files(entity)
         if not files:
             return pl.Series("id", [], dtype=pl.String)
         return scan_parquet(*files).select("id").collect()["id"]
 
     def traces(self, keys: pl.Series) -> pl.Series:
-        """The ids of some traces, in the order of their keys' series."""
+        """The ids of traces, one for each key."""
         rows = scan_parquet(*self._store.dimension_files("trace"))
-        found = rows.filter(pl.col("key").is_in(keys.unique().implode())).collect()
-        return keys.replace_strict(found["key"], found["id"], return_dtype=pl.String)
+        ids = rows.filter(pl.col("key").is_in(keys.unique().implode())).collect()
+        return keys.replace_strict(ids["key"], ids["id"], return_dtype=pl.String)
 
     def named(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The frame with ids in place of keys: ``upstream`` for ``upstream_key``, and so on."""
@@ -178,7 +178,7 @@ class StoreNames:
     def table(self, frame: pl.DataFrame) -> pa.Table:
         """The frame as an Arrow table whose ids are dictionaries, which cost little to write.
 
-        ``trace_key`` must be there, and the keys of the frame's traces close together.
+        ``trace_key`` must be a column, and the keys of the traces must be close together.
         """
         keys = frame["trace_key"]
         first, traces = self._range(keys)
@@ -199,12 +199,12 @@ class StoreNames:
             return 0, pl.Series("id", [], dtype=pl.String)
         first, last = int(keys.min()), int(keys.max())  # type: ignore[arg-type]
         rows = scan_parquet(*self._store.dimension_files("trace"))
-        found = rows.filter(pl.col("key").is_between(first, last)).collect()
-        return first, found["id"]
+        ids = rows.filter(pl.col("key").is_between(first, last)).collect()
+        return first, ids["id"]
 
 
 def _dictionary(keys: pl.Series, ids: pl.Series) -> pa.DictionaryArray:
-    """The ids of keys, each id that occurs written once."""
+    """An Arrow dictionary of the ids of keys; it holds each id once."""
     occurs = np.zeros(len(ids), dtype=np.bool_)
     occurs[keys.drop_nulls().to_numpy()] = True
     place = pl.Series(np.cumsum(occurs, dtype=np.int32) - 1)

@@ -18,14 +18,14 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import parquet_metadata, scan_parquet
 from tracekit.store.folder import Store
 
-#: Rows that are worked on at once; about 400 bytes each while that lasts.
+#: Rows that are processed at once; each takes about 400 bytes meanwhile.
 ROWS_AT_ONCE = 500_000
 _KEY = "trace_key"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A file of the store, and for each of its row groups the traces it spans and its rows."""
+    """A file of the store, with the range of traces and the number of rows of each row group."""
 
     path: Path
     number: int
@@ -79,7 +79,7 @@ def ranges(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> list[tuple[in
 
 
 def _rows_below(low: IntArray, high: IntArray, rows: IntArray) -> tuple[IntArray, FloatArray]:
-    """Trace keys, and the rows that are likely to lie below each."""
+    """Trace keys, and the expected number of rows below each."""
     edges = np.unique(np.concatenate([low, high + 1]))
     density = rows / (high + 1 - low)
     change = np.zeros(len(edges))
@@ -102,7 +102,7 @@ def read(parts: list[Part], first: int, last: int) -> pl.DataFrame:
 
 
 def chunks(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
-    """All rows, some hundred thousand at a time; each trace is whole in one of the frames."""
+    """All rows, about ``rows_at_once`` at a time; no trace is divided."""
     for first, last in ranges(parts, rows_at_once):
         rows = read(parts, first, last)
         if rows.height:
@@ -136,19 +136,19 @@ def most(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
 
     ``UNKNOWN`` without a known id, ``SEVERAL`` without a majority.
     """
-    found = agreed(ids, group, groups)
+    shared = agreed(ids, group, groups)
     counted = np.flatnonzero((ids >= 0) & (group >= 0))
-    counted = counted[found[group[counted]] == SEVERAL]
+    counted = counted[shared[group[counted]] == SEVERAL]
     if not len(counted):
-        return found
+        return shared
     keys, count = np.unique(
         group[counted].astype(np.int64) * 2**31 + ids[counted], return_counts=True
     )
     of_group, name = np.divmod(keys, 2**31)
-    known = np.bincount(group[counted], minlength=groups)
-    winning = 2 * count > known[of_group]
-    found[of_group[winning]] = name[winning]
-    return found
+    in_group = np.bincount(group[counted], minlength=groups)
+    winning = 2 * count > in_group[of_group]
+    shared[of_group[winning]] = name[winning]
+    return shared
 
 
 def at_or(values: Int32Array, index: IntArray, default: int) -> Int32Array:
@@ -224,13 +224,13 @@ def _parents(text: pl.Series) -> pl.Series:
 
 def _with_ancestors(text: pl.Series) -> pl.Series:
     """The paths and all their ancestors, sorted."""
-    known = text
+    paths = text
     fresh = text
     while len(fresh):
         above = _parents(fresh).unique()
-        fresh = above.filter((above != "") & ~above.is_in(known.implode()))
-        known = pl.concat([known, fresh])
-    return known.sort().rename("path")
+        fresh = above.filter((above != "") & ~above.is_in(paths.implode()))
+        paths = pl.concat([paths, fresh])
+    return paths.sort().rename("path")
 
 
 def _firsts(parent: Int32Array, depth: Int32Array) -> Int32Array:
@@ -240,19 +240,19 @@ def _firsts(parent: Int32Array, depth: Int32Array) -> Int32Array:
     return first
 
 
-#: Called over the network by one service on another, which records the call too.
+#: Types of calls over the network; the called service records the call too.
 REMOTE = ("http", "mq", "rpc")
-#: Of those, the ones that each end always records, by the release's description.
+#: Remote types that both ends always record, by the release's description.
 TWICE = ("http", "rpc")
-#: Data stores: they answer, and call nobody.
+#: Types of calls of data stores; a data store calls no service.
 STORES = ("db", "mc")
 
 
 def in_order(rpc_types: pl.Series) -> list[str]:
     """The distinct types: remote ones first, stores last, by name within each.
 
-    Where several calls share one rpc id, the first that can call on is taken for the caller of
-    what is below it, so this order matters.
+    If several calls share an rpc id, the first of them that can make calls counts as the caller of
+    the calls below. So the order matters.
     """
     distinct = rpc_types.unique().drop_nulls().to_list()
     return sorted(distinct, key=lambda name: (_class(name), name))
@@ -274,21 +274,22 @@ class Records:
     Parameters
     ----------
     traces : int64, shape (traces,)
-        Keys of the traces, sorted; ``trace`` is a place in it.
+        Keys of the traces, sorted; ``trace`` has positions in it.
     types : list of str
-        Types of call, in the order of ``in_order``; ``kind`` is a place in it, and
+        Types of calls, in the order of ``in_order``; ``kind`` has positions in it, and
         ``len(types)`` stands for a missing type.
     remote, twice, store : bool, shape (types + 1,)
-        Whether calls of a type are made over the network, are recorded by either end, are to a
-        data store.
+        Whether calls of a type go over the network, are recorded by both ends, go to a data
+        store.
     side : int8
-        1 recorded by the calling end, -1 by the called end, 0 too quick to tell.
+        1: recorded by the calling end; -1: by the called end; 0: the call was too short to
+        tell.
     duration_ms : float64
         Response time without its sign; NaN where it is missing.
     repeated : int64, shape (traces,)
-        Records that repeat another one to the letter; they are not among the records.
+        Number of records left out because they equal another record.
     not_a_path : int64, shape (traces,)
-        Records whose rpc id is no path; they are not among the records.
+        Number of records left out because their rpc id is no path.
     """
 
     paths: Paths
@@ -312,7 +313,7 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """The names of each record, mended or as they were; int32 of shape (records,)."""
+    """The names in each record, mended or as recorded; int32 of shape (records,)."""
 
     upstream: Int32Array
     downstream: Int32Array
@@ -320,7 +321,7 @@ class Names:
 
 
 def as_recorded(records: Records) -> Names:
-    """The names of the records as they are, in arrays of their own."""
+    """Copies of the names as they are recorded."""
     return Names(
         upstream=records.upstream.copy(),
         downstream=records.downstream.copy(),
@@ -362,7 +363,7 @@ def arrange(rows: pl.DataFrame) -> Records:
 def _sorted(
     rows: pl.DataFrame, traces: IntArray, path: Int32Array, types: list[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows with a path in order, with codes for texts; and the traces of those without."""
+    """The rows with a path, sorted and with codes for texts; and the rows without a path."""
     kind = rows["rpc_type"].cast(pl.Enum(types)).to_physical().cast(pl.Int32)
     coded = rows.select(
         pl.Series("trace", np.searchsorted(traces, rows["trace_key"].to_numpy())),
@@ -383,7 +384,7 @@ def _sorted(
 
 
 def _same_as_before(columns: list[str]) -> pl.Expr:
-    """Whether a row repeats the one before it; in sorted rows, all but the first of equal ones."""
+    """Whether a row equals the row before it."""
     alike = (pl.col(name).eq_missing(pl.col(name).shift(1)) for name in columns)
     return (pl.all_horizontal(alike) & (pl.int_range(pl.len()) > 0)).alias("repeat")
 

@@ -140,7 +140,7 @@ def _counts(graph: Graph) -> dict[str, IntArray]:
 
 
 def _sum(graph: Graph, chosen: BoolArray) -> IntArray:
-    """Chosen calls of each trace, repeats counted."""
+    """The number of chosen calls of each trace, repeats counted."""
     counted = np.bincount(
         graph.trace[chosen],
         weights=graph.calls.repeats[chosen],
@@ -161,7 +161,7 @@ def _services(graph: Graph) -> IntArray:
 def ledger_frame(graph: Graph) -> pl.DataFrame:
     """The ledger of each trace: trace_key, defect, action, count; sorted.
 
-    Defects and actions are enumerations: texts would hold on to the memory they were cut from.
+    Defects and actions are enumerations, because texts would keep the memory of the whole column.
     """
     ledger = graph.ledger.frame()
     keys = pl.Series("trace_key", graph.records.traces.astype(np.int32))
@@ -200,11 +200,11 @@ _DICTIONARY_BYTES = 2**25
 
 
 class Folder:
-    """A folder of results, written as they come; use as a context manager.
+    """A folder of results that are written piece by piece; use it as a context manager.
 
     Parameters
     ----------
-    path : where to write; None: nothing is written
+    path : the folder; None: nothing is written
     """
 
     def __init__(self, path: Path | None, names: StoreNames) -> None:
@@ -233,7 +233,7 @@ class Folder:
             self._write(name, self._names.named(frame).to_arrow())
 
     def files(self) -> Iterator[str]:
-        """Names of what was written."""
+        """The names of the written files."""
         yield from (f"{name}.parquet" for name in self._writers)
 
     def _write(self, name: str, table: pa.Table) -> None:
@@ -261,8 +261,9 @@ class CallGraphs(Shown):
     Parameters
     ----------
     counts : dict of str to int
-        traces, records, calls, inserted, left_out, contradicting, connected, with_missing_calls,
-        with_reused_rpc_ids, with_left_out_calls, with_contradicting_calls, unaffected, split.
+        traces, records, calls, inserted, left_out, contradicting, connected,
+        with_missing_calls, with_reused_rpc_ids, with_left_out_calls, with_contradicting_calls,
+        unaffected, split.
     ledger : DataFrame
         defect, action, count, unit, traces.
     shapes : DataFrame
@@ -272,7 +273,7 @@ class CallGraphs(Shown):
     services : DataFrame
         service, calls, traces, calls_made; the busiest first.
     files : tuple of str
-        What was written, if anything.
+        The names of the written files.
     """
 
     mode: Mode
@@ -302,11 +303,11 @@ def callgraph(
     mode : ``naive`` or ``repair``, see ``tracekit.analysis.callgraph.graph.rebuild``
     rows_at_once : rows in memory; the results do not depend on it
     jobs : processes; as many as there are cores if not given, one for a small store
-    crew : who rebuilds the pieces, instead of this process; closed at the end
+    crew : workers that rebuild the pieces in place of this process; closed at the end
 
     Raises TracekitError for an unknown mode or a store without calls.
     """
-    chosen = _known(mode)
+    chosen = _mode(mode)
     parts = open_parts(store)
     names, totals = StoreNames(store), Totals()
     pieces = ranges(parts, rows_at_once)
@@ -333,17 +334,17 @@ def _folder(out: Path | None, store: Store, mode: Mode) -> Iterator[Path | None]
         yield made
 
 
-def _known(mode: str) -> Mode:
-    for known in MODES:
-        if mode == known:
-            return known
+def _mode(mode: str) -> Mode:
+    for one in MODES:
+        if mode == one:
+            return one
     raise TracekitError(
         f"no mode '{mode}'", hint=f"modes of tracekit callgraph: {', '.join(MODES)}"
     )
 
 
 def _crew(jobs: int | None, pieces: int) -> Crew:
-    """Processes of this machine; a piece is done before a second one has started."""
+    """Processes of this machine; few pieces are done sooner than a second process starts."""
     size = min(jobs or ((os.cpu_count() or 1) if pieces >= _PARALLEL_FROM_PIECES else 1), pieces)
     return Workers(size) if size > 1 else Alone()
 
@@ -354,7 +355,7 @@ def _rebuilt(
     mode: Mode,
     crew: Crew,
 ) -> Iterator[Piece | None]:
-    """The pieces in their order; a crew is a few of them ahead, so that memory stays small."""
+    """The pieces in their order; the crew is a few pieces ahead, so that memory stays small."""
     waiting = iter(pieces)
     under_way: deque[Future[Piece | None]] = deque()
 

@@ -1,10 +1,11 @@
-"""Names that the rest of a trace outvotes: what one record says alone against records that agree.
+"""Names that other records of a trace outvote.
 
-A place has one service: the one its call reached, which then made the calls below. The records at
-the place name it as their downstream, those directly below as their upstream, and each is a vote.
-A name that a record gives alone is changed only where another has two votes or more, or where the
-record names its two ends the wrong way round. It is left alone where numbering explains it: where a
-call above reaches the service, its calls were numbered below a sibling, and the tree moves them.
+A place has one service: the call of the place reached it, and it made the calls below. The records
+at the place name this service as their downstream, and the records directly below as their
+upstream; each naming is a vote. A name that only one record gives is changed only if another name
+has two votes or more, or if the record names its two ends the wrong way round. The name stays if
+numbering explains it: if a call above reaches the service, its calls were numbered below a sibling,
+and the tree moves them.
 """
 
 from dataclasses import dataclass
@@ -16,16 +17,16 @@ from tracekit.analysis.callgraph.places import Places
 from tracekit.analysis.callgraph.records import UNKNOWN, Names, Records, agreed, at_or, find
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 
-#: Votes that a name needs to take the place of one that a record gives alone.
+#: Votes that replace a name which only one record gives.
 ENOUGH = 2
 
 
 def weigh(records: Records, places: Places, names: Names, ledger: Ledger) -> None:
-    """Change the names that are outvoted, in place, and note each in the ledger.
+    """Change outvoted names in place, and note each change in the ledger.
 
-    In this order: records that name their ends the wrong way round; the downstream of a call by
-    the upstreams of the calls below it; the upstream of a call by the downstream of the one above
-    and the upstreams of those beside it.
+    In this order: records that name their ends the wrong way round; the downstream of a call, by
+    the upstreams of the calls below it; the upstream of a call, by the downstream of the call above
+    it and the upstreams of the calls beside it.
     """
     doubts = _Doubts(records, places, names)
     for step in (_turn_round, _downstream, _upstream):
@@ -35,14 +36,14 @@ def weigh(records: Records, places: Places, names: Names, ledger: Ledger) -> Non
 
 @dataclass(frozen=True)
 class Votes:
-    """How many records give a name to a place.
+    """The number of records that give a name to a place.
 
     Parameters
     ----------
     keys : int64
         Place and name in one number, sorted, each once.
     count, first : int64
-        Records with the key, and one of them.
+        The number of records with the key, and the first of them.
     """
 
     keys: IntArray
@@ -50,35 +51,26 @@ class Votes:
     first: IntArray
 
     def of(self, wanted: IntArray) -> IntArray:
-        """Records with each of the wanted keys."""
+        """The number of records with each of the wanted keys."""
         at = find(self.keys, wanted)
         return np.where(at >= 0, self.count[np.maximum(at, 0)] if len(self.keys) else 0, 0)
 
 
 def votes(records: IntArray, keys: IntArray) -> Votes:
-    """Count the records by key; ``keys`` has one for each of ``records``."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    fresh = np.ones(len(keys), dtype=np.bool_)
-    fresh[1:] = ordered[1:] != ordered[:-1]
-    starts = np.flatnonzero(fresh)
-    return Votes(
-        keys=ordered[starts],
-        count=np.diff(starts, append=len(keys)),
-        first=records[order[starts]],
-    )
+    """Count records by key; ``keys`` has the key of each record."""
+    named, first, count = np.unique(keys, return_index=True, return_counts=True)
+    return Votes(keys=named, count=count, first=records[first])
 
 
 class _Doubts:
-    """The records whose upstream is not the service of the place above, and votes around them.
+    """Records whose upstream is not the service of the place above, and the votes around them.
 
     Parameters
     ----------
-    records : int64
-        Records in doubt, and entries whose callee alone is missing.
-    own, below, callers : Votes
-        Of downstreams for the record's place, of upstreams for the place above it, and of
-        upstreams for the record's place; in traces with a doubt.
+    records : int64 Records in doubt, and records of entries that lack a downstream. own,
+    below, callers : Votes Votes by place: the downstreams of records at the place; the
+    upstreams of records directly below it; the upstreams of records at the place. Only
+    traces with a doubt are counted.
     """
 
     def __init__(self, records: Records, places: Places, names: Names) -> None:
@@ -102,10 +94,10 @@ class _Doubts:
         trace = self.of.trace
         doubtful = np.zeros(len(self.of.traces), dtype=np.bool_)
         doubtful[trace[self.records]] = True
-        near = np.flatnonzero(doubtful[trace])
+        members = np.flatnonzero(doubtful[trace])
         up, down = self.names.upstream, self.names.downstream
-        called = near[self.calls_on[near] & (down[near] >= 0)]
-        calling = near[up[near] >= 0]
+        called = members[self.calls_on[members] & (down[members] >= 0)]
+        calling = members[up[members] >= 0]
         inner = calling[self.above[calling] >= 0]
         self.own = votes(called, self.key(self.place[called], down[called]))
         self.below = votes(inner, self.key(self.above[inner], up[inner]))
@@ -116,39 +108,39 @@ class _Doubts:
         return place * self.size + name
 
     def explained(self, place: IntArray, name: IntArray) -> BoolArray:
-        """Whether a service called this place, or was reached by a call above it."""
-        found = self.callers.of(self.key(place, name)) > 0
+        """Whether a service called the place, or a call above the place reached the service."""
+        is_explained = self.callers.of(self.key(place, name)) > 0
         at = self.places.parent[place]
         while (at >= 0).any():
-            found |= (at >= 0) & (self.own.of(self.key(at, name)) > 0)
+            is_explained |= (at >= 0) & (self.own.of(self.key(at, name)) > 0)
             at = np.where(at >= 0, self.places.parent[at], -1)
-        return found
+        return is_explained
 
     def only_name(self, place: IntArray) -> IntArray:
-        """The one downstream that the records of a place give, -1 where there are more or none."""
+        """The downstream that the records of each place give; -1 for none or several."""
         low = np.searchsorted(self.own.keys, place * self.size)
         high = np.searchsorted(self.own.keys, (place + 1) * self.size)
         one = np.flatnonzero(high - low == 1)
-        found = np.full(len(place), -1, dtype=np.int64)
-        found[one] = self.own.keys[low[one]] - place[one] * self.size
-        return found
+        only = np.full(len(place), -1, dtype=np.int64)
+        only[one] = self.own.keys[low[one]] - place[one] * self.size
+        return only
 
 
 def _turn_round(doubts: _Doubts, ledger: Ledger) -> bool:
-    """A record alone whose upstream should be its downstream, and the other way round.
+    """Exchange the ends of records that name them the wrong way round.
 
-    Its downstream is the service of the place above. Of an entry, that has nothing above, its
-    downstream is missing and the calls below give its upstream as theirs.
+    The downstream of such a record is the service of the place above. An entry has no place above:
+    its record lacks the downstream, and the calls below name its upstream as theirs.
     """
     which, names = doubts.records, doubts.names
     up, down = names.upstream[which].astype(np.int64), names.downstream[which].astype(np.int64)
     above = doubts.above[which]
-    there = np.maximum(above, 0)
-    inner = (above >= 0) & (down >= 0) & (doubts.own.of(doubts.key(there, down)) > 0)
-    inner &= doubts.own.of(doubts.key(there, up)) == 0
-    inner &= doubts.below.of(doubts.key(there, up)) == 1
+    upper = np.maximum(above, 0)
+    inner = (above >= 0) & (down >= 0) & (doubts.own.of(doubts.key(upper, down)) > 0)
+    inner &= doubts.own.of(doubts.key(upper, up)) == 0
+    inner &= doubts.below.of(doubts.key(upper, up)) == 1
     at = np.flatnonzero(inner)
-    inner[at] = ~doubts.explained(there[at], up[at])
+    inner[at] = ~doubts.explained(upper[at], up[at])
     entry = doubts.places.entry[doubts.place[which]] & (down < 0)
     entry &= doubts.below.of(doubts.key(doubts.place[which], up)) > 0
     turned = which[inner | entry]
@@ -160,7 +152,7 @@ def _turn_round(doubts: _Doubts, ledger: Ledger) -> bool:
 
 
 def _downstream(doubts: _Doubts, ledger: Ledger) -> bool:
-    """A downstream that one record alone gives, where the calls below agree on another."""
+    """Replace a downstream that only one record gives, where the calls below agree on another."""
     places = np.unique(doubts.above[doubts.records])
     places = places[places >= 0]
     alone = doubts.only_name(places)
@@ -170,15 +162,15 @@ def _downstream(doubts: _Doubts, ledger: Ledger) -> bool:
     lone &= doubts.below.of(doubts.key(places, alone)) == 0
     places, own = places[lone], own[lone]
     winner = _most_below(doubts, places)
-    told = np.flatnonzero(winner >= 0)
-    told = told[~doubts.explained(places[told], winner[told])]
-    changed = doubts.own.first[own[told]]
-    doubts.names.downstream[changed] = winner[told]
+    won = np.flatnonzero(winner >= 0)
+    won = won[~doubts.explained(places[won], winner[won])]
+    changed = doubts.own.first[own[won]]
+    doubts.names.downstream[changed] = winner[won]
     return _note(doubts, ledger, "outvoted_downstream", "named by calls below", changed)
 
 
 def _most_below(doubts: _Doubts, places: IntArray) -> IntArray:
-    """The upstream that most records below a place give, if enough do; else -1."""
+    """The upstream that most records below each place give; -1 if too few give it."""
     low = np.searchsorted(doubts.below.keys, places * doubts.size)
     high = np.searchsorted(doubts.below.keys, (places + 1) * doubts.size)
     group = np.repeat(np.arange(len(places)), high - low)
@@ -192,21 +184,21 @@ def _most_below(doubts: _Doubts, places: IntArray) -> IntArray:
 
 
 def _upstream(doubts: _Doubts, ledger: Ledger) -> bool:
-    """An upstream that one record alone gives, and that no call of its trace reached."""
+    """Replace an upstream that only one record gives and that no call of its trace reached."""
     which = doubts.records[doubts.above[doubts.records] >= 0]
     up, above = doubts.names.upstream[which].astype(np.int64), doubts.above[which]
     caller = doubts.only_name(above)
-    told = np.flatnonzero((caller >= 0) & (doubts.below.of(doubts.key(above, up)) == 1))
-    key = doubts.key(above[told], caller[told])
-    told = told[doubts.own.of(key) + doubts.below.of(key) >= ENOUGH]
-    told = told[~doubts.explained(above[told], up[told])]
-    told = told[~_reached(doubts, which[told], up[told])]
-    doubts.names.upstream[which[told]] = caller[told]
-    return _note(doubts, ledger, "outvoted_upstream", "named by parent", which[told])
+    outvoted = np.flatnonzero((caller >= 0) & (doubts.below.of(doubts.key(above, up)) == 1))
+    key = doubts.key(above[outvoted], caller[outvoted])
+    outvoted = outvoted[doubts.own.of(key) + doubts.below.of(key) >= ENOUGH]
+    outvoted = outvoted[~doubts.explained(above[outvoted], up[outvoted])]
+    outvoted = outvoted[~_reached(doubts, which[outvoted], up[outvoted])]
+    doubts.names.upstream[which[outvoted]] = caller[outvoted]
+    return _note(doubts, ledger, "outvoted_upstream", "named by parent", which[outvoted])
 
 
 def _reached(doubts: _Doubts, which: IntArray, name: IntArray) -> BoolArray:
-    """Whether any call of the record's trace reaches a service."""
+    """Whether some call of the record's trace reaches the service."""
     place, named = np.divmod(doubts.own.keys, doubts.size)
     keys = np.unique(doubts.places.trace[place] * doubts.size + named)
     reached: BoolArray = find(keys, doubts.of.trace[which] * doubts.size + name) >= 0
@@ -214,6 +206,6 @@ def _reached(doubts: _Doubts, which: IntArray, name: IntArray) -> BoolArray:
 
 
 def _note(doubts: _Doubts, ledger: Ledger, defect: Defect, action: Action, which: IntArray) -> bool:
-    """Note what was done to records; whether it was any."""
+    """Note a change of records in the ledger; returns whether a record changed."""
     ledger.note(defect, action, doubts.of.trace[which])
     return len(which) > 0

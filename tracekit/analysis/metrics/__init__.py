@@ -1,4 +1,4 @@
-"""Metrics of arrays: a few in a file, a documented numpy function inside; what SQL gives agrees."""
+"""Metrics: documented numpy functions of arrays; SQL queries give the same values."""
 
 import importlib
 import sys
@@ -10,11 +10,11 @@ from tracekit.base import registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: A series whose variance is no more than this is constant: the rest is rounding.
+#: A series with at most this variance is constant: the variance is rounding.
 CONSTANT_VARIANCE = 1e-18
-#: How often an interval is to hold what it is of.
+#: The confidence level of intervals.
 LEVEL = 0.95
-#: A normal value lies within so many standard deviations of its mean in 95 % of cases.
+#: The 97.5 % quantile of the standard normal distribution.
 NORMAL_95 = 1.959964
 
 
@@ -25,12 +25,12 @@ class Metric:
     Parameters
     ----------
     title : str
-        What it is called in tables and figures.
+        The name in tables and figures.
     unit : str
         Unit of the value: ``0..1`` for fractions, ``-1..1``, ``1/h``, ``count``, ``label``, or
-        ``as given`` where it is that of the input.
+        ``as given`` for the unit of the input.
     source : str
-        Where the formula comes from: document and equation.
+        The origin of the formula: document and equation.
     function : callable
         Arrays in, array or number out; its docstring gives shapes and edge cases.
     """

@@ -1,4 +1,4 @@
-"""How strongly two resources move together, and how sure that is."""
+"""The correlation of two resources, and its uncertainty."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,7 +91,7 @@ def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray
     Parameters
     ----------
     r : array, shape (...)
-        Correlation found, -1..1 or NaN.
+        Estimated correlation, -1..1 or NaN.
     error : array, shape (...)
         Standard error of ``atanh r``.
     freedom : array, shape (...)
@@ -118,7 +118,7 @@ def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray
     return np.asarray(np.where(np.isnan(value) | np.isnan(spread), np.nan, doubt))
 
 
-#: Fewer blocks than this say nothing about how block means vary.
+#: With fewer blocks the variance of block means is not estimated.
 MIN_BLOCKS = 4
 
 
@@ -126,16 +126,16 @@ MIN_BLOCKS = 4
 def effective_samples(
     block_mean: ArrayLike, block_var: ArrayLike, block_samples: ArrayLike
 ) -> FloatArray:
-    """How many independent samples would give the series' mean as exactly (batch means).
+    """The number of independent samples that would give the mean as exactly (batch means).
 
-    With the series cut into blocks, the variance of its mean is read off the scatter of the block
-    means; independent samples of the same variance would need this many. Autocorrelation that
-    outlasts a block is seen through the scatter of the block means.
+    The series is cut into blocks, and the scatter of the block means gives the variance of the
+    mean. The result is the number of independent samples of the same variance whose mean has this
+    variance. Autocorrelation that outlasts a block shows in the scatter of the block means.
 
     Parameters
     ----------
     block_mean, block_var : array, shape (..., blocks)
-        Mean and population variance inside each block; anything where it has no samples.
+        Mean and population variance inside each block; ignored for a block without samples.
     block_samples : array, shape (..., blocks)
         Samples in each block, 0 for none.
 
@@ -145,24 +145,24 @@ def effective_samples(
         1..samples; NaN for a constant series or fewer than four blocks.
     """
     samples = np.asarray(block_samples, dtype=np.float64)
-    there = samples > 0
-    mean = np.where(there, block_mean, 0.0)
+    has_samples = samples > 0
+    mean = np.where(has_samples, block_mean, 0.0)
     whole = samples.sum(axis=-1, keepdims=True)
     share = np.divide(samples, whole, out=np.zeros(samples.shape), where=whole > 0)
-    off = np.where(there, mean - (share * mean).sum(axis=-1, keepdims=True), 0.0)
-    variance = (share * (np.where(there, block_var, 0.0) + off**2)).sum(axis=-1)
-    blocks = there.sum(axis=-1)
+    off = np.where(has_samples, mean - (share * mean).sum(axis=-1, keepdims=True), 0.0)
+    variance = (share * (np.where(has_samples, block_var, 0.0) + off**2)).sum(axis=-1)
+    blocks = has_samples.sum(axis=-1)
     freedom = np.maximum(blocks - 1, 1)
     # the variance of a weighted mean of blocks that are independent of each other
     of_mean = (share**2 * off**2).sum(axis=-1) * blocks / freedom
     usable = np.asarray((blocks >= MIN_BLOCKS) & (variance > CONSTANT_VARIANCE) & (of_mean > 0))
-    found = np.divide(variance, of_mean, out=np.full(usable.shape, np.nan), where=usable)
-    return np.asarray(np.clip(found, 1.0, np.maximum(whole[..., 0], 1.0)))
+    effective = np.divide(variance, of_mean, out=np.full(usable.shape, np.nan), where=usable)
+    return np.asarray(np.clip(effective, 1.0, np.maximum(whole[..., 0], 1.0)))
 
 
-#: Fewer units than this tell too little of how units differ.
+#: With fewer units no interval is given.
 FEWEST = 5
-#: From here on plain percentiles hold the mean as often as they say.
+#: From this many units on, plain percentiles have the stated coverage.
 MANY = 100
 
 
@@ -183,14 +183,16 @@ def resampling_matrix(rng: np.random.Generator, units: int, replicates: int) -> 
 def bootstrap_interval(
     totals: ArrayLike, weights: ArrayLike, drawn: ArrayLike, *, level: float = LEVEL
 ) -> FloatArray:
-    """Intervals of ratios of sums, the units being drawn with replacement.
+    """Intervals of ratios of sums; units are drawn with replacement.
 
-    A mean over nodes has totals x and weights 1; over the nodes of a group, both 0 outside it;
-    over containers, drawn with their nodes, the sum and the number of a node's containers.
+    For a mean over nodes, totals are the values and weights are 1; for a group of nodes both are 0
+    outside of the group. For a mean over containers, which are drawn with their nodes, they are the
+    sum over a node's containers and the number of these.
 
-    With few units plain percentiles are far too narrow: of two they hold the mean in half of all
-    cases. So below ``MANY`` units the interval is studentized: each draw tells how far its mean is
-    from the mean, in its own standard errors, and that is turned round.
+    With few units plain percentiles are far too narrow: with two units they hold the mean in half
+    of all cases. So below ``MANY`` units the interval is studentized: the distance of each draw's
+    mean from the mean is counted in standard errors of the draw, and the distribution of these
+    distances is turned round.
 
     Parameters
     ----------
@@ -202,41 +204,41 @@ def bootstrap_interval(
     Returns
     -------
     array, shape (3, means)
-        Lower limit, upper limit and standard error; NaN with fewer than ``FEWEST`` units that
-        weigh.
+        Lower limit, upper limit and standard error; NaN with fewer than ``FEWEST`` units of a
+        weight above 0.
     """
     times = np.asarray(drawn, dtype=np.float64)
     weight = np.asarray(weights, dtype=np.float64)
     total = np.asarray(totals, dtype=np.float64)
     means = _ratio(times @ total, times @ weight)
-    found = np.full((3, means.shape[1]), np.nan)
+    intervals = np.full((3, means.shape[1]), np.nan)
     units = (weight > 0).sum(axis=0)
     some = (units >= FEWEST) & ~np.isnan(means).all(axis=0)
     tail = (1 - level) / 2
     if some.any():
-        found[:2, some] = np.nanquantile(means[:, some], [tail, 1 - tail], axis=0)
-        found[2, some] = np.nanstd(means[:, some], axis=0)
+        intervals[:2, some] = np.nanquantile(means[:, some], [tail, 1 - tail], axis=0)
+        intervals[2, some] = np.nanstd(means[:, some], axis=0)
     for at in np.flatnonzero(some & (units < MANY)).tolist():
         rows = weight[:, at] > 0
-        found[:2, at] = _studentized(total[rows, at], weight[rows, at], times[:, rows], tail)
-    return found
+        intervals[:2, at] = _studentized(total[rows, at], weight[rows, at], times[:, rows], tail)
+    return intervals
 
 
 def _studentized(
     total: FloatArray, weight: FloatArray, times: FloatArray, tail: float
 ) -> tuple[float, float]:
-    """The interval of one ratio, from how far the draws' own are off in their standard errors."""
+    """The studentized bootstrap interval of one ratio."""
     mean = float(total.sum() / weight.sum())
     error = float(_error(total, weight, np.ones((1, len(total))))[0])
     drawn = _ratio(times @ total, times @ weight)
     errors = _error(total, weight, times)
-    # a draw of one unit alone, or of equal ones, says nothing of how far it may be off
+    # a draw of one unit, or of equal units, has no standard error
     tells = np.isfinite(errors) & (errors > 1e-9 * max(error, 1e-300))
     if not tells.any():
         return mean, mean
     off = (drawn[tells] - mean) / errors[tells]
     low, high = np.quantile(off, [tail, 1 - tail])
-    # what is never below 0 has no mean below 0
+    # values that are never below 0 have no mean below 0
     least = 0.0 if (total >= 0).all() else -np.inf
     return max(mean - float(high) * error, least), mean - float(low) * error
 
@@ -253,12 +255,12 @@ def _error(total: FloatArray, weight: FloatArray, times: FloatArray) -> FloatArr
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    found = np.full(below.shape, np.nan)
-    np.divide(above, below, out=found, where=below > 0)
-    return found
+    ratios = np.full(below.shape, np.nan)
+    np.divide(above, below, out=ratios, where=below > 0)
+    return ratios
 
 
-#: Correlations are kept this far from 1, where Fisher's scale has no end.
+#: The distance of correlations from 1, where Fisher's scale has no end.
 _EDGE = 1e-9
 
 
@@ -273,11 +275,11 @@ def correlation_error(
     variances: tuple[ArrayLike, ArrayLike],
     covariance: ArrayLike,
 ) -> FloatArray:
-    """Standard error of ``atanh r``, by leaving out one block of time after the other.
+    """Standard error of ``atanh r``, by leaving out each block of time in turn.
 
-    The samples inside a block stay together, so what is correlated within it is not counted
-    twice; what moves more slowly than a block is taken as it was. ``3 + 1 / error**2`` is the
-    number of independent samples that would give r as exactly.
+    The samples of a block stay together, so that correlation within a block is not counted twice.
+    Movements slower than a block are not counted. ``3 + 1 / error**2`` independent samples would
+    give r as exactly.
 
     Parameters
     ----------
@@ -294,15 +296,15 @@ def correlation_error(
         NaN where a series is constant (also with one block left out), or blocks are too few.
     """
     count = np.asarray(samples, dtype=np.float64)
-    there = count > 0
-    first, second = (np.where(there, value, 0.0) for value in means)
+    has_samples = count > 0
+    first, second = (np.where(has_samples, value, 0.0) for value in means)
     # around the overall means, so that sums of squares do not cancel
     first, second = (_centred(value, count) for value in (first, second))
     pairs = ((first, first), (second, second), (first, second))
-    inner = [np.where(there, value, 0.0) for value in (*variances, covariance)]
+    inner = [np.where(has_samples, value, 0.0) for value in (*variances, covariance)]
     sums = [count * (own + a * b) for own, (a, b) in zip(inner, pairs, strict=True)]
     z = _left_out(count, first, second, sums)
-    return _jackknife(z, there)
+    return _jackknife(z, has_samples)
 
 
 def _centred(value: FloatArray, count: FloatArray) -> FloatArray:
@@ -316,7 +318,7 @@ def _left_out(
     second: FloatArray,
     sums: list[FloatArray],
 ) -> FloatArray:
-    """Atanh r without each block; NaN where what is left is constant."""
+    """Atanh r without each block; NaN if the remaining samples are constant."""
     left = np.maximum(_others(count), 1)
     mean_first, mean_second = _others(count * first) / left, _others(count * second) / left
     means = (mean_first**2, mean_second**2, mean_first * mean_second)
@@ -333,10 +335,10 @@ def _others(values: FloatArray) -> FloatArray:
     return np.asarray(values.sum(axis=-1, keepdims=True) - values)
 
 
-def _jackknife(z: FloatArray, there: BoolArray) -> FloatArray:
-    blocks = there.sum(axis=-1)
+def _jackknife(z: FloatArray, has_samples: BoolArray) -> FloatArray:
+    blocks = has_samples.sum(axis=-1)
     some = np.maximum(blocks, 1)
-    kept = np.where(there, z, 0.0)
-    off = np.where(there, kept - kept.sum(axis=-1, keepdims=True) / some[..., None], 0.0)
+    filled = np.where(has_samples, z, 0.0)
+    off = np.where(has_samples, filled - filled.sum(axis=-1, keepdims=True) / some[..., None], 0.0)
     error = np.sqrt((off**2).sum(axis=-1) * (some - 1) / some)
     return np.asarray(np.where(blocks >= MIN_BLOCKS, error, np.nan))

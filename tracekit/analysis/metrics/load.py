@@ -1,4 +1,4 @@
-"""How load lies on nodes and over their resources."""
+"""How load is spread over nodes and over their resources."""
 
 from typing import Any
 
@@ -26,16 +26,16 @@ def debris_rate(used: ArrayLike, total: ArrayLike, weights: ArrayLike | None = N
         D, 0..1; NaN where no resource has a capacity.
     """
     capacity = np.asarray(total, dtype=np.float64)
-    there = np.broadcast_to(capacity > 0, np.broadcast_shapes(np.shape(used), capacity.shape))
+    exists = np.broadcast_to(capacity > 0, np.broadcast_shapes(np.shape(used), capacity.shape))
     weight = np.ones(1) if weights is None else np.asarray(weights, dtype=np.float64)
-    idle = np.where(there, idle_share(np.where(there, capacity, 1.0), used, weight), 0.0)
-    counted = there.sum(axis=-1)
+    idle = np.where(exists, idle_share(np.where(exists, capacity, 1.0), used, weight), 0.0)
+    counted = exists.sum(axis=-1)
     empty = np.full(counted.shape, np.nan)
     return np.asarray(np.divide(idle.sum(axis=-1), counted, out=empty, where=counted > 0))
 
 
 def idle_share(total: Any, used: Any, weight: Any = 1.0) -> Any:
-    """Idle share of one resource of which there is some."""
+    """The idle share of one resource with a capacity above 0."""
     return 1.0 - weight * (np.minimum(used, total) / total)
 
 
@@ -147,21 +147,21 @@ def theil_sen_slope(values: ArrayLike, time_h: ArrayLike) -> FloatArray:
     times = np.asarray(time_h, dtype=np.float64)
     early, late = np.triu_indices(len(times), k=1)
     slopes = (series[..., late] - series[..., early]) / (times[late] - times[early])
-    found = np.full(series.shape[:-1], np.nan)
+    medians = np.full(series.shape[:-1], np.nan)
     missing = np.isnan(slopes)
     if len(times) >= 2:
         whole = ~missing.any(axis=-1)
-        found[whole] = np.median(slopes[whole], axis=-1)
+        medians[whole] = np.median(slopes[whole], axis=-1)
         some = missing.any(axis=-1) & ~missing.all(axis=-1)
-        found[some] = np.nanmedian(slopes[some], axis=-1)
-    return found
+        medians[some] = np.nanmedian(slopes[some], axis=-1)
+    return medians
 
 
 #: Days of a week, each with a level of its own: a weekend is no decline.
 WEEK = 7
-#: With fewer days nothing tells a weekday from growth.
+#: With fewer days weekdays and growth cannot be separated.
 LEAST_DAYS = 2 * WEEK
-#: Neighbouring samples are taken to be alike by no more than this.
+#: The largest autocorrelation of neighbouring samples that is assumed.
 _MOST_ALIKE = 0.9
 
 
@@ -171,21 +171,21 @@ _MOST_ALIKE = 0.9
     "this project: least squares, interval by effective samples (Bartlett 1935)",
 )
 def growth(values: ArrayLike, season: int = WEEK, level: float = LEVEL) -> FloatArray:
-    """The slope of each series, and the interval that is to hold it.
+    """The slope of each series, and its interval.
 
-    Least squares with a level for each place in the season: each day of a week, or each hour of a
-    day. The interval allows for samples that resemble the one before: as if a first-order
-    autocorrelation, that of the residuals and what fitting took from it, left fewer independent
-    ones.
+    Least squares fits the slope, and a level for each place in the season: each day of a week, or
+    each hour of a day. Neighbouring samples resemble each other, so the interval counts fewer
+    independent samples: by the first-order autocorrelation of the residuals, with what fitting took
+    from it.
 
     Parameters
     ----------
     values : array, shape (..., samples)
-        The mean of each day, or of each hour, one after another, none missing.
+        The mean of each day, or of each hour, in order and without gaps.
     season : int
-        So many samples make a season.
+        Number of samples in a season.
     level : float
-        How often the interval is to hold the slope.
+        Confidence level of the interval.
 
     Returns
     -------
@@ -200,8 +200,8 @@ def growth(values: ArrayLike, season: int = WEEK, level: float = LEVEL) -> Float
         return np.full((*series.shape[:-1], 3), np.nan)
     fitted = _columns(samples, season)
     inverse = np.linalg.inv(fitted.T @ fitted)
-    found = series @ fitted @ inverse
-    rest = series - found @ fitted.T
+    coefficients = series @ fitted @ inverse
+    rest = series - coefficients @ fitted.T
     freedom = samples - fitted.shape[1]
     squares = np.maximum((rest**2).sum(axis=-1), CONSTANT_VARIANCE)
     alike = (rest[..., 1:] * rest[..., :-1]).sum(axis=-1) / squares
@@ -209,12 +209,12 @@ def growth(values: ArrayLike, season: int = WEEK, level: float = LEVEL) -> Float
     fewer = (1 - alike) / (1 + alike)
     error = np.sqrt(squares / freedom * inverse[0, 0] / fewer)
     reach = stdtrit(np.maximum(freedom * fewer, 2.0), (1 + level) / 2) * error
-    slope = found[..., 0]
+    slope = coefficients[..., 0]
     return np.stack([slope, slope - reach, slope + reach], axis=-1)
 
 
 def _columns(samples: int, season: int) -> FloatArray:
-    """What is fitted: seasons since the middle, and which place in the season it is."""
+    """The regressors: seasons since the middle, and an indicator of each place in the season."""
     at = np.arange(samples)
     seasons = (at - at.mean()) / season
     return np.column_stack([seasons, at[:, None] % season == np.arange(season)]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Results that SQL alone does not give: a few in a file, computed from the rows of queries.
+"""Results that are computed from the rows of queries, several in a file.
 
 Intervals are bootstrapped over nodes; ``Blocks`` are the rows of ``usage/node_blocks`` as arrays.
 """
@@ -26,9 +26,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The inputs of a result: rows of queries, and the store where rows are not enough.
+    """The inputs of a result: rows of queries, and the database for what rows do not hold.
 
-    ``seed`` and a result's own label give its random numbers, so that no result changes another.
+        The seed and the label of a result give its random numbers, so that no result changes
+    another.
     """
 
     database: AnyDatabase
@@ -38,16 +39,16 @@ class Inputs:
     _one_at_a_time: RLock = field(default_factory=RLock)
 
     def rng(self, label: str) -> np.random.Generator:
-        """The random numbers of that label."""
+        """The random generator of a label."""
         return labelled(self.seed, label)
 
     def once(self, function: Callable[[Inputs], T]) -> T:
-        """The function's value for these inputs, computed once for all results."""
+        """The value of a function of these inputs, computed once for all results."""
         with self._one_at_a_time:
             if function not in self._done:
                 self._done[function] = function(self)
-        found: T = self._done[function]
-        return found
+        value: T = self._done[function]
+        return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +58,11 @@ class Result:
     Parameters
     ----------
     title : str
-        What the rows tell.
+        The question that the rows answer.
     queries : tuple of str
-        The queries whose rows it is computed from.
+        The queries whose rows the function needs.
     tables : tuple of str
-        Base tables it reads itself.
+        Base tables that the function reads.
     function : callable
         Inputs in, frame out; its docstring names the columns.
     """
@@ -136,15 +137,15 @@ REPLICATES = 1000
 
 
 def means_with_intervals(inputs: Inputs, parts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """One row per mean: what it is, its value, a 95 % interval and a standard error.
+    """One row for each mean: its measure, value, 95 % interval and standard error.
 
     Parameters
     ----------
     parts : DataFrame
-        What each node contributes: ``keys``, ``measure``, ``node``, ``total`` and ``weight``; the
-        mean is the sum of totals / the sum of weights.
+        A row for each node and measure: ``keys``, ``measure``, ``node``, ``total`` and
+        ``weight``; the mean is the sum of totals / the sum of weights.
     keys : sequence of str
-        Columns that name the group a mean is of.
+        Columns that name the group of a mean.
 
     Returns
     -------
@@ -164,8 +165,8 @@ def means_with_intervals(inputs: Inputs, parts: pl.DataFrame, keys: Sequence[str
         *_by_node(inputs, parts, means, names), inputs.once(_drawn)
     )
     limits = (pl.Series("low", low), pl.Series("high", high), pl.Series("standard_error", error))
-    found = means.with_columns(limits)
-    return found.select(*names, "mean", "low", "high", "standard_error", "nodes").with_columns(
+    joined = means.with_columns(limits)
+    return joined.select(*names, "mean", "low", "high", "standard_error", "nodes").with_columns(
         pl.selectors.float().fill_nan(None).round(9)
     )
 
@@ -186,13 +187,13 @@ def _by_node(
 
 
 def _nodes(inputs: Inputs) -> pl.DataFrame:
-    """Every node that usage or containers are known of."""
-    known = [
+    """Every node with recorded use or containers."""
+    listed = [
         inputs.frames[name].select("node")
         for name in ("usage/node_profile", "usage/node_containers")
         if name in inputs.frames
     ]
-    return pl.concat(known).unique().sort("node")
+    return pl.concat(listed).unique().sort("node")
 
 
 def _drawn(inputs: Inputs) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Intervals of what the queries give as single numbers; trends and tails of the zones' nodes."""
+"""Intervals for single numbers of the queries; trends and tails of the nodes of zones."""
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ MEASURES = ("cpu_change_mean", "memory_change_mean", "cpu_move_mean", "memory_mo
 def change_causes_confidence(inputs: Inputs) -> pl.DataFrame:
     """One row per cause and measure of ``usage/change_causes``, bootstrapped over the nodes.
 
-    A node is drawn with all its steps, so their dependence does no harm. Columns: cause, measure,
+    A node is drawn with all its steps, because these depend on each other. Columns: cause, measure,
     mean, low, high (95 %), standard_error, nodes.
     """
     causes = inputs.frames["usage/node_causes"]
@@ -41,19 +41,19 @@ def change_causes_confidence(inputs: Inputs) -> pl.DataFrame:
 def node_cohorts_confidence(inputs: Inputs) -> pl.DataFrame:
     """One row per cohort and measure of ``usage/node_cohorts``, bootstrapped over the nodes.
 
-    Who belongs to a cohort is taken as given. Columns: cohort, measure, mean, low, high (95 %),
+    The members of a cohort are taken as given. Columns: cohort, measure, mean, low, high (95 %),
     standard_error, nodes.
     """
     members = inputs.frames["usage/cohort_members"].join(
         inputs.frames["usage/node_containers"], on="node", how="left"
     )
-    one, stays = pl.lit(1.0), pl.col("stays").fill_null(0).cast(pl.Float64)
+    one, stay_count = pl.lit(1.0), pl.col("stays").fill_null(0).cast(pl.Float64)
     parts = [
         _part(members, measure, total, weight, cohort=pl.col("cohort"))
         for measure, total, weight in (
             ("containers_per_node", pl.col("containers").fill_null(0), one),
-            ("container_cpu_mean", stays * pl.col("container_cpu_mean"), stays),
-            ("container_cpu_std", stays * pl.col("container_cpu_std"), stays),
+            ("container_cpu_mean", stay_count * pl.col("container_cpu_mean"), stay_count),
+            ("container_cpu_std", stay_count * pl.col("container_cpu_std"), stay_count),
             ("cpu_mean", pl.col("cpu_mean"), one),
             ("memory_mean", pl.col("memory_mean"), one),
         )
@@ -85,18 +85,18 @@ LEVEL_MEASURES = {"mean": "mean", "peak": "max", "std": "std"}
 def node_vs_container_confidence(inputs: Inputs) -> pl.DataFrame:
     """One row per level, resource and measure of ``usage/node_vs_container``.
 
-    Nodes are drawn, and containers with their node: what shares a node is not independent.
+    Containers are drawn with their node, because containers of a node depend on each other.
     Columns: level, resource, measure, mean, low, high (95 %), standard_error, nodes.
     """
     nodes = inputs.frames["usage/node_profile"].with_columns(pl.lit(1).alias("stays"))
     hosts = inputs.frames["usage/node_containers"]
-    stays = pl.col("stays")
+    stay_count = pl.col("stays")
     parts = [
         _part(
             frame,
             measure,
-            stays * pl.col(f"{prefix}{resource}_{column}"),
-            stays,
+            stay_count * pl.col(f"{prefix}{resource}_{column}"),
+            stay_count,
             level=pl.lit(level),
             resource=pl.lit(resource),
         )
@@ -140,7 +140,7 @@ def zone_summary_confidence(inputs: Inputs) -> pl.DataFrame:
 
 
 def _membership(profile: pl.DataFrame) -> pl.DataFrame:
-    """Every node against every zone: 1 where it is in it; the mean is the zone's share."""
+    """Each node for each zone: 1 if it is in the zone, else 0; the mean is the zone's share."""
     return (
         profile.select("node", pl.col("zone").alias("own"))
         .join(profile.select("zone").unique(), how="cross")
@@ -291,8 +291,8 @@ def _row(
     start = float(np.sort(values)[-size]) if size else float("nan")
     # only the tail and the value below it enter the index, and a draw keeps a tail of that size
     low, high = _interval(values, rng) if size >= 2 else (float("nan"), float("nan"))
-    found = hill_index(values, UPPER_SHARE)
-    return zone, len(values), size, start, found, low, high, ccdf_slope(values, UPPER_SHARE)
+    index = hill_index(values, UPPER_SHARE)
+    return zone, len(values), size, start, index, low, high, ccdf_slope(values, UPPER_SHARE)
 
 
 def _interval(

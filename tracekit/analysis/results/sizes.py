@@ -30,7 +30,7 @@ def service_sizes(inputs: Inputs) -> pl.DataFrame:
     / the common size of all services), node_share_low and node_share_high (95 % interval). The
     size is NULL where they do not determine it; the interval says what they rule out.
     """
-    parts = [_frame(name, *found) for name, found in inputs.once(sizes).items()]
+    parts = [_frame(name, *fitted) for name, fitted in inputs.once(sizes).items()]
     if not parts:
         return pl.DataFrame(schema=_SCHEMA)
     names = inputs.database.frame("SELECT service_key, service FROM service_id")
@@ -53,19 +53,19 @@ _SCHEMA = {
 }
 
 
-def _frame(resource: str, sums: Sums, found: Estimate) -> pl.DataFrame:
-    size = np.where(found.told, found.size, np.nan)
+def _frame(resource: str, sums: Sums, fitted: Estimate) -> pl.DataFrame:
+    size = np.where(fitted.determined, fitted.size, np.nan)
     return pl.DataFrame(
         {
             "service_key": sums.services.astype(np.int32),
             "resource": [resource] * len(size),
             "containers": sums.containers,
             "nodes": sums.hosts(),
-            "verdict": np.where(found.told, TOLD, UNTOLD),
+            "verdict": np.where(fitted.determined, TOLD, UNTOLD),
             "node_share": size,
-            "relative_size": size / found.common,
-            "node_share_low": found.low,
-            "node_share_high": found.high,
+            "relative_size": size / fitted.common,
+            "node_share_low": fitted.low,
+            "node_share_high": fitted.high,
         }
     )
 
@@ -86,18 +86,18 @@ def service_sizes_fit(inputs: Inputs) -> pl.DataFrame:
     rows = [
         {
             "resource": resource,
-            "verdict": TOLD if found.common_told else UNTOLD,
-            "node_share": found.common if found.common_told else None,
-            "node_share_low": found.common_low,
-            "node_share_high": found.common_high,
-            "services": len(found.size),
-            "services_told": int(found.told.sum()),
-            "condition_number": found.condition_number,
-            "variance_explained_share": found.variance_explained_share,
+            "verdict": TOLD if fitted.common_determined else UNTOLD,
+            "node_share": fitted.common if fitted.common_determined else None,
+            "node_share_low": fitted.common_low,
+            "node_share_high": fitted.common_high,
+            "services": len(fitted.size),
+            "services_told": int(fitted.determined.sum()),
+            "condition_number": fitted.condition_number,
+            "variance_explained_share": fitted.variance_explained_share,
             "nodes": len(sums.nodes),
             "steps": sum(node.steps for node in sums.nodes),
         }
-        for resource, (sums, found) in inputs.once(sizes).items()
+        for resource, (sums, fitted) in inputs.once(sizes).items()
     ]
     frame = pl.DataFrame(rows, schema=_SERVICE_SIZES_FIT_SCHEMA, orient="row")
     return frame.with_columns(pl.selectors.float().fill_nan(None).round(9))

@@ -87,8 +87,8 @@ def test_the_fit_is_that_of_all_rows_stacked(nodes: list[NodeChanges]) -> None:
 
 def test_planted_sizes_are_told() -> None:
     found = fitted(cluster(2))
-    assert found.common_told
-    assert found.told.all()
+    assert found.common_determined
+    assert found.determined.all()
     assert found.size == pytest.approx(TRUE, abs=0.003)
 
 
@@ -104,8 +104,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 def test_services_that_move_as_one_are_not_told_apart() -> None:
     found = fitted(cluster(4, alike=0.9999, noise=0.01))
     assert found.condition_number > 50
-    assert found.common_told
-    assert not found.told.any()
+    assert found.common_determined
+    assert not found.determined.any()
 
 
 def test_an_unlucky_estimate_is_not_called_sure() -> None:
@@ -116,10 +116,10 @@ def test_an_unlucky_estimate_is_not_called_sure() -> None:
         shift = 0.1 * node.containers["cpu"][3] - 0.06 * node.containers["cpu"][1]
         node.node["cpu"][:] += shift + 0.014 * rng.standard_normal(100)
     found = fitted(nodes)
-    assert found.common_told
+    assert found.common_determined
     assert (found.size[1], found.low[1]) == (0, 0)
     assert found.high[1] < 0.5 * found.common
-    assert not found.told[1]
+    assert not found.determined[1]
 
 
 def test_use_that_never_changes_has_no_size() -> None:
@@ -128,8 +128,8 @@ def test_use_that_never_changes_has_no_size() -> None:
         node.containers["cpu"][2] = 0.0
     found = fitted(nodes)
     assert np.isnan(found.size[2])
-    assert not found.told[2]
-    assert found.told[[0, 1, 3]].all()
+    assert not found.determined[2]
+    assert found.determined[[0, 1, 3]].all()
 
 
 def test_several_containers_of_a_service_on_a_node_add_up() -> None:
