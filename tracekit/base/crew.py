@@ -217,14 +217,14 @@ def main() -> None:
 
 
 def _receive(requests: IO[bytes], tasks: queue.Queue[Any]) -> None:
-    known = 0
+    module_count = 0
     with contextlib.suppress(Exception):
         while True:
             # the first task imports most modules, which the collector need not visit again
             gc.disable()
             task = pickle.load(requests)  # noqa: S301 - from the main process
-            if len(sys.modules) > known:
-                known = len(sys.modules)
+            if len(sys.modules) > module_count:
+                module_count = len(sys.modules)
                 gc.freeze()
             gc.enable()
             tasks.put(task)

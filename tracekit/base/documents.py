@@ -1,8 +1,8 @@
-"""A configuration of another program: YAML or JSON, decoded into typed fields; nothing is run.
+"""Configurations of other programs: YAML or JSON, decoded into typed fields; no code is run.
 
-A field that no struct has is refused; one error names all of them. Real fields that a replay does
-not follow are structs' fields of type ``NoEffect``, ``Narrows`` or ``Widens``: a note names those
-that are given.
+Unknown fields are an error, and one error names all of them. Fields of the type ``NoEffect``,
+``Narrows`` or ``Widens`` are real fields that a replay does not follow; a note names each that is
+given.
 """
 
 import math
@@ -33,14 +33,14 @@ Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of the objects of a document, with what every object of Kubernetes may say of itself."""
+    """Base of the objects of a document, with the fields that every object of Kubernetes has."""
 
     api_version: str = ""
     kind: str = ""
     metadata: Any = None
 
     def remark(self) -> str:
-        """What of this object cannot be followed, said after its path; empty for nothing."""
+        """The part of this object that cannot be followed, as a clause; empty for none."""
         return ""
 
 
@@ -49,21 +49,21 @@ AnyFields = TypeVar("AnyFields", bound=Fields)
 
 @dataclass
 class Reading:
-    """What is found while a document is read, by path.
+    """Notes and unknown fields of a document, by path.
 
     Parameters
     ----------
     notes : list of str
-        A line for each thing that is given and not followed.
+        A line for each given field that is not followed.
     strange : mapping
-        Fields that are not known, with the one that was meant, if any is close.
+        Unknown fields, each with the known field that is similar, if there is one.
     """
 
     notes: list[str] = field(default_factory=list)
     strange: dict[str, str | None] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raise TracekitError where fields are not known."""
+        """Raise TracekitError for unknown fields."""
         if self.strange:
             meant = [f"'{close}'" for close in self.strange.values() if close]
             raise TracekitError(
@@ -78,38 +78,38 @@ def decode(
     where: str = "",
     reading: Reading | None = None,
 ) -> AnyFields:
-    """The values as an object of a kind; a value of null is one that is not given.
+    """The values as an object of a kind; null stands for a field that is not given.
 
     Parameters
     ----------
     where : str
         The path of the values in their document.
     reading : Reading, optional
-        Gets the notes, and the fields that are not known, for its owner to check.
+        Gets the notes and the unknown fields; its owner checks them.
 
     Raises
     ------
     TracekitError
-        Where values are of other types or ranges; without a reading, where fields are not known.
+        For values of other types or ranges; without a reading, for unknown fields.
     """
-    given, found = _without_nulls(values), reading or Reading()
+    given, report = _without_nulls(values), reading or Reading()
     try:
         made = msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise TracekitError(f"{where}: {error}" if where else str(error)) from None
     for path, one, of in _objects(made, given, where):
         hints = typing.get_type_hints(type(one), include_extras=True)
-        known = {its.encode_name: its.name for its in msgspec.structs.fields(one)}
+        python_names = {its.encode_name: its.name for its in msgspec.structs.fields(one)}
         for name in of:
             at = f"{path}.{name}" if path else name
-            if name not in known:
-                found.strange[at] = nearest(name, sorted(known))
-            elif hints[known[name]] in (NoEffect, Narrows, Widens):
-                found.notes.append(f"{at} {hints[known[name]].__metadata__[0].description}")
+            if name not in python_names:
+                report.strange[at] = nearest(name, sorted(python_names))
+            elif hints[python_names[name]] in (NoEffect, Narrows, Widens):
+                report.notes.append(f"{at} {hints[python_names[name]].__metadata__[0].description}")
         if one.remark():
-            found.notes.append(f"{path or 'it'} {one.remark()}")
+            report.notes.append(f"{path or 'it'} {one.remark()}")
     if reading is None:
-        found.check()
+        report.check()
     return made
 
 
@@ -142,10 +142,10 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class To:
-    """A field of this type that ``read`` makes a parameter of this name, and ``write`` back.
+    """A field of a document with its parameter; ``read`` and ``write`` convert the value.
 
-    Where it is not given it has the default, or else the parameter has its own; None is not
-    written.
+    A field that is not given has the default, or else the parameter has its own default. None is
+    not written.
     """
 
     kind: Any
@@ -159,18 +159,18 @@ Built = TypeVar("Built")
 
 
 class Arguments(Generic[Built, AnyFields]):
-    """The arguments of a plugin, by the names that documents have, and what is built of them.
+    """The arguments of a plugin by their names in documents, and the object that is built of them.
 
     Parameters
     ----------
     build : function
-        Takes the parameters.
+        Makes the object of the parameters.
     base : type
-        What its object has besides.
+        A type with further fields of the arguments.
     write : function, optional
-        The arguments of what is built, where its fields do not say them one by one.
+        The arguments of an object, where its fields are not the arguments one by one.
     fields : To or type
-        By name; a type is of a field that is not followed.
+        By name; a type stands for a field that is not followed.
     """
 
     def __init__(
@@ -188,14 +188,14 @@ class Arguments(Generic[Built, AnyFields]):
         self.kind: type[AnyFields] = made
 
     def built(self, given: AnyFields) -> Built:
-        """What is built of a decoded object."""
+        """The object that decoded arguments describe."""
         values = ((to, getattr(given, name)) for name, to in self._to.items())
         return self._build(
             **{to.parameter: to.read(value) for to, value in values if value is not UNSET}
         )
 
     def written(self, built: Built) -> dict[str, Any]:
-        """The arguments that it is built of, as a document has them."""
+        """The arguments of an object, as a document has them."""
         if self._write is not None:
             return self._write(built)
         every = {name: to.write(getattr(built, to.parameter)) for name, to in self._to.items()}
@@ -211,7 +211,7 @@ _MOST_VALUES = 100_000
 
 
 def is_document(name: str) -> bool:
-    """Whether a name is that of such a file."""
+    """Whether a file name has the ending of a document."""
     return name.lower().endswith(ENDINGS)
 
 
@@ -221,8 +221,8 @@ def read_document(path: Path) -> Mapping[str, Any]:
     Raises
     ------
     TracekitError
-        When it is not there, too large, neither YAML nor JSON, says a key twice, or holds several
-        documents or none.
+        For a file that is missing, too large, or neither YAML nor JSON, for a key that occurs
+        twice, and for several documents or none.
     """
     try:
         if path.stat().st_size > _LARGEST_BYTES:
@@ -252,12 +252,12 @@ def _parsed(path: Path, text: str) -> list[Any]:
         often = Counter(key for key in keys if isinstance(key, str))
         twice = [key for key, times in often.items() if times > 1]
         if twice and twice[0] != "<<":
-            told = f"key '{twice[0]}' is there twice"
-            raise yaml.constructor.ConstructorError(None, None, told, node.start_mark)
+            reason = f"key '{twice[0]}' is there twice"
+            raise yaml.constructor.ConstructorError(None, None, reason, node.start_mark)
         return self.construct_yaml_map(node)
 
     loader.add_constructor("tag:yaml.org,2002:map", mapping)
-    reading, found = None, []
+    reading, documents = None, []
     try:
         reading = loader(text)
         while reading.check_node():
@@ -267,27 +267,27 @@ def _parsed(path: Path, text: str) -> list[Any]:
                     f"'{path}' holds more than {_MOST_VALUES:,} values once its aliases are"
                     " written out"
                 )
-            found.append(reading.construct_document(node))
+            documents.append(reading.construct_document(node))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}:" if mark else ""
-        told = getattr(error, "problem", None) or next(
+        reason = getattr(error, "problem", None) or next(
             iter(str(error).splitlines()), "no reason given"
         )
-        raise TracekitError(f"'{path}' is not YAML:{where} {told}") from None
+        raise TracekitError(f"'{path}' is not YAML:{where} {reason}") from None
     except (RecursionError, ValueError, TypeError) as error:
         raise TracekitError(f"'{path}' is not YAML: {type(error).__name__}") from None
     finally:
         if reading is not None:
             reading.dispose()
-    return found
+    return documents
 
 
-def _written_out(node: Any, known: dict[int, int]) -> int:
-    """How many values a node is with every alias written out; one within itself has no end."""
-    if id(node) not in known:
-        known[id(node)] = _MOST_VALUES + 1
+def _written_out(node: Any, counts: dict[int, int]) -> int:
+    """The number of values of a node with every alias written out, or more than the most."""
+    if id(node) not in counts:
+        counts[id(node)] = _MOST_VALUES + 1
         value = node.value if isinstance(node.value, list) else []
         parts = [part for one in value for part in (one if isinstance(one, tuple) else (one,))]
-        known[id(node)] = 1 + sum(_written_out(part, known) for part in parts)
-    return known[id(node)]
+        counts[id(node)] = 1 + sum(_written_out(part, counts) for part in parts)
+    return counts[id(node)]

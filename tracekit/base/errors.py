@@ -51,30 +51,30 @@ class CheckFailedError(TracekitError):
 _BEGUN = 3
 
 
-def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+def nearest(word: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The known word that ``word`` most likely means; None where none is similar.
 
     A word that begins with ``word`` is preferred to one with similar letters.
     """
-    words = list(known)
+    words = list(candidates)
     begun = [one for one in words if len(word) >= _BEGUN and one.startswith(word)]
     close = difflib.get_close_matches(word, words, n=1, cutoff=cutoff)
     return min(begun, key=len) if begun else close[0] if close else None
 
 
-def strangers(words: Iterable[str], known: Iterable[str]) -> str:
+def strangers(words: Iterable[str], candidates: Iterable[str]) -> str:
     """Unknown words in one text, each with the known word that differs by a letter or two."""
-    names = list(known)
+    names = list(candidates)
     meant = {word: nearest(word, names, cutoff=0.88) for word in words}
     return ", ".join(
         f"{word} (did you mean {close}?)" if close else word for word, close in meant.items()
     )
 
 
-def _of_a_word(word: str, known: Sequence[str]) -> str | None:
+def _of_a_word(word: str, names: Sequence[str]) -> str | None:
     """The shortest known name with a part that is similar to ``word``."""
     by_word: dict[str, list[str]] = {}
-    for name in known:
+    for name in names:
         for one in re.split(r"[/_]", name):
             by_word.setdefault(one, []).append(name)
     # the cutoff is high, because long names have many parts
@@ -82,15 +82,15 @@ def _of_a_word(word: str, known: Sequence[str]) -> str | None:
     return min(by_word[close], key=len) if close else None
 
 
-def _of_initials(word: str, known: Sequence[str]) -> str | None:
+def _of_initials(word: str, names: Sequence[str]) -> str | None:
     """The known name whose parts begin with the letters of ``word``, such as ``vpa``."""
-    initials = {"".join(one[:1] for one in name.split("_")): name for name in known}
+    initials = {"".join(one[:1] for one in name.split("_")): name for name in names}
     return initials.get(word.casefold())
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], *, listing: str) -> TracekitError:
+def unknown_name(kind: str, name: str, candidates: Iterable[str], *, listing: str) -> TracekitError:
     """The error for an unknown name; its hint has a similar name and the command that lists all."""
-    names = list(known)
+    names = list(candidates)
     close = nearest(name, names) or _of_a_word(name, names) or _of_initials(name, names)
     some = ", ".join(difflib.get_close_matches(name, names, n=3, cutoff=0))
     hint = f"did you mean '{close}'? " if close else f"for example {some}; " if some else ""
@@ -127,9 +127,9 @@ def system_error(error: BaseException) -> OSError | None:
     if not (isinstance(error, OSError) or is_of_an_engine(error)):
         return None
     text = str(error)  # polars raises an OSError that has only a text
-    found = _RUST.search(text)
-    if found:
-        return _refused(int(found[1]), text)
+    match = _RUST.search(text)
+    if match:
+        return _refused(int(match[1]), text)
     for number in _SPELLED:
         if os.strerror(number) in text:
             return _refused(number, text)

@@ -65,13 +65,13 @@ class Fact:
     kind : str
         A name in the table of kinds.
     subject : str
-        What it is about: a policy, a node, a service, an assumption, the trace.
+        The subject: a policy, a node, a service, an assumption, the trace.
     measure, value, unit
         The measure, its value, and the unit.
     low, high : float, optional
         The interval of the value.
     against : float or str, optional
-        What the value is compared with.
+        The other value of the comparison.
     verdict : Verdict
         The outcome of the comparison.
     because : str
@@ -149,9 +149,9 @@ def remark(
     Parameters
     ----------
     because : str
-        The key of its template.
+        The key of a template.
     names : sequence of str
-        The containers or nodes that it is about, of which the first are named.
+        The containers or nodes of the fact; the first of them are named.
     """
     first = {"names": and_more(list(names[:_NAMED]), len(names))} if len(names) else {}
     return Fact(
@@ -166,7 +166,7 @@ def remark(
 
 @dataclass(frozen=True, kw_only=True)
 class Followup:
-    """What to do next: a command that answers a further question.
+    """A command that answers a further question.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Followup:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """All facts of one question, those that matter most first, and what to do next."""
+    """All facts of one question, the most important first, and commands for further questions."""
 
     facts: tuple[Fact, ...]
     next: tuple[Followup, ...] = ()
@@ -232,7 +232,7 @@ def kinds() -> Mapping[str, Kind]:
 
 
 def questions() -> Mapping[str, str]:
-    """What each follow-up asks, by its key."""
+    """The further question of each follow-up, by its key."""
     return dict(_table()["followups"])
 
 

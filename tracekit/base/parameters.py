@@ -154,20 +154,20 @@ def _spelled(limit: float) -> str:
 
 def about(kind: type[Any]) -> Mapping[str, About]:
     """The meanings of a dataclass's parameters, by name, in order."""
-    asked: Any = kind  # a class is hashable, whatever its instances are
-    return _about(asked)
+    hashable: Any = kind  # a class is hashable, whatever its instances are
+    return _about(hashable)
 
 
 @functools.cache
 def _about(kind: Any) -> Mapping[str, About]:
     hints = typing.get_type_hints(kind, include_extras=True)
-    found = {}
+    by_name = {}
     for name in names(kind):
         notes = [n for n in getattr(hints[name], "__metadata__", ()) if isinstance(n, About)]
         if not notes:
             raise TypeError(f"{kind.__name__}.{name} does not say what it is about")
-        found[name] = notes[-1]  # of a shared declaration a policy may say more
-    return types.MappingProxyType(found)
+        by_name[name] = notes[-1]  # of a shared declaration a policy may say more
+    return types.MappingProxyType(by_name)
 
 
 def check_ranges(owner: Any) -> None:
@@ -214,11 +214,11 @@ def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "")
                 hint=f"names: {', '.join(names(kind))}",
             )
         given[name.strip()] = value.strip()
-    known = names(kind)
+    allowed = names(kind)
     for name in given:
-        if name not in known:
-            said = f"there is no assumption '{name}'{of and f' for {of}'}"
-            raise unknown_name(said, "there are", name, known)
+        if name not in allowed:
+            what = f"there is no assumption '{name}'{of and f' for {of}'}"
+            raise unknown_name(what, "there are", name, allowed)
     return kind(**read_all(kind, f"the assumptions{of and f' of {of}'}", given))
 
 
@@ -232,7 +232,7 @@ def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str,
     return {
         name: defaults[name]
         if name in defaults and text == spell(defaults[name])
-        else from_text(owner, name, _known(owner, hints, name), text)
+        else from_text(owner, name, _type_of(owner, hints, name), text)
         for name, text in given.items()
     }
 
@@ -310,25 +310,25 @@ def spell_all(
 
 
 def _types(kind: type[Any]) -> Mapping[str, Any]:
-    asked: Any = kind
-    return _types_of(asked)
+    hashable: Any = kind
+    return _types_of(hashable)
 
 
 @functools.cache
 def _types_of(kind: Any) -> Mapping[str, Any]:
-    known = typing.get_type_hints(kind)
-    return types.MappingProxyType({name: known[name] for name in names(kind)})
+    hints = typing.get_type_hints(kind)
+    return types.MappingProxyType({name: hints[name] for name in names(kind)})
 
 
-def _known(owner: str, hints: Mapping[str, Any], name: str) -> Any:
+def _type_of(owner: str, hints: Mapping[str, Any], name: str) -> Any:
     if name not in hints:
         raise unknown_name(f"{owner} has no parameter '{name}'", "it has", name, list(hints))
     return hints[name]
 
 
-def unknown_name(said: str, those: str, name: str, known: Sequence[str]) -> TracekitError:
-    """The error for a name that is not known: the likely one, or all where none is near."""
-    close = nearest(name, known)
+def unknown_name(what: str, those: str, name: str, candidates: Sequence[str]) -> TracekitError:
+    """The error for an unknown name, with a similar name, or with all names."""
+    close = nearest(name, candidates)
     if close:
-        return TracekitError(said, hint=f"did you mean '{close}'?")
-    return TracekitError(f"{said}; {those}: {', '.join(known) or 'none'}")
+        return TracekitError(what, hint=f"did you mean '{close}'?")
+    return TracekitError(f"{what}; {those}: {', '.join(candidates) or 'none'}")

@@ -60,23 +60,23 @@ def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
     TracekitError
         When two modules use the same name.
     """
-    found: dict[str, T] = {}
+    objects: dict[str, T] = {}
     for name in module_names(package):
         module = importlib.import_module(f"{package.__name__}.{name}")
         for key, value in vars(module).items():
-            if isinstance(value, kind) and found.setdefault(key, value) is not value:
+            if isinstance(value, kind) and objects.setdefault(key, value) is not value:
                 raise TracekitError(f"{package.__name__} defines '{key}' twice")
-    return dict(sorted(found.items()))
+    return dict(sorted(objects.items()))
 
 
 def with_brought(
-    found: Mapping[str, T], group: str, belongs: Callable[[str, object], bool], kind: str
+    registered: Mapping[str, T], group: str, belongs: Callable[[str, object], bool], kind: str
 ) -> dict[str, T]:
     """The registered objects and those of installed packages, sorted by name.
 
     Parameters
     ----------
-    found : mapping
+    registered : mapping
         The registered objects by name.
     group : str
         The group of entry points, such as ``tracekit.policies``; the name of an entry point is the
@@ -91,7 +91,7 @@ def with_brought(
     TracekitError
         For an object that does not belong, and for a name that is taken.
     """
-    every = dict(found)
+    every = dict(registered)
     for point in importlib.metadata.entry_points(group=group):
         thing: T = point.load()
         if not belongs(point.name, thing):
@@ -109,11 +109,11 @@ def with_brought(
     return dict(sorted(every.items()))
 
 
-def pick(known: Mapping[str, T], name: str, kind: str, *, listing: str) -> T:
+def pick(objects: Mapping[str, T], name: str, kind: str, *, listing: str) -> T:
     """The object with a name; raises TracekitError with a similar name for an unknown one."""
-    if name not in known:
-        raise unknown_name(kind, name, known, listing=listing)
-    return known[name]
+    if name not in objects:
+        raise unknown_name(kind, name, objects, listing=listing)
+    return objects[name]
 
 
 def module_names(package: ModuleType) -> list[str]:

@@ -17,9 +17,9 @@ _SHOWN = 60
 class ShapeError(ValueError):
     """A value that does not have the expected shape; the text names its place."""
 
-    def __init__(self, place: str, found: Any, wanted: str) -> None:
+    def __init__(self, place: str, value: Any, wanted: str) -> None:
         self.wanted = wanted
-        super().__init__(f"{place or 'it'} is {shown(found)}, expected {wanted}")
+        super().__init__(f"{place or 'it'} is {shown(value)}, expected {wanted}")
 
 
 def shown(value: Any) -> str:
@@ -143,11 +143,11 @@ def record(fields: Mapping[str, Shape]) -> Shape:
     """An object with these fields; ``optional`` fields may be absent, other fields are ignored."""
 
     def check(value: Any, place: str) -> None:
-        found = _object(value, place)
+        document = _object(value, place)
         for name, shape in fields.items():
             within = f"{place}.{name}" if place else name
-            if name in found or _takes_null(shape):
-                shape(found.get(name), within)
+            if name in document or _takes_null(shape):
+                shape(document.get(name), within)
             else:
                 raise ShapeError(within, _ABSENT, _wanted(shape))
 

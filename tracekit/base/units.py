@@ -48,7 +48,7 @@ def memory(count_bytes: float) -> str:
 def duration(time_ms: float) -> str:
     """A time span in words: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'.
 
-    From three days on in days and hours.
+    From three days on the words are days and hours.
     """
     if time_ms < MS_PER_S:
         return f"{time_ms:.0f} ms"
@@ -152,12 +152,12 @@ def in_stored_unit(resource: str, unit: str) -> tuple[str, int, int] | None:
     wanted = stored_unit(resource)
     # m is short for a thousandth of a core, and for nothing of which there may be much
     short = ("cores", 1, MILLI_PER_CORE) if plain == "m" and wanted == "cores" else None
-    found = short or _RATES.get(plain) or _SPELLED.get(plain.casefold())
-    if found is None:
+    conversion = short or _RATES.get(plain) or _SPELLED.get(plain.casefold())
+    if conversion is None:
         return (plain, 1, 1) if wanted is None else None
-    base, times, per = found
+    base, times, per = conversion
     if wanted in (None, base):
-        return found
+        return conversion
     between = _BETWEEN.get((base, wanted))
     return (wanted, times * between[0], per * between[1]) if between else None
 

@@ -16,9 +16,9 @@ _RESOURCE_WORDS = {
 
 NBSP = "\u00a0"
 MINUS = "\u2212"
-#: So many names are told, others counted.
+#: So many names are listed; further names are counted.
 _NAMED = 3
-#: What is said of one, and of many.
+#: Words for one, and for several.
 _CHOICES = re.compile(r"\[([^][|]*)\|([^][|]*)\]")
 
 
@@ -59,16 +59,16 @@ def counted(value: float, noun: str) -> str:
 
 
 def plural(value: float, noun: str) -> str:
-    """A noun as its count wants it: 'node', 'nodes', 'policies'."""
+    """A noun in the form for its count: 'node', 'nodes', 'policies'."""
     by_y = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     many = f"{noun[:-1]}ies" if by_y else f"{noun}s"
     return noun if value == 1 else many
 
 
 def agreeing(value: int, text: str) -> str:
-    """A count with what is said of it, one or many: ``[container waits|containers wait] here``."""
-    said = _CHOICES.sub(lambda found: found[1 if value == 1 else 2], text)
-    return f"{value:,} {said}"
+    """A count with a clause that agrees with it: ``[container waits|containers wait] here``."""
+    clause = _CHOICES.sub(lambda match: match[1 if value == 1 else 2], text)
+    return f"{value:,} {clause}"
 
 
 def listed(items: Sequence[str], joiner: str = "and") -> str:
@@ -82,25 +82,25 @@ def listed(items: Sequence[str], joiner: str = "and") -> str:
 _DIGITS = re.compile(r"[0-9a-fA-F]+")
 
 
-#: So much of a name is shown in a figure: its beginning, and its end.
+#: The lengths of the beginning and the end of a name that a figure shows.
 _NAME_HEAD, _NAME_TAIL = 22, 9
 
 
 def short_hash(text: str) -> str:
-    """A name that people gave, whole; of digits without a meaning the beginning."""
+    """A name, or the beginning of a hash."""
     hashed = _DIGITS.fullmatch(text) and len(text) > 14
     return f"{text[:10]}\u2026" if hashed else text
 
 
 def short_id(text: str) -> str:
-    """Enough of an id to find it, short enough for a figure.
+    """An id short enough for a figure, and long enough to be found.
 
-    Of a name that people gave both ends, for names of one cluster begin alike: the address in
-    that of a node of a cloud is whole.
+    A name keeps both ends, because names of one cluster begin alike; the address in the name of a
+    cloud's node stays whole.
     """
-    known = short_hash(text)
-    if known != text or len(text) <= _NAME_HEAD + _NAME_TAIL + 1:
-        return known
+    short = short_hash(text)
+    if short != text or len(text) <= _NAME_HEAD + _NAME_TAIL + 1:
+        return short
     return f"{text[:_NAME_HEAD]}\u2026{text[-_NAME_TAIL:]}"
 
 
@@ -134,7 +134,7 @@ def words_of(resource: str) -> str:
 #: A word of a command with what is quoted in it.
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 _INDENT = "    "
-#: What ends a line that goes on.
+#: The end of a line that continues.
 _ON = " \\"
 
 

@@ -52,18 +52,18 @@ WHERE database_name = ? ORDER BY schema_name, table_name, column_index
 
 
 def copy_query_views(
-    con: DuckDBPyConnection, target: str, schemas: Sequence[str], *, by_kept: bool = True
+    con: DuckDBPyConnection, target: str, schemas: Sequence[str], *, from_cache: bool = True
 ) -> None:
     """Create the views of ``queries/`` in schemas of an attached database with the base tables.
 
     Parameters
     ----------
-    by_kept : bool
+    from_cache : bool
         Whether to use the cached views, which are made again where they are missing or damaged;
         otherwise all views are bound.
     """
-    digest = _digest(con, target) if by_kept else None
-    if digest is not None and _copied_from_kept(con, digest, target):
+    digest = _digest(con, target) if from_cache else None
+    if digest is not None and _copied_from_cache(con, digest, target):
         return
     con.execute(f"ATTACH ':memory:' AS {_BOUND}")
     try:
@@ -75,14 +75,14 @@ def copy_query_views(
         _detach(con)
 
 
-def _copied_from_kept(con: DuckDBPyConnection, digest: str, target: str) -> bool:
+def _copied_from_cache(con: DuckDBPyConnection, digest: str, target: str) -> bool:
     """Copy the cached views; returns whether an undamaged cache was used."""
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
-    for kept in cache_folder().glob(f"views-{digest}-*.duckdb"):
+    for cached in cache_folder().glob(f"views-{digest}-*.duckdb"):
         with suppress(duckdb.Error, OSError):
-            if kept == _named(digest, kept):
-                _copied(con, kept, target)
+            if cached == _named(digest, cached):
+                _copied(con, cached, target)
                 return True
     return False
 
@@ -98,12 +98,12 @@ def _digest(con: DuckDBPyConnection, target: str) -> str:
     import duckdb  # noqa: PLC0415 - as above
 
     columns = con.execute(_COLUMNS, [target]).fetchall()
-    told = repr((duckdb.__version__, list(query_views()), columns))
-    return hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
+    inputs = repr((duckdb.__version__, list(query_views()), columns))
+    return hashlib.sha256(inputs.encode()).hexdigest()[:_DIGITS]
 
 
-def _copied(con: DuckDBPyConnection, kept: Path, target: str) -> None:
-    con.execute(f"ATTACH '{quoted(kept)}' AS {_BOUND} (READ_ONLY)")
+def _copied(con: DuckDBPyConnection, cached: Path, target: str) -> None:
+    con.execute(f"ATTACH '{quoted(cached)}' AS {_BOUND} (READ_ONLY)")
     try:
         con.execute(f"COPY FROM DATABASE {_BOUND} TO {target}")
     finally:
@@ -133,11 +133,11 @@ def _keep(con: DuckDBPyConnection, digest: str) -> None:
         finally:
             con.execute("USE memory")
             con.execute("DETACH kept")
-        kept = _named(digest, written)
+        cached = _named(digest, written)
         for other in cache_folder().glob(f"views-{digest}-*.duckdb"):
-            if other != kept:
+            if other != cached:
                 other.unlink(missing_ok=True)
-        written.replace(kept)
+        written.replace(cached)
     with suppress(OSError):
         written.unlink(missing_ok=True)
 
@@ -168,18 +168,18 @@ def write_catalog(store: Store) -> None:
             left.unlink(missing_ok=True)
 
 
-def write_catalog_to(store: Store, target: Path, *, by_kept_views: bool = True) -> None:
+def write_catalog_to(store: Store, target: Path, *, from_cache: bool = True) -> None:
     """Write a store's catalog to another file.
 
     Parameters
     ----------
-    by_kept_views : bool
+    from_cache : bool
         Whether to use the cached views.
     """
     if _TAKEN_FOR_MORE & set(str(store.path.resolve())):
-        _write_elsewhere(store, target, by_kept_views)
+        _write_elsewhere(store, target, from_cache)
     else:
-        _write_views(store, target, store.path.resolve(), by_kept_views)
+        _write_views(store, target, store.path.resolve(), from_cache)
 
 
 def mend_catalog(store: Store) -> Path:
@@ -219,25 +219,25 @@ def _names_this_place(store: Store) -> bool | None:
 
     try:
         with duckdb.connect(store.path / CATALOG, read_only=True) as con:
-            found = con.execute(
+            row = con.execute(
                 "SELECT sql FROM duckdb_views() WHERE view_name = 'source_file'"
                 " AND schema_name = 'main'"
             ).fetchone()
     except duckdb.Error:
         return None
-    return None if found is None else quoted_plain(store.path.resolve() / SOURCES) in found[0]
+    return None if row is None else quoted_plain(store.path.resolve() / SOURCES) in row[0]
 
 
-def _write_elsewhere(store: Store, target: Path, by_kept_views: bool) -> None:
+def _write_elsewhere(store: Store, target: Path, from_cache: bool) -> None:
     """Write the views through a plain path, where the store's path has special characters."""
     with tempfile.TemporaryDirectory() as aside:
         plain = Path(aside) / "store"
         plain.symlink_to(store.path.resolve())
-        _write_views(store, Path(aside) / CATALOG, plain, by_kept_views)
+        _write_views(store, Path(aside) / CATALOG, plain, from_cache)
         shutil.copyfile(Path(aside) / CATALOG, target)
 
 
-def _write_views(store: Store, target: Path, seen_as: Path, by_kept_views: bool) -> None:
+def _write_views(store: Store, target: Path, seen_as: Path, from_cache: bool) -> None:
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
     with _full_disk_as_os_error(), duckdb.connect() as con:
@@ -255,7 +255,7 @@ def _write_views(store: Store, target: Path, seen_as: Path, by_kept_views: bool)
             for statement in base_views(store, relative=relative, ordered=False):
                 con.execute(statement)
         con.execute("COMMIT")
-        copy_query_views(con, "made", (MAIN, HERE), by_kept=by_kept_views)
+        copy_query_views(con, "made", (MAIN, HERE), from_cache=from_cache)
         con.execute("USE memory")
         con.execute("DETACH made")
 
@@ -300,14 +300,14 @@ def damaged_quality(store: Store) -> Iterator[Damage]:
     for path, wanted in quality_tables(store.manifest.sources):
         try:
             with parquet_file(store.path / path) as file:
-                found, writer = file.read(), file.metadata.created_by
+                stored, writer = file.read(), file.metadata.created_by
         except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             yield as_damage(path, "unreadable", why=error)
             continue
-        if not found.equals(wanted.slice(0, found.num_rows)):
+        if not stored.equals(wanted.slice(0, stored.num_rows)):
             yield as_damage(path, "stands apart")
         elif (
-            found.num_rows == wanted.num_rows
+            stored.num_rows == wanted.num_rows
             and writer == _writer()
             and not _is_as_written(store.path / path, wanted)
         ):
@@ -340,10 +340,10 @@ def unfinished(store: Store) -> bool:
     """Whether the quality tables lack a source file, because an ingest was killed."""
     path, wanted = next(one for one in quality_tables(store.manifest.sources) if one[0] == SOURCES)
     try:
-        found = parquet_file(store.path / path).metadata.num_rows
+        stored_rows = parquet_file(store.path / path).metadata.num_rows
     except (OSError, pa.ArrowException):
         return False
-    return bool(found < wanted.num_rows)
+    return bool(stored_rows < wanted.num_rows)
 
 
 #: Of the main header of a DuckDB file, which has a checksum: the version of the library.
@@ -364,28 +364,28 @@ def checked_catalog(store: Store) -> tuple[bool, str | None]:
     """
     with tempfile.TemporaryDirectory() as aside:
         made, copy = Path(aside) / "made", Path(aside) / "copy"
-        write_catalog_to(store, made, by_kept_views=False)
+        write_catalog_to(store, made, from_cache=False)
         try:
-            found = read_bytes(store.path / CATALOG)
+            stored = read_bytes(store.path / CATALOG)
         except FileNotFoundError:
             return False, None
         except OSError as error:
             return False, error.strerror or str(error)
         wanted = made.read_bytes()
-        if found == wanted:
+        if stored == wanted:
             return True, None
-        copy.write_bytes(found)
-        return False, _damage(copy, found, made, wanted)
+        copy.write_bytes(stored)
+        return False, _damage(copy, stored, made, wanted)
 
 
-def _damage(copy: Path, found: bytes, made: Path, wanted: bytes) -> str | None:
+def _damage(copy: Path, stored: bytes, made: Path, wanted: bytes) -> str | None:
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
     try:
         holds = _held(copy)
     except (duckdb.Error, UnicodeDecodeError) as error:
         return f"cannot be read: {str(error).splitlines()[0]}"
-    if found[_VERSION] != wanted[_VERSION] or holds != _held(made):
+    if stored[_VERSION] != wanted[_VERSION] or holds != _held(made):
         return None
     return "is not what was written"
 

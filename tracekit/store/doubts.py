@@ -141,7 +141,7 @@ def _without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> Iterator[Fact]
 
 
 def _unlisted(store: Store) -> Iterator[Fact]:
-    """Facts on use of nodes or pods that no file lists."""
+    """A fact on recorded use of nodes or pods where kubectl listed neither."""
     ours = [one for one in store.manifest.sources if one.release == _KUBERNETES and one.rows]
     tables = {one.table for one in ours}
     if tables & {"container_amount", "node_amount"} and not tables & {"node", "container"}:
@@ -164,8 +164,8 @@ def _changes(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
     """Facts on changes of nodes that a replay simplifies or ignores."""
     states, sizes, begin = read(store, "node"), read(store, "node_resource"), begins_ms(store)
 
-    def ours(found: pl.DataFrame) -> pl.Series:
-        return found.join(nodes, on="node", how="semi")["node"].unique().sort()
+    def ours(rows: pl.DataFrame) -> pl.Series:
+        return rows.join(nodes, on="node", how="semi")["node"].unique().sort()
 
     def listed(names: Iterable[str]) -> pl.Series:
         return pl.Series([*names], dtype=pl.String)

@@ -172,14 +172,14 @@ _LOADER = re.compile(r"(?P<how>\w+(?:\[[^\]]*\])?)(?::(?P<path>.+))?")
 def _given_instead(folder: Path, document: dict[str, Any]) -> str:
     """The hint for a folder of results: the store or workload from which it was made."""
     load = document.get("workload")
-    known = load if isinstance(load, dict) else {}
-    found = _LOADER.fullmatch(str(known.get("loader") or ""))
-    if found is None:
-        store = _store_of(folder, known)
+    workload = load if isinstance(load, dict) else {}
+    match = _LOADER.fullmatch(str(workload.get("loader") or ""))
+    if match is None:
+        store = _store_of(folder, workload)
         return f"give the store it was made from{store}, whose report shows this folder, too"
-    path = f":{os.path.normpath(found_from(folder, found['path']))}" if found["path"] else ""
+    path = f":{os.path.normpath(found_from(folder, match['path']))}" if match["path"] else ""
     return (
-        f"it was made from no store, but with --workload {quote(found['how'] + path)}; what is in"
+        f"it was made from no store, but with --workload {quote(match['how'] + path)}; what is in"
         f" it: tracekit report {quote(str(folder))} --out report.html"
     )
 

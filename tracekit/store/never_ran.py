@@ -114,16 +114,16 @@ def now_listed(store: Store, before: Sequence[SourceEntry]) -> Iterator[Fact]:
     rows = scan_parquet(*paths).with_columns(pl.col("reason").str.extract(_NAMED).alias("name"))
     count, first = 0, None
     for entity in LISTS:
-        known = listed_ids(store, entity)
-        if known is None:
+        listed = listed_ids(store, entity)
+        if listed is None:
             continue
-        names = pl.LazyFrame({"name": known.str.slice(0, _SHOWN).unique()})
+        names = pl.LazyFrame({"name": listed.str.slice(0, _SHOWN).unique()})
         mine = rows.filter(pl.col("column") == entity).join(names, on="name", how="semi")
-        found = mine.select(
+        counted = mine.select(
             pl.len(),
             pl.struct("source_file", "line", "name").sort_by("source_file", "line").first(),
         ).collect()
-        some, row = found.row(0)
+        some, row = counted.row(0)
         count += some
         first = first or (some and f"{entity} '{row['name']}' in {_place(row)}")
     if count:
@@ -165,16 +165,16 @@ def without_use(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
     if not nodes.height:
         return nodes
     used = pl.Series([], dtype=pl.String) if is_moment(store.manifest) else _named(store, _OWN)
-    found = nodes.filter(~pl.col("node").is_in(used.implode()))
-    return found if found.height < nodes.height else nodes.clear()
+    unused = nodes.filter(~pl.col("node").is_in(used.implode()))
+    return unused if unused.height < nodes.height else nodes.clear()
 
 
 def _named(store: Store, tables: tuple[str, ...]) -> pl.Series:
     """The nodes that sources name in these tables."""
     files = [file for table in tables for file in store.stated_files(table)]
     keys = [scan_parquet(file).select("node_key").unique().collect()["node_key"] for file in files]
-    known = pl.concat([pl.Series([], dtype=pl.Int32), *keys]).unique().drop_nulls()
-    return ids_of(store, "node").gather(known)
+    distinct = pl.concat([pl.Series([], dtype=pl.Int32), *keys]).unique().drop_nulls()
+    return ids_of(store, "node").gather(distinct)
 
 
 #: Samples of nodes count where they cover at least this share of the time of containers' samples.

@@ -28,9 +28,9 @@ def begins_ms(store: Store) -> int | None:
     """The time of the first sample of containers, else of nodes; None without samples."""
     for tables in _USED:
         times = [one.time_min_ms for table in tables for one in store.manifest.stated(table)]
-        known = [one for one in times if one is not None]
-        if known:
-            return min(known)
+        first_times = [one for one in times if one is not None]
+        if first_times:
+            return min(first_times)
     return None
 
 
@@ -71,8 +71,8 @@ def _come_back(nodes: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
     later = every.join(gone, on="node").filter(_HERE & (pl.col(_MS) > pl.col("gone_ms")))
     back = first_rows(later, "node").drop("gone_ms")
     order = nodes.select("node").with_row_index("at")
-    found = pl.concat([nodes.join(back, on="node", how="anti"), back])
-    return found.join(order, on="node").sort("at").select(nodes.columns)
+    present = pl.concat([nodes.join(back, on="node", how="anti"), back])
+    return present.join(order, on="node").sort("at").select(nodes.columns)
 
 
 def absences(rows: pl.DataFrame) -> pl.DataFrame:
@@ -82,8 +82,8 @@ def absences(rows: pl.DataFrame) -> pl.DataFrame:
     """
     turns = _turns(rows).select("node", _MS, here=_HERE)
     after, before = pl.col(_MS).shift(-1).over("node"), pl.col("here").shift(1).over("node")
-    found = turns.with_columns(until_ms=after, was=before)
-    away = found.filter(~pl.col("here") & pl.col("was") & pl.col("until_ms").is_not_null())
+    marked = turns.with_columns(until_ms=after, was=before)
+    away = marked.filter(~pl.col("here") & pl.col("was") & pl.col("until_ms").is_not_null())
     return (
         away.select("node", "until_ms", from_ms=_MS)
         .sort("from_ms", "node")
@@ -127,8 +127,8 @@ def _prices(rows: pl.DataFrame) -> pl.DataFrame:
 def _sizes(rows: pl.DataFrame) -> pl.DataFrame:
     """The last amount above 0 of each resource of a node, else its first amount."""
     first = first_rows(rows, *_SIZED)
-    known = rows.filter(pl.col("amount") > 0).sort(_MS, maintain_order=True)
-    last = known.unique(_SIZED, keep="last", maintain_order=True)
+    positive = rows.filter(pl.col("amount") > 0).sort(_MS, maintain_order=True)
+    last = positive.unique(_SIZED, keep="last", maintain_order=True)
     every = pl.concat([last, first.join(last, on=_SIZED, how="anti", nulls_equal=True)])
     order = first.select(_SIZED).with_row_index("at")
     return every.join(order, on=_SIZED, nulls_equal=True).sort("at").select(rows.columns)
@@ -183,7 +183,7 @@ def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
         The results of ``nodes_of``.
     """
     stated = capacity.filter(pl.col("cell").is_null() & (pl.col("amount") > 0))
-    found = [
+    lacking = [
         nodes.select("node", resource=pl.lit(name)).join(
             stated.filter(resource=name), on="node", how="anti", maintain_order="left"
         )
@@ -191,7 +191,7 @@ def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
         if stated.filter(resource=name).height
     ]
     empty = pl.DataFrame(schema={"node": pl.String, "resource": pl.String})
-    every = pl.concat([empty, *found])
+    every = pl.concat([empty, *lacking])
     return every.group_by("node", maintain_order=True).agg(pl.col("resource").str.join(" or "))
 
 
@@ -228,10 +228,10 @@ def _added(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
         return rows
     more = first_rows(rows.filter(timeless), *keys)
     columns = [name for name in rows.columns if name not in keys]
-    found = dated.join(
+    joined = dated.join(
         more, on=keys, how="left", suffix="_more", nulls_equal=True, maintain_order="left"
     )
-    filled = found.select(
+    filled = joined.select(
         *keys, *(pl.col(name).fill_null(pl.col(f"{name}_more")) for name in columns)
     ).select(rows.columns)
     alone = more.join(dated, on=keys, how="anti", nulls_equal=True, maintain_order="left")

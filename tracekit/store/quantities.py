@@ -17,28 +17,28 @@ _DISK = ("disk", "disk_io")
 
 def quantities(store: Store) -> dict[str, str]:
     """Whether each quantity is ``recorded``, ``inferred`` (derived by ingest) or ``absent``."""
-    found = {name: find(store) for name, find in _QUANTITIES.items()}
+    kinds = {name: find(store) for name, find in _QUANTITIES.items()}
     for entity in ("node", "container"):
         name, table = f"use of {entity}s", f"{entity}_amount"
         # shares of use are of CPU and memory together: without them one of the two may be wanting
-        if found[name] == ABSENT or _one(store, f"{entity}_usage", "") != ABSENT:
+        if kinds[name] == ABSENT or _one(store, f"{entity}_usage", "") != ABSENT:
             continue
         lacks = [what for what in _BASE if _of(table, what)(store) == ABSENT]
         if len(lacks) < len(_BASE):
-            found |= {f"{name}: {what}": ABSENT for what in lacks}
+            kinds |= {f"{name}: {what}": ABSENT for what in lacks}
         else:
             # of what counts as use there is none, whatever else was measured
-            found[name] = ABSENT
-            found |= {f"{name}: {what}": RECORDED for what in _resources(store, table)}
-    return found
+            kinds[name] = ABSENT
+            kinds |= {f"{name}: {what}": RECORDED for what in _resources(store, table)}
+    return kinds
 
 
 def absent_use(store: Store) -> list[str]:
-    """The names of the quantities of use that a store with sizes does not record."""
-    known = quantities(store)
-    if known["node sizes"] == known["requests"] == ABSENT:
+    """The quantities of use that a store with sizes does not record."""
+    kinds = quantities(store)
+    if kinds["node sizes"] == kinds["requests"] == ABSENT:
         return []
-    return [name for name, kind in known.items() if name.startswith("use of ") and kind == ABSENT]
+    return [name for name, kind in kinds.items() if name.startswith("use of ") and kind == ABSENT]
 
 
 def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
@@ -50,11 +50,11 @@ def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, st
 
 
 def _any(*places: str) -> Callable[[Store], str]:
-    """A function: the best state of some places, each ``table.column`` or ``table``."""
+    """A function of a store: the best state of some places, each ``table.column`` or ``table``."""
 
     def find(store: Store) -> str:
-        found = {_one(store, *place.partition(".")[::2]) for place in places}
-        return next((kind for kind in (RECORDED, INFERRED) if kind in found), ABSENT)
+        kinds = {_one(store, *place.partition(".")[::2]) for place in places}
+        return next((kind for kind in (RECORDED, INFERRED) if kind in kinds), ABSENT)
 
     return find
 
@@ -71,20 +71,20 @@ def _one(store: Store, table: str, column: str) -> str:
 
 def _holds(path: Path, column: str) -> bool:
     """Whether some row group has a value in the column."""
-    found = parquet_metadata(path)
-    names = found.schema.names
+    metadata = parquet_metadata(path)
+    names = metadata.schema.names
     if column not in names:
         return False
     at = names.index(column)
-    for group in range(found.num_row_groups):
-        known = found.row_group(group).column(at).statistics
-        if known is None or known.null_count < found.row_group(group).num_rows:
+    for group in range(metadata.num_row_groups):
+        stats = metadata.row_group(group).column(at).statistics
+        if stats is None or stats.null_count < metadata.row_group(group).num_rows:
             return True
     return False
 
 
 def _of(table: str, *resources: str) -> Callable[[Store], str]:
-    """A function: whether a table has rows for some resources."""
+    """A function of a store: RECORDED if a table has rows of some resources, else ABSENT."""
 
     def find(store: Store) -> str:
         files = store.table_files(table)

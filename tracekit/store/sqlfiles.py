@@ -121,7 +121,7 @@ def parse(name: str, path: Path) -> SqlFile:
 def _of_text(name: str, path: Path, text: str) -> SqlFile:
     header = _read_header(text)
     used = _used(text)
-    defaults = {found: default for found, _, default in used}
+    defaults = {param: default for param, _, default in used}
     params = [_described(path, "param", line) for line in header.values.get("param", [])]
     return SqlFile(
         name=name,
@@ -153,11 +153,11 @@ def _read_header(text: str) -> _Header:
     header = _Header()
     last = ""
     for line in text.splitlines():
-        found = _FIELD.match(line)
+        entry = _FIELD.match(line)
         more = _CONTINUED.match(line)
-        if found:
-            last = found[1]
-            header.values.setdefault(last, []).append(found[2].strip())
+        if entry:
+            last = entry[1]
+            header.values.setdefault(last, []).append(entry[2].strip())
         elif more and last:
             header.values[last][-1] += f" {more[1].strip()}"
         elif not line.startswith("--"):
@@ -166,13 +166,13 @@ def _read_header(text: str) -> _Header:
 
 
 def _described(path: Path, kind: str, line: str) -> Described:
-    found = _TYPED.match(line)
-    if not found:
+    typed = _TYPED.match(line)
+    if not typed:
         raise TracekitError(
             f"{path.name}: header line '-- {kind}: {line[:60]}' is not name, TYPE, sentence",
             hint=f"write for example: -- {kind}: samples BIGINT Rows of the node [samples].",
         )
-    return Described(found[1], found[2], found[3])
+    return Described(typed[1], typed[2], typed[3])
 
 
 def _falls(word: str, path: Path) -> bool:

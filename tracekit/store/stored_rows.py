@@ -102,13 +102,13 @@ def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
     ----------
     at_hand : whether the store's tables lie here; else every id that it knows stands for a list
     """
-    found = []
+    tables = []
     for entity in LISTS:
         ids = listed_ids(store, entity, at_hand=at_hand)
         if ids is not None:
             named = ids.alias(entity).to_frame()
-            found.append((f"{entity}_ids", _set_aside(store, f"{entity}_ids", named)))
-    return tuple(found)
+            tables.append((f"{entity}_ids", _set_aside(store, f"{entity}_ids", named)))
+    return tuple(tables)
 
 
 def listed_ids(store: Store, entity: str, *, at_hand: bool = True) -> pl.Series | None:
@@ -199,9 +199,9 @@ def followed(rows: pl.DataFrame, resources: pl.DataFrame) -> pl.DataFrame:
     sized = resources.select("node", _MS, sized=pl.lit(value=True)).unique()
     marked = rows.join(sized, on=["node", _MS], how="left", maintain_order="left")
     stated = [pl.col(one).is_not_null() for one in _TELLING if one in rows.columns]
-    there = marked.filter(pl.any_horizontal("sized", *stated)).select("node", _MS)
-    dated = there.filter(pl.col(_MS) >= EPOCH_FROM_MS)
-    telling = pl.concat([dated, there.join(dated, on="node", how="anti")])
+    showing = marked.filter(pl.any_horizontal("sized", *stated)).select("node", _MS)
+    dated = showing.filter(pl.col(_MS) >= EPOCH_FROM_MS)
+    telling = pl.concat([dated, showing.join(dated, on="node", how="anti")])
     first = telling.group_by("node").agg(pl.col(_MS).min().alias("first_ms"))
     every = held(rows).join(first, on="node", how="left", maintain_order="left")
     later = pl.col("first_ms").is_null() | (pl.col(_MS) >= pl.col("first_ms"))

@@ -139,10 +139,10 @@ def _newer_than(part: Path, table: Table) -> list[Column]:
         return []
     try:
         with parquet_file(part) as file:
-            known = set(file.schema_arrow.names)
+            stored = set(file.schema_arrow.names)
     except (OSError, ValueError, TracekitError):  # whoever reads it says what is wrong with it
         return []
-    return [one for one in absent if one.name not in known]
+    return [one for one in absent if one.name not in stored]
 
 
 def _empty_view(name: str, table: Table, *, keyed: bool) -> str:

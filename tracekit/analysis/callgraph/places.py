@@ -10,6 +10,7 @@ from tracekit.analysis.callgraph.records import Records, agreed, distinct, find
 from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 from tracekit.base.files.places import scan_parquet
 from tracekit.store.folder import Store
+from tracekit.store.views import ids_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,10 +156,7 @@ class StoreNames:
 
     def of(self, entity: str) -> pl.Series:
         """The original ids of an entity, in the order of its keys."""
-        files = self._store.dimension_files(entity)
-        if not files:
-            return pl.Series("id", [], dtype=pl.String)
-        return scan_parquet(*files).select("id").collect()["id"]
+        return ids_of(self._store, entity)
 
     def traces(self, keys: pl.Series) -> pl.Series:
         """The ids of traces, one for each key."""

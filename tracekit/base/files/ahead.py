@@ -1,4 +1,4 @@
-"""Reads ahead: the next blocks are decompressed while the last one is parsed."""
+"""Reading ahead: the next blocks are decompressed while the last one is parsed."""
 
 import queue
 import threading
@@ -12,10 +12,10 @@ _DEPTH = 2
 
 
 def ahead(source: Iterator[T], depth: int = _DEPTH) -> Generator[T, None, None]:
-    """The items of ``source`` in order, made in a thread of its own, ``depth`` of them in advance.
+    """The items of ``source`` in order; a thread makes up to ``depth`` of them in advance.
 
-    Decompression and hashing release the interpreter's lock, so this is real work side by side.
-    What ``source`` raises is raised here; leaving early stops the thread.
+    Decompression and hashing release the interpreter's lock, so the threads work in parallel. An
+    error of ``source`` is raised here. The thread stops if the caller stops early.
     """
     items: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(depth)
     stopped = threading.Event()
@@ -33,30 +33,30 @@ def ahead(source: Iterator[T], depth: int = _DEPTH) -> Generator[T, None, None]:
 
 
 class Pieces:
-    """Bytes made elsewhere, as a stream: each ``read`` gives the next piece, none at the end."""
+    """Pieces of bytes as a stream: each ``read`` gives the next piece, and no bytes at the end."""
 
     def __init__(self, pieces: Iterator[bytes | None]) -> None:
         self._pieces = pieces
 
     def read(self, _size: int, /) -> bytes:
-        """The next piece, however long it is."""
+        """The next piece, whatever its length."""
         return next(self._pieces, None) or b""
 
 
 class Beside:
-    """Does one thing after another in a thread of its own, one of them waiting at most."""
+    """Runs calls in a thread, one after the other; at most one call waits."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1)
         self._last: Future[None] | None = None
 
     def do(self, work: Callable[[bytes], None], data: bytes) -> None:
-        """Have something done, as soon as what came before is."""
+        """Run a call when the call before it has ended."""
         self.finish()
         self._last = self._thread.submit(work, data)
 
     def finish(self) -> None:
-        """Wait until all is done; raises what was raised."""
+        """Wait until all calls have ended; raises the error of a call."""
         if self._last is not None:
             self._last.result()
 
@@ -78,7 +78,7 @@ def _fill(
 
 
 def _drain(items: queue.Queue[tuple[T] | BaseException | None]) -> None:
-    """Make room, so that a thread waiting to put its item can see that it is to stop."""
+    """Empty the queue, so that a thread that waits to put an item can stop."""
     while True:
         try:
             items.get_nowait()

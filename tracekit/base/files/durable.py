@@ -1,7 +1,8 @@
-"""Syncs: what a command says is done is on the disk, and stays there when the power goes.
+"""Syncs: results that a command reports are on the disk, and survive a loss of power.
 
-A folder has one writer at a time: the second gets an error that names the first. The order of syncs
-is the same everywhere: the bytes of files, then their names, then what names the files.
+A folder has one writer at a time: a second writer gets an error that names the first. The order of
+syncs is always the same: the bytes of files, the names of the files, and then the manifest that
+names them.
 """
 
 import errno
@@ -16,9 +17,9 @@ from typing import IO
 
 from tracekit.base.errors import TracekitError
 
-#: A disk writes several files side by side in the time of one.
+#: A disk writes several files in parallel in the time of one.
 _SIDE_BY_SIDE = 8
-#: What a file system answers that cannot sync a folder.
+#: Errors of a file system that cannot sync a folder.
 _CANNOT = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}
 
 
@@ -28,8 +29,8 @@ def sync(paths: Iterable[Path]) -> None:
     Raises
     ------
     OSError
-        When one cannot be written. Its bytes may or may not be on the disk then, and a later sync
-        of it proves nothing: it has to be written again.
+        For a file that cannot be written. Some of its bytes may be on the disk, and a later
+        sync would prove nothing: the file must be written again.
     """
     every = list(dict.fromkeys(paths))
     if len(every) <= 1:
@@ -42,30 +43,30 @@ def sync(paths: Iterable[Path]) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Sync a folder with all that lies in it; links are not followed. Raises as ``sync``."""
+    """Sync a folder with all its content; links are not followed. Raises as ``sync``."""
     every = [one for one in folder.rglob("*") if not one.is_symlink()]
     sync([*(one for one in every if one.is_file() or one.is_dir()), folder])
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, with those above it that are missing; all of them stay. Raises OSError."""
+    """Make a folder and its missing parents, and sync their names. Raises OSError."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     sync(one.parent for one in missing)
 
 
 def put(moves: Mapping[Path, Path], root: Path) -> None:
-    """Sync files, give them their names, and sync the folders that they come to lie in.
+    """Sync files, move them to their places, and sync the folders of these places.
 
     Parameters
     ----------
-    moves : from where to where; what is there is replaced
-    root : the folder that all targets lie in; folders below it are made where they are missing
+    moves : source and target of each file; an existing target is replaced
+    root : the folder of all targets; missing folders below it are made
 
     Raises
     ------
     OSError
-        As ``sync``, before any file has its name; or when a file cannot be moved.
+        As ``sync``, before any file is moved; and for a file that cannot be moved.
     """
     sync(moves)
     folders = {one for target in moves.values() for one in target.parents if root in one.parents}
@@ -93,18 +94,19 @@ LOCK = ".lock"
 
 @contextmanager
 def held(path: Path, *, busy: str) -> Iterator[None]:
-    """Hold the lock file ``path``, its folder made if it is not there.
+    """Hold the lock file ``path``; its folder is made if it is missing.
 
-    The lock ends with the process, however that ends. Whoever is refused changes nothing.
+    The lock ends with the process, even with a killed one. A process without the lock changes
+    nothing.
 
     Parameters
     ----------
-    busy : what is said of the folder to a second one: '... is being written'
+    busy : the beginning of the error for a second process: '... is being written'
 
     Raises
     ------
     TracekitError
-        When another process holds the lock; names it.
+        When another process holds the lock; the error names it.
     """
     with _locked(path, busy) as handle:
         handle.truncate(0)
@@ -146,9 +148,9 @@ def _locked(path: Path, busy: str) -> IO[str]:
 
 
 def _is_still(path: Path, handle: IO[str]) -> bool:
-    """Whether the opened file is the one that stands at the path."""
+    """Whether the opened file is still the file at the path."""
     try:
-        there = path.stat()
+        at_path = path.stat()
     except FileNotFoundError:
         return False
-    return os.path.samestat(there, os.fstat(handle.fileno()))
+    return os.path.samestat(at_path, os.fstat(handle.fileno()))

@@ -1,9 +1,9 @@
-"""Places: a folder or file of this machine by its path, or one of an object store by its URL.
+"""Places: folders and files of this machine by path, or of an object store by URL.
 
-A place is a ``Path``; for a URL it is what universal_pathlib makes of it, which behaves like one.
-Whatever may lie on an object store is opened here. Credentials, region and endpoint are the
-libraries' own affair: they come from the usual environment variables (AWS_ACCESS_KEY_ID,
-AWS_ENDPOINT_URL, ...) and, but for polars, from the usual files.
+A place is a ``Path``; for a URL it is a path of universal_pathlib, which behaves alike. Every file
+that may be on an object store is opened here. The libraries take credentials, region and endpoint
+from the usual environment variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, ...) and, except polars,
+from the usual files.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow.parquet as pq
 
-#: A URL; one that went through ``Path`` on its way has lost a slash.
+#: A URL; a URL that went through ``Path`` has lost a slash.
 _URL = re.compile(r"([a-z][a-z0-9+]+):/{1,2}(?=[^/])")
-#: Listings are never kept, as others write too. Parquet readers know what they want of a file, so
-#: nothing is read ahead of them.
+#: Listings are not cached, because other processes write too. Parquet readers request exactly the
+#: bytes that they need, so nothing is read ahead.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "s3": {
         "default_cache_type": "none",
         "config_kwargs": {"connect_timeout": 10, "read_timeout": 60},
     }
 }
-#: A whole file comes in pieces of so many bytes, the next one while this one is worked at.
+#: A whole file is read in pieces of so many bytes; the next piece loads while one is processed.
 PIECE_BYTES = 8 << 20
-_PIECES_KEPT = 3
-#: The head of a file is looked at in pieces of so many bytes.
+_PIECES_HELD = 3
+#: The head of a file is read in pieces of so many bytes.
 _HEAD_BYTES = 128 << 10
 
 
 def place(where: str | Path) -> Path:
     """The place of a path or URL.
 
-    Raises TracekitError when the URL is none, or the library for it is not installed.
+    Raises TracekitError for a malformed URL, and where the library for it is not installed.
     """
-    found = _URL.match(str(where))
-    if found is None or is_remote(cast("Path", where)):
-        return Path(where) if found is None else cast("Path", where)
-    url = f"{found[1]}://{str(where)[found.end() :]}"
+    url_start = _URL.match(str(where))
+    if url_start is None or is_remote(cast("Path", where)):
+        return Path(where) if url_start is None else cast("Path", where)
+    url = f"{url_start[1]}://{str(where)[url_start.end() :]}"
     try:
         from upath import UPath  # noqa: PLC0415 - optional, and slow to import
 
-        there = UPath(url, use_listings_cache=False, **_OPTIONS.get(found[1], {}))
-        assert there.fs is not None  # noqa: S101 - made when first asked for
+        remote = UPath(url, use_listings_cache=False, **_OPTIONS.get(url_start[1], {}))
+        assert remote.fs is not None  # noqa: S101 - made when first asked for
     except ImportError as error:
         raise TracekitError(
             f"{url} needs a library that is not installed: {error}",
@@ -63,33 +63,33 @@ def place(where: str | Path) -> Path:
         raise TracekitError(
             f"{url} is not a place: {error}", hint="write a path, or s3://BUCKET/FOLDER"
         ) from error
-    return cast("Path", there)
+    return cast("Path", remote)
 
 
 def here(where: str | Path) -> Path:
-    """The place of a result, which is on this machine; raises TracekitError for a URL."""
-    found = _URL.match(str(where))
-    if found is not None:
+    """The path of a result, which is always on this machine; raises TracekitError for a URL."""
+    url_start = _URL.match(str(where))
+    if url_start is not None:
         raise TracekitError(
-            f"{found[1]}://{str(where)[found.end() :]} is a URL, and results are written to this"
-            " machine",
+            f"{url_start[1]}://{str(where)[url_start.end() :]} is a URL, and results are written to"
+            " this machine",
             hint="write it here, then copy it there, for example with: aws s3 cp --recursive",
         )
     return Path(where)
 
 
 def is_remote(where: Path) -> bool:
-    """Whether a place is one of an object store."""
+    """Whether a place is on an object store."""
     return not isinstance(where, (Path, str))
 
 
 def named_from(folder: Path, where: Path) -> str:
-    """The spelling of a place in a document of ``folder``, which stays right if both move."""
+    """The name of a place in a document of ``folder``; it stays right if both move together."""
     return str(where) if is_remote(where) else os.path.relpath(where, folder)
 
 
 def found_from(folder: Path, name: str) -> Path:
-    """The place that ``named_from`` named."""
+    """The place of a name that ``named_from`` gave."""
     return place(name) if _URL.match(name) else folder / name
 
 
@@ -99,25 +99,24 @@ def filesystem(where: Path) -> Any:
 
 
 def snapshot(where: Path) -> Any:
-    """An fsspec file system that lists a folder once and then knows what is in it.
+    """An fsspec file system that lists a folder once and caches the list.
 
-    For readers that ask for each file again and again: what a store's manifest names is never
-    written again.
+    Readers ask for each file many times, and files that a store's manifest names never change.
     """
-    there = filesystem(where)
-    options = {**there.storage_options, "use_listings_cache": True, "skip_instance_cache": True}
-    known = type(there)(**options)
-    known.find(within(where))
-    return known
+    uncached = filesystem(where)
+    options = {**uncached.storage_options, "use_listings_cache": True, "skip_instance_cache": True}
+    cached = type(uncached)(**options)
+    cached.find(within(where))
+    return cached
 
 
 def within(where: Path) -> str:
-    """The path of a place on an object store within its file system."""
+    """The path of a place inside the file system of its object store."""
     return str(cast("Any", where).path)
 
 
 def parquet_file(where: Path) -> pq.ParquetFile:
-    """A Parquet file, of which no more is read than is asked for."""
+    """A Parquet file; only the requested parts are read."""
     import pyarrow as pa  # noqa: PLC0415 - places are asked for before anything is read
     import pyarrow.parquet as pq  # noqa: PLC0415 - same
 
@@ -138,7 +137,7 @@ def parquet_metadata(where: Path) -> pq.FileMetaData:
 
 
 def scan_parquet(*files: Path) -> pl.LazyFrame:
-    """Parquet files as one lazy frame; polars has a client of its own for object stores."""
+    """Parquet files as one lazy frame; polars has its own client for object stores."""
     import polars as pl  # noqa: PLC0415 - as above
 
     for file in files:
@@ -149,17 +148,17 @@ def scan_parquet(*files: Path) -> pl.LazyFrame:
 
 @contextmanager
 def open_head(where: Path) -> Iterator[BufferedReader]:
-    """A file of which but the first bytes will be read."""
+    """A file for reading its first bytes."""
     with _opened(where, block_size=_HEAD_BYTES, cache_type="readahead") as file:
         yield file
 
 
 @contextmanager
 def open_whole(where: Path) -> Iterator[BufferedReader]:
-    """A file that will be read from beginning to end."""
-    kept = {"maxblocks": _PIECES_KEPT}
+    """A file for reading from beginning to end."""
+    blocks = {"maxblocks": _PIECES_HELD}
     with _opened(
-        where, block_size=PIECE_BYTES, cache_type="background", cache_options=kept
+        where, block_size=PIECE_BYTES, cache_type="background", cache_options=blocks
     ) as file:
         yield file
 
@@ -170,8 +169,8 @@ def _opened(where: Path, **options: Any) -> BufferedReader:
     return cast("BufferedReader", filesystem(where).open(within(where), "rb", **options))
 
 
-#: What the libraries say, what it means, and what to do about it.
-_TOLD = [
+#: Messages of the libraries, their meaning, and the remedy.
+_MEANINGS = [
     (
         r"NoCredentials|PartialCredentials|Unable to locate credentials|CredentialsError",
         "the object store wants credentials and there are none",
@@ -200,15 +199,15 @@ _TOLD = [
 
 
 def store_error(error: BaseException) -> TracekitError | None:
-    """The meaning of an error of the libraries for object stores; None for any other error."""
-    said: list[str] = []
+    """The meaning of an error of the object store libraries; None for any other error."""
+    messages: list[str] = []
     one: BaseException | None = error
-    while one is not None and len(said) < 8:
+    while one is not None and len(messages) < 8:
         kinds = " ".join(kind.__name__ for kind in type(one).__mro__)
-        said.append(f"{kinds}: {one}")
+        messages.append(f"{kinds}: {one}")
         one = one.__cause__ or one.__context__
-    text = "\n".join(said)
-    for pattern, what, hint in _TOLD:
+    text = "\n".join(messages)
+    for pattern, what, hint in _MEANINGS:
         if re.search(pattern, text, re.DOTALL):
             first = next(iter(str(error).splitlines()), type(error).__name__)
             return TracekitError(f"{what}: {first[:200]}", hint=hint)
@@ -217,7 +216,7 @@ def store_error(error: BaseException) -> TracekitError | None:
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """Turn errors of the libraries for object stores into TracekitErrors."""
+    """Turn errors of the object store libraries into TracekitErrors."""
     try:
         yield
     except TracekitError:
@@ -233,7 +232,7 @@ def telling() -> Iterator[None]:
 
 
 def check_no_link(paths: Iterable[Path]) -> None:
-    """Raise TracekitError for the first path that is a link: a command would write through it."""
+    """Raise TracekitError for the first path that is a link: a write would go through it."""
     for path in paths:
         if path.is_symlink():
             raise TracekitError(
@@ -243,5 +242,5 @@ def check_no_link(paths: Iterable[Path]) -> None:
 
 
 def written_of_fetch(folder: Path) -> Iterable[Path]:
-    """What a fetch writes into in a folder: its sub-folders, and hidden files of its own."""
+    """The paths into which a fetch writes in a folder: its sub-folders and hidden files."""
     return (one for one in folder.rglob("*") if one.is_dir() or one.name.startswith("."))

@@ -1,9 +1,9 @@
-"""Replaces a file or folder in one step: a reader finds the old one or the new one.
+"""Replaces a file or folder in one step: a reader sees the old one or the new one.
 
-It is written under a hidden name beside its place first, and synced before it gets its name. Where
-the system can exchange two names in one step (Linux), a folder is put in place so; elsewhere the
-earlier one is put aside for a moment, and who finds it there puts it back. A process that is killed
-leaves its hidden folder or file; the next one that writes to the same place takes it away.
+The new one is written under a hidden name beside its place, and synced before it gets its name.
+Where the system can exchange two names in one step (Linux), a folder is exchanged. Elsewhere the
+old folder is put aside for a moment; a process that sees it aside puts it back. A killed process
+leaves its hidden folder or file, which the next writer of the same place removes.
 """
 
 import contextlib
@@ -22,23 +22,23 @@ from pathlib import Path
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import make_folder, sync, sync_tree
 
-#: Follows the name in hidden names; what has it is ours to take away.
+#: Part of hidden names; files and folders with it may be removed.
 _MARK = ".tracekit-"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
-#: The system, or the file system, cannot exchange.
+#: Errors of a system, or file system, that cannot exchange names.
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
-#: What is mounted where, the folder in the fifth field of a line.
+#: The table of mounts; the fifth field of a line is the folder.
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
-    """A new folder to write into, which takes the place of ``folder`` if all goes well.
+    """A new folder to write into; it replaces ``folder`` unless an error is raised.
 
     Raises
     ------
     TracekitError
-        Where ``folder`` is a mount point: no other folder can take its place.
+        For a mount point, which no folder can replace.
     """
     folder = folder.resolve() if folder.is_symlink() else folder
     if is_mount_point(folder):
@@ -61,7 +61,7 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
 
 
 def is_mount_point(folder: Path) -> bool:
-    """Whether a disk, or another folder as containers have it, is mounted there."""
+    """Whether a disk, or another folder as in containers, is mounted on a folder."""
     if not folder.is_dir():
         return False
     if folder.is_mount():
@@ -77,16 +77,18 @@ def is_mount_point(folder: Path) -> bool:
 
 def _plain(path: bytes) -> bytes:
     """A path of the table of mounts, in which blanks and backslashes are octal numbers."""
-    return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), path)
+    return re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), path)
 
 
 @contextlib.contextmanager
 def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> Iterator[Path]:
-    """A path to write to, whose file takes the place of ``path`` if all goes well.
+    """A path to write to; its file replaces ``path`` unless an error is raised.
 
-    Where ``path`` is a link, it is what the link leads to that is replaced; without ``follow``, as
-    is right for a name that nobody typed, the link itself. What is not ``durable`` is not synced:
-    its reader knows by a hash whether it is what was written.
+    Parameters
+    ----------
+    follow : bool Whether the target of a link is replaced; otherwise the link itself, as is
+    right for a name that no user typed. durable : bool Whether the file is synced. A reader
+    of a file that is not synced checks it by a hash.
     """
     path = path.resolve() if follow and path.is_symlink() else path
     if follow and path.exists() and not path.is_file():
@@ -107,10 +109,10 @@ def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> I
 
 
 def taken_over(paths: Iterable[Path], folder: Path) -> None:
-    """Have files and folders stand in another folder too: those of its name there stay.
+    """Put files and folders into another folder, too, unless it has an entry of that name.
 
-    Each file has two names then, where the file system can do that, and a copy otherwise: it is
-    there at every moment, and what somebody is writing to it is not lost.
+    Each file gets a second name where the file system can do that, else a copy. So the file exists
+    at every moment, and a writer of the file loses nothing.
     """
     for path in paths:
         target = folder / path.name
@@ -130,7 +132,7 @@ def _named_too(path: str | Path, target: str | Path) -> None:
 
 
 def put_back(folder: Path) -> None:
-    """Bring back a folder that a killed process had put aside."""
+    """Put back a folder that a killed process had put aside."""
     on_this_machine = isinstance(folder, Path)  # what lies on an object store is never put aside
     if on_this_machine and not os.path.lexists(folder) and _aside(folder).is_dir():
         with contextlib.suppress(OSError):
@@ -138,7 +140,7 @@ def put_back(folder: Path) -> None:
 
 
 def _put_in_place(made: Path, folder: Path) -> None:
-    """Give a folder its name; what had the name before has that of ``made`` then, or is gone."""
+    """Give a folder its name; an old folder of that name is then named ``made``, or is removed."""
     while True:
         try:
             made.rename(folder)  # nothing, or an empty folder, is there
@@ -162,7 +164,7 @@ def _put_in_place(made: Path, folder: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Exchange two names in one step; False where that cannot be done."""
+    """Exchange two names in one step; False where the system cannot."""
     call = _renameat2()
     if call is None:
         return False
@@ -201,7 +203,7 @@ def _new_file(path: Path) -> str:
 
 
 def _held(make: Callable[[], str]) -> tuple[Path, int]:
-    """The new file or folder, locked while the handle is open: its maker is alive."""
+    """A new file or folder, locked while the handle is open, which shows that its maker lives."""
     while True:
         made = Path(make())
         with contextlib.suppress(FileNotFoundError):
@@ -216,7 +218,7 @@ def _held(make: Callable[[], str]) -> tuple[Path, int]:
 
 
 def clear_away(path: Path) -> None:
-    """Remove what killed processes have left beside a path that is about to be written."""
+    """Remove files and folders that killed processes left beside a path."""
     for left in path.parent.iterdir():
         if not left.name.startswith(_prefix(path)):
             continue
@@ -243,7 +245,7 @@ def _umask() -> int:
 
 @dataclass(frozen=True)
 class Parts:
-    """Some numbers, kept as ranges: a huge one is not counted out."""
+    """Numbers as ranges, so that a huge range takes no memory."""
 
     ranges: tuple[range, ...]
 
@@ -252,16 +254,16 @@ class Parts:
 
 
 def parse_parts(text: str | None) -> Parts | None:
-    """``0-3,7`` as numbers; None, which stands for all, for None.
+    """The numbers in a text such as ``0-3,7``; None for None, which stands for all numbers.
 
-    Raises TracekitError for anything else.
+    Raises TracekitError for a text of another form.
     """
     if text is None:
         return None
     ranges = []
     for piece in text.split(","):
-        found = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", piece)
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", piece)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last:
             raise TracekitError(
                 f"--parts {text}: '{piece.strip()}' is no range of parts",

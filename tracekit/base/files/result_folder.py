@@ -1,7 +1,7 @@
-"""Folders of results: Parquet frames beside a document that says what they are.
+"""Folders of results: Parquet frames beside a document that describes them.
 
-By checksums of its files, CRC-32 and length, a folder is known to hold what was written: no flipped
-bit escapes a CRC, and the processor computes it at several times the speed of any disk.
+Checksums of the files (CRC-32 and length) show whether a folder has the bytes that were written. A
+CRC detects every flipped bit, and is computed several times as fast as any disk reads.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Damage:
-    """A file that is not what was written.
+    """A file whose bytes differ from the written bytes.
 
     Attributes
     ----------
-    path : relative to its folder
-    kind : of ``KINDS``
+    path : the path of the file, relative to its folder
+    kind : a key of ``KINDS``
     found : the kind in words, with its numbers
-    source_file : the trace file to ingest again; None where any ingest mends it, or none does
+    source_file : the trace file to ingest again; None if any ingest mends the damage, or none
     """
 
     path: str
@@ -68,7 +68,7 @@ def checksum(path: Path) -> str:
 def damaged(
     folder: Path, checksums: Mapping[str, str], source_file: str | None = None
 ) -> Iterator[Damage]:
-    """The files, by their paths in the folder, that are gone or changed; all of them are read."""
+    """The missing and changed files of a folder, by path; reads every file."""
     for path, wanted in checksums.items():
         written = int(wanted.rpartition(":")[2])
         try:
@@ -79,17 +79,17 @@ def damaged(
         except OSError as error:
             yield as_damage(path, "unreadable", source_file, why=error.strerror or str(error))
             continue
-        found = int(now.rpartition(":")[2])
+        size = int(now.rpartition(":")[2])
         if now != wanted:
-            short = "empty" if found == 0 else "cut"
-            kind = "changed" if found == written else short if found < written else "longer"
-            yield as_damage(path, kind, source_file, found=found, written=written)
+            short = "empty" if size == 0 else "cut"
+            kind = "changed" if size == written else short if size < written else "longer"
+            yield as_damage(path, kind, source_file, found=size, written=written)
 
 
-def as_damage(path: str, kind: str, source_file: str | None = None, **told: object) -> Damage:
-    """A damage of a kind, with what its words need."""
-    found = KINDS[kind].format(**told)
-    return Damage(path=path, kind=kind, found=found, source_file=source_file)
+def as_damage(path: str, kind: str, source_file: str | None = None, **numbers: object) -> Damage:
+    """A damage of a kind; ``numbers`` are the values that its words need."""
+    text = KINDS[kind].format(**numbers)
+    return Damage(path=path, kind=kind, found=text, source_file=source_file)
 
 
 #: What the document of a result is called, where it has no name of its own.
@@ -105,26 +105,26 @@ _OF_ROWS = b"tracekit_rows"
 
 
 def kind_of(folder: Path) -> str:
-    """What made a folder of results by its manifest, as ``bind``; empty where that is not told."""
+    """The command that made a folder of results, such as ``bind``, by its manifest; else empty."""
     try:
-        found = json.loads(read_text(folder / MANIFEST))
+        document = json.loads(read_text(folder / MANIFEST))
     except (OSError, ValueError, RecursionError):
         return ""
-    schema = found.get("schema") if isinstance(found, dict) else None
+    schema = document.get("schema") if isinstance(document, dict) else None
     made_by = str(schema or "").split("/")
     return made_by[1] if made_by[0] == "tracekit" and len(made_by) > 1 else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultFolder:
-    """A kind of folder, known by the schema that its document names.
+    """A kind of folder, identified by the schema in its document.
 
     Parameters
     ----------
     what : str
-        The kind as messages name it: 'run folder', 'study'.
+        The name of the kind in messages: 'run folder', 'study'.
     document : str
-        The name of the document's file.
+        The file name of the document.
     """
 
     what: str
@@ -134,12 +134,12 @@ class ResultFolder:
     def holds(self, folder: Path) -> bool:
         """Whether a folder is of this kind."""
         try:
-            found = self.read(folder)
+            document = self.read(folder)
         except NoFileError:
             raise
         except (OSError, ValueError, RecursionError):
             return False
-        return isinstance(found, dict) and found.get("schema") == self.schema
+        return isinstance(document, dict) and document.get("schema") == self.schema
 
     def read(self, folder: Path) -> Any:
         """The document of a folder; raises OSError or ValueError where it has none."""
@@ -147,21 +147,21 @@ class ResultFolder:
         return json.loads(read_text(folder / self.document))
 
     def sound(self, folder: Path) -> Any:
-        """The document of a folder, all of whose files are what was written.
+        """The document of a folder whose files all have the written bytes.
 
         Raises
         ------
         TracekitError
-            For the first file that is not; names it.
+            For the first damaged file; the error names it.
         OSError, ValueError
-            When there is no document.
+            For a folder without a document.
         """
         document = self.read(folder)
         check_sound(folder)
         return document
 
     def check_free(self, folder: Path) -> None:
-        """Raise TracekitError unless nothing is there, or a folder of this kind to be replaced."""
+        """Raise TracekitError unless the path is free, or holds a folder of this kind."""
         put_back(folder)
         empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
         if not empty and not self.holds(folder):
@@ -178,16 +178,16 @@ class ResultFolder:
         *,
         more: Callable[[Path], None] | None = None,
     ) -> None:
-        """Write the folder, whole or not at all; one of its kind that is there is replaced.
+        """Write the folder, whole or not at all; an existing folder of this kind is replaced.
 
-        The document is written with the names of all ``files``; what else somebody has put into
-        the folder since stays there. ``more`` writes what is neither document nor frame into the
-        folder it is given; a frame that is None is left out.
+        The document lists all ``files`` of the folder; further files that a user has put into it
+        stay. ``more`` writes files that are neither document nor frame into the given folder. A
+        frame that is None is left out.
 
         Raises
         ------
         TracekitError
-            When the path holds something else.
+            For a path with other content.
         """
         with self.writing(folder, document) as made:
             for name, frame in frames.items():
@@ -198,36 +198,40 @@ class ResultFolder:
 
     @contextlib.contextmanager
     def writing(self, folder: Path, document: Mapping[str, Any]) -> Iterator[Path]:
-        """A folder to write files into; with the document it takes its place if all goes well.
+        """A folder to write files into; without an error it gets its document and its name.
 
-        Raises TracekitError when the path holds something else.
+        Raises TracekitError for a path with other content.
         """
         self.check_free(folder)
         with replaced_folder(folder) as made:
             yield made
             files = sorted(path.name for path in made.iterdir())
             sums = _checksums(made)
-            told = {"schema": self.schema, **document, "files": files, "checksums": sums}
-            text = json.dumps(sealed(told), indent=2, ensure_ascii=False, allow_nan=False)
+            written = {"schema": self.schema, **document, "files": files, "checksums": sums}
+            text = json.dumps(sealed(written), indent=2, ensure_ascii=False, allow_nan=False)
             (made / self.document).write_text(text + "\n", encoding="utf-8")
             if folder.is_dir():
                 self._keep_others(folder, made)
 
     def _keep_others(self, folder: Path, made: Path) -> None:
-        """Take over what is in a folder but was not written with it."""
-        there = [path for path in folder.iterdir() if not (made / path.name).exists()]
-        # a folder that does not say which files are its own came before they were listed: all are
-        own = set(self.read(folder).get("files", [path.name for path in there])) if there else set()
-        taken_over((path for path in there if path.name not in own), made)
+        """Take over the files of a folder that were not written with it."""
+        entries = [path for path in folder.iterdir() if not (made / path.name).exists()]
+        # the document of an older folder lists no files: all are its own
+        own = (
+            set(self.read(folder).get("files", [path.name for path in entries]))
+            if entries
+            else set()
+        )
+        taken_over((path for path in entries if path.name not in own), made)
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document with a hash of itself, by which it is known to be what was written."""
+    """A document with a hash of itself, which reveals any change."""
     return {**document, "seal": _seal(document)}
 
 
 def is_sealed(document: Mapping[str, Any]) -> bool:
-    """Whether a document is what was written; False as well for one of before there were seals."""
+    """Whether a document is unchanged; False also for an old document without a seal."""
     return document.get("seal") == _seal(document)
 
 
@@ -237,32 +241,32 @@ def _seal(document: Mapping[str, Any]) -> str:
 
 
 def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """The document of a folder of results, and its path; None where the folder is none.
+    """The document of a folder of results, and its path; None for other folders.
 
-    A document that cannot be read is empty, and so has no seal. One without seal and checksums, as
-    that of a made-up trace's truth, is of no result.
+    An unreadable document is empty, and so has no seal. A document without seal and checksums, such
+    as that of a made-up trace's truth, is not one of a result.
     """
     for name in (STUDY, MANIFEST):
         try:
-            found = json.loads(read_text(folder / name))
+            document = json.loads(read_text(folder / name))
         except OSError:
             continue
         except (ValueError, RecursionError):
-            found = {}
-        if isinstance(found, dict) and (not found or {"seal", "checksums"} & found.keys()):
-            return folder / name, found
+            document = {}
+        if isinstance(document, dict) and (not document or {"seal", "checksums"} & document.keys()):
+            return folder / name, document
     return None
 
 
 def damaged_results(
     folder: Path, name: str, document: Mapping[str, Any], checksums: Mapping[str, str]
 ) -> Iterator[Damage]:
-    """The files of a result that are not what was written, its document first.
+    """The damaged files of a result, its document first.
 
     Parameters
     ----------
-    name : of the file of the document
-    checksums : those of the document that are to be looked at
+    name : the file name of the document
+    checksums : the checksums of the document to check
     """
     if not is_sealed(document):
         yield as_damage(name, "changed")
@@ -288,7 +292,7 @@ def damaged_results(
 
 
 def check_sound(folder: Path) -> None:
-    """Raise TracekitError for the first file of a result that is not what was written."""
+    """Raise TracekitError for the first damaged file of a result."""
     path, document = document_of(folder) or (folder, {})
     # a document of before there were checksums says nothing of its files
     if "checksums" in document:
@@ -301,19 +305,19 @@ def _write(frame: pl.DataFrame, path: Path) -> None:
         from pyarrow.parquet import write_table  # noqa: PLC0415 - slow to import
 
         table = frame.to_arrow()
-        told = {_OF_ROWS: _of_rows(table)}
-        write_table(table.replace_schema_metadata(told), path, compression="zstd")
+        metadata = {_OF_ROWS: _of_rows(table)}
+        write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
     else:
         frame.write_parquet(path, compression="zstd")
 
 
 def _of_rows(table: pa.Table) -> bytes:
-    """A hash of what a table holds, with the names of its columns."""
+    """A hash of the values of a table and of the names of its columns."""
     return _digest(json.dumps(table.to_pydict(), default=str)).encode()
 
 
 def _checksums(folder: Path) -> dict[str, str]:
-    """The checksum of each file of a folder, by its path there."""
+    """The checksum of each file of a folder, by its path in the folder."""
     return {
         path.relative_to(folder).as_posix(): checksum(path)
         for path in sorted(folder.rglob("*"))
@@ -328,14 +332,14 @@ def _digest(text: str) -> str:
 def read_frame(path: Path) -> pl.DataFrame:
     """A Parquet file as a frame.
 
-    Arrow reads it: where bytes are damaged, polars' own reader may end the whole program.
+    Arrow reads the file, because polars' own reader may end the whole program on damaged bytes.
 
     Raises
     ------
     OSError
-        When it is not there or cannot be read.
+        For a missing or unreadable file.
     polars.exceptions.ComputeError
-        When it is damaged, or no Parquet at all.
+        For a damaged file, and for a file that is no Parquet.
     """
     try:
         with open_file(path) as raw, pq.ParquetFile(raw) as file:

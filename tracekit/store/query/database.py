@@ -1,6 +1,6 @@
-"""A connection to a store: its views, ready for any SQL. The only place that reads with DuckDB.
+"""A connection to a store with all its views. This is the only module that reads with DuckDB.
 
-Only calls that DuckDB 1.x and 2.x share are used here, so that a new major version costs one file.
+It uses only calls that DuckDB 1.x and 2.x share, so that a new major version changes one file.
 """
 
 import re
@@ -37,7 +37,7 @@ def frame_of(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     Raises
     ------
     TracekitError
-        For two columns of one name, a type that polars has not, and a time beyond the years 1 to
+        For two columns of one name, a type that polars lacks, and a time outside the years 1 to
         9999, such as infinity.
     """
     twice = [name for name, count in Counter(relation.columns).items() if count > 1]
@@ -47,8 +47,8 @@ def frame_of(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
             hint="name what you want of them: SELECT a.x AS first, b.x AS second",
         )
     for name, kind in zip(relation.columns, relation.types, strict=True):
-        if found := _WITHOUT_LIKE.search(str(kind)):
-            raise _as_text(name, f"is {found[0]}, a type that no frame has")
+        if match := _WITHOUT_LIKE.search(str(kind)):
+            raise _as_text(name, f"is {match[0]}, a type that no frame has")
         if _EMPTY.search(str(kind)):
             raise _as_text(name, "is a record without fields, a type that no file has")
     table = relation.to_arrow_table()
@@ -71,7 +71,7 @@ def _as_text(name: str, what: str) -> TracekitError:
 
 
 def _parts(column: Any) -> Iterator[Any]:
-    """A column, or what its lists, records and maps hold, however deep."""
+    """A column, or the values in its lists, records and maps, at any depth."""
     kind = column.type
     if isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType):
         yield from _parts(pc.list_flatten(column))
@@ -87,7 +87,7 @@ def _parts(column: Any) -> Iterator[Any]:
 
 
 def _beyond(values: Any) -> bool:
-    """Whether a time cannot be shown; False for what is no time."""
+    """Whether some time is outside the years 1 to 9999; False for other types."""
     kind = values.type
     if pa.types.is_date32(kind):
         per_day, whole = 1, pa.int32()
@@ -103,31 +103,31 @@ def _beyond(values: Any) -> bool:
 
 _MADE = re.compile(r"CREATE VIEW (\w+) AS ")
 _WORD = re.compile(r"\w+")
-#: Words of statements that ask which views there are.
+#: Words of statements that list views.
 _OF_ALL = frozenset({"show", "information_schema", "sqlite_master"})
 _ALONE = frozenset({"describe", "desc"})
 _OF_ALL_START = ("duckdb_", "pragma_", "pg_")
 
 
 class Views:
-    """Views that are made in time for the statements that read them; for several threads.
+    """Views that are created when a statement reads them; for several threads.
 
     Parameters
     ----------
-    statements : iterable of str
-        ``CREATE VIEW`` statements, each after those that it reads.
+    statements : iterable of str ``CREATE VIEW`` statements, each after the views that it
+    reads.
     """
 
     def __init__(self, statements: Iterable[str]) -> None:
-        found = ((_MADE.match(statement), statement) for statement in statements)
-        self._left = {made[1]: statement for made, statement in found if made}
+        matches = ((_MADE.match(statement), statement) for statement in statements)
+        self._left = {made[1]: statement for made, statement in matches if made}
         self._lock = threading.Lock()
 
     def __contains__(self, name: object) -> bool:
         return name in self._left
 
     def make_for(self, con: duckdb.DuckDBPyConnection, sql: str) -> None:
-        """Make the views that a statement may read."""
+        """Create the views that a statement may read."""
         words = _words(sql)
         asks_for_all = words <= _ALONE or not words.isdisjoint(_OF_ALL)
         if asks_for_all or any(word.startswith(_OF_ALL_START) for word in words):
@@ -137,14 +137,14 @@ class Views:
             self._make(con, words & self._left.keys())
 
     def make_all(self, con: duckdb.DuckDBPyConnection) -> bool:
-        """Make all that are not there yet; False where none was left."""
+        """Create all views that do not exist; False if all existed."""
         with self._lock:
             left = set(self._left)
             self._make(con, left)
             return bool(left)
 
     def _make(self, con: duckdb.DuckDBPyConnection, named: set[str]) -> None:
-        """Make these and those that they read; other threads find none half made."""
+        """Create views and the views that they read; other threads wait meanwhile."""
         wanted: set[str] = set()
         while named:
             wanted |= named
@@ -172,7 +172,7 @@ _WALL = (
 
 
 def connection(store: Store) -> duckdb.DuckDBPyConnection:
-    """A database in memory with the views of a store, wherever it lies."""
+    """A database in memory with the views of a store."""
     con = _empty(store, ())
     for statement in _views(store):
         con.execute(statement)
@@ -196,7 +196,7 @@ def _views(store: Store) -> Iterator[str]:
 
 
 class Database:
-    """A store's views in a connection of their own; use as a context manager."""
+    """A store's views in a connection of its own; use it as a context manager."""
 
     def __init__(self, store: Store) -> None:
         self._con = _empty(store, _WALL)
@@ -205,12 +205,12 @@ class Database:
 
     @property
     def cores(self) -> int:
-        """How many threads answer a query."""
+        """The number of threads that answer a query."""
         return int(self.scalar("SELECT current_setting('threads')"))
 
     @property
     def lanes(self) -> int:
-        """How many queries to have under way: parts of many keep one thread busy only."""
+        """The number of queries at a time: some parts of a query keep only one thread busy."""
         return min(2, self.cores)
 
     def __enter__(self) -> Self:
@@ -230,27 +230,27 @@ class Database:
             return frame_of(relation)
 
     def add(self, name: str, rows: pl.DataFrame) -> None:
-        """A table of one's own; raises TracekitError where the store has one of that name."""
+        """Add a table; raises TracekitError if the store has a table of that name."""
         check_free(name, self._views)
         with self._cursor() as cursor:
             cursor.register("given", rows.to_arrow())
             cursor.execute(f'CREATE TABLE "{name}" AS SELECT * FROM given')
 
     def keep(self, query: SqlFile) -> pl.DataFrame:
-        """Run a query and keep its rows in place of its view, for the queries that build on it."""
+        """Run a query, and store its rows as its view for the queries that read it."""
         with self._cursor() as cursor:
             self._views.make_for(cursor, query.select)
             self._replace_view(cursor, query, query.select)
         return self.frame(f"SELECT * FROM {query.view_name}")
 
     def put(self, query: SqlFile, rows: pl.DataFrame) -> None:
-        """Put rows that are known already in place of the query's view."""
+        """Store known rows as the view of a query."""
         with self._cursor() as cursor:
             cursor.register("given", rows.to_arrow())
             self._replace_view(cursor, query, "SELECT * FROM given")
 
     def interrupt(self) -> None:
-        """Stop what is under way in other threads; it raises there."""
+        """Stop running queries of other threads; they raise an error."""
         for cursor in list(self._under_way):
             cursor.interrupt()
 
@@ -263,7 +263,7 @@ class Database:
         return self.frame(sql, variables).item()
 
     def _bound(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyRelation | None:
-        """The result of a statement; the views it reads are made first."""
+        """The result of a statement; the views that it reads are created first."""
         self._views.make_for(cursor, sql)
         try:
             return cursor.sql(sql)
@@ -274,7 +274,7 @@ class Database:
             return cursor.sql(sql)
 
     def _replace_view(self, cursor: duckdb.DuckDBPyConnection, query: SqlFile, select: str) -> None:
-        """Keep rows in a table and let the view read it at once: other threads always find it."""
+        """Store rows in a table that the view reads; other threads always find the view."""
         name = query.view_name
         self._views.make_for(cursor, name)
         cursor.execute(f"CREATE OR REPLACE TABLE kept_{name} AS {select}")
@@ -282,7 +282,7 @@ class Database:
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor of its own for one statement, so that several threads can ask."""
+        """A cursor for one statement, so that several threads can run queries."""
         cursor = self._con.cursor()
         self._under_way.add(cursor)
         try:
@@ -295,25 +295,25 @@ class Database:
 
 
 def _refused(error: duckdb.Error) -> OSError | None:
-    """The system's refusal to read a file: no fault of the statement, nor of what is stored."""
+    """The system's refusal to read a file, which is no fault of the statement or the data."""
     return system_error(error) if isinstance(error, duckdb.IOException) else None
 
 
-#: What others call a table.
+#: Other names of tables.
 _ALSO = {"pod": "container", "pods": "container"}
 _UNKNOWN_TABLE = re.compile(r"Table with name (\w+) does not exist")
 
 
-def _table_meant(said: str) -> str | None:
-    """The table that an unknown one was meant to be, before any view that is spelled like it."""
-    found = _UNKNOWN_TABLE.search(said)
-    name = found[1].lower() if found else ""
+def _table_meant(message: str) -> str | None:
+    """The table that an unknown name most likely means; tables come before views."""
+    match = _UNKNOWN_TABLE.search(message)
+    name = match[1].lower() if match else ""
     close = _ALSO.get(name) or nearest(name, all_tables(), cutoff=0.8)
     return f'Did you mean "{close}"?' if close else None
 
 
 def as_error(error: duckdb.Error) -> TracekitError:
-    """What DuckDB refuses, in one line."""
+    """An error of DuckDB in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     hint = _table_meant(lines[0]) or next(
         (line for line in lines[1:] if line.startswith(("Candidate", "Did you"))), None

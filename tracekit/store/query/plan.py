@@ -1,7 +1,7 @@
-"""Before a long computation: how much there is, how fast it goes, whether one machine does.
+"""Before a long computation: the amount of data, the speed, and whether one machine is enough.
 
-One pass over a table means: every number of it summed by entity. It is measured on one file of the
-store and scaled to the others; an analysis is some tens of passes.
+A pass over a table sums every number of the table by entity. One file of the store is measured, and
+its time is scaled to the others. An analysis takes some tens of passes.
 """
 
 import shutil
@@ -27,8 +27,9 @@ _SAMPLE_BYTES = 32 << 20
 class Prices:
     """Public list prices in USD, on demand, of one provider's region us-east-1 in 2025.
 
-    ``machine_hour`` is that of two cores and 8 GiB (m6i.large); the others are those of its
-    standard object storage. What goes out of the region costs extra and is not counted here.
+    ``machine_hour`` is the price of two cores and 8 GiB (m6i.large); the other prices are those of
+    the provider's standard object storage. Transfer out of the region costs extra and is not
+    counted.
     """
 
     machine_hour: float = 0.096
@@ -43,17 +44,17 @@ class Reach:
     Parameters
     ----------
     bytes : int
-        Of all tables: a pass that needs few columns reads less.
+        The bytes of all tables; a pass over few columns reads less.
     requests : int
         One for each row group, and two for the foot of each file.
     bytes_per_s : float
-        Measured on the beginning of the largest file.
+        The rate for the beginning of the largest file.
     transfer_s : float
-        All bytes at that rate.
+        The time for all bytes at that rate.
     free_bytes : int
-        Room on the disk of this machine where temporary files go.
+        Free space for temporary files on this machine.
     pass_usd, month_usd : float
-        List price of a pass in a machine of two cores, and of a month of storage.
+        The list price of a pass on a machine of two cores, and of a month of storage.
     """
 
     bytes: int
@@ -68,7 +69,7 @@ class Reach:
 def measure_reach(
     largest: Path, size: int, requests: int, pass_s: float, clock: Callable[[], float]
 ) -> Reach:
-    """Read a piece of the largest file, and scale it to ``size`` bytes of a whole pass."""
+    """Read a piece of the largest file, and scale its time to ``size`` bytes."""
     prices = Prices()
     began = clock()
     read = len(filesystem(largest).cat_file(within(largest), start=0, end=_SAMPLE_BYTES))
@@ -87,7 +88,7 @@ def measure_reach(
 
 
 def advice_on(reach: Reach) -> str:
-    """Whether to copy the store here first."""
+    """Whether to copy the store to this machine first."""
     size = f"{reach.bytes / 1e9:,.1f} GB"
     if reach.bytes > reach.free_bytes:
         return (
@@ -110,7 +111,7 @@ Sample = tuple[Table, Path]
 
 @dataclass(frozen=True, kw_only=True)
 class TablePlan:
-    """What a table holds, in files as they are read."""
+    """The rows, bytes, files and row groups of a table."""
 
     table: str
     rows: int
@@ -126,11 +127,11 @@ class EnginePlan:
     Parameters
     ----------
     start_s : float
-        Until the engine is up and has done the measured work once.
+        The time until the engine has started and has done the measured work once.
     rows_per_s : float
-        Measured on the largest file, start not counted.
+        The speed on the largest file, without the start.
     pass_s : float
-        Start and one pass over all rows.
+        The time for the start and one pass over all rows.
     """
 
     engine: str
@@ -142,9 +143,9 @@ class EnginePlan:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(Shown):
-    """Rows, bytes and partitions of each table; times of each engine; what to do.
+    """The size of each table, the times of each engine, and advice.
 
-    ``reach`` is there for a store on an object store.
+    ``reach`` is given for a store on an object store.
     """
 
     tables: tuple[TablePlan, ...]
@@ -156,9 +157,9 @@ class Plan(Shown):
 def plan(
     store: Store, engine: str | None = None, *, clock: Callable[[], float] = time.perf_counter
 ) -> Plan:
-    """Look at a store, measure this machine, and the engine if one is named.
+    """Look at a store, and measure this machine and the engine, if one is named.
 
-    Raises TracekitError for an engine that is not known or not to be had.
+    Raises TracekitError for an unknown engine, and for an engine that cannot be used.
     """
     check_engine(engine)
     tables = tuple(_table_plan(store, name) for name in all_tables() if store.table_files(name))
@@ -166,8 +167,8 @@ def plan(
     sample = _largest(store)
     if sample is None:
         return Plan(tables=tables, engines=(), advice="the store is empty: nothing to compute")
-    asked = [None, *([engine] if is_spark(engine) else [])]
-    engines = tuple(_measured(store, one, sample, rows, clock) for one in asked)
+    chosen = [None, *([engine] if is_spark(engine) else [])]
+    engines = tuple(_measured(store, one, sample, rows, clock) for one in chosen)
     if not is_remote(store.path):
         return Plan(tables=tables, engines=engines, advice=_advice(engines))
     requests = sum(table.partitions + 2 * table.files for table in tables)
@@ -212,11 +213,11 @@ def _measured(
         # the first time an engine does anything it also makes itself ready
         _pass(database, table, path, spark=engine is not None)
         ready = clock()
-        there = parquet_metadata(path).num_rows
+        sample_rows = parquet_metadata(path).num_rows
         _pass(database, table, path, spark=engine is not None)
         cores = database.cores
         spent = max(clock() - ready, 1e-9)
-    rate = there / spent
+    rate = sample_rows / spent
     start = ready - began
     return EnginePlan(
         engine=engine or "duckdb",

@@ -1,9 +1,8 @@
 """Runs one query on a store, with its parameters checked against its header.
 
-A statement of a user may only read the tables of a store, which is the first wall of ``tracekit
-query``: DuckDB parses the statement, and it is walked. What may stand in it is listed here;
-everything else is refused, in any nesting. The second wall is the engine's: see
-``tracekit.store.query.database``.
+A statement of a user may only read tables of the store. This is the first wall of ``tracekit
+query``: DuckDB parses the statement, and every part of it must be in the lists here, at any depth.
+The second wall is that of the engine: see ``tracekit.store.query.database``.
 """
 
 import dataclasses
@@ -20,6 +19,7 @@ import polars as pl
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.opened import read_bytes
 from tracekit.base.shown import Shown
+from tracekit.base.words import plural
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import SourceEntry, Store
 from tracekit.store.quantities import quantities
@@ -39,7 +39,7 @@ def run(
 ) -> pl.DataFrame:
     """The rows of a query of ``queries/`` (or of any SQL file) on a store.
 
-    ``engine`` is what ``tracekit.store.query.run.open_database`` understands; ``own`` are tables
+    ``engine`` is a name for ``tracekit.store.query.run.open_database``; ``own`` are further tables
     beside those of the store, by name.
 
     Raises TracekitError for an unknown query or parameter, or a value of the wrong type.
@@ -57,18 +57,18 @@ def bind(query: SqlFile, params: Mapping[str, Value | str]) -> dict[str, Value]:
 
     DuckDB ignores a misspelt variable and takes the default, so the check must be here.
     """
-    known = {param.name: param for param in query.params}
+    declared = {param.name: param for param in query.params}
     bound: dict[str, Value] = {}
     for name, value in params.items():
-        if name not in known:
-            raise _unknown_param(query, name, list(known))
-        bound[name] = _typed(query, known[name], value)
+        if name not in declared:
+            raise _unknown_param(query, name, list(declared))
+        bound[name] = _typed(query, declared[name], value)
     return bound
 
 
-def _unknown_param(query: SqlFile, name: str, known: list[str]) -> TracekitError:
-    close = nearest(name, known)
-    listed = f"its parameters: {', '.join(known)}" if known else "it has no parameters"
+def _unknown_param(query: SqlFile, name: str, names: list[str]) -> TracekitError:
+    close = nearest(name, names)
+    listed = f"its parameters: {', '.join(names)}" if names else "it has no parameters"
     return TracekitError(
         f"query '{query.name}' has no parameter '{name}'",
         hint=f"did you mean '{close}'? {listed}" if close else listed,
@@ -103,18 +103,9 @@ def _boolean(query: SqlFile, param: Described, value: Value | str) -> bool:
 
 # What is in a store: tables, rows, times, steps, entities, source files.
 
-#: How ``tracekit info`` calls the number of distinct entities.
-_PLURAL = {
-    "node": "nodes",
-    "service": "services",
-    "container": "containers",
-    "trace": "traces",
-    "interface": "interfaces",
-}
-
 
 class StoreInfo(Shown, dict[str, Any]):
-    """What ``describe`` tells of a store, which shows itself."""
+    """The result of ``describe``; a notebook shows it as a table."""
 
 
 class StoreCheck(Shown, dict[str, Any]):
@@ -124,10 +115,10 @@ class StoreCheck(Shown, dict[str, Any]):
 def describe(store: Store) -> StoreInfo:
     """The store as one document: tables, quantities, doubts, sources.
 
-    For each table with at least one source file: ``rows`` in the store, ``rows_read``,
-    ``lines_read`` (of which one may give several rows), ``rejected``, ``duplicates_dropped``,
-    ``time_min_ms``, ``time_max_ms`` (over all rows), ``span_ms`` (stray times left out),
-    ``step_ms`` and the number of each entity it speaks of.
+    Each table with at least one source file has ``rows`` in the store, ``rows_read``,
+    ``lines_read`` (a line may give several rows), ``rejected``, ``duplicates_dropped``,
+    ``time_min_ms``, ``time_max_ms`` (over all rows), ``span_ms`` (without stray times), ``step_ms``
+    and the number of each of its entities.
     """
     with Database(store) as database:
         grid = {row["table"]: row for row in database.rows(get_query("quality/time_grid").text)}
@@ -168,12 +159,12 @@ def _describe_table(
 
 
 def _entity_counts(table: Table, database: Database) -> dict[str, int]:
-    """Distinct ids of each entity; an entity in two columns is counted over both."""
+    """The number of distinct ids of each entity, over all its columns."""
     counts = {}
     for entity in table.entities:
         columns = [column.stored_name for column in table.ids if column.entity == entity]
         every = " UNION ALL ".join(f"SELECT {c} AS id FROM {table.name}_keyed" for c in columns)
-        counts[_PLURAL[entity]] = database.scalar(f"SELECT count(DISTINCT id) FROM ({every})")
+        counts[plural(2, entity)] = database.scalar(f"SELECT count(DISTINCT id) FROM ({every})")
     return counts
 
 
@@ -185,14 +176,14 @@ def _source(entry: SourceEntry) -> dict[str, Any]:
 
 # Which engine answers: DuckDB in this process, or Spark.
 
-#: What answers queries, whatever stands behind it.
+#: A database of either engine.
 AnyDatabase = Database | SparkDatabase
 
 
 def open_database(store: Store, engine: str | None = None) -> AnyDatabase:
     """A store's views on an engine: ``duckdb``, ``spark:local[2]``, ``spark://HOST:PORT``, ...
 
-    Raises TracekitError for an engine that is not known or not to be had.
+    Raises TracekitError for an unknown engine, and for an engine that cannot be used.
     """
     check_engine(engine)
     return SparkDatabase(store, str(engine)) if is_spark(engine) else Database(store)
@@ -238,7 +229,7 @@ _MORE = "a file of your own is a table by --read NAME=FILE; to do more: tracekit
 
 
 def check_only_reads(sql: str, *, on_spark: bool = False) -> None:
-    """Raise TracekitError unless this is one statement, which only reads tables of a store."""
+    """Raise TracekitError unless the SQL is one statement that only reads tables of a store."""
     try:
         sql.encode()
         kinds = [one.type for one in duckdb.extract_statements(sql)]
@@ -328,7 +319,7 @@ _READERS: Mapping[str, Callable[[BytesIO], pl.DataFrame]] = {
 def read_own_tables(files: Mapping[str, Path | str]) -> dict[str, pl.DataFrame]:
     """The rows of each file, by the name of its table.
 
-    Raises TracekitError for a name that SQL cannot have, and a file that holds no table.
+    Raises TracekitError for a name that is no SQL name, and for a file without a table.
     """
     return {name: _read(name, Path(file)) for name, file in files.items()}
 
