@@ -87,7 +87,7 @@ def command(call: Call, show: bool, json: JsonOption = False) -> None:
     import dataclasses
 
     from tracekit.base import units
-    from tracekit.intake.fetch.spans import spelled_time
+    from tracekit.intake.fetch.server import spelled_time
 
     summary = call()
     if json:

@@ -161,7 +161,7 @@ def _schedulers(number: int | None, cache_age: str | None) -> Schedulers | None:
     """The given number of schedulers; None for one scheduler."""
     from tracekit.base.errors import TracekitError
     from tracekit.base.units import MS_PER_S
-    from tracekit.intake.fetch.spans import span_s
+    from tracekit.intake.fetch.server import span_s
     from tracekit.policy.entrant import Schedulers
 
     if number is not None and number < 1:

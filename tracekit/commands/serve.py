@@ -103,7 +103,7 @@ def serve(
     import asyncio
 
     from tracekit.base.errors import TracekitError
-    from tracekit.intake.fetch.spans import span_s
+    from tracekit.intake.fetch.server import span_s
     from tracekit.live import serve as live
     from tracekit.live.build import build_server
     from tracekit.live.web import Limits

@@ -13,8 +13,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.commands.shell import run
 from tracekit.intake.fetch import prometheus_query as fetching
 from tracekit.intake.fetch.http import Retries
-from tracekit.intake.fetch.server import Server, address
-from tracekit.intake.fetch.spans import span_s, spelled_span, time_s
+from tracekit.intake.fetch.server import Server, address, span_s, spelled_span, time_s
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES
 
 

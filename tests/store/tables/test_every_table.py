@@ -30,3 +30,4 @@ def test_names_end_in_their_unit(name: str) -> None:
 def test_rows_are_ordered_by_columns(name: str) -> None:
     table = all_tables()[name]
     assert set(table.order) <= {column.name for column in table.columns}
+    assert not table.key or set(table.key) == set(table.order)

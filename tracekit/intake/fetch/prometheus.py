@@ -24,8 +24,7 @@ from tracekit.intake.fetch.prometheus_query import (
     Slices,
     fetch_query,
 )
-from tracekit.intake.fetch.server import RefusedError, Server, address, header
-from tracekit.intake.fetch.spans import span_s, time_s
+from tracekit.intake.fetch.server import RefusedError, Server, address, header, span_s, time_s
 from tracekit.intake.sources.own._prometheus.forms import of_missing_data
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES
 

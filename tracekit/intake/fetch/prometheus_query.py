@@ -21,8 +21,7 @@ from tracekit.base.progress import Task
 from tracekit.intake.fetch.download import disk_error
 from tracekit.intake.fetch.http import FetchError
 from tracekit.intake.fetch.kubernetes import packing, unpacked
-from tracekit.intake.fetch.server import Server, TooMuchError
-from tracekit.intake.fetch.spans import spelled_span, spelled_time
+from tracekit.intake.fetch.server import Server, TooMuchError, spelled_span, spelled_time
 from tracekit.intake.sources.own._json_items import Cut, pieces
 from tracekit.intake.sources.own._prometheus.forms import of_missing_data, warnings_of
 from tracekit.intake.sources.own._prometheus.metrics import Query

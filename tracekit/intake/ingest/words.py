@@ -53,15 +53,7 @@ class Packing:
 
 
 def sorted_columns(table: Table) -> tuple[Column, ...]:
-    """The columns that order a table's rows: those of its key, or all columns if it has no key.
-
-    Raises
-    ------
-    ValueError
-        When the order of a table does not name exactly the columns of its key.
-    """
-    if table.key and set(table.key) != set(table.order):
-        raise ValueError(f"table {table.name}: order must name the columns of key")
+    """The columns that order a table's rows: those of its key, or all columns if it has no key."""
     first = [table.column(name) for name in table.order]
     rest = [] if table.key else [c for c in table.columns if c.name not in table.order]
     return (*first, *rest)

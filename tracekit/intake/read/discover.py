@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -243,16 +243,13 @@ def _one_of_each(source: Path, trace_files: list[TraceFile]) -> None:
 
 def _side_by_side(files: list[TraceFile]) -> tuple[TraceFile, ...]:
     """The files; each file that code reads gets the list of all files of its source."""
-    by_source: dict[str, tuple[tuple[str, Path, str], ...]] = {}
+    by_source: defaultdict[str, list[tuple[str, Path, str]]] = defaultdict(list)
     for file in files:
         if isinstance(file.match, ClusterMatch):
-            others = by_source.get(file.match.source.name, ())
-            by_source[file.match.source.name] = (
-                *others,
-                (file.match.file.word, file.path, file.name),
-            )
+            one = (file.match.file.word, file.path, file.name)
+            by_source[file.match.source.name].append(one)
     return tuple(
-        replace(file, beside=by_source[file.match.source.name])
+        replace(file, beside=tuple(by_source[file.match.source.name]))
         if isinstance(file.match, ClusterMatch)
         else file
         for file in files
