@@ -50,20 +50,20 @@ def call_truth(directory: Directory, batch: Batch, one_in: int) -> pl.DataFrame:
     The caller of an entry is null.
     """
     calls, start_ms, ends = batch.calls, batch.start_ms, batch.ends
-    kept = np.flatnonzero(calls.trace % one_in == 0)
-    trace, caller = calls.trace[kept], calls.caller[kept]
+    chosen = np.flatnonzero(calls.trace % one_in == 0)
+    trace, caller = calls.trace[chosen], calls.caller[chosen]
     names = pl.concat([directory.services, pl.Series([None], dtype=pl.String)])
     return pl.DataFrame(
         {
             "trace_id": batch.ids.gather(trace),
-            "path": calls.rpc_id.gather(kept),
-            "caller_id": names.gather(np.where(calls.parent[kept] < 0, len(names) - 1, caller)),
-            "callee_id": directory.services.gather(calls.callee[kept]),
-            "kind": pl.Series(RPC_TYPES).gather(calls.kind[kept]),
-            "start_ms": start_ms[trace] + calls.offset_ms[kept].astype(np.int64),
-            "duration_ms": calls.duration_ms[kept].astype(np.int64),
-            "by_caller": ends[0][kept],
-            "by_callee": ends[1][kept],
+            "path": calls.rpc_id.gather(chosen),
+            "caller_id": names.gather(np.where(calls.parent[chosen] < 0, len(names) - 1, caller)),
+            "callee_id": directory.services.gather(calls.callee[chosen]),
+            "kind": pl.Series(RPC_TYPES).gather(calls.kind[chosen]),
+            "start_ms": start_ms[trace] + calls.offset_ms[chosen].astype(np.int64),
+            "duration_ms": calls.duration_ms[chosen].astype(np.int64),
+            "by_caller": ends[0][chosen],
+            "by_callee": ends[1][chosen],
         }
     )
 
@@ -133,13 +133,13 @@ def call_parts(world: CallWorld, starts: Sequence[IntArray], first: int = 0) -> 
         for part in _parts(world, file_starts, number, rest):
             later.append(part.later)
             if number >= first:
-                yield part.kept
+                yield part.inside
         rest = later
 
 
 @dataclass(frozen=True)
 class _Split:
-    kept: CallPart
+    inside: CallPart
     later: pl.DataFrame
 
 
@@ -156,11 +156,11 @@ def _parts(
         batch = _batch(world, rng, id_rng, starts[at::batches])
         rows = pl.concat([*(rest if at == 0 else []), _printed(rng, directory, batch)])
         later = rows["timestamp"] >= end_ms if not last else rows["timestamp"] < 0
-        kept = _in_file_order(rng, rows.filter(~later))
+        inside = _in_file_order(rng, rows.filter(~later))
         part = CallPart(
             number=number,
-            file_rows=_fewest(kept.height, batches),
-            rows=kept,
+            file_rows=_fewest(inside.height, batches),
+            rows=inside,
             traces=trace_truth(batch),
             calls=call_truth(directory, batch, preset.truth_traces),
         )
@@ -275,6 +275,6 @@ def _in_file_order(rng: np.random.Generator, rows: pl.DataFrame) -> pl.DataFrame
     """The rows in the order of a real file: runs of mixed traces, neither by time nor by trace."""
     run = rng.integers(RUNS_PER_FILE, size=rows.height)
     home = rows["traceid"].str.slice(26).str.to_integer(base=16).to_numpy() % RUNS_PER_FILE
-    stays = rng.random(rows.height) < 0.8
-    keyed = rows.with_columns(pl.Series("run", np.where(stays, home, run)))
+    at_home = rng.random(rows.height) < 0.8
+    keyed = rows.with_columns(pl.Series("run", np.where(at_home, home, run)))
     return keyed.sort("run", "timestamp", maintain_order=True).drop("run")

@@ -227,9 +227,9 @@ def _callees(
 ) -> IntArray:
     callee = caller.copy()
     choice = rng.random(len(caller)) ** 2
-    stays = rng.random(len(caller)) < SELF_CALL_SHARE
+    calls_itself = rng.random(len(caller)) < SELF_CALL_SHARE
     for code, name in enumerate(RPC_TYPES[:SELF]):
-        chosen = (kind == code) & ~(stays & (name == "rpc"))
+        chosen = (kind == code) & ~(calls_itself & (name == "rpc"))
         targets = directory.targets[name]
         at = (choice[chosen] * targets.shape[1]).astype(np.int64)
         callee[chosen] = targets[caller[chosen], at]

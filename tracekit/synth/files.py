@@ -46,7 +46,7 @@ def write_nodes(
             file.add(rows.slice(first, 1))
             rows = pl.concat([rows.slice(0, first), rows.slice(first + 1)])
             odd = {at - (at > first): name for at, name in odd.items()}
-        file.add(rows, kept=odd)
+        file.add(rows, odd_rows=odd)
         if number == 0:
             file.add_odd(_stray_row(world, block), "stray_time", "kept")
         yield block
@@ -246,9 +246,9 @@ def check_out(out: Path) -> None:
         raise TracekitError(f"{out} is a file, expected a folder", hint="name another folder")
     if not out.exists() or (out / _PARTIAL).exists() or _is_made_up(out):
         return
-    found = sorted(path.name for path in out.iterdir() if path.name != LOCK)
-    if found:
-        shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+    entries = sorted(path.name for path in out.iterdir() if path.name != LOCK)
+    if entries:
+        shown = ", ".join(entries[:3]) + (", ..." if len(entries) > 3 else "")
         raise TracekitError(
             f"{out} is not empty and not a made-up trace; it holds {shown}",
             hint="name a new folder, or empty this one",
@@ -308,19 +308,19 @@ def select(tables: Collection[str], parts: Container[int] | None) -> Selection:
     TracekitError
         For an unknown table.
     """
-    known = dict(_WORDS)
+    by_name = dict(_WORDS)
     for kind in LAYOUTS:
-        known |= {kind.table: kind, kind.stem.lower(): kind}
+        by_name |= {kind.table: kind, kind.stem.lower(): kind}
     named = [name.lower() for name in tables]
     for name in named:
-        if name not in {*known, SIZE}:
-            close = nearest(name, {*known, SIZE})
+        if name not in {*by_name, SIZE}:
+            close = nearest(name, {*by_name, SIZE})
             raise TracekitError(
                 f"no table '{name}'; tables: {', '.join([*_WORDS, SIZE])}",
                 hint=f"did you mean '{close}'?" if close else None,
             )
-    asked = [known[name] for name in named if name != SIZE]
-    layouts = [kind for kind in LAYOUTS if not named or kind in asked]
+    chosen = [by_name[name] for name in named if name != SIZE]
+    layouts = [kind for kind in LAYOUTS if not named or kind in chosen]
     return Selection(layouts, parts, sizes=not named or SIZE in named)
 
 

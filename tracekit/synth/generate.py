@@ -358,14 +358,14 @@ def _nodes(world: World, planted: Planted) -> pl.DataFrame:
 
 def _services(world: World, planted: Planted) -> pl.DataFrame:
     """The requested and the right CPU of each service; requests for memory are about right."""
-    asked = world.service_sizes.request[:, CPU] / 1000
+    requested = world.service_sizes.request[:, CPU] / 1000
     kinds = [None if at < 0 else world.node_sizes.kinds[at] for at in planted.bound_to]
     return pl.DataFrame(
         {
             "service_id": world.services.ids,
-            "asked_cpu_cores": asked,
+            "asked_cpu_cores": requested,
             "right_cpu_cores": planted.right_cpu_cores,
-            "over_stated": asked > OVER_STATED * planted.right_cpu_cores,
+            "over_stated": requested > OVER_STATED * planted.right_cpu_cores,
             "bound_to": [("gpu" if kind.gpus else kind.taint) if kind else None for kind in kinds],
         }
     )

@@ -91,10 +91,10 @@ def plan_nodes(preset: Preset, seeds: Seeds) -> NodePlan:
         members = np.array([name == zone for name in zones])
         r[members] = low + (high - low) * shapes.strata(rng, int(members.sum()))
     with_r = np.flatnonzero(~np.isnan(r))
-    near = with_r[rng.random(len(with_r)) < NEAR_EDGE_SHARE]
-    side = np.where(rng.random(len(near)) < 0.5, -1, 1)
-    r[near] = side * (
-        ZONE_LIMIT + rng.uniform(0.001, 0.02, len(near)) * rng.choice([-1, 1], len(near))
+    at_edge = with_r[rng.random(len(with_r)) < NEAR_EDGE_SHARE]
+    side = np.where(rng.random(len(at_edge)) < 0.5, -1, 1)
+    r[at_edge] = side * (
+        ZONE_LIMIT + rng.uniform(0.001, 0.02, len(at_edge)) * rng.choice([-1, 1], len(at_edge))
     )
     above = np.full(preset.nodes, -1, dtype=np.int64)
     count = min(preset.nodes, max(3, round(ABOVE_ONE_SHARE * preset.nodes)))

@@ -54,7 +54,7 @@ class Placing:
     """The containers of each service, their requests, the nodes, and the bound services."""
 
     containers: IntArray
-    asked: Requests
+    requests: Requests
     nodes: Nodes
     bound: IntArray
 
@@ -74,12 +74,12 @@ class Placing:
         )
         left = np.column_stack([capacity, most, wanted, used * capacity[:, CPU]]).astype(np.float64)
         one = np.ones(len(self.containers))
-        each = np.column_stack([self.asked.sizes.request, one, one, self.asked.used[:, CPU]])
+        each = np.column_stack([self.requests.sizes.request, one, one, self.requests.used[:, CPU]])
         room = _Room(left=left, whole=left.copy(), each=each, firm=capacity.shape[1] + 1)
-        order = np.lexsort((-self.containers, ~self.asked.big, self.bound < 0))
-        allowed = self._allowed & (self.asked.big[:, None] == (kind == LARGE))
-        found = room.spread(rng, self.containers, order, allowed)
-        return found.service, found.node
+        order = np.lexsort((-self.containers, ~self.requests.big, self.bound < 0))
+        allowed = self._allowed & (self.requests.big[:, None] == (kind == LARGE))
+        placed = room.spread(rng, self.containers, order, allowed)
+        return placed.service, placed.node
 
     def without(self, rng: np.random.Generator, spare: BoolArray, others: FloatArray) -> Spread:
         """Homes by use on the nodes that are not spare.
@@ -94,9 +94,9 @@ class Placing:
         left = capacity * (CEILING_CPU_FRACTION, CEILING_MEMORY_FRACTION - MEMORY_SWING) - taken
         # memory only has to fit, and CPU is spread evenly
         whole = np.stack([np.ones(len(capacity)), capacity[:, CPU]], axis=1)
-        each = self.asked.used[:, [MEMORY, CPU]]
+        each = self.requests.used[:, [MEMORY, CPU]]
         room = _Room(left=left[:, [MEMORY, CPU]], whole=whole, each=each, firm=1)
-        order = np.argsort(-self.asked.used[:, CPU], kind="stable")
+        order = np.argsort(-self.requests.used[:, CPU], kind="stable")
         return room.spread(rng, self.containers, order, self._allowed & ~spare)
 
     @property
@@ -198,22 +198,22 @@ def make_room(
     nodes = draw_nodes(preset, seeds)
     bound = bound_to(services, nodes.sizes.shape)
     busy = busy_minute(activity, cpu_signal)
-    asked = draw_requests(seeds, services, nodes, bound, busy)
-    placing = Placing(services.sizes, asked, nodes, bound)
+    requests = draw_requests(seeds, services, nodes, bound, busy)
+    placing = Placing(services.sizes, requests, nodes, bound)
     service, node = placing.production(seeds.stream("room production"))
     used = np.zeros_like(nodes.level)
-    np.add.at(used, node, asked.used[service])
+    np.add.at(used, node, requests.used[service])
     others = nodes.level - used / nodes.sizes.capacity[:, : MEMORY + 1]
     spare = spare_nodes(nodes)
     homes = placing.without(seeds.stream("room homes"), spare, others)
     return RoomyCluster(
         node_sizes=nodes.sizes,
-        service_sizes=asked.sizes,
+        service_sizes=requests.sizes,
         service=service,
         node=node,
         level=nodes.level,
         planted=Planted(
-            right_cpu_cores=asked.right_cpu_cores,
+            right_cpu_cores=requests.right_cpu_cores,
             bound_to=bound,
             spare=spare,
             home=_in_order_of(service, homes),

@@ -32,7 +32,7 @@ class Kind:
     Parameters
     ----------
     share : float
-        Its share of all nodes.
+        The share of all nodes that have this kind.
     containers, most_containers : float, int
         The usual and the largest number of containers of a node.
     others_cpu : float
@@ -265,8 +265,8 @@ def _used_cores(
 ) -> FloatArray:
     """Cores in use of a small container of each service; ``part`` is the request over the limit."""
     rest = nodes.sizes.capacity[np.isin(nodes.sizes.shape, (SMALL, GPU)), CPU].sum() / 1000
-    asked = services.sizes @ (part / services.cpu_fraction * over)
-    used = np.where(over, SMALL_REQUESTED * rest / asked, USED_CORES)
+    requested = services.sizes @ (part / services.cpu_fraction * over)
+    used = np.where(over, SMALL_REQUESTED * rest / requested, USED_CORES)
     used[bound == GPU], used[bound == TAINTED] = GPU_CORES, TAINTED_CORES
     return used
 
@@ -281,14 +281,14 @@ def bound_to(services: Services, kind: IntArray) -> IntArray:
     Services of few containers need a GPU (one container for each GPU), or tolerate the taint.
     """
     sizes = services.sizes
-    found = np.full(len(sizes), -1, dtype=np.int64)
+    bound = np.full(len(sizes), -1, dtype=np.int64)
     by_size = np.argsort(-sizes, kind="stable")
     for special, on_each, least in ((GPU, 1, LEAST_GPU_FRACTION), (TAINTED, 4, 0.0)):
         nodes = int((kind == special).sum())
         left = on_each * nodes
-        fit = (found < 0) & (sizes <= nodes) & (services.cpu_fraction > least)
+        fit = (bound < 0) & (sizes <= nodes) & (services.cpu_fraction > least)
         for service in by_size[fit[by_size]]:
             if sizes[service] <= left:
-                found[service] = special
+                bound[service] = special
                 left -= int(sizes[service])
-    return found
+    return bound

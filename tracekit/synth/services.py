@@ -1,24 +1,25 @@
-"""The services of a made-up trace: how many containers, how busy, and what a call costs.
+"""The services of a made-up trace: their containers, their use, and the cost of a call.
 
 Capacities of nodes and requests of services differ, as in published clusters.
 
 *Nodes*: the machine types of a Google cell of 12,583 machines (Reiss et al., SoCC 2012, table 1;
 those above 0.5 % of the cell): half-sized machines with a half, a quarter or three quarters of the
 memory, whole ones, and quarters. Published sizes are relative; a whole is read here as 128 cores
-and 512 GiB, so that the commonest machine has 64 cores, as those of Alibaba's trace of 2017. Disk
-per core lies between those of the machines of Alibaba's scheduling contest of 2018 (1,440 GB for 32
-cores, 2,457 for 92); the network card of 30 Gbit/s for 64 cores, and the prices per core and GiB,
-are read here after what public clouds offer.
+and 512 GiB, so that the commonest machine has 64 cores, as in Alibaba's trace of 2017. Disk per
+core lies between the values of Alibaba's scheduling contest of 2018 (1,440 GB for 32 cores, 2,457
+for 92). The network card of 30 Gbit/s for 64 cores, and the prices per core and GiB, follow the
+offers of public clouds.
 
 *Containers*: the applications of the same contest (preliminary round B, 68,224 instances of 9,338
-applications): the highest CPU they ever use, rounded up to a power of two of cores, their highest
-memory likewise, and their disk. Shares of containers are those counted there; CPU and memory agree
-in rank by 0.5, memory and disk by 0.27, as there. The two largest sizes, 0.8 % of CPU and 0.6 % of
-memory, are left out: they fit on no node beside others.
+applications): a container has the highest CPU that its application ever uses, rounded up to a power
+of two of cores, the highest memory likewise, and its disk. Shares of containers, and agreement in
+rank (CPU and memory 0.5, memory and disk 0.27), are those of the contest. The two largest sizes,
+0.8 % of CPU and 0.6 % of memory, are left out, because no node has room for them beside other
+containers.
 
-*Read here*, as nothing is published: all containers of a service have one size; three tenths of the
-services state half of their limits as requests, all others the limits themselves; the network asked
-for is so much per core, by what kind of service it is.
+*Without a source*: all containers of a service have one size; three tenths of the services request
+half of their limits, all others their limits; the requested network is an amount per core that
+depends on the kind of service.
 
 Usage in the trace is a fraction of a container's limit, and of a node's capacity.
 """
@@ -35,7 +36,7 @@ from tracekit.synth import shapes
 from tracekit.synth.presets import Preset
 from tracekit.synth.shapes import Seeds, hashes
 
-#: What services of a kind report, the first pair being the calls that drive their CPU.
+#: The pairs of metrics of each kind of service; the calls of the first pair drive the CPU.
 #: providerMQ_* is in the release's README, but never in its files.
 METRIC_PAIRS: dict[str, tuple[str, ...]] = {
     "rpc": ("providerRPC", "consumerRPC"),
@@ -154,7 +155,7 @@ CPU, MEMORY = 0, 1
 
 @dataclass(frozen=True)
 class NodeShape:
-    """A kind of machine: how many of the 12,583 are of it, its price, GPUs, and taint."""
+    """A kind of machine: its number among the 12,583, its price, GPUs, and taint."""
 
     name: str
     machines: int
@@ -181,7 +182,7 @@ CPU_CORES = {1: 0.259, 2: 0.145, 4: 0.203, 8: 0.295, 16: 0.098}
 MEMORY_GIB = {1: 0.012, 2: 0.046, 4: 0.010, 8: 0.745, 16: 0.167, 32: 0.020}
 DISK_GIB = {40: 0.078, 60: 0.790, 80: 0.036, 100: 0.072, 200: 0.024}
 CPU_AND_MEMORY, MEMORY_AND_DISK = 0.5, 0.27
-#: Network asked for per core, by the kind of service: those at the edge move most.
+#: Requested network per core, by the kind of service; services at the edge request most.
 KIND_KBIT_PER_CORE = {"rpc": 250_000, "http": 500_000, "queue": 500_000, "gateway": 1_000_000}
 HALF_SHARE = 0.3
 
@@ -283,5 +284,5 @@ def drawn(score: FloatArray, containers: IntArray, shares: dict[int, float]) -> 
 def _at(probability: FloatArray, shares: FloatArray) -> IntArray:
     """The position of the share that each probability falls into."""
     edges = np.cumsum(shares) / shares.sum()
-    found = np.searchsorted(edges, probability, side="right")
-    return np.minimum(found, len(shares) - 1).astype(np.int64)
+    position = np.searchsorted(edges, probability, side="right")
+    return np.minimum(position, len(shares) - 1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Distributions of the real trace, and draws from them: one seed, one stream per concern.
+"""Distributions of the real trace, and random draws from them.
 
 The numbers are statistics published about, or measured on head rows of, the Alibaba microservices
 trace of 2021 (quantiles of 999 rows of Node and of MSResource, fits to them, and whole-table counts
@@ -34,12 +34,12 @@ BOUND = 2.5
 
 
 def strata(rng: np.random.Generator, count: int) -> FloatArray:
-    """Evenly spaced probabilities in random order, shape (count,): a sample without luck in it."""
+    """Evenly spaced probabilities in random order, shape (count,)."""
     return (rng.permutation(count) + 0.5) / count
 
 
 def weighted_ranks(score: FloatArray, weight: IntArray) -> FloatArray:
-    """Ranks 0..1 of entries by score: the middle of a stretch as long as the entry's weight."""
+    """Ranks 0..1 by score: an entry has the middle of a stretch as long as its weight."""
     order = np.argsort(score, kind="stable")
     ends = np.cumsum(weight[order]) / weight.sum()
     ranks = np.empty(len(score))
@@ -58,7 +58,7 @@ def beta(probability: FloatArray, a: float, b: float) -> FloatArray:
 
 
 def bounded(noise: FloatArray, limit: float = BOUND) -> FloatArray:
-    """Noise bent so that it stays within ``limit`` standard deviations."""
+    """Noise, bent to stay within ``limit`` standard deviations."""
     return limit * np.tanh(noise / limit)
 
 
@@ -80,13 +80,13 @@ def daily(hour: FloatArray) -> FloatArray:
     return 0.85 * np.cos(day * (hour - 16.0)) + 0.15 * np.cos(2 * day * (hour - 16.0))
 
 
-#: 2020-06-12 01:00:00 UTC, the start of the real trace, which its trace ids give away.
+#: 2020-06-12 01:00:00 UTC, the start of the real trace, as its trace ids show.
 EPOCH_MS = 1_591_923_600_000
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """Random streams that do not disturb each other, whatever is added later.
+    """Independent random streams: a further stream changes no other stream.
 
     Raises TracekitError for a negative seed.
     """
@@ -98,7 +98,7 @@ class Seeds:
             raise TracekitError(f"the seed is {self.seed}, expected 0 or more")
 
     def stream(self, concern: str, number: int = 0) -> np.random.Generator:
-        """The stream of a concern; ``number`` tells apart its parts: a file, an hour, a minute."""
+        """The stream of a concern; ``number`` is a part of it: a file, an hour, a minute."""
         key = (zlib.crc32(concern.encode()), number)
         return np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key))

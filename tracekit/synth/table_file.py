@@ -183,9 +183,9 @@ class TableFile:
         if kind is None:
             self.receipt = self._receipt()
 
-    def add(self, rows: pl.DataFrame, *, kept: Mapping[int, str] | None = None) -> None:
-        """Write good rows; ``kept`` has the defects of odd rows, by their position in ``rows``."""
-        odd = sorted((kept or {}).items())
+    def add(self, rows: pl.DataFrame, *, odd_rows: Mapping[int, str] | None = None) -> None:
+        """Write good rows; ``odd_rows`` has defects by position in ``rows``."""
+        odd = sorted((odd_rows or {}).items())
         start, end = self._good_rows, self._good_rows + rows.height
         while self._events and self._events[0].row < end:
             event = heapq.heappop(self._events)

@@ -31,7 +31,7 @@ class Done:
 
 @dataclass(frozen=True)
 class FileRows:
-    """The numbers of rows of a file and of its table, by which faults are distributed."""
+    """The numbers of rows of a file and of its table; faults are distributed by them."""
 
     here: int
     table: int
@@ -67,7 +67,7 @@ class UsageTask:
 
     @property
     def archives(self) -> int:
-        """1, or 0 if only sums are computed."""
+        """One archive, or none if only sums are computed."""
         return int(self.written)
 
     def run(self, folder: Path, world: World) -> Done:
@@ -97,7 +97,7 @@ class RateTask:
 
     @property
     def archives(self) -> int:
-        """1."""
+        """One archive."""
         return 1
 
     def run(self, folder: Path, world: World) -> Done:
@@ -141,7 +141,7 @@ class CallTask:
 
 
 def _by_file(parts: Iterator[CallPart]) -> Iterator[tuple[int, CallPart, Iterator[CallPart]]]:
-    """The parts of each file: its number, the first of them, and all of them, to be used up."""
+    """The number of each file, its first part, and an iterator over all its parts."""
     ahead = next(parts, None)
 
     def same(number: int) -> Iterator[CallPart]:

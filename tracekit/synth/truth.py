@@ -1,8 +1,9 @@
 """The planted truth as tables; no column has a name of the trace, so that no reader confuses them.
 
-The planted interference is in the monitoring rows alone; the usage tables have the same bytes with
-and without it, since CTM21 does not record it either. So a fit can be checked: ``cpu = b0 +
-k1*cpu_sc + k2*cpu_ss + N(0, 0.01)``, with b0, k1 and k2 of the service.
+The planted interference is in the monitoring rows alone. The usage tables have the same bytes with
+and without it, because CTM21 does not record interference. The planted model is ``cpu = b0 +
+k1*cpu_sc + k2*cpu_ss + N(0, 0.01)``, with b0, k1 and k2 of the service; a fit can be checked
+against it.
 """
 
 from collections.abc import Iterable
@@ -78,7 +79,7 @@ class ContainerSums:
     node_cpu_fraction : float64, shape (nodes, steps)
         CPU of a node's containers, as a fraction of the node.
     node_memory_peak_fraction : float64, shape (nodes,)
-        The most memory a node's containers hold at any time, as a fraction of the node.
+        The largest memory of a node's containers at any time, as a fraction of the node.
     """
 
     def __init__(self, world: World) -> None:
@@ -89,7 +90,7 @@ class ContainerSums:
         self.node_memory_peak_fraction = np.zeros(preset.nodes)
 
     def add(self, hour: HourSums) -> None:
-        """Add one hour; hours must come in order, since sums of floats depend on it."""
+        """Add one hour; hours must come in order, because sums of floats depend on the order."""
         self._sums += hour.sums
         np.maximum(self._peaks, hour.peaks, out=self._peaks)
         steps = slice(hour.first_step, hour.first_step + hour.node_cpu_fraction.shape[1])
@@ -204,7 +205,7 @@ def defect_table(defects: Iterable[Defect]) -> pl.DataFrame:
 
 #: Most vCPUs that a container is bound to, give or take one.
 MOST_VCPUS = 4
-#: Those on the same core press more than those beside (Hestia, arXiv 2602.23758: |k1| >> |k2|).
+#: Neighbours on a core press more than on its socket (Hestia, arXiv 2602.23758: |k1| >> |k2|).
 K1, K2 = (0.15, 0.40), (0.03, 0.12)
 NOISE_SD = 0.01
 _ROUNDS = 200
@@ -235,7 +236,7 @@ class Planted:
 
 
 def plant(world: World) -> Planted:
-    """Bind the containers of a world to vCPUs, and raise their CPU by that of their neighbours."""
+    """Bind the containers of a world to vCPUs; CPU of neighbours raises a container's CPU."""
     rng = world.seeds.stream("interference")
     lists = _bindings(world, rng)
     names = tuple(world.nodes.ids)
@@ -265,19 +266,19 @@ def plant(world: World) -> Planted:
 
 
 def _vcpus(world: World) -> list[int]:
-    """How many vCPUs each node has."""
-    found: list[int] = (world.node_sizes.capacity[:, CPU] // 1000).tolist()
-    return found
+    """The number of vCPUs of each node."""
+    counts: list[int] = (world.node_sizes.capacity[:, CPU] // 1000).tolist()
+    return counts
 
 
 def _topologies(world: World) -> list[Topology]:
-    """How each node is built."""
+    """The topology of each node."""
     kinds = {vcpus: linux_numbering(vcpus, SOCKETS) for vcpus in set(_vcpus(world))}
     return [kinds[vcpus] for vcpus in _vcpus(world)]
 
 
 def _bindings(world: World, rng: np.random.Generator) -> list[IntArray]:
-    """The vCPUs of each container: free ones of one socket, scattered, so that all mixes occur."""
+    """The vCPUs of each container: scattered free ones of one socket, so that all mixes occur."""
     topologies = _topologies(world)
     node = world.containers.node
     count = np.bincount(node, minlength=world.preset.nodes)
@@ -302,7 +303,7 @@ def _bindings(world: World, rng: np.random.Generator) -> list[IntArray]:
 def _settled(  # noqa: PLR0917 - the model, in its order
     room: Room, bound: Bound, service: IntArray, b0: FloatArray, k1: FloatArray, k2: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Profiles that agree with the pressure they make: the fixed point, as k1 + k2 < 1."""
+    """The fixed point of profiles and of the pressure that they cause; it exists as k1 + k2 < 1."""
     profile = b0.copy()
     core = socket = np.zeros(bound.instances)
     for _ in range(_ROUNDS):

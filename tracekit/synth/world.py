@@ -23,7 +23,7 @@ from tracekit.synth.shapes import Seeds, hashes
 #: Of 1,043 services 27 % have bursts, 10.8 each in 12 h (slate-sim's count on the real trace).
 BURSTY_SHARE = 0.27
 BURSTS_PER_HOUR = 10.8 / 12
-#: What is left of a burst in the minutes after it began.
+#: The remaining part of a burst in the minutes after its start.
 BURST_DECAY = (1.0, 0.45, 0.15)
 BURST_FACTORS = (2.2, 9.0)
 
@@ -91,20 +91,22 @@ def place(
     free = room.capacity.copy()
     services, nodes = [], []
     for service in np.argsort(-sizes, kind="stable"):
-        left, asked = int(sizes[service]), room.request[service]
+        left, needed = int(sizes[service]), room.request[service]
         while left:
-            chosen = _chosen(rng, due, free, asked)[:left]
+            chosen = _chosen(rng, due, free, needed)[:left]
             due[chosen] -= 1
-            free[chosen] -= asked
+            free[chosen] -= needed
             services.append(np.full(len(chosen), service, dtype=np.int64))
             nodes.append(chosen.astype(np.int64))
             left -= len(chosen)
     return np.concatenate(services), np.concatenate(nodes)
 
 
-def _chosen(rng: np.random.Generator, due: FloatArray, free: IntArray, asked: IntArray) -> IntArray:
-    """The nodes with room, those first that want most; the one with most CPU left if none has."""
-    fits: BoolArray = np.asarray((free >= asked).all(axis=1))
+def _chosen(
+    rng: np.random.Generator, due: FloatArray, free: IntArray, request: IntArray
+) -> IntArray:
+    """The nodes with room, the neediest first; without any, the node with most CPU left."""
+    fits: BoolArray = np.asarray((free >= request).all(axis=1))
     order = np.argsort(-(due + rng.random(len(due))), kind="stable")
     with_room = order[fits[order]]
     return np.asarray(with_room if len(with_room) else [np.argmax(free[:, 0])], dtype=np.int64)
@@ -113,7 +115,8 @@ def _chosen(rng: np.random.Generator, due: FloatArray, free: IntArray, asked: In
 def wanted_containers(rng: np.random.Generator, cpu_level: FloatArray, mean: float) -> FloatArray:
     """The number of containers that each node should get, shape (nodes,).
 
-    A busy node gets some more, a nearly idle node at most two, so that they fit the node's use.
+    A busy node gets more than others, a nearly idle node at most two, so that the containers fit
+    the node's use.
     """
     centred = (cpu_level - np.median(cpu_level)) / 0.06
     usual = mean + 0.8 * np.clip(centred, -2, 2) + 1.4 * rng.standard_normal(len(cpu_level))
@@ -159,7 +162,7 @@ class World:
     activity : float64, shape (services, minutes)
         Call rate of a service, relative to its mean over the trace.
     cpu_signal : float64, shape (services,)
-        Part of a service's CPU use that follows the call rate; negative for some services.
+        The part of a service's CPU that follows the call rate; negative for some services.
     planted : Planted, optional
         The planted decision, if the cluster has room for it.
     """
@@ -193,15 +196,15 @@ def make_world(preset: Preset, seeds: Seeds) -> World:
     cpu_signal = _cpu_signal(services, activity)
     planted = None
     if preset.room:
-        found = make_room(preset, seeds, services, activity, cpu_signal)
-        have, asked, planted = found.node_sizes, found.service_sizes, found.planted
-        nodes = _nodes(preset, seeds, *found.level.T)
-        placed = found.service, found.node
+        roomy = make_room(preset, seeds, services, activity, cpu_signal)
+        have, requests, planted = roomy.node_sizes, roomy.service_sizes, roomy.planted
+        nodes = _nodes(preset, seeds, *roomy.level.T)
+        placed = roomy.service, roomy.node
     else:
         nodes = _nodes(preset, seeds, *_node_levels(preset, seeds))
         have = node_sizes(preset, seeds)
-        asked = service_sizes(seeds, services.sizes, services.kind_names)
-        placed = _placed(preset, seeds, services, nodes, Room(have.capacity, asked.request))
+        requests = service_sizes(seeds, services.sizes, services.kind_names)
+        placed = _placed(preset, seeds, services, nodes, Room(have.capacity, requests.request))
     return World(
         preset=preset,
         seeds=seeds,
@@ -209,7 +212,7 @@ def make_world(preset: Preset, seeds: Seeds) -> World:
         containers=_make_containers(preset, seeds, services, *placed),
         nodes=nodes,
         node_sizes=have,
-        service_sizes=asked,
+        service_sizes=requests,
         activity=activity,
         cpu_signal=cpu_signal,
         planted=planted,
