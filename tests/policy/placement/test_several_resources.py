@@ -1,4 +1,4 @@
-"""The Liang extender: its published unit tests, its defects, and the fast form of its variance.
+"""Policies that weigh several resources: against loops, the original, and worked examples.
 
 Numbers marked upstream are those of the unit tests of github.com/adolphlwq/liang @56384517.
 """
