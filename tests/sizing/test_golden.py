@@ -69,7 +69,7 @@ def test_reward(form: str) -> None:
     case = GOLDEN["ddqn.reward"]["input"]
     settings = Settings(reward=form, alpha0=case["alpha0"], beta0=case["beta0"])  # type: ignore[arg-type]
     state = fresh_state(build_world(set_of(np.ones((1, 1, 2))), settings))
-    state.kept[0] = case["kept"]
+    state.cycles_unchanged[0] = case["kept"]
     for r_container, expected in zip(
         case["r_container"], GOLDEN["ddqn.reward"]["expected"][form], strict=True
     ):
@@ -90,7 +90,7 @@ def test_inertia_sum() -> None:
         simulation.apply(np.ones((len(simulation.due), 2)))
         simulation.advance()
         total += simulation.rewards[0]
-        kept = int(simulation.arrays.kept[0])
+        kept = int(simulation.arrays.cycles_unchanged[0])
         factor = simulation.rewards[0] / np.log(kept + 1) if kept else factor
     assert total / factor == pytest.approx(GOLDEN["ddqn.inertia_sum"]["expected"])
 

@@ -117,12 +117,12 @@ def best_possible(part: SimulationSet, settings: Settings) -> float:
         simulation = Simulation(part, settings)
         simulation.now = period
         put(simulation.arrays, 0, 0, *sizes[size])
-        simulation.arrays.kept[0] = kept
+        simulation.arrays.cycles_unchanged[0] = kept
         simulation.cycles[0] = 1 if period else 0
         simulation.arrays.overflowed[0] = kept < 0
         simulation.apply(sizes[[action]])
         simulation.advance()
-        after = int(simulation.arrays.kept[0])
+        after = int(simulation.arrays.cycles_unchanged[0])
         following = -1 if simulation.arrays.overflowed[0].any() else after
         return float(simulation.rewards[0]) + best(simulation.now, action, following)
 

@@ -82,7 +82,7 @@ class Question:
         """A policy of the replays by its name, with the fit of the run."""
         every = (*self.policies.chosen, self.policies.in_use)
         one = next(one for one in every if str(one) == policy)
-        return one if self.fit is None else with_fit(one, self.fit, unasked=True)
+        return one if self.fit is None else with_fit(one, self.fit, by_default=True)
 
 
 @dataclass(frozen=True)

@@ -332,7 +332,7 @@ def drawn_socket(
     last = outcomes[-1][1]
     lost = np.bincount(
         np.maximum(last.socket, 0),
-        np.where(_there(load, last), np.nan_to_num(last.inflation) * _sizes(last), 0.0),
+        np.where(_bound_at_end(load, last), np.nan_to_num(last.inflation) * _sizes(last), 0.0),
         len(room.socket_vcpus),
     )
     socket = int(np.argmax(np.round(lost, 9)))
@@ -344,7 +344,7 @@ def _sizes(outcome: VcpuOutcome) -> IntArray:
     return np.array([len(vcpus) for vcpus in outcome.vcpus], dtype=np.int64)
 
 
-def _there(load: Workload, outcome: VcpuOutcome) -> BoolArray:
+def _bound_at_end(load: Workload, outcome: VcpuOutcome) -> BoolArray:
     """Containers bound somewhere when the replay ends."""
     return np.asarray(
         (outcome.socket >= 0) & (load.containers.departure_ms > load.use.times_ms[-1])
@@ -355,7 +355,7 @@ def _rows(load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutco
     host = int(room.socket_host[socket])
     places = np.flatnonzero(room.socket == socket)
     owner = dict.fromkeys((places - room.offset[host]).tolist(), -1)
-    for at in np.flatnonzero(_there(load, outcome) & (outcome.socket == socket)).tolist():
+    for at in np.flatnonzero(_bound_at_end(load, outcome) & (outcome.socket == socket)).tolist():
         owner |= dict.fromkeys(outcome.vcpus[at], at)
     cores = _cores(room, places)
     rows = []

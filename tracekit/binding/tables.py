@@ -258,7 +258,7 @@ class OldNeighbours:
         self._last: tuple[BoolArray, FloatArray] | None = None
 
     @property
-    def known(self) -> int:
+    def bound_count(self) -> int:
         """The number of containers whose recorded binding is known."""
         return int((self.size > 0).sum())
 
@@ -292,15 +292,17 @@ def held_by_use(old: OldNeighbours, option: RecordedUse) -> Held:
     ``auto`` regresses recorded CPU on the predicted cost between containers of a service. The cost
     is subtracted unless the interval of the slope ends below one half.
     """
-    if not old.known:
+    if not old.bound_count:
         return Held(taken_off=False, containers=0)
     if option != "auto":
-        return Held(taken_off=option == "with_neighbours", containers=old.known)
+        return Held(taken_off=option == "with_neighbours", containers=old.bound_count)
     slope = _slope(old)
     if slope is None:
-        return Held(taken_off=True, containers=old.known)
+        return Held(taken_off=True, containers=old.bound_count)
     share, low, high = slope
-    return Held(taken_off=not high < _HALF, containers=old.known, share=share, low=low, high=high)
+    return Held(
+        taken_off=not high < _HALF, containers=old.bound_count, share=share, low=low, high=high
+    )
 
 
 def _slope(old: OldNeighbours) -> tuple[float, float, float] | None:

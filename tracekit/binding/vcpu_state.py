@@ -158,12 +158,12 @@ class Row:
     """Cached scores of every socket for one kind of container."""
 
     def __init__(self, sockets: int) -> None:
-        self.known = -1
+        self.last_change = -1
         self.scores = np.full(sockets, np.inf)
         self.starts = np.full(sockets, -1, dtype=np.int64)
 
 
-class Kept:
+class RowCache:
     """A cache of rows by kind of container, which drops the row that was unused longest."""
 
     def __init__(self, sockets: int) -> None:
@@ -209,7 +209,7 @@ class VcpuState:
         self._change = 0
         widest = int(room.socket_vcpus.max(initial=0))
         self._work = np.empty(max(widest, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
-        self._kept = Kept(len(room.socket_vcpus))
+        self._rows = RowCache(len(room.socket_vcpus))
         self._decide, self._bind, self._unbind = Direct(decide), Direct(bind), Direct(unbind)
 
     @property
@@ -253,12 +253,12 @@ class VcpuState:
         """
         occupancy, request = self.occupancy, int(self._wanted[instance])
         service = int(occupancy.service[instance])
-        row = self._kept.row((service, request, delta, step, candidates))
+        row = self._rows.row((service, request, delta, step, candidates))
         socket, start = self._decide(
-            occupancy, self._agg, delta, step, candidates, service, request, apart, row.known,
+            occupancy, self._agg, delta, step, candidates, service, request, apart, row.last_change,
             row.scores, row.starts, *self._work,
         )  # fmt: skip
-        row.known = self._change
+        row.last_change = self._change
         if socket < 0:
             return None
         return int(socket), self._window(int(socket), int(start), request)

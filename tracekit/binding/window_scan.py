@@ -213,7 +213,7 @@ def decide(
     service: int,
     request: int,
     apart: bool,
-    known: int,
+    last_change: int,
     scores: FloatArray,
     starts: IntArray,
     free: IntArray,
@@ -225,14 +225,14 @@ def decide(
     ----------
     apart : bool
         Whether hosts with an instance of the service are left out.
-    known : int
+    last_change : int
         The number of the last change in ``scores``; -1 for none.
     scores, starts : float64 and int64, shape (sockets,)
         The earlier results for such a container; updated.
     """
     best, chosen = np.inf, -1
     for socket in range(len(scores)):
-        if taken.touched[socket] > known:
+        if taken.touched[socket] > last_change:
             if taken.free[socket] < request:
                 scores[socket], starts[socket] = np.inf, -1
             else:

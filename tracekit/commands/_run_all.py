@@ -297,7 +297,7 @@ def _of_first_answer(entrants: Entrants) -> Entrants:
         one
         for one in entrants.chosen
         if (str(one) != RANDOM or RANDOM in entrants.names)
-        and with_fit(one, Path("fit"), unasked=True) is one
+        and with_fit(one, Path("fit"), by_default=True) is one
     )
     return replace(entrants, chosen=chosen, named=chosen, words=False)
 

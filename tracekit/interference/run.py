@@ -146,7 +146,7 @@ def fit_rows(
             hint="ingest rates of calls (MSRTQps), give a column 'load', or leave --load out",
         )
     table = make_table(rows, load=options.load, other_sockets=options.other_sockets)
-    used = _kept(rows, options)
+    used = _rows_of_table(rows, options)
     rng, how, proxy = np.random.default_rng([seed, 7]), options.how(), mode == "proxy"
     levels: tuple[Level, ...] = ("node",) if proxy else ("socket", "node")
     progress.stage("fit")
@@ -170,7 +170,7 @@ def fit_rows(
     )
 
 
-def _kept(rows: pl.DataFrame, options: Options) -> pl.DataFrame:
+def _rows_of_table(rows: pl.DataFrame, options: Options) -> pl.DataFrame:
     """The rows of the table, in its order."""
     if options.load:
         mean = pl.col("load").mean().over("service")

@@ -228,10 +228,10 @@ class Entrants:
         """Whether an entrant needs the calls between services."""
         return any("calls" in one.reads for one in self.chosen)
 
-    def placing_by(self, fit: Path, *, unasked: bool) -> Entrants:
+    def placing_by(self, fit: Path, *, by_default: bool) -> Entrants:
         """The entrants with a fit for each policy that needs one; see ``with_fit``."""
         chosen, named, files = (
-            tuple(with_fit(one, fit, unasked=unasked) for one in some)
+            tuple(with_fit(one, fit, by_default=by_default) for one in some)
             for some in (self.chosen, self.named, self.files)
         )
         return replace(self, chosen=chosen, named=named, files=files)
@@ -300,25 +300,27 @@ def fit_beside(store: Path) -> Path:
     return store.resolve().parent / FOLDER
 
 
-def with_fit(entrant: Entrant, folder: Path, *, unasked: bool = False) -> Entrant:
+def with_fit(entrant: Entrant, folder: Path, *, by_default: bool = False) -> Entrant:
     """The entrant with the fit of a folder, if its policy needs one.
 
     Parameters
     ----------
-    unasked : bool
+    by_default : bool
         Whether policy ``interference`` with its default parameters takes the fit, too.
     """
-    placement = _placing_by_fit(entrant.placement, folder, unasked=unasked)
+    placement = _placing_by_fit(entrant.placement, folder, by_default=by_default)
     if placement is entrant.placement:
         return entrant
     return replace(entrant, placement=placement) if isinstance(entrant, Accompanied) else placement
 
 
-def _placing_by_fit(policy: PlacementPolicy, folder: Path, *, unasked: bool) -> PlacementPolicy:
+def _placing_by_fit(policy: PlacementPolicy, folder: Path, *, by_default: bool) -> PlacementPolicy:
     if isinstance(policy, Interference):
-        return policy.beside(folder, unasked=unasked)
+        return policy.beside(folder, by_default=by_default)
     if isinstance(policy, Profile) and policy.document is None:
-        each = [_placing_by_fit(part.policy, folder, unasked=unasked) for part in policy.parts]
+        each = [
+            _placing_by_fit(part.policy, folder, by_default=by_default) for part in policy.parts
+        ]
         if any(made is not part.policy for made, part in zip(each, policy.parts, strict=True)):
             return weighted([replace(p, policy=m) for p, m in zip(policy.parts, each, strict=True)])
     return policy

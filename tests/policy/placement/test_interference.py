@@ -107,7 +107,7 @@ def test_the_fit_beside_is_read_in_any_process_and_named_the_same_everywhere(fit
 
 
 @pytest.mark.parametrize(
-    ("text", "unasked", "name"),
+    ("text", "by_default", "name"),
     [
         ("interference", True, "interference[fit=beside]"),
         ("interference", False, "interference"),
@@ -117,13 +117,15 @@ def test_the_fit_beside_is_read_in_any_process_and_named_the_same_everywhere(fit
         ("0.5*interference[fit=beside]+0.5*first_fit", False, None),
     ],
 )
-def test_who_takes_the_fit_of_a_run(text: str, unasked: bool, name: str | None, fit: Path) -> None:
-    found = with_fit(parse_entrant(text), fit, unasked=unasked)
+def test_who_takes_the_fit_of_a_run(
+    text: str, by_default: bool, name: str | None, fit: Path
+) -> None:
+    found = with_fit(parse_entrant(text), fit, by_default=by_default)
     assert str(found) == (name or str(parse_entrant(text)))
     assert (str(fit) in found.address()) == ("fit=beside" in str(found))
 
 
 def test_a_named_policy_is_named_by_the_fit_that_it_takes(fit: Path) -> None:
-    asked = Entrants.of(["interference", "first_fit"]).placing_by(fit, unasked=True)
+    asked = Entrants.of(["interference", "first_fit"]).placing_by(fit, by_default=True)
     assert asked.names == ("interference[fit=beside]", "first_fit")
     assert [str(one) for one in asked.chosen] == list(asked.names)

@@ -246,7 +246,7 @@ def test_whom_a_plugin_is_about(asked: dict[str, Any], left: set[str], tmp_path:
 def test_who_stays_has_a_reason(tmp_path: Path) -> None:
     names, found = decided({"maxPodLifeTimeSeconds": 0}, {"nodeFit": True}, tmp_path)
     assert set(found.strategies) == {"PodLifeTime"}
-    stays = {(of, names[at]): why for (of, why), those in found.stays.items() for at in those}
+    stays = {(of, names[at]): why for (of, why), those in found.staying.items() for at in those}
     assert stays == {
         ("DefaultEvictor", "bare"): "noOwner",
         ("DefaultEvictor", "empty"): "PodsWithLocalStorage",

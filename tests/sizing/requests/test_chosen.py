@@ -245,19 +245,19 @@ def test_a_lower_request_that_is_exceeded_too_often_is_not_recommended(
     use = rising()
     given: FloatArray = np.full((3, 2), (request_cores, 1.5e9))
     found = spared(given, use, np.full((3, 2), (2.0, 2e9)), 0.05)
-    assert found.kept.tolist() == [[kept, False], [False, False], [False, False]]
-    assert np.isnan(found.request).tolist() == found.kept.tolist()
+    assert found.staying.tolist() == [[kept, False], [False, False], [False, False]]
+    assert np.isnan(found.request).tolist() == found.staying.tolist()
     again = judged(use, found.request)
     for name in ("above", "asked", "excess"):
-        assert (getattr(found.found, name) == getattr(again, name)).all()
+        assert (getattr(found.judgement, name) == getattr(again, name)).all()
     exceeded = judged(use, given)
     share = float(exceeded.above.sum(axis=0)[0, 0] / exceeded.steps.sum(axis=0)[0, 0])
-    assert not spared(given, use, np.full((3, 2), (2.0, 2e9)), share).kept.any()
+    assert not spared(given, use, np.full((3, 2), (2.0, 2e9)), share).staying.any()
 
 
 def test_who_has_no_request_gets_the_first_one_though_it_is_exceeded() -> None:
     found = spared(np.full((3, 2), (1.15, 1.5e9)), rising(), np.full((3, 2), np.nan), 0.05)
-    assert not found.kept.any()
+    assert not found.staying.any()
 
 
 def test_the_kept_request_is_that_of_frames_and_sums() -> None:

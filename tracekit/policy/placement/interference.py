@@ -30,19 +30,19 @@ class Profile:
 
     Parameters
     ----------
-    known : mapping of str to (float, float)
+    by_service : mapping of str to (float, float)
         CPU fraction and k2 of each fitted service.
     cpu, k2 : float
         The values of every other service.
     """
 
-    known: Mapping[str, tuple[float, float]]
+    by_service: Mapping[str, tuple[float, float]]
     cpu: float
     k2: float
 
     def of(self, service: str) -> tuple[float, float]:
         """The CPU fraction and k2 of a service."""
-        return self.known.get(service, (self.cpu, self.k2))
+        return self.by_service.get(service, (self.cpu, self.k2))
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _services(
     every = placed.service[:]
     names = every if len(at) == len(every) else [every[one] for one in at.tolist()]
     same = np.fromiter((name == service for name in names), np.float64, len(at))
-    if not profile.known:
+    if not profile.by_service:
         return np.full(len(at), profile.cpu), np.full(len(at), profile.k2), same
     values = np.array([profile.of(name) for name in names], dtype=np.float64).reshape(-1, 2)
     return values[:, 0], values[:, 1], same
@@ -217,16 +217,16 @@ class Interference(PlacementPolicy):
         if name == BESIDE and folder:
             object.__setattr__(self, "fit", _Beside(folder))
 
-    def beside(self, folder: Path, *, unasked: bool = False) -> Self:
+    def beside(self, folder: Path, *, by_default: bool = False) -> Self:
         """The policy with the fit of a folder, if it is ``fit=beside``.
 
         Parameters
         ----------
-        unasked : bool
+        by_default : bool
             Whether a policy with default parameters takes the fit, too.
         """
         asks = self.fit == BESIDE and not isinstance(self.fit, _Beside)
-        if not asks and not (unasked and str(self) == self.name()):
+        if not asks and not (by_default and str(self) == self.name()):
             return self
         made = replace(self, fit=f"{BESIDE}:{folder}")
         object.__setattr__(made, "stated", self.stated | {"fit"})

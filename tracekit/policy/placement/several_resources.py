@@ -97,7 +97,9 @@ def fixed_matrix(
     float64, shape (nodes, columns); bool, shape (columns,)
         A resource that the workload lacks has no column.
     """
-    columns = [np.minimum(fraction_after(snapshot, at, container), 1.0) for at in _known(snapshot)]
+    columns = [
+        np.minimum(fraction_after(snapshot, at, container), 1.0) for at in _columns_of_use(snapshot)
+    ]
     usage = [True] * len(columns)
     net = snapshot.column(NET)
     if net is not None:
@@ -108,11 +110,11 @@ def fixed_matrix(
 
 def within_limit(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> BoolArray:
     """The nodes whose use of every resource is within the limit, shape (nodes,)."""
-    used = np.stack([used_fraction(snapshot, at) for at in _known(snapshot)], axis=1)
+    used = np.stack([used_fraction(snapshot, at) for at in _columns_of_use(snapshot)], axis=1)
     return np.asarray((used[nodes] <= limit_fraction).all(axis=1))
 
 
-def _known(snapshot: Snapshot) -> list[int]:
+def _columns_of_use(snapshot: Snapshot) -> list[int]:
     extra = (snapshot.column(name) for name in (NET, DISK_IO))
     return [*range(len(BASE)), *(at for at in extra if at is not None)]
 

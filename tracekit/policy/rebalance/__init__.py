@@ -29,13 +29,13 @@ class Decision:
         The containers to evict, in order.
     strategies : tuple of str
         The strategy that evicts each of them.
-    stays : mapping of (strategy, reason) to positions
+    staying : mapping of (strategy, reason) to positions
         Containers that a strategy considered and left on their nodes.
     """
 
     evicted: IntArray
     strategies: tuple[str, ...]
-    stays: Mapping[tuple[str, str], IntArray]
+    staying: Mapping[tuple[str, str], IntArray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,9 @@ class RebalancePolicy(Parametrised):
     def decide(self, snapshot: Snapshot) -> Decision:
         """The containers to evict now, and those that stay with the reason."""
         evicted = self.evict(snapshot)
-        return Decision(evicted=evicted, strategies=(type(self).__name__,) * len(evicted), stays={})
+        return Decision(
+            evicted=evicted, strategies=(type(self).__name__,) * len(evicted), staying={}
+        )
 
 
 @functools.cache

@@ -204,7 +204,7 @@ class EvictorArgs(Fields, frozen=True):
             "PodsWithPVC": self.ignore_pvc_pods,
             "PodsWithoutPDB": self.ignore_pods_without_pdb,
         }
-        return (PROTECTED - {*spared}) | {name for name, stays in spared.items() if stays}
+        return (PROTECTED - {*spared}) | {name for name, protected in spared.items() if protected}
 
     @property
     def _below(self) -> float | str:

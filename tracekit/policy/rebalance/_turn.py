@@ -84,7 +84,7 @@ class Cycle:
         Sums of requests without the pods that are gone.
     evicted : dict of int to str
         The strategy that evicted each pod, in the order of eviction.
-    stays : dict of (strategy, reason) to set of int
+    staying : dict of (strategy, reason) to set of int
         Pods that a strategy considered and left on their nodes.
     """
 
@@ -101,7 +101,7 @@ class Cycle:
         self.gone = np.zeros(len(placed.node), dtype=np.bool_)
         self.requested = snapshot.requested.copy()
         self.evicted: dict[int, str] = {}
-        self.stays: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        self.staying: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
 
     def each(self, value: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
         """A value of each pod's text, shape (placed,)."""
@@ -131,7 +131,7 @@ class Cycle:
         return Decision(
             evicted=np.array(list(self.evicted), dtype=np.int64),
             strategies=tuple(self.evicted.values()),
-            stays={why: np.array(sorted(those)) for why, those in self.stays.items()},
+            staying={why: np.array(sorted(those)) for why, those in self.staying.items()},
         )
 
 
@@ -179,7 +179,7 @@ class Turn:
         for reason, code in codes.items():
             those = np.flatnonzero(self.seen & (why == code)) if code else ()
             if len(those):
-                cycle.stays[_EVICTOR, reason].update(np.asarray(those).tolist())
+                cycle.staying[_EVICTOR, reason].update(np.asarray(those).tolist())
         return np.asarray(why == 0)
 
     def owners(self) -> IntArray:
@@ -226,7 +226,7 @@ class Turn:
         pods = self.cycle.pods
         fits = self.fits_other(at, pods.ready & pods.selected(self.evictor.nodes) & ~self._lost)
         if not fits:
-            self.cycle.stays[self.strategy, "nodeFit"].add(at)
+            self.cycle.staying[self.strategy, "nodeFit"].add(at)
         return fits
 
     @functools.cached_property
@@ -243,7 +243,7 @@ class Turn:
         if refused is None:
             self.cycle.evicted[at] = self.strategy
         else:
-            self.cycle.stays[self.strategy, _LIMITS[refused]].add(at)
+            self.cycle.staying[self.strategy, _LIMITS[refused]].add(at)
         return refused
 
 

@@ -384,15 +384,15 @@ def acceptance(turn: Turn, listed: IntArray) -> Acceptance:
     taints = pods.taint_count()
 
     @functools.cache
-    def goes(at: int) -> BoolArray:
+    def tolerates_all(at: int) -> BoolArray:
         # upstream first requires as many tolerations as the node has taints
         enough = len(pods.texts[at].bears) >= taints
         return np.asarray(enough & pods.tolerates(at, lambda _: True))
 
     def accepted(index: int, destinations: IntArray) -> bool:
-        if goes(int(text[index]))[listed[destinations]].any():
+        if tolerates_all(int(text[index]))[listed[destinations]].any():
             return turn.movable(index)
-        turn.cycle.stays[turn.strategy, "taints"].add(index)
+        turn.cycle.staying[turn.strategy, "taints"].add(index)
         return False
 
     return accepted

@@ -236,7 +236,7 @@ class LoadSpread(RebalancePolicy):
         over = np.flatnonzero(excess > self.margin_fraction * capacity)
         sources = over[np.argsort(-excess[over] / capacity[over], kind="stable")]
         used = measured_amounts(snapshot)[:, column].astype(np.float64)
-        used[snapshot.placed.stays] = 0.0  # a container that uses nothing is never chosen
+        used[snapshot.placed.unmovable] = 0.0  # a container that uses nothing is never chosen
         by_node = np.argsort(snapshot.placed.node, kind="stable")
         first = np.searchsorted(snapshot.placed.node[by_node], np.arange(len(capacity) + 1))
         evicted: list[int] = []

@@ -150,13 +150,13 @@ def study_functions(
 _Results = dict[_Series, tuple[FloatArray, list[int]]]
 
 
-def _done(series: Sequence[_Series], known: _Results, crew: Crew, task: Task) -> _Results:
-    """The result of each series; a series in ``known`` is not computed again."""
+def _done(series: Sequence[_Series], finished: _Results, crew: Crew, task: Task) -> _Results:
+    """The result of each series; a series in ``finished`` is not computed again."""
     waiting = {
-        one: crew.submit(one, lambda *_: task.advance(1)) for one in series if one not in known
+        one: crew.submit(one, lambda *_: task.advance(1)) for one in series if one not in finished
     }
     task.advance(len(series) - len(waiting))
-    return {one: known[one] if one in known else waiting[one].result() for one in series}
+    return {one: finished[one] if one in finished else waiting[one].result() for one in series}
 
 
 def _paid(one: _Series, results: _Results) -> _Series:

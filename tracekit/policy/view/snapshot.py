@@ -162,7 +162,7 @@ class Placed:
     created_ms: IntArray | None = None
 
     @property
-    def stays(self) -> BoolArray:
+    def unmovable(self) -> BoolArray:
         """Containers that no rebalancer can evict now, shape (placed,)."""
         masks = [one for one in (self.daemon, self.barred) if one is not None]
         return np.asarray(np.logical_or.reduce([np.zeros(len(self.node), dtype=np.bool_), *masks]))

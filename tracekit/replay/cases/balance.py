@@ -105,7 +105,7 @@ def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
             evict=turn.evict,
         ),
     )
-    reasons = {at: why for (_, why), those in turn.cycle.stays.items() for at in those}
+    reasons = {at: why for (_, why), those in turn.cycle.staying.items() for at in those}
     return CaseView(
         view=view,
         nodes=names,

@@ -254,7 +254,7 @@ class ReplayState:
             return np.empty(0, dtype=np.int64), []
         decided = self.rebalance.decide(self._snapshot(now, self.rebalance))
         running, rules = np.flatnonzero(self.running), self.workload.rules
-        for (strategy, reason), those in decided.stays.items():
+        for (strategy, reason), those in decided.staying.items():
             self.moves.stay(strategy, reason, running[those])
         chosen = running[decided.evicted]
         leaving = chosen if rules.daemon is None else chosen[~rules.daemon[chosen]]

@@ -40,7 +40,7 @@ class Judged:
     limited, beyond : float64, shape (windows, services, 2)
         Container-steps with a limit, and those with a use above the limit if it were changed in
         proportion to the request.
-    asked, asked_now : float64, shape (windows, services, 2)
+    requested, requested_now : float64, shape (windows, services, 2)
         Amounts reserved with the recommendation, and now, times the ms that containers lived. Init
         containers and overhead count.
     stated_now : float64, shape (windows, services, 2)
@@ -55,8 +55,8 @@ class Judged:
     most: FloatArray
     limited: FloatArray
     beyond: FloatArray
-    asked: FloatArray
-    asked_now: FloatArray
+    requested: FloatArray
+    requested_now: FloatArray
     stated_now: FloatArray
     lived_ms: FloatArray
     window_ms: FloatArray
@@ -86,7 +86,7 @@ def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
     shape = (len(windows), len(use.services), len(RESOURCES))
     sums = {
         name: np.zeros(shape)
-        for name in ("steps", "above", "excess", "limited", "beyond", "asked", "asked_now",
+        for name in ("steps", "above", "excess", "limited", "beyond", "requested", "requested_now",
                      "stated_now")
     }  # fmt: skip
     most, lived = np.zeros(shape[1:]), np.zeros(shape[:2])
@@ -99,7 +99,7 @@ def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
         for resource in range(len(RESOURCES)):
             column = (at, slice(None), resource)
             for name, amounts in (
-                ("asked", reserved), ("asked_now", reserved_now), ("stated_now", now),
+                ("requested", reserved), ("requested_now", reserved_now), ("stated_now", now),
             ):  # fmt: skip
                 lasting = alive * amounts[:, resource]
                 sums[name][column] = _by_service(use.service, lasting, shape[1])
@@ -151,8 +151,8 @@ class Spared(NamedTuple):
     """Requests without cuts at risk, their judgement, and the requests that stay."""
 
     request: FloatArray
-    found: Judged
-    kept: BoolArray
+    judgement: Judged
+    staying: BoolArray
 
 
 def spared(
@@ -171,11 +171,11 @@ def spared(
         Present requests.
     """
     first = judged(rest, request)
-    stays = (first.above.sum(axis=0) > risk_share * first.steps.sum(axis=0)) & (request < present)
-    if not stays.any():
-        return Spared(request, first, stays)
-    request = np.where(stays, np.nan, request)
-    return Spared(request, judged(rest, request), stays)
+    staying = (first.above.sum(axis=0) > risk_share * first.steps.sum(axis=0)) & (request < present)
+    if not staying.any():
+        return Spared(request, first, staying)
+    request = np.where(staying, np.nan, request)
+    return Spared(request, judged(rest, request), staying)
 
 
 def kept_at_risk(study: Study) -> pl.DataFrame:
@@ -191,18 +191,18 @@ def services_of(
     *,
     quantiles: FloatArray,
     risk_share: float,
-    kept: BoolArray | None = None,
+    staying: BoolArray | None = None,
 ) -> pl.DataFrame:
     """The rows of a policy: every service of the judged time, by resource.
 
     Parameters
     ----------
-    kept : bool, shape (services, 2), optional
+    staying : bool, shape (services, 2), optional
         Services that would be at risk with less than their present request.
     """
     lived = judgement.lived_ms.sum(axis=0)
     span = float(judgement.window_ms.sum())
-    stay = np.zeros((len(use.services), len(RESOURCES)), dtype=bool) if kept is None else kept
+    stay = np.zeros((len(use.services), len(RESOURCES)), dtype=bool) if staying is None else staying
     some = np.flatnonzero((lived > 0) | (judgement.steps.sum(axis=(0, 2)) > 0))
     frames = []
     for at, (resource, unit) in enumerate(RESOURCES):
@@ -210,7 +210,8 @@ def services_of(
             one[:, some, at].sum(axis=0)
             for one in (
                 judgement.steps, judgement.above, judgement.excess, judgement.limited,
-                judgement.beyond, judgement.asked, judgement.asked_now, judgement.stated_now,
+                judgement.beyond, judgement.requested, judgement.requested_now,
+                judgement.stated_now,
             )
         )  # fmt: skip
         share = _ratio(above, steps)
@@ -254,7 +255,7 @@ def totals_of(name: str, judgement: Judged, services: pl.DataFrame, seed: int) -
             one[:, :, at].sum(axis=1)
             for one in (
                 judgement.steps, judgement.above, judgement.excess, judgement.limited,
-                judgement.beyond, judgement.asked, judgement.asked_now,
+                judgement.beyond, judgement.requested, judgement.requested_now,
             )
         )  # fmt: skip
         freed_low, freed_high = interval(now - reserved, judgement.window_ms, seed)

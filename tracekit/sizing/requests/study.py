@@ -171,8 +171,8 @@ def requests_of(
         given = policy.recommend(rest if "ahead" in policy.reads else past)
         assert given is not None  # noqa: S101 - every chosen policy recommends
         # a request stays without past use, also under the oracle; it is not cut where use grows
-        stays = np.isnan(seen) | (grows & (given.request <= present))
-        advised[str(policy)] = given._replace(request=np.where(stays, np.nan, given.request))
+        unchanged = np.isnan(seen) | (grows & (given.request <= present))
+        advised[str(policy)] = given._replace(request=np.where(unchanged, np.nan, given.request))
     quantiles = use.quantiles(*_QUANTILES)
     results = {
         name: spared(one.request, rest, present, risk_share) for name, one in advised.items()
@@ -182,14 +182,16 @@ def requests_of(
             name,
             use,
             advised[name]._replace(request=one.request),
-            one.found,
+            one.judgement,
             quantiles=quantiles,
             risk_share=risk_share,
-            kept=one.kept,
+            staying=one.staying,
         )
         for name, one in results.items()
     )
-    totals = pl.concat(totals_of(name, one.found, services, seed) for name, one in results.items())
+    totals = pl.concat(
+        totals_of(name, one.judgement, services, seed) for name, one in results.items()
+    )
     return Study(
         name=NAME,
         about={
@@ -253,12 +255,12 @@ def _facts(
     span = (int(rest.times_ms[0]), int(rest.times_ms[-1]) + use.step_ms)
     alive = rest.alive_ms(*span) > 0
     services = np.unique(use.service[alive])
-    unasked = (np.isnan(use.requested()) & ~np.isnan(seen))[services].any(axis=1)
+    without_request = (np.isnan(use.requested()) & ~np.isnan(seen))[services].any(axis=1)
     return {
         "containers": int(alive.sum()),
         "containers_measured": len(use.measured),
         "services": len(services),
-        "services_without_request": int(unasked.sum()),
+        "services_without_request": int(without_request.sum()),
         "services_without_past": int(np.isnan(seen[services]).all(axis=1).sum()),
         "step_ms": use.step_ms,
         "learned_ms": len(past.times_ms) * use.step_ms,

@@ -56,7 +56,7 @@ class State(NamedTuple):
         The sum of limits on each node.
     began : int64
         The first period of the running cycle.
-    kept : int64
+    cycles_unchanged : int64
         The number K of consecutive cycles with an unchanged limit.
     changed : bool
         Whether the limit changed at the last decision.
@@ -77,7 +77,7 @@ class State(NamedTuple):
     limit: FloatArray
     allocated: FloatArray
     began: IntArray
-    kept: IntArray
+    cycles_unchanged: IntArray
     changed: BoolArray
     overflowed: BoolArray
     served: FloatArray
@@ -178,7 +178,7 @@ def close_cycles(
         look_at(state.share[at], begin, now, row[UPSTREAM:])
         row[11] = state.limit[at, 0] / largest[0]
         row[12] = state.limit[at, 1] / largest[1]
-        row[13] = min(float(state.kept[at]), MOST_KEPT) / MOST_KEPT
+        row[13] = min(float(state.cycles_unchanged[at]), MOST_KEPT) / MOST_KEPT
         node = state.node[at]
         look_at(state.node_share[node], begin, now, row[OWN:])
         busy = min(row[OWN], 1.0) + min(row[OWN + 2], 1.0)
@@ -199,7 +199,11 @@ def rewards(
         container = max(use / (given[5] * max(row[10], FLOOR_G)), FLOOR_CONTAINER)
         node = given[6] * row[18] + given[7] * row[19]
         cost = container if given[8] > 0 else 1.0 / container
-        out[k] = given[0] * np.log(given[1] * state.kept[at] + 1.0) / (cost + node + given[2])
+        out[k] = (
+            given[0]
+            * np.log(given[1] * state.cycles_unchanged[at] + 1.0)
+            / (cost + node + given[2])
+        )
 
 
 # Room on nodes, and changes of limits.

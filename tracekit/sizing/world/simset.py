@@ -265,7 +265,7 @@ def fresh_state(world: World) -> State:
         limit=np.zeros((containers, 2)),
         allocated=np.zeros((len(world.total), 2)),
         began=np.zeros(containers, dtype=np.int64),
-        kept=np.zeros(containers, dtype=np.int64),
+        cycles_unchanged=np.zeros(containers, dtype=np.int64),
         changed=np.zeros(containers, dtype=np.bool_),
         overflowed=np.zeros((containers, 2), dtype=np.bool_),
         served=_series(containers, periods),

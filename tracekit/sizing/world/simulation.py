@@ -116,7 +116,9 @@ class Simulation:
         changed = (outcome != KEPT) & (outcome != INFEASIBLE)
         first = self.cycles[due] == 0
         over = arrays.overflowed[due].any(axis=1)
-        arrays.kept[due] = np.where(changed | first | over, 0, arrays.kept[due] + 1)
+        arrays.cycles_unchanged[due] = np.where(
+            changed | first | over, 0, arrays.cycles_unchanged[due] + 1
+        )
         arrays.changed[due] = changed & ~first
         self.infeasible[due] += outcome == INFEASIBLE
         self.moves[due] += outcome == MOVED

@@ -80,7 +80,7 @@ class Formula:
         Whether containers without a request count with the scheduler's defaults.
     constants : tuple of numbers
         Parameters of the policy that ``part`` needs.
-    asked : function(container), optional
+    counted_as : function(container), optional
         The container as the score counts it, for pods of recorded cases that request more than
         their containers together.
     """
@@ -91,7 +91,7 @@ class Formula:
     better: Literal["emptier", "fuller", "alike"] | None = None
     nonzero: bool = False
     constants: tuple[float, ...] = ()
-    asked: Callable[[Container], Container] | None = None
+    counted_as: Callable[[Container], Container] | None = None
 
     def __post_init__(self) -> None:
         weights = [weight for _, weight in self.resources]
@@ -161,7 +161,7 @@ class Formula:
     def _parts(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> Iterator[tuple[Share, Any]]:
-        counted = self.asked(container) if self.asked else container
+        counted = self.counted_as(container) if self.counted_as else container
         for share in shares(snapshot, counted, nodes, self.resources, nonzero=self.nonzero):
             size = np.maximum(share.allocatable, 1)
             yield share, self._part(size, share.requested)

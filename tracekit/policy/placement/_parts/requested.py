@@ -184,7 +184,7 @@ class TenthsPolicy(PlacementPolicy):
             better=better,
             nonzero=True,
             constants=(self.max_score,),
-            asked=in_whole_cores,
+            counted_as=in_whole_cores,
         )
 
     def explain(
