@@ -248,7 +248,7 @@ def test_a_lower_request_that_is_exceeded_too_often_is_not_recommended(
     assert found.staying.tolist() == [[kept, False], [False, False], [False, False]]
     assert np.isnan(found.request).tolist() == found.staying.tolist()
     again = judged(use, found.request)
-    for name in ("above", "asked", "excess"):
+    for name in ("above", "requested", "excess"):
         assert (getattr(found.judgement, name) == getattr(again, name)).all()
     exceeded = judged(use, given)
     share = float(exceeded.above.sum(axis=0)[0, 0] / exceeded.steps.sum(axis=0)[0, 0])
