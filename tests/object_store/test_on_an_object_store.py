@@ -47,7 +47,7 @@ _START_S = 60.0
 
 
 def why_not() -> str | None:
-    """Why there can be no object store here; None when there can."""
+    """Why no object store can run; None if one can."""
     for name, package in (("s3fs", "s3fs"), ("upath", "universal-pathlib"), ("moto", "moto")):
         if importlib.util.find_spec(name) is None:
             return f"{package} is not installed (pip install 'tracekit[s3]' 'moto[server]')"
@@ -96,14 +96,14 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def here(traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("here") / "mine"
+def local(traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("local") / "mine"
     tracekit.ingest(traces, folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def there(server: ObjectStore, traces: Path) -> str:
+def remote(server: ObjectStore, traces: Path) -> str:
     put_folder(traces, place(TRACES))
     words = ["ingest", TRACES, STORE]
     assert server.process.poll() is None
@@ -119,66 +119,66 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_ingest_puts_the_bytes_that_a_disk_would_hold(here: Path, there: str) -> None:
-    ours, theirs = files(here), objects(place(there))
+def test_ingest_puts_the_bytes_that_a_disk_would_hold(local: Path, remote: str) -> None:
+    ours, theirs = files(local), objects(place(remote))
     assert theirs.keys() == ours.keys()
     assert [name for name in ours if ours[name] != theirs[name]] == []
 
 
-def test_every_query_gives_the_same_rows(here: Path, there: str) -> None:
-    with Database(open_store(here)) as disk, Database(open_store(there)) as remote:
+def test_every_query_gives_the_same_rows(local: Path, remote: str) -> None:
+    with Database(open_store(local)) as disk, Database(open_store(remote)) as far:
         for name, query in all_queries().items():
-            ours, theirs = disk.frame(query.text), remote.frame(query.text)
+            ours, theirs = disk.frame(query.text), far.frame(query.text)
             assert theirs.equals(ours), name
 
 
-def test_the_analytics_are_the_same(here: Path, there: str, tmp_path: Path) -> None:
-    for name, store in (("here", str(here)), ("there", there)):
+def test_the_analytics_are_the_same(local: Path, remote: str, tmp_path: Path) -> None:
+    for name, store in (("local", str(local)), ("remote", remote)):
         assert run_command(["analyze", store, "--out", str(tmp_path / name)]) == 0
-    ours, theirs = files(tmp_path / "here"), files(tmp_path / "there")
+    ours, theirs = files(tmp_path / "local"), files(tmp_path / "remote")
     assert len(ours) > sum(not needs_a_choice(query) for query in all_queries().values())
     assert theirs == ours
 
 
-def test_a_replay_is_the_same(here: Path, there: str, tmp_path: Path) -> None:
-    for name, store in (("here", str(here)), ("there", there)):
+def test_a_replay_is_the_same(local: Path, remote: str, tmp_path: Path) -> None:
+    for name, store in (("local", str(local)), ("remote", remote)):
         few = ["--policy", "first_fit", "--repeat", "1"]
         assert run_command(["replay", store, *few, "--out", str(tmp_path / name)]) == 0
-    ours, theirs = files(tmp_path / "here"), files(tmp_path / "there")
+    ours, theirs = files(tmp_path / "local"), files(tmp_path / "remote")
     documents = [json.loads(one.pop("manifest.json")) for one in (ours, theirs)]
-    assert [document["workload"].pop("store") for document in documents][1] == there
+    assert [document["workload"].pop("store") for document in documents][1] == remote
     # the seal is over all of the document, and so over the store's name
     assert documents[0].pop("seal") != documents[1].pop("seal")
     assert documents[0] == documents[1]
     assert [name for name in ours if ours[name] != theirs[name]] in ([], ["timing.parquet"])
-    assert run_command(["report", str(tmp_path / "there"), "--out", str(tmp_path / "r.html")]) == 0
+    assert run_command(["report", str(tmp_path / "remote"), "--out", str(tmp_path / "r.html")]) == 0
 
 
 def test_traces_there_are_fitted_and_bound_as_on_a_disk(
-    here: Path, traces: Path, there: str, tmp_path: Path
+    local: Path, traces: Path, remote: str, tmp_path: Path
 ) -> None:
-    """The planted truth beside the traces is read there too, by both stages of a run."""
-    for name, store, source in (("here", here, traces), ("there", there, place(TRACES))):
+    """Both stages of a run read the planted truth beside the traces, also from an object store."""
+    for name, store, source in (("local", local, traces), ("remote", remote, place(TRACES))):
         fit, bound = tmp_path / name / "fit", tmp_path / name / "bound"
         FitStage(open_store(store), source, fit).run(lambda *_: None)
         BindStage(open_store(store), source, fit, bound).run(lambda *_: None)
     for stage in ("fit", "bound"):
-        ours, theirs = files(tmp_path / "here" / stage), files(tmp_path / "there" / stage)
+        ours, theirs = files(tmp_path / "local" / stage), files(tmp_path / "remote" / stage)
         assert ours.keys() == theirs.keys() != set()
         tables = [name for name in ours if name.endswith(".parquet") and "timing" not in name]
         assert [name for name in tables if ours[name] != theirs[name]] == []
 
 
-def test_a_run_takes_traces_there(there: str, tmp_path: Path) -> None:
-    assert there
+def test_a_run_takes_traces_there(remote: str, tmp_path: Path) -> None:
+    assert remote
     assert run_command(["run", f"{TRACES}/node", "--out", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out" / "report.html").is_file()
 
 
-def test_call_graphs_are_the_same(here: Path, there: str, tmp_path: Path) -> None:
-    for name, store in (("here", str(here)), ("there", there)):
+def test_call_graphs_are_the_same(local: Path, remote: str, tmp_path: Path) -> None:
+    for name, store in (("local", str(local)), ("remote", remote)):
         assert run_command(["callgraph", store, "--out", str(tmp_path / name)]) == 0
-    assert files(tmp_path / "there") == files(tmp_path / "here")
+    assert files(tmp_path / "remote") == files(tmp_path / "local")
 
 
 def test_a_table_of_several_pieces_is_read_as_from_a_disk(
@@ -196,14 +196,14 @@ def test_a_table_of_several_pieces_is_read_as_from_a_disk(
     table.write_csv(tmp_path / "traces" / "MSResource_0.csv")
     assert (tmp_path / "traces" / "MSResource_0.csv").stat().st_size > 5 * PIECE_BYTES
     put_folder(tmp_path / "traces", place(f"s3://{BUCKET}/large"))
-    here, there = tmp_path / "here", f"s3://{BUCKET}/large-store"
-    tracekit.ingest(tmp_path / "traces", here)
-    assert run_command(["ingest", f"s3://{BUCKET}/large", there]) == 0
-    ours, theirs = files(here), objects(place(there))
+    local, remote = tmp_path / "local", f"s3://{BUCKET}/large-store"
+    tracekit.ingest(tmp_path / "traces", local)
+    assert run_command(["ingest", f"s3://{BUCKET}/large", remote]) == 0
+    ours, theirs = files(local), objects(place(remote))
     assert theirs == ours
     assert max(map(len, ours.values())) > PIECE_BYTES
     sums = "SELECT count(*), max(cpu_fraction), max(container) FROM container_usage"
-    assert tracekit.query(there, sums).rows() == tracekit.query(here, sums).rows()
+    assert tracekit.query(remote, sums).rows() == tracekit.query(local, sums).rows()
 
 
 def test_a_large_file_goes_up_in_pieces_and_comes_back(server: ObjectStore, tmp_path: Path) -> None:
@@ -218,35 +218,35 @@ def test_a_large_file_goes_up_in_pieces_and_comes_back(server: ObjectStore, tmp_
 
 
 def test_info_check_and_plan_speak_of_it(
-    here: Path, there: str, capsys: pytest.CaptureFixture[str]
+    local: Path, remote: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for verb in ("info", "check"):
-        said = []
-        for store in (str(here), there):
+        documents = []
+        for store in (str(local), remote):
             assert run_command([verb, store, "--json"]) == 0
             document = json.loads(capsys.readouterr().out)
             document.pop("store", None)
-            said.append(document)
-        assert said[0] == said[1]
-    assert run_command(["estimate", there]) == 0
-    assert f"Store {there}" in capsys.readouterr().out
-    found = tracekit.estimate(there)
-    size = sum(one.bytes for one in tracekit.estimate(here).tables)
-    assert found.reach is not None
-    assert found.reach.bytes == size
-    assert found.reach.transfer_s == pytest.approx(size / found.reach.bytes_per_s)
+            documents.append(document)
+        assert documents[0] == documents[1]
+    assert run_command(["estimate", remote]) == 0
+    assert f"Store {remote}" in capsys.readouterr().out
+    planned = tracekit.estimate(remote)
+    size = sum(one.bytes for one in tracekit.estimate(local).tables)
+    assert planned.reach is not None
+    assert planned.reach.bytes == size
+    assert planned.reach.transfer_s == pytest.approx(size / planned.reach.bytes_per_s)
 
 
-def test_ingested_again_nothing_changes(there: str) -> None:
-    before = objects(place(there))
-    summary = tracekit.ingest(TRACES, there)
+def test_ingested_again_nothing_changes(remote: str) -> None:
+    before = objects(place(remote))
+    summary = tracekit.ingest(TRACES, remote)
     assert (summary.ingested, len(summary.known)) == ([], 12)
-    assert objects(place(there)) == before
+    assert objects(place(remote)) == before
 
 
 @pytest.mark.parametrize("at", [7, 19])
 def test_a_killed_ingest_goes_on_to_the_same_bytes(
-    server: ObjectStore, traces: Path, here: Path, at: int
+    server: ObjectStore, traces: Path, local: Path, at: int
 ) -> None:
     store = f"s3://{BUCKET}/killed-{at}"
     arguments = [str(traces), store, str(at)]
@@ -264,7 +264,7 @@ def test_a_killed_ingest_goes_on_to_the_same_bytes(
             for query in all_queries().values():
                 database.frame(query.text)
     tracekit.ingest(traces, store)
-    assert objects(place(store)) == files(here)
+    assert objects(place(store)) == files(local)
 
 
 @pytest.mark.usefixtures("server")
@@ -285,8 +285,8 @@ def test_a_second_writer_is_refused_and_told_by_whom(traces: Path) -> None:
     store = place(f"s3://{BUCKET}/held")
     holder = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
-        there = {"host": os.uname().nodename, "process": holder.pid, "token": "x"}
-        put_over(store / LOCK, json.dumps(there).encode(), None)
+        lease = {"host": os.uname().nodename, "process": holder.pid, "token": "x"}
+        put_over(store / LOCK, json.dumps(lease).encode(), None)
         with pytest.raises(TracekitError, match=f"written by process {holder.pid} on"):
             tracekit.ingest(traces, str(store))
         assert list(objects(store)) == [LOCK]
@@ -377,7 +377,7 @@ def test_a_folder_of_something_else_is_not_written_into(traces: Path) -> None:
 
 @pytest.mark.usefixtures("server")
 def test_what_goes_wrong_is_one_line(
-    there: str,
+    remote: str,
     traces: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
@@ -396,9 +396,9 @@ def test_what_goes_wrong_is_one_line(
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             without.delenv(name)
         without.setenv("HOME", "/nowhere")
-        filesystem(place(there)).clear_instance_cache()
-        assert is_one_line("info", there)
-    filesystem(place(there)).clear_instance_cache()
+        filesystem(place(remote)).clear_instance_cache()
+        assert is_one_line("info", remote)
+    filesystem(place(remote)).clear_instance_cache()
 
 
 def test_a_server_that_dies_is_told_and_leaves_nothing_half_written(

@@ -72,8 +72,8 @@ def test_nodes_pods_and_their_use_come_in(tmp_path: Path) -> None:
     assert (tmp_path / "bin" / "calls").read_text().splitlines()[0] == (
         "--context=prod get nodes,pods --all-namespaces --output json"
     )
-    found = read("kubernetes", tmp_path / "out" / "kubernetes.json.gz")
-    assert found.rows("container", "container") == [("default/web-1",), ("default/web-2",)]
+    objects = read("kubernetes", tmp_path / "out" / "kubernetes.json.gz")
+    assert objects.rows("container", "container") == [("default/web-1",), ("default/web-2",)]
     used = read("kubernetes", tmp_path / "out" / "kubernetes-node-metrics.json.gz")
     assert used.rows("node_amount", "node", "amount") == [("n1", 2.0)]
 

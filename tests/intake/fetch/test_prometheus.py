@@ -54,9 +54,9 @@ def _amounts(out: Path) -> pl.DataFrame:
 def test_what_is_fetched_is_what_prometheus_says(server: str, tmp_path: Path) -> None:
     """Asked for too much at once, it is asked for less, until it answers."""
     summary = fetched(server, tmp_path / "out")
-    found = {one.name: one for one in summary.queries}
-    assert set(found) == {one.name for one in QUERIES}
-    cpu = found["container_cpu_in_use"]
+    by_query = {one.name: one for one in summary.queries}
+    assert set(by_query) == {one.name for one in QUERIES}
+    cpu = by_query["container_cpu_in_use"]
     assert (cpu.outcome, cpu.series, cpu.samples) == ("fetched", PODS, PODS * (SAMPLES - 1))
     assert len(cpu.files) > 1
     amounts = _amounts(tmp_path / "out")
@@ -64,13 +64,13 @@ def test_what_is_fetched_is_what_prometheus_says(server: str, tmp_path: Path) ->
     assert amounts.unique(["container", "resource", "time_ms"]).height == amounts.height
     for name, resource in (("container_cpu_in_use", "cpu"), ("container_memory_in_use", "memory")):
         for at in (START_S + STEP_S, START_S + 20 * STEP_S, END_S):
-            said = instant(server, found[name].promql, at)
+            theirs = instant(server, by_query[name].promql, at)
             ours = amounts.filter(
                 (pl.col("resource") == resource) & (pl.col("time_ms") == at * 1000)
             )
             by_name = dict(ours.select("container", "amount").iter_rows())
-            assert len(said) == len(by_name) == PODS
-            for labels, value in said.items():
+            assert len(theirs) == len(by_name) == PODS
+            for labels, value in theirs.items():
                 own = dict(labels)
                 assert by_name[f"{own['namespace']}/{own['pod']}"] == pytest.approx(value, rel=1e-9)
 
@@ -93,13 +93,13 @@ def _twice(lines: Iterable[str]) -> Iterator[str]:
 
 
 def test_what_two_replicas_saw_counts_once(tmp_path: Path) -> None:
-    found = []
+    amounts = []
     for name, lines in (("one", recorded(5, 12)), ("two", _twice(recorded(5, 12)))):
         with prometheus(tmp_path / name / "data", lines) as url:
             fetched(url, tmp_path / name / "out", end=str(START_S + 11 * STEP_S))
-        found.append(_amounts(tmp_path / name / "out"))
-    assert found[0].height == 5 * (2 * 12 - 1)
-    assert_frame_equal(found[0], found[1])
+        amounts.append(_amounts(tmp_path / name / "out"))
+    assert amounts[0].height == 5 * (2 * 12 - 1)
+    assert_frame_equal(amounts[0], amounts[1])
 
 
 def _of_pods(lines: Iterable[str]) -> Iterator[str]:
@@ -110,13 +110,13 @@ def _of_pods(lines: Iterable[str]) -> Iterator[str]:
 
 
 def test_where_no_container_is_seen_the_cgroup_of_the_pod_counts(tmp_path: Path) -> None:
-    found = []
+    amounts = []
     for name, change in (("containers", lambda lines: lines), ("pods", _of_pods)):
         with prometheus(tmp_path / name / "data", change(recorded(5, 12))) as url:
             fetched(url, tmp_path / name / "out", end=str(START_S + 11 * STEP_S))
-        found.append(_amounts(tmp_path / name / "out"))
-    assert found[0].height == 5 * (2 * 12 - 1)
-    assert_frame_equal(found[0], found[1])
+        amounts.append(_amounts(tmp_path / name / "out"))
+    assert amounts[0].height == 5 * (2 * 12 - 1)
+    assert_frame_equal(amounts[0], amounts[1])
 
 
 def _without_honor_labels(lines: Iterable[str]) -> Iterator[str]:
@@ -147,14 +147,14 @@ def test_use_that_was_scraped_without_honor_labels_is_that_of_its_pods(tmp_path:
         "renamed": _without_honor_labels(recorded(5, 12)),
         "around": _without_honor_labels(_beside_the_machine(recorded(5, 12))),
     }
-    found = {}
+    amounts = {}
     for name, lines in made.items():
         with prometheus(tmp_path / name / "data", lines) as url:
             fetched(url, tmp_path / name / "out", end=str(START_S + 11 * STEP_S))
-        found[name] = _amounts(tmp_path / name / "out")
-    assert found["honored"].height == 5 * (2 * 12 - 1)
-    assert_frame_equal(found["honored"], found["renamed"])
-    assert_frame_equal(found["honored"], found["around"])
+        amounts[name] = _amounts(tmp_path / name / "out")
+    assert amounts["honored"].height == 5 * (2 * 12 - 1)
+    assert_frame_equal(amounts["honored"], amounts["renamed"])
+    assert_frame_equal(amounts["honored"], amounts["around"])
 
 
 def test_what_is_shown_can_be_asked_by_hand(
@@ -168,7 +168,7 @@ def test_what_is_shown_can_be_asked_by_hand(
     assert len(set(files)) == len(files) > len(QUERIES)
     for query in QUERIES:
         mine = [
-            [int(found[1]) for found in re.finditer(r"--(?:start|end|step)=(\d+)", line)]
+            [int(option[1]) for option in re.finditer(r"--(?:start|end|step)=(\d+)", line)]
             for line, file in zip(lines, files, strict=True)
             if re.fullmatch(rf"{query.name}(-\d+T\d+Z)?\.json", file)
         ]

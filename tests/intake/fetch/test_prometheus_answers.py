@@ -33,9 +33,9 @@ def test_a_redirect_gets_no_header_and_a_password_is_not_taken(tmp_path: Path) -
         fetched(made.url, tmp_path / "a", headers=["Authorization: Bearer secret"])
     assert other.heard
     assert not any("Authorization" in one for one in other.heard)
-    with pytest.raises(TracekitError) as told:
+    with pytest.raises(TracekitError) as error:
         fetched("http://me:secret@localhost:9090", tmp_path / "b")
-    assert "secret" not in f"{told.value.what}{told.value.hint}"
+    assert "secret" not in f"{error.value.what}{error.value.hint}"
 
 
 def _error(code: int, text: str) -> Reply:
@@ -89,9 +89,9 @@ def test_what_is_no_answer_is_an_error_and_none_is_here(
     def served(query: str) -> tuple[int, bytes]:
         return reply(query) if query.startswith("count(") == (at == "count") else some(query)
 
-    with serving(Made(replies=[served] * 400)) as made, pytest.raises(TracekitError) as told:
+    with serving(Made(replies=[served] * 400)) as made, pytest.raises(TracekitError) as error:
         fetched(made.url, tmp_path)
-    assert len(told.value.what) < 1_000
+    assert len(error.value.what) < 1_000
     assert list(tmp_path.glob("*.gz")) == []
 
 
@@ -106,17 +106,17 @@ def _warning(**members: list[str]) -> Reply:
 
 def test_what_came_with_a_warning_of_missing_data_is_asked_for_again(tmp_path: Path) -> None:
     """Thanos and Mimir answer with what they have where a store is away."""
-    said = "PromQL: partial response: store-1 unavailable"
-    with serving(Made(replies=[some, _warning(warnings=[said])])) as made:
+    warning = "PromQL: partial response: store-1 unavailable"
+    with serving(Made(replies=[some, _warning(warnings=[warning])])) as made:
         with pytest.raises(TracekitError):
             fetched(made.url, tmp_path)
-        kept = {path.name for path in tmp_path.glob("*.gz")}
-        asked = len(made.asked)
+        files = {path.name for path in tmp_path.glob("*.gz")}
+        requests = len(made.asked)
         again = fetched(made.url, tmp_path)
-    assert len(made.asked) - asked == 2
+    assert len(made.asked) - requests == 2
     assert {one.outcome for one in again.queries[1:]} == {"known"}
     assert all(one.warnings == () for one in again.queries)
-    assert {path.name for path in tmp_path.glob("*.gz")} == kept
+    assert {path.name for path in tmp_path.glob("*.gz")} == files
 
 
 @pytest.mark.slow

@@ -73,17 +73,17 @@ def test_a_missing_file_does_not_keep_the_others(tmp_path: Path, retries: Retrie
 def test_a_host_that_does_not_exist_stops_everything_at_once(
     tmp_path: Path, naps: list[float], retries: Retries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    hosts = []
 
     def nowhere(host: str, *_args: object, **_options: object) -> None:
-        asked.append(host)
+        hosts.append(host)
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", nowhere)
     monkeypatch.setenv("no_proxy", "*")
     with pytest.raises(TracekitError):
         fetch("ctm21", tmp_path, base_url="http://mirror.invalid/", jobs=1, retries=retries)
-    assert (len(asked), len(naps)) == (2, 1)
+    assert (len(hosts), len(naps)) == (2, 1)
 
 
 def test_no_room_on_the_disk_is_said_before_anything_is_written(
@@ -259,9 +259,9 @@ def test_json_and_table(
     assert document["size_bytes"] == len(node)
     assert [(file["path"], file["outcome"]) for file in document["files"]] == [(NODE, "fetched")]
     assert run(call) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert NODE in said.out
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert NODE in printed.out
 
 
 def test_what_is_fetched_can_be_ingested(
@@ -293,10 +293,10 @@ def test_an_interrupted_fetch_ends_at_once_and_is_resumed(
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(sign)
-    _, said = process.communicate(timeout=20)
+    _, printed = process.communicate(timeout=20)
     release.set()
     assert process.returncode == code
-    assert said.startswith("error: interrupted") or sign == signal.SIGKILL
+    assert printed.startswith("error: interrupted") or sign == signal.SIGKILL
     assert not (tmp_path / NODE).exists()
     assert run(call) == 0
     assert mirror.ranges(NODE) == [None, "bytes=300000-"]

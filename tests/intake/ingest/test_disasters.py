@@ -130,11 +130,11 @@ def test_a_store_that_was_copied_is_whole_and_goes_on(traces: TraceFolder, tmp_p
     ingest(traces.path, tmp_path / "here")
     shutil.copytree(tmp_path / "here", tmp_path / "it's there" / "store")
     shutil.rmtree(tmp_path / "here")
-    there = tmp_path / "it's there" / "store"
-    with Database(open_store(there)) as database:
+    copy = tmp_path / "it's there" / "store"
+    with Database(open_store(copy)) as database:
         assert database.scalar("SELECT count(*) FROM container_usage") == 72
     moved.rename(traces.path / "Node_0.csv")
-    summary = ingest(traces.path, there)
+    summary = ingest(traces.path, copy)
     assert ([entry.table for entry in summary.ingested], len(summary.known)) == (["node_usage"], 3)
 
 
@@ -145,12 +145,12 @@ def test_a_read_only_store_answers_and_is_not_written(traces: TraceFolder, tmp_p
     for path in [store, *store.rglob("*")]:
         path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
     before = tree_but_lock(store)
-    for asked in (
+    for words in (
         ["info", store],
         ["check", store],
         ["query", store, "usage/zone_summary", "--format", "csv"],
     ):
-        done = tracekit_command(*asked, privileged=False)
+        done = tracekit_command(*words, privileged=False)
         assert (done.returncode, done.stderr) == (0, ""), done
         assert done.stdout
     done = tracekit_command("ingest", traces.path, store, privileged=False)
@@ -339,11 +339,11 @@ def test_ingests_that_start_together_before_the_store_is_there(
         )
         for me in range(writers)
     ]
-    said = [line for one in running for line in one.communicate(timeout=120)[0].splitlines()]
-    assert len(said) == rounds * writers
+    lines = [line for one in running for line in one.communicate(timeout=120)[0].splitlines()]
+    assert len(lines) == rounds * writers
     for number in range(rounds):
-        outcomes = {line.partition(" ")[2] for line in said if line.startswith(f"{number} ")}
+        outcomes = {line.partition(" ")[2] for line in lines if line.startswith(f"{number} ")}
         assert "done" in outcomes
         assert outcomes <= {"done", "is being written"}
-        found = tree(tmp_path / f"store.{number}")
-        assert found == tree(tmp_path / "undisturbed")
+        stored = tree(tmp_path / f"store.{number}")
+        assert stored == tree(tmp_path / "undisturbed")

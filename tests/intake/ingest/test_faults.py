@@ -322,12 +322,12 @@ def test_a_bomb_takes_little_memory(name: str, tmp_path: Path) -> None:
         check=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)),
     )
-    said, *_, peak_kib = done.stdout.splitlines()
+    outcome, *_, peak_kib = done.stdout.splitlines()
     if isinstance(expected, str):
-        assert said.startswith(name)
-        assert expected in said
+        assert outcome.startswith(name)
+        assert expected in outcome
     else:
-        assert tuple(map(int, said.split())) == expected
+        assert tuple(map(int, outcome.split())) == expected
     assert int(peak_kib) < _MOST_KIB
 
 

@@ -113,15 +113,15 @@ def test_adding_files_later_keeps_the_keys_that_were_given(
     ingest(traces.path / "Node_0.csv", store)
     before = open_store(store).dimension_files("node")
     bytes_before = [path.read_bytes() for path in before]
-    known = pl.read_parquet(before)
+    first_ids = pl.read_parquet(before)
     traces.write("Node_1.csv", NODE_HEADER, [f"0,{hex_id('node', 50)},0.5,0.5"])
     ingest(traces.path, store)
     after = open_store(store).dimension_files("node")
     assert after[: len(before)] == before
     assert [path.read_bytes() for path in before] == bytes_before
     ids = pl.read_parquet(after)
-    assert ids.head(known.height).equals(known)
-    assert ids.height == known.height + 1
+    assert ids.head(first_ids.height).equals(first_ids)
+    assert ids.height == first_ids.height + 1
 
 
 def test_one_by_one_or_all_at_once_is_the_same(traces: TraceFolder, tmp_path: Path) -> None:

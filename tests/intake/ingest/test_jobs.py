@@ -140,21 +140,21 @@ def test_workers_that_are_there_are_taken_and_left_to_go_on(
     many: TraceFolder, tmp_path: Path
 ) -> None:
     ingest(many.path / "Node_1.csv", tmp_path / "alone", jobs=1)
-    there = crew.Workers(2)
+    workers = crew.Workers(2)
     try:
         for name in ("first", "second"):
-            ingest(many.path / "Node_1.csv", tmp_path / name, crew=there)
+            ingest(many.path / "Node_1.csv", tmp_path / name, crew=workers)
             assert tree(tmp_path / name) == tree(tmp_path / "alone")
     finally:
-        there.close()
+        workers.close()
 
 
 def test_workers_that_are_there_end_with_an_ingest_that_fails(
     traces: TraceFolder, tmp_path: Path
 ) -> None:
     traces.write("MSRTQps_1.csv", "timestamp,msname,msinstanceid,metric,value", ["0,s,c,m,x"])
-    there = crew.Workers(2)
-    pids = [worker._process.pid for worker in there._all]
+    workers = crew.Workers(2)
+    pids = [worker._process.pid for worker in workers._all]
     with pytest.raises(CheckFailedError):
-        ingest(traces.path, tmp_path / "store", crew=there, max_rejects_fraction=0.5)
+        ingest(traces.path, tmp_path / "store", crew=workers, max_rejects_fraction=0.5)
     assert_gone(pids)

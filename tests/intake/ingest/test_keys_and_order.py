@@ -54,8 +54,8 @@ def test_rows_are_in_the_order_of_their_columns_and_stay_in_file_order_else(
     named = [column.name for column in order]
     expected = frame.with_row_index("at").sort(named, nulls_last=False, maintain_order=True)
     assert order_of(words).tolist() == expected["at"].to_list()
-    kept = find_duplicates(words[:, order_of(words)]).staying.sum()
-    assert kept == frame.with_columns(pl.col("response_time_ms") + 0.0).unique().height
+    staying_rows = find_duplicates(words[:, order_of(words)]).staying.sum()
+    assert staying_rows == frame.with_columns(pl.col("response_time_ms") + 0.0).unique().height
 
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=2, max_size=2), max_size=50))

@@ -39,13 +39,13 @@ def _written(folder: Path, tables: dict[str, str]) -> Path:
 
 def _rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
     with Database(open_store(store)) as database:
-        found = {
+        frames = {
             table: database.frame(f"SELECT * FROM {table} ORDER BY ALL")
             for table in (*TABLES, "reject")
         }
     return {
         name: rows.select([one for one in rows.columns if not one.endswith("_key")]).rows()
-        for name, rows in found.items()
+        for name, rows in frames.items()
     }
 
 

@@ -68,12 +68,12 @@ def test_no_sample_is_lost_where_the_other_one_still_holds(
     memory = _every(memory_s, span // memory_s)
     store = _stored(tmp_path, [cpu], [memory])
     often, seldom = (cpu, memory) if cpu_s <= memory_s else (memory, cpu)
-    found = _rows(store)
-    assert [row[0] for row in found] == [at for at, _ in often]
-    assert [row[1 if often is cpu else 2] for row in found] == [value for _, value in often]
+    rows = _rows(store)
+    assert [row[0] for row in rows] == [at for at, _ in often]
+    assert [row[1 if often is cpu else 2] for row in rows] == [value for _, value in often]
     held = dict(seldom)
     last = [max(at for at, _ in seldom if at <= time) for time, _ in often]
-    assert [row[2 if often is cpu else 1] for row in found] == [held[at] for at in last]
+    assert [row[2 if often is cpu else 1] for row in rows] == [held[at] for at in last]
     assert ONE_OF_TWO not in causes(doubts(store))
 
 
@@ -88,14 +88,14 @@ def _plain(cpu: Samples, memory: Samples) -> tuple[list[tuple[int, float, float]
     silent = 0
     often = {at for at, _ in (cpu if len(cpu) >= len(memory) else memory)}
     for time in sorted({at for at, _ in (*cpu, *memory)}):
-        known: list[float] = []
+        values_so_far: list[float] = []
         for some in (cpu, memory):
             until = _silence_s(some, 60)
             values = [value for at, value in some if time - until <= at <= time]
-            known += values[-1:]
+            values_so_far += values[-1:]
             silent += not values and not 1 <= some[0][0] - time <= until
-        if len(known) == 2 and time in often:
-            rows.append((time, known[0], known[1]))
+        if len(values_so_far) == 2 and time in often:
+            rows.append((time, values_so_far[0], values_so_far[1]))
     return rows, silent
 
 

@@ -62,8 +62,8 @@ def test_a_long_run_of_empty_lines_is_refused_wherever_blocks_are_cut(
     monkeypatch.setattr(blocks_module, "EMPTY_LINES", 100)
 
     def read(data: bytes) -> bytes:
-        found = lines_in_blocks(io.BytesIO(data), size, padding)
-        return b"".join(block[: len(block) - padding] for block in found)
+        cut = lines_in_blocks(io.BytesIO(data), size, padding)
+        return b"".join(block[: len(block) - padding] for block in cut)
 
     ends = b"\n" * 100
     whole = b"a,b\n" + ends + b"c,d\n" + ends

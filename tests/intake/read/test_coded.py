@@ -160,7 +160,7 @@ def test_no_name_is_left_that_stands_in_broken_rows_only(
 
 
 @pytest.mark.parametrize(
-    ("size_bytes", "together_bytes", "known", "compiled"),
+    ("size_bytes", "together_bytes", "has_code", "compiled"),
     [
         (16 << 20, 0, False, True),
         (2 << 20, 64 << 20, False, True),
@@ -173,13 +173,13 @@ def test_no_name_is_left_that_stands_in_broken_rows_only(
 def test_a_file_is_read_the_compiled_way_where_there_is_much_to_read(
     size_bytes: int,
     together_bytes: int,
-    known: bool,
+    has_code: bool,
     compiled: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of less where the code is compiled already: then it is only loaded."""
-    monkeypatch.setattr(reading_module, "is_compiled", lambda _: known)
+    monkeypatch.setattr(reading_module, "is_compiled", lambda _: has_code)
     path = tmp_path / "Node_0.csv"
     path.write_text(f"{NODE_HEADER}\n0,0,good,0.5,0.5\n")
     (file,) = discover(path).files

@@ -16,14 +16,14 @@ from tracekit.intake.read.discover import discover, natural
 def test_a_folder_gives_its_tables_and_names_what_is_none(traces: TraceFolder) -> None:
     (traces.path / "README.md").write_text("# about\n")
     (traces.path / ".hidden.csv").write_text("x")
-    found = discover(traces.path)
-    assert [(file.name, file.match.format.table) for file in found.files] == [
+    discovery = discover(traces.path)
+    assert [(file.name, file.match.format.table) for file in discovery.files] == [
         ("MSCallGraph_0.csv", "call"),
         ("MSRTQps_0.csv", "service_rate"),
         ("MSResource_0.csv", "container_usage"),
         ("Node_0.csv", "node_usage"),
     ]
-    assert [name for name, _ in found.passed_over] == ["README.md"]
+    assert [name for name, _ in discovery.passed_over] == ["README.md"]
 
 
 def test_part_ten_follows_part_nine() -> None:
@@ -55,8 +55,8 @@ ODD_NAMES = [
 def test_any_file_name_will_do(tmp_path: Path) -> None:
     for name in ODD_NAMES:
         (tmp_path / name).write_text(csv_text(NODE_HEADER, node_lines()))
-    found = discover(tmp_path)
-    assert sorted(file.name for file in found.files) == sorted(ODD_NAMES)
+    discovery = discover(tmp_path)
+    assert sorted(file.name for file in discovery.files) == sorted(ODD_NAMES)
 
 
 PODS = """\
@@ -90,7 +90,7 @@ def test_a_column_that_is_there_twice_is_named(tmp_path: Path) -> None:
 # What a folder holds besides files: links are followed once, all else is named.
 
 
-def found(folder: Path) -> tuple[list[str], dict[str, str]]:
+def listed(folder: Path) -> tuple[list[str], dict[str, str]]:
     discovery = discover(folder)
     return [file.name for file in discovery.files], dict(discovery.passed_over)
 
@@ -113,7 +113,7 @@ def test_linked_folders_are_searched_once(traces: TraceFolder, tmp_path: Path) -
         (traces.path / name).symlink_to(target)
     (tmp_path / "elsewhere" / "back").symlink_to(traces.path)
     (traces.path / "Node_7.csv").symlink_to(traces.path / "Node_0.csv")
-    names, others = found(traces.path)
+    names, others = listed(traces.path)
     assert [name for name in names if "Node" in name] == [
         "Node_0.csv", "Node_7.csv", "a_link/deep/Node_5.csv", "sub/Node_6.csv",
     ]  # fmt: skip
@@ -137,7 +137,7 @@ def test_pipes_sockets_and_devices_are_named(
         # the path of a socket may not be long
         monkeypatch.chdir(traces.path)
         made.bind("socket")
-        assert found(traces.path)[1] == {
+        assert listed(traces.path)[1] == {
             "device.csv": "is a device", "pipe.csv": "is a pipe", "socket": "is a socket",
         }  # fmt: skip
     assert run(["ingest", str(traces.path), str(tmp_path / "store")]) == 0

@@ -83,8 +83,8 @@ def test_what_a_value_becomes(
 ) -> None:
     path = with_values(tmp_path, column, pa.array(values, kind))
     clean, rejects = read(path)
-    found = dict(zip(clean["line"], clean[COLUMNS[column]], strict=True))
-    assert [found.get(line) for line in range(1, len(values) + 1)] == wanted
+    value_of_line = dict(zip(clean["line"], clean[COLUMNS[column]], strict=True))
+    assert [value_of_line.get(line) for line in range(1, len(values) + 1)] == wanted
     assert sorted(rejects["line"]) == [at for at, one in enumerate(wanted, 1) if one is None]
     assert set(rejects["column"]) <= {COLUMNS[column]}
     assert all(rejects["reason"])

@@ -245,11 +245,11 @@ def test_what_a_reader_would_silently_drop_is_rejected(line: bytes, first: bool)
 
 
 def _noted(*batches: list[float], unit: str = "fraction", column: str = "amount") -> Fractions:
-    found = Fractions()
+    fractions = Fractions()
     for batch in batches:
         rows = {"resource": ["cpu"] * len(batch), column: batch, "unit": [unit] * len(batch)}
-        found.note("node_resource", pl.DataFrame(rows))
-    return found
+        fractions.note("node_resource", pl.DataFrame(rows))
+    return fractions
 
 
 @pytest.mark.parametrize("batches", [([50.0, 25.0], [0.5]), ([4000.0], [5000.0], [1.0])])
