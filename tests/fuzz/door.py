@@ -1,4 +1,4 @@
-"""A door of tracekit: a kind of input from outside. Each file in ``doors`` has one door."""
+"""A door of tracekit: a kind of input from outside. Doors are objects in the files of ``doors``."""
 
 from __future__ import annotations
 
@@ -29,9 +29,13 @@ class Case:
 
 
 class Door:
-    """The trial of a door; ``share`` is its share of all cases."""
+    """The trial of a door.
+
+    ``share`` is its share of all cases; a refused command leaves none of its ``results``.
+    """
 
     share: float
+    results: Sequence[str] = ()
 
     def prepare(self, folder: Path) -> Sequence[Sequence[object]]:
         """Write whole inputs to the folder; returns command lines that make further inputs."""
@@ -43,6 +47,8 @@ class Door:
 
     def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
         """The fault of a command line by the rules of this door; None without one."""
+        if done.code == 2 and any((folder / name).exists() for name in self.results):
+            return "refused, but a result was written"
         return None
 
 
@@ -51,11 +57,14 @@ def all_doors() -> dict[str, Door]:
     import doors
 
     names = [module.name for module in pkgutil.iter_modules(doors.__path__)]
-    return {
-        name: importlib.import_module(f"doors.{name}").DOOR
-        for name in sorted(names)
-        if not name.startswith("_")
+    modules = [importlib.import_module(f"doors.{name}") for name in names]
+    every = {
+        name.lower(): thing
+        for module in modules
+        for name, thing in vars(module).items()
+        if isinstance(thing, Door)
     }
+    return dict(sorted(every.items()))
 
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -9,7 +9,7 @@ import pytest
 from campaign import Campaign
 from door import Case, all_doors
 from doors.csv import fate
-from doors.words import Words
+from doors.texts import Words
 from forks import Done, shared
 from mutate import mutated_bytes, mutated_json, mutated_line, mutated_text
 from tests_support import NODE_HEADER

@@ -147,4 +147,4 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-DOOR = Cluster()
+CLUSTER = Cluster()

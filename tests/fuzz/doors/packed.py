@@ -107,4 +107,4 @@ def _in_members(data: bytes, rng: Rng) -> bytes:
     return b"".join(members)
 
 
-DOOR = Packed()
+PACKED = Packed()

@@ -152,4 +152,4 @@ def _whole() -> dict[str, Any]:
     }
 
 
-DOOR = Parquet()
+PARQUET = Parquet()

@@ -1,11 +1,14 @@
-"""What every source states, and by which headers the tables of a release are recognised."""
+"""What every source states, headers of the tables of a release, sizes behind azure_packing20."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources import (
@@ -18,6 +21,12 @@ from tracekit.intake.sources import (
     all_sources,
     get_source,
     recognise,
+)
+from tracekit.intake.sources.released.azure_packing20 import (
+    RESOURCES,
+    capacities,
+    requests,
+    rounded_up,
 )
 from tracekit.testing import SourceContract
 
@@ -139,3 +148,35 @@ NO_TABLES: list[tuple[str, type[TracekitError]]] = [
 @pytest.mark.parametrize(("header", "error"), NO_TABLES)
 def test_another_file_is_no_table(header: str, error: type[TracekitError]) -> None:
     assert type(recognise(header.split(","))) is error
+
+
+@example(sizes=[1.0, 1.0, 7.5], demands=[0.5])
+@given(
+    sizes=st.lists(st.sampled_from([1.0, 2.0, 4.0, 5.0, 7.5]), min_size=1, max_size=6),
+    demands=st.lists(st.sampled_from([0.1, 0.25, 0.3, 0.5, 1.0]), min_size=1, max_size=6),
+)
+def test_relative_sizes_are_found_where_the_fractions_agree(
+    sizes: list[float], demands: list[float]
+) -> None:
+    """The fractions are made from known sizes, all types fit everywhere: the sizes come back."""
+    rows = [
+        {
+            "vmTypeId": f"v{vm}",
+            "machineId": f"m{machine}",
+            "line": 1,
+            **dict.fromkeys(RESOURCES, demand / size),
+        }
+        for vm, demand in enumerate(demands)
+        for machine, size in enumerate(sizes)
+    ]
+    types = pl.DataFrame(rows)
+    found = capacities(types)
+    largest = max(sizes)
+    assert found["core"].to_list() == pytest.approx([one / largest for one in sizes], abs=2e-9)
+    asked = requests(types, found)
+    assert asked["core"].to_list() == pytest.approx([one / largest for one in demands], abs=2e-9)
+    room = rounded_up(found)["core"].to_list()
+    for size, capacity in zip(sizes, room, strict=True):
+        for demand, request in zip(demands, asked["core"], strict=True):
+            as_many = int(size / demand + 1e-9)
+            assert as_many * round(request * 1e9) <= round(capacity * 1e9)

@@ -1,4 +1,4 @@
-"""What a case folder cannot say of Prometheus: counters however they were scraped, real rows."""
+"""What a case folder cannot say of Prometheus: scraped counters, real rows, use of one resource."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from docs_support import DOCS
 from hypothesis import given
 from hypothesis import strategies as st
-from kubernetes_support import written
+from kubernetes_support import container, listed, node, owned, pod, written
 from series_support import (
     CPU,
     FORMS,
@@ -24,12 +24,15 @@ from series_support import (
     Made,
     amounts_of,
     as_dump,
+    as_range,
     at_times,
     of_pod,
     read,
 )
 from tests_support import shared_data
 
+import tracekit
+from tracekit.intake.ingest import ingest
 from tracekit.intake.sources.own import _use_sums as sums
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES, STATES, USES
 
@@ -187,3 +190,34 @@ def test_real_rows_of_one_prometheus_in_three_forms(name: str) -> None:
     rate = (14.179023 - 5.077173) / 30
     assert first["amount"].to_list() == [pytest.approx(rate, rel=1e-12), 196_843_463.0]
     assert used.height == 2 * (19 + 20)
+
+
+USE = {"cpu": ("container_cpu_in_use", 0.25), "memory": ("container_memory_in_use", 2.0**28)}
+COLUMNS = {"cpu": "cpu_used_cores", "memory": "memory_used_gib"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("what", "other"), [("cpu", "memory"), ("memory", "cpu")])
+def test_every_verb_works_on_use_of_one_resource(tmp_path: Path, what: str, other: str) -> None:
+    mine, store = tmp_path / "mine", tmp_path / "store"
+    mine.mkdir()
+    sizes = [container("500m")]
+    sizes[0]["resources"]["requests"]["memory"] = "512Mi"
+    web = owned("ReplicaSet", "web-7d4b9c6f5d")
+    pods = [pod(f"web-{at}", meta=web, nodeName=f"n{at % 2}", containers=sizes) for at in range(8)]
+    written(mine / "list.json", listed(node("n0"), node("n1"), *pods))
+    name, used = USE[what]
+    made: list[Made] = [
+        (name, of_pod(f"web-{at}", None), at_times(*[used + used / 8 * at] * 40)) for at in range(8)
+    ]
+    written(mine / "use.json", as_range(made))
+    ingest(mine, store)
+    (row,) = tracekit.analyze(store).frames["services/requests"].rows(named=True)
+    assert (row[COLUMNS[what]], row[COLUMNS[other]]) == (pytest.approx(2.875), None)
+    replayed = tracekit.replay(store, policies=["first_fit"], out=tmp_path / "run")
+    assert replayed.workload.provenance.facts[f"containers_with_request_as_{other}_use"] == 8
+    assert tracekit.requests(store, policies=["percentile_request"], out=tmp_path / "sized")
+    fewest = tracekit.nodes(store, policies=["most_allocated"], out=tmp_path / "fewest")
+    assert fewest.frames["policies"]["nodes"].to_list() == [1]
+    tracekit.report(tmp_path / "run", out=tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size

@@ -1,4 +1,4 @@
-"""Statements of SQL, damaged or harmful: none changes the store."""
+"""Texts that a user types: names, parameters, thresholds, statements of SQL."""
 
 from __future__ import annotations
 
@@ -12,6 +12,58 @@ from door import Case, Door
 from forks import Done
 from mutate import Rng, any_of, mutated_text
 from tests_support import TraceFolder
+
+_REPLAY = ("replay", "--workload", "paper000", "--out", "myrun")
+
+#: A command line, and the words of it that are changed.
+_LINES: tuple[tuple[tuple[str, ...], str], ...] = (
+    ((*_REPLAY, "--policy"), "least_allocated[resources=cpu:1+memory:2]"),
+    ((*_REPLAY, "--policy"), "requested_to_capacity_ratio[shape=0:0+100:10]"),
+    ((*_REPLAY, "--policy"), "first_fit+load_spread[interval_ms=60000]"),
+    ((*_REPLAY, "--policy"), "target_load_packing[target_utilization=0.4]"),
+    ((*_REPLAY, "--policy", "first_fit", "--rebalance"), "low_node_utilization"),
+    ((*_REPLAY, "--policy", "first_fit", "--assume"), "nodes=31"),
+    ((*_REPLAY, "--policy", "first_fit", "--seed"), "7"),
+    (("replay", "--policy", "first_fit", "--out", "myrun", "--workload"), "paper000"),
+    (("replay", "store", "--policy", "first_fit", "--out", "myrun", "--assume"), "node_cpu_cores=96"),
+    (("query", "store", "usage/node_profile", "-p"), "min_samples=20"),
+    (("query", "store", "usage/node_series", "-p"), "node=abc"),
+    (("query", "store"), "usage/zone_summary"),
+    (("query", "store", "usage/zone_summary", "--format"), "csv"),
+    (("compare", "base", "base", "--fail-if"), "imbalance_mean > 1.05 * base"),
+    (("compare", "base", "base", "--fail-if"), "first_fit: cpu_max_fraction >= (0.9 + 0.1) / 2"),
+    (("ingest", "traces", "store2", "--memory-limit"), "512MiB"),
+    (("ingest", "traces", "store2", "--max-rejects"), "0.01"),
+    (("list",), "policies"),
+    (("list", "policies"), "least_allocated"),
+    (("synth", "made", "--preset", "tiny", "--tables"), "node,resource"),
+    (("fetch", "ctm21", "fetched", "--tables", "nothing", "--parts"), "0-3"),
+)  # fmt: skip
+
+
+class Words(Door):
+    """One command line at a time."""
+
+    share = 0.11
+    results = ("myrun", "store2")
+
+    def prepare(self, folder: Path) -> Sequence[Sequence[object]]:
+        """A store and a run to ask of."""
+        TraceFolder.written(folder / "traces")
+        return (
+            ("ingest", "traces", "store", "--jobs", "1"),
+            (*_REPLAY[:3], "--policy", "first_fit", "--out", "base"),
+        )
+
+    def case(self, start: Path, folder: Path, rng: Rng) -> Case:
+        """A whole command line, its last word changed."""
+        shutil.copytree(start, folder, dirs_exist_ok=True)
+        line, word = any_of(rng, _LINES)
+        return Case(arguments=(*line, mutated_text(word, rng)))
+
+
+WORDS = Words()
+
 
 _WHOLE = (
     "SELECT node, avg(cpu_fraction) AS mean FROM node_usage GROUP BY node ORDER BY mean LIMIT 5",
@@ -109,4 +161,4 @@ def _digest(folder: Path) -> dict[str, str]:
     }
 
 
-DOOR = Sql()
+SQL = Sql()
