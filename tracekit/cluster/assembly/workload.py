@@ -34,7 +34,7 @@ from tracekit.cluster.parts import (
     domains_of,
 )
 from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
-from tracekit.intake.sources.own._kubernetes.rules import STAYS
+from tracekit.intake.sources.own._kubernetes.rules import EVICTION_BANS
 from tracekit.store.folder import Store
 from tracekit.store.node_states import absences, cordoned, gone_for_good
 from tracekit.store.views import read
@@ -85,7 +85,7 @@ def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
     marked = np.zeros(nodes.height, dtype=np.bool_)
     for column in ("labels", "taints"):
         if column in nodes.columns:
-            marks = [*CONTROL_PLANE, *STAYS]
+            marks = [*CONTROL_PLANE, *EVICTION_BANS]
             has_mark = nodes[column].cast(pl.String).fill_null("").str.contains_any(marks)
             marked |= has_mark.to_numpy()
     return marked if marked.any() else None

@@ -5,10 +5,10 @@ and a name:
 
 ``-- machines: node`` makes rows of the base table ``node`` from a file of machines, whose rows are
 the table ``machines``. ``-- tasks: container once`` reads the rows of all files of tasks that are
-ingested together, and runs for the first of them only. ``-- tasks: view begun`` and ``-- instances:
-table asked`` make a view, or once a table, for later statements. ``refused`` gives further rejects
-(line, column, value, expected), and ``stopped`` the error that ends the reading of a file (what,
-hint).
+ingested together, and runs for the first of them only. ``-- fragments: view pieces`` makes a view
+for later statements, and ``-- fragments: table task`` makes a table once. ``refused`` gives further
+rejects (line, column, value, expected), and ``stopped`` the error that ends the reading of a file
+(what, hint).
 """
 
 from __future__ import annotations

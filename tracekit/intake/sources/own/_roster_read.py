@@ -180,8 +180,8 @@ def _node(thing: Thing, roster: Roster) -> Rows:
     time, line = time_ms(created), thing.number
     closed, taints = bool(spec.get("unschedulable")), taints_of(thing.value)
     # the annotation that keeps the node is stored as a label
-    keeps = rules.stays(meta)
-    labels = {**(meta.get("labels") or {}), **({keeps: "true"} if keeps else {})}
+    ban = rules.eviction_ban(meta)
+    labels = {**(meta.get("labels") or {}), **({ban: "true"} if ban else {})}
     row = node_rows(thing.name, time, line, labels=labels, taints=taints, closed=closed)
     nodes = [row]
     if thing.event == "DELETED":

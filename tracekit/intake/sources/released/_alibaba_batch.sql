@@ -5,7 +5,7 @@ FROM named;
 
 -- instances: container_resource
 SELECT greatest(start, 0) AS time_ms, container, line, unnest(requests, recursive := true)
-FROM named JOIN asked USING (job, task);
+FROM named JOIN task_requests USING (job, task);
 
 -- tasks: view each
 SELECT *, job || '/' || task || '/' || unnest(range(instances::BIGINT)) AS container

@@ -101,7 +101,7 @@ FROM container_usage;
 SELECT *, [request('cpu', cpu, 'cores'), request('memory', memory, 'fraction')] AS requests
 FROM tasks;
 
--- instances: table asked
+-- instances: table task_requests
 SELECT DISTINCT ON (job, task) job, task,
     [request('cpu', cpu, 'cores'), request('memory', memory, 'fraction')] AS requests
 FROM tasks;

@@ -1,5 +1,5 @@
 -- vms: container
--- those that are still there are told to be deleted with the last reading, of 2017 or of 2019
+-- VMs that still run are stated as deleted with the last reading, of 2017 or of 2019
 SELECT created AS time_ms, vm AS container, deployment AS service, line - 1 AS position,
     CASE WHEN deleted < 2591400000 THEN greatest(deleted, created + 300000) END AS departure_ms,
     line

@@ -23,7 +23,7 @@ SELECT time_ms, node, line, unnest([
     recursive := true)
 FROM events WHERE event <> 2 AND len(wrong_sizes(cpus, memory)) = 0;
 
--- instances: view asked
+-- instances: view instance_requests
 SELECT borg_ms(time) AS time_ms, collection_id || '/' || instance_index AS container,
     resource_request.cpus AS cpus, resource_request.memory AS memory, line,
     coalesce(alloc_collection_id, '0') NOT IN ('0', '-1') AS in_alloc
@@ -33,14 +33,14 @@ WHERE in_trace(time) AND (instance_event(type) IN (0, 9, 10) OR (instance_event(
 
 -- instances: refused
 SELECT 'container_resource' AS "table", line, unnest(wrong_sizes(cpus, memory), recursive := true)
-FROM asked;
+FROM instance_requests;
 
 -- instances: container_resource
 -- a task in an alloc has no reservation of its own
 SELECT time_ms, container, line, unnest([
     alloc_request('cpu', cpus::DOUBLE, in_alloc), alloc_request('memory', memory::DOUBLE, in_alloc)],
     recursive := true)
-FROM asked WHERE len(wrong_sizes(cpus, memory)) = 0;
+FROM instance_requests WHERE len(wrong_sizes(cpus, memory)) = 0;
 
 -- instances: container once
 -- it begins with its first start and leaves with the last end that no start follows

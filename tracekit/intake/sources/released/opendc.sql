@@ -25,7 +25,7 @@ SELECT time_ms, id AS container, line, unnest([
     request('gpu', gpu_count, 'count')], recursive := true)
 FROM firsts;
 
--- fragments: table known
+-- fragments: table task
 SELECT DISTINCT ON (id) id, submission_time::BIGINT * ms AS submitted_ms, ms, cpu_count,
     cpu_capacity, gpu_count, gpu_capacity
 FROM tasks, (
@@ -34,9 +34,9 @@ FROM tasks, (
 ORDER BY line;
 
 -- fragments: view pieces
-SELECT fragments.*, known.* EXCLUDE (id), fragments.duration * ms AS long_ms,
+SELECT fragments.*, task.* EXCLUDE (id), fragments.duration * ms AS long_ms,
     coalesce(cpu_capacity <= 0 AND cpu_usage > 0, false) AS without_mhz
-FROM fragments LEFT JOIN known USING (id);
+FROM fragments LEFT JOIN task USING (id);
 
 -- fragments: refused
 SELECT line, unnest(CASE WHEN submitted_ms IS NULL

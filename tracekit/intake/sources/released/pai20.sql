@@ -14,7 +14,7 @@ SELECT *, [request('cpu', cpu, 'cores'), request('memory', memory, 'bytes'),
     request('gpu', gpu, 'count')] AS requests
 FROM tasks;
 
--- instances: table asked
+-- instances: table task_requests
 SELECT DISTINCT ON (job, task) job, task, [request('cpu', cpu, 'cores'),
     request('memory', memory, 'bytes'), request('gpu', gpu, 'count')] AS requests
 FROM tasks;
@@ -26,7 +26,7 @@ SELECT DISTINCT ON (job_id) job_id, gpu_type FROM tags;
 SELECT *, name AS container, one_of('gpu_type', gpu_type) AS selector
 FROM instances LEFT JOIN tagged USING (job_id);
 
--- sensors: table begun
+-- sensors: table starts
 SELECT DISTINCT ON (name) name, start FROM instances;
 
 -- sensors: container_amount
@@ -37,12 +37,12 @@ SELECT start AS time_ms, name AS container, line, unnest([
     size('gpu_memory_max', gpu_memory_max, 'bytes'), size('net_in', net_in, 'bytes'),
     size('net_out', net_out, 'bytes'), size('net_in_count', net_in_count, 'count'),
     size('net_out_count', net_out_count, 'count')], recursive := true)
-FROM sensors JOIN begun USING (name) WHERE start IS NOT NULL;
+FROM sensors JOIN starts USING (name) WHERE start IS NOT NULL;
 
 -- sensors: refused
 SELECT line, 'name' AS "column", name AS value,
     'a worker_name of pai_instance_table, which says when it began' AS expected
-FROM sensors ANTI JOIN (FROM begun WHERE start IS NOT NULL) USING (name);
+FROM sensors ANTI JOIN (FROM starts WHERE start IS NOT NULL) USING (name);
 
 -- machine_usage: node_amount
 SELECT start AS time_ms, node, line, unnest([

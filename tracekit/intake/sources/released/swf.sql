@@ -38,9 +38,9 @@ WITH numbers AS (
         nullif(TRY_CAST(regexp_extract(max(value) FILTER (key = 'MaxNodes'), '^\d+') AS BIGINT), 0)
             AS nodes,
         '{' || coalesce(string_agg('"' || key || '": ' || to_json(value)::VARCHAR, ', '
-            ORDER BY list_position(told, key)) FILTER (list_contains(told, key)), '') || '}' AS labels
+            ORDER BY list_position(stated, key)) FILTER (list_contains(stated, key)), '') || '}' AS labels
     FROM settings, (SELECT ['Computer', 'Installation', 'MaxNodes', 'MaxProcs', 'UnixStartTime',
-        'TimeZoneString'] AS told)
+        'TimeZoneString'] AS stated)
 ),
 fits AS (
     SELECT labels, coalesce(processors, nodes) AS total, coalesce(nodes, 1) AS count,

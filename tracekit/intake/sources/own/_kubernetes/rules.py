@@ -28,7 +28,7 @@ GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/grou
 
 #: Annotations that forbid to evict a pod or to remove a node, each with the value that forbids;
 #: None: any value but ``false``.
-STAYS: Mapping[str, str | None] = {
+EVICTION_BANS: Mapping[str, str | None] = {
     "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true",
     "karpenter.sh/do-not-disrupt": None,
@@ -157,13 +157,13 @@ def further_fields(spec: Mapping[str, Any]) -> list[str]:
     return [*other, *sorted(name for name, value in spec.items() if value and name not in obeyed)]
 
 
-def stays(meta: Mapping[str, Any]) -> str | None:
+def eviction_ban(meta: Mapping[str, Any]) -> str | None:
     """The annotation that forbids to evict a pod or to remove a node; None without one."""
     notes = meta.get("annotations") or {}
     return next(
         (
             key
-            for key, value in STAYS.items()
+            for key, value in EVICTION_BANS.items()
             if key in notes and (notes[key] == value if value else notes[key] != "false")
         ),
         None,
@@ -204,7 +204,7 @@ def among(pod: Mapping[str, Any], budgets: Sequence[Budget] = ()) -> str | None:
     rules += [_spread(one, labels) for one in _unyielding(spec)]
     if spec.get("preemptionPolicy") == "Never":
         rules.append({"kind": "preemptionPolicy", "value": "Never"})
-    if stays(pod["metadata"]):
+    if eviction_ban(pod["metadata"]):
         rules.append({"kind": "safe-to-evict", "value": "false"})
     for name, limit in budgets:
         amount = _amount(limit)

@@ -82,7 +82,7 @@ class Template:
 
     def rules(self, meta: Mapping[str, Any], budgets: Sequence[rules.Budget]) -> str | None:
         """The rules between a pod and other pods, as JSON; None without rules."""
-        if not budgets and not self._by_labels and not rules.stays(meta):
+        if not budgets and not self._by_labels and not rules.eviction_ban(meta):
             return self._rules
         return rules.among({"metadata": meta, "spec": self.spec}, budgets)
 
@@ -166,7 +166,7 @@ _STATUSES = {
 
 
 #: The annotations that rows are made of.
-_NOTES = frozenset({*_MARKS, _SOURCE, *rules.STAYS, *rules.GROUP_ANNOTATIONS})
+_NOTES = frozenset({*_MARKS, _SOURCE, *rules.EVICTION_BANS, *rules.GROUP_ANNOTATIONS})
 
 
 def shared_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
