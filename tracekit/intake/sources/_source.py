@@ -188,10 +188,11 @@ class Opened:
     stored_sizes : mapping of str to mapping of str to float
         CPU in cores and memory in bytes of each node that the store held before.
     stored : mapping of str to Path
-        Parquet files, with ids as texts, of what the store held before, for a user's own
-        tables: nodes of containers and units of resources, by base table. ``node_ids`` and
-        ``container_ids`` hold all listed ids; ``containers_taken`` holds the paths of the lists
-        of containers taken in.
+        Files with rows that the store held before, with ids as texts. For a user's own tables
+        ``container`` has the node of each container, ``node_resource`` and
+        ``container_resource`` have the units of resources, ``node_ids`` and ``container_ids``
+        have all listed ids, and ``containers_taken`` has the paths of the lists of containers.
+        For series ``counter_end`` has the parts with the last samples of counters.
     """
 
     path: Path

@@ -75,7 +75,7 @@ class _Held:
     counts: bool = False
 
     def clashes(self, other: _Held) -> bool:
-        """Whether two files have, at one time, parts of the use that only add up together."""
+        """Whether two files have parts of one use at the same time, and neither the whole use."""
         at_once = self.first_ms < other.last_ms and other.first_ms < self.last_ms
         return at_once and (self.parts != other.parts or (self.counts and other.counts))
 

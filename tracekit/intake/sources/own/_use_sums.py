@@ -10,7 +10,13 @@ import polars as pl
 from tracekit.base.words import counted
 from tracekit.intake.sources._source import Batch, Broken
 from tracekit.intake.sources.own._prometheus.counters import rated
-from tracekit.intake.sources.own._prometheus.grid import Distances, apart, heard, on_grid, summed
+from tracekit.intake.sources.own._prometheus.grid import (
+    Distances,
+    apart,
+    on_grid,
+    summed,
+    without_silence,
+)
 from tracekit.intake.sources.own._prometheus.metrics import Use
 from tracekit.intake.sources.own._prometheus.series import Series
 from tracekit.intake.sources.own._use_parts import part_of
@@ -153,7 +159,7 @@ class Sums:
             distinct = distinct.join(nested, on=nested.columns, how="anti", maintain_order="left")
             rates = rated(distinct)
             yield from self._repeated(rates, names)
-            samples = heard(rates, self._steps())
+            samples = without_silence(rates, self._steps())
             having_rates |= set(samples.filter("rate")["entity"].unique())
             frame = summed(self._in_common(samples))
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))

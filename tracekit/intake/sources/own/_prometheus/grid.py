@@ -60,7 +60,7 @@ class Distances:
         return max(1, usual) * 1000
 
 
-def heard(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
+def without_silence(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     """Leave out rates over silence, and add the columns of the steps.
 
     Parameters
@@ -246,9 +246,10 @@ def _placed(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _usual(offsets: pl.DataFrame) -> pl.DataFrame:
-    """For each part where its round ``begins``, and where the step of its usual sample ``ends``.
+    """The begin of the round of each part, and the end of the step of its usual sample.
 
-    A round has the length of a step. It begins after the longest gap in which no sample lies.
+    Both are offsets within a step, in ms. A round has the length of a step, and begins after the
+    longest gap between samples.
     """
     off = pl.col("off")
     before = off.diff()
