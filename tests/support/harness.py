@@ -17,7 +17,7 @@ _RANDOM = (
     "faults/test_killed_anew.py",
     "end_to_end/test_run_killed.py",
     "live/test_answers.py",
-    "replay/chance/test_chance.py",
+    "replay/test_chance.py",
 )
 
 

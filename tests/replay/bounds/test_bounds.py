@@ -1,4 +1,4 @@
-"""Bounds against every placement there is, on workloads small enough to try them all."""
+"""Bounds by volume and by a linear program, on workloads small enough to try every placement."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import Row, changed, widened, workload
 
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import parse_entrant
+from tracekit.replay import bounds as node_bound_module
+from tracekit.replay.bounds import linear_bound, volume_bound
 from tracekit.replay.bounds.measures import bounds_of, gaps
+from tracekit.replay.bounds.requests import pool_bounds, pool_costs
 from tracekit.replay.engine.sampling import PlainSampler
 from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.measures.sampled import Sampled, Stretch
@@ -177,3 +182,155 @@ def test_what_is_not_bounded_is_missing_and_nothing_has_to_move() -> None:
     bound = run.summary.filter(policy="bound").row(0, named=True)
     assert (bound["above_ceiling_node_steps"], bound["overloaded_node_steps"]) == (None, 0)
     assert (bound["moves"], bound["pending"]) == (0, 0)
+
+
+def fewest(asked: list[tuple[int, int]], nodes: list[tuple[int, int]]) -> int:
+    """The fewest nodes, by trying every placement."""
+    found = []
+    for chosen in itertools.product(range(len(nodes)), repeat=len(asked)):
+        requested = np.zeros((len(nodes), 2), dtype=np.int64)
+        np.add.at(requested, np.array(chosen), np.array(asked))
+        if (requested <= np.array(nodes)).all():
+            found.append(len(set(chosen)))
+    return min(found)
+
+
+CASES = [
+    # three halves of a node: 1.5 nodes of volume, but no two of them share one
+    ([(60, 10)] * 3, [(100, 100)] * 4, 2, 3),
+    # two resources, each asked for by others: the volume of both fits one node
+    ([(100, 0), (0, 100)], [(100, 100)] * 2, 1, 1),
+    # the volume bound takes the largest nodes, of which there is one
+    ([(50, 50)] * 4, [(100, 100), (50, 50), (50, 50)], 3, 3),
+    # a small node cannot take a large container, however many there are
+    ([(80, 1)] * 2, [(100, 100)] * 2 + [(10, 10)] * 9, 2, 2),
+    # nobody asks for anything
+    ([(0, 0)] * 3, [(100, 100)] * 2, 0, 1),
+]
+
+
+@pytest.mark.parametrize(("asked", "nodes", "volume", "best"), CASES)
+def test_node_bounds_by_hand(
+    asked: list[tuple[int, int]], nodes: list[tuple[int, int]], volume: int, best: int
+) -> None:
+    request, capacity = np.array(asked), np.array(nodes)
+    linear = linear_bound(request, capacity)
+    assert volume_bound(request, capacity) == volume
+    assert linear is not None
+    assert max(volume, linear) <= best == fewest(asked, nodes)
+
+
+@settings(max_examples=60)
+@given(
+    some.lists(some.tuples(some.integers(0, 60), some.integers(0, 60)), min_size=1, max_size=12),
+    some.lists(some.tuples(some.integers(1, 99), some.integers(1, 99)), min_size=1, max_size=6),
+)
+def test_without_a_row_for_each_pair_the_bound_is_weaker_and_not_below_room(
+    asked: list[tuple[int, int]], nodes: list[tuple[int, int]]
+) -> None:
+    """Every solution with the rows is one without them; a node's room stays a limit."""
+    request, capacity = np.array(asked), np.array(nodes)
+    whole = linear_bound(request, capacity)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_bound_module, "LARGEST_WHOLE", 0)
+        without = linear_bound(request, capacity)
+    assert whole is not None
+    assert without is not None
+    assert volume_bound(request, capacity) <= without <= whole
+
+
+def test_the_program_loses_its_rows_where_pairs_are_many_and_ends_where_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request, capacity = np.array([(60, 1)] * 3), np.array([(100, 100)] * 9)
+    monkeypatch.setattr(node_bound_module, "LARGEST_WHOLE", 0)
+    assert linear_bound(request, capacity) == 2
+    monkeypatch.setattr(node_bound_module, "LARGEST_PROGRAM", 0)
+    assert linear_bound(request, capacity) is None
+
+
+def test_without_a_solution_every_node_is_needed() -> None:
+    assert linear_bound(np.array([(101, 1)]), np.array([(100, 100)] * 4)) == 4
+
+
+def _only_on(load: Workload, masks: np.ndarray) -> Workload:
+    """Each container on the nodes of its row alone."""
+    parts = (Allowed(label="selector", of=np.arange(load.containers.count), mask=masks),)
+    return changed(load, rules={"constraints": Constraints(parts=parts)})
+
+
+@some.composite
+def pooled(draw: some.DrawFn) -> tuple[Workload, np.ndarray]:
+    """Up to four nodes and four containers, each of which has some nodes open."""
+    rng = np.random.default_rng(draw(some.integers(0, 2**32)))
+    nodes, rows = draw(some.integers(1, 4)), draw(some.integers(1, 4))
+    sizes = [tuple(rng.integers(20, 100, 2).tolist()) for _ in range(nodes)]
+    asked = [(0, 9000, *rng.integers(0, 60, 2).tolist()) for _ in range(rows)]
+    load = workload(sizes, asked, steps=1)
+    masks = rng.random((rows, nodes)) < rng.choice([0.3, 0.6, 1.0])
+    daemon = rng.random(rows) < 0.2
+    put = np.where(daemon, rng.integers(0, nodes, rows), -1)
+    return _only_on(
+        changed(load, rules={"daemon": daemon, "pinned": put}),
+        masks,
+    ), masks
+
+
+@settings(max_examples=80)
+@given(pooled())
+def test_no_placement_is_on_fewer_nodes_or_cheaper_ones(made: tuple[Workload, np.ndarray]) -> None:
+    load, masks = made
+    assert load.rules.daemon is not None
+    assert load.rules.pinned is not None
+    bound = int(pool_bounds(load, load.nodes.allocatable)[0])
+    price = np.round(1.0 + load.nodes.capacity[:, 0] % 7, 1)
+    least = bounds_of(changed(load, nodes={"price_per_hour": price})).rows[0]["cost_per_hour"]
+    pools = pool_costs(load, load.nodes.allocatable, price)[0]
+    for nodes in itertools.product(range(load.nodes.count), repeat=load.containers.count):
+        at = np.where(load.rules.daemon, load.rules.pinned, np.array(nodes))
+        requested = np.zeros_like(load.nodes.capacity)
+        np.add.at(requested, at, load.containers.request)
+        allowed = masks[np.arange(load.containers.count), at] | load.rules.daemon
+        if allowed.all() and (requested <= load.nodes.capacity).all():
+            used = np.unique(at[~load.rules.daemon])
+            assert len(used) >= bound
+            assert price[used].sum() >= max(pools, least) - 1e-6
+
+
+def test_pools_add_up() -> None:
+    """Three of 50 on nodes of their own need two, and three on others; volume says 3 of all.
+
+    One that may be on any node is in no pool, and hides none.
+    """
+    load = workload([(100, 100)] * 9, [(0, 9000, 50, 1)] * 6 + [(0, 9000, 0, 1)])
+    own = np.zeros((7, 9), dtype=np.bool_)
+    own[:3, :4] = True
+    own[3:6, 4:8] = True
+    own[6] = True
+    assert bounds_of(load).rows[0]["nodes_used"] == 3
+    assert bounds_of(_only_on(load, own)).rows[0]["nodes_used"] == 4
+
+
+def test_who_ran_where_rules_bar_it_now_is_in_no_pool() -> None:
+    """Nodes were tainted while it ran there; it said that 7 nodes are needed where 3 carried it."""
+    load = workload([(100, 100)] * 9, [(0, 9000, 50, 1)] * 6)
+    own = np.zeros((6, 9), dtype=np.bool_)
+    own[:3, :4] = True
+    own[3:, 4:8] = True
+    for ran, needed in ((0, 4), (8, 3)):
+        there = changed(load, containers={"recorded_node": np.array([ran, 0, 0, 4, 4, 4])})
+        assert bounds_of(_only_on(there, own)).rows[0]["nodes_used"] == needed
+
+
+def test_costs_of_pools_add_up() -> None:
+    """Two of four nodes at 3 for three of 50, and two of four at 5; the cheap one takes none."""
+    load = workload([(100, 100)] * 9, [(0, 9000, 50, 1)] * 6)
+    own = np.zeros((6, 9), dtype=np.bool_)
+    own[:3, :4] = True
+    own[3:, 4:8] = True
+    prices = np.array([3.0] * 4 + [5.0] * 4 + [1.0])
+    priced = changed(_only_on(load, own), nodes={"price_per_hour": prices})
+    assert bounds_of(priced).rows[0]["cost_per_hour"] == pytest.approx(16.0)
+    assert bounds_of(changed(load, nodes={"price_per_hour": prices})).rows[0][
+        "cost_per_hour"
+    ] == pytest.approx(7.0)

@@ -1,22 +1,28 @@
-"""Whole timelines of the plain engine, and what it conserves."""
+"""Whole timelines of the plain engine, what it conserves, its residents and explanations."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import Row, workload
+from replay_support import Row, changed, workload
 
 from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy, all_policies
 from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.explain import explain
+from tracekit.replay.engine.samples import PlacedRows, Residents
 from tracekit.replay.engine.steps import Outcome
+from tracekit.replay.runs.run import replay
 
 
 def run(load: Workload, policy: str = "first_fit") -> Outcome:
@@ -126,3 +132,104 @@ def test_capacity_and_containers_are_conserved(policy: str, load: Workload) -> N
     outcome = engine.run(check)
     assert checked == len(load.use.times_ms)
     assert ((outcome.node >= 0) == (outcome.time_ms >= 0)).all()
+
+
+#: n1 is too small for c2, and full once c1 is there.
+LOAD = workload(
+    [(1000, 1000), (200, 200), (1000, 500)],
+    [(0, 9000, 300, 300), (10, 9000, 150, 150), (20, 9000, 250, 250)],
+)
+
+
+@pytest.mark.parametrize("policy", ["least_allocated", "best_fit", "cwt", "target_load_packing"])
+@pytest.mark.parametrize("container", ["c0", "c1", "c2"])
+def test_it_explains_what_the_replay_does(policy: str, container: str) -> None:
+    found = explain(LOAD, parse_entrant(policy), container)
+    placed = replay(LOAD, [parse_entrant(policy)], seed=0).placements
+    (node,) = placed.filter(placed["container"] == container)["node"].to_list()
+    assert found.chosen == found.nodes[0].node == node
+    assert len(found.nodes) == LOAD.nodes.count
+    scored = [one.score for one in found.nodes if one.score is not None]
+    assert scored == sorted(scored, reverse=True)
+
+
+def test_the_filter_that_removed_a_node_is_named() -> None:
+    found = explain(LOAD, parse_entrant("least_allocated"), "c2")
+    removed = {one.node: one.removed for one in found.nodes if one.removed}
+    assert [re.findall(r"\w+_\w+", text) for text in removed.values()] == [
+        ["cpu_milli", "memory_bytes"]
+    ]
+    assert {name for one in found.nodes for name in one.parts} == {"cpu", "memory"}
+
+
+def test_who_fits_nowhere_waits() -> None:
+    load = workload([(10, 10)] * 2, [(0, 9000, 5, 5), (1, 9000, 50, 5)])
+    found = explain(load, parse_entrant("first_fit"), "c1")
+    assert found.chosen is None
+    assert [one.removed for one in found.nodes] == ["too little cpu_milli"] * 2
+
+
+def test_a_container_on_which_no_policy_decides_is_named() -> None:
+    late = workload([(1000, 1000)], [(0, 9000, 5, 5), (10**9, 10**9 + 1, 5, 5)])
+    pinned = changed(LOAD, rules={"pinned": np.array([0, 2, -1])})
+    for load, container, node in ((late, "c1", ""), (pinned, "c1", "n2")):
+        with pytest.raises(TracekitError, match=container) as raised:
+            explain(load, parse_entrant("first_fit"), container)
+        assert node in raised.value.what
+
+
+def test_the_beginning_of_an_id_is_enough_if_it_is_the_only_one() -> None:
+    first_fit = parse_entrant("first_fit")
+    named = changed(LOAD, containers={"ids": ("web-1", "web-2", "db-1")})
+    assert explain(named, first_fit, "d") == explain(named, first_fit, "db-1")
+    with pytest.raises(TracekitError):
+        explain(LOAD, parse_entrant("first_fit"), "c")
+    with pytest.raises(TracekitError):
+        explain(LOAD, parse_entrant("first_fit"), "d7")
+
+
+NODES, CONTAINERS = 4, 12
+
+
+@given(
+    some.lists(some.tuples(some.integers(0, CONTAINERS - 1), some.integers(0, NODES - 1))),
+    some.sets(some.integers(0, NODES - 1)),
+    some.integers(0, 5),
+)
+def test_residents_are_those_of_a_count(
+    moves: list[tuple[int, int]], asked: set[int], known_from: int
+) -> None:
+    """A container that runs leaves when it is named, one that does not comes to the node."""
+    running, node = np.zeros(CONTAINERS, np.bool_), np.full(CONTAINERS, -1)
+    residents = Residents(running, node, NODES)
+    for at, (index, where) in enumerate(moves):
+        if at == known_from:
+            residents = Residents(running, node, NODES)
+        if running[index]:
+            residents.remove(index, int(node[index]))
+        else:
+            node[index] = where
+            residents.add(index, where)
+        running[index] = not running[index]
+    found = residents.on(np.array(sorted(asked), dtype=np.int64))
+    assert found.tolist() == np.flatnonzero(running & np.isin(node, sorted(asked))).tolist()
+
+
+# What policies are shown of running containers is as if copied each time.
+
+
+RESIDENT = workload([(10, 10)], [(0, 9000, at, 2 * at, 0) for at in range(20)])
+
+
+@given(some.lists(some.sets(some.integers(0, 19)), max_size=12), some.booleans())
+def test_rows_are_those_of_the_containers_and_stay_so(looks: list[set[int]], growing: bool) -> None:
+    rows, shown, running = PlacedRows(RESIDENT), [], set[int]()
+    for look in looks:
+        running = running | look if growing else look
+        at = np.array(sorted(running), dtype=np.int64)
+        shown.append((at, *rows.show(at)))
+    for at, request, limit, service in shown:
+        assert np.array_equal(request, RESIDENT.containers.request[at])
+        assert np.array_equal(limit, RESIDENT.containers.limit[at])
+        assert service[:] == tuple(RESIDENT.containers.services[index] for index in at)
+        assert not request.flags.writeable

@@ -1,4 +1,4 @@
-"""Runs: the rows there are, seeds, and the run folder."""
+"""Runs: their rows, seeds, placements by name, and the run folder."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrants
 from tracekit.policy.placement import all_policies
+from tracekit.replay.runs.one import by_name, by_number
 from tracekit.replay.runs.run import Run, choose_policies, replay
 from tracekit.replay.runs.run_folder import (
     decisions_without_use,
@@ -121,3 +122,24 @@ def test_a_run_folder_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
         write_run(run("first_fit"), mine)
     assert (mine / "thesis.txt").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "run"]
+
+
+TWO_NODES = workload([(10, 10)] * 2, [(0, 9000, 1, 1, 0)] * 3)
+
+
+def test_every_policy_has_a_row_for_every_container() -> None:
+    one = by_number(np.array([1, -1, 0]), np.array([5, -1, 7]))
+    other = by_number(np.array([-1, -1, -1]), np.array([-1, -1, -1]))
+    assert one.rows() == [(1, 5), (None, None), (0, 7)]
+    named = by_name(TWO_NODES, [("one", one), ("other", other)])
+    assert named.columns == ["policy", "container", "service", "node", "time_ms", "outcome"]
+    names, (first, second) = TWO_NODES.containers.ids, TWO_NODES.nodes.ids
+    assert named.rows() == [
+        ("one", names[0], TWO_NODES.containers.services[0], second, 5, "placed"),
+        ("one", names[1], TWO_NODES.containers.services[1], None, None, "pending"),
+        ("one", names[2], TWO_NODES.containers.services[2], first, 7, "placed"),
+        *[
+            ("other", name, service, None, None, "pending")
+            for name, service in zip(names, TWO_NODES.containers.services, strict=True)
+        ],
+    ]

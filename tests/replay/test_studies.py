@@ -1,8 +1,11 @@
-"""The placement experiment: its frames, and that it measures what it says."""
+"""The studies of placement, of solvers and of extenders measure what they describe."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from itertools import count
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,14 +16,24 @@ from tracekit.base.study import Study
 from tracekit.cluster.named import Paper000
 from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import Batch
+from tracekit.policy.placement._parts.searching import BatchFitness
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.studies import PlacementStudy
+from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.studies import ExtenderStudy, PlacementStudy, SolverStudy
+from tracekit.replay.studies.extender_study import POLICIES, study_extender
 from tracekit.replay.studies.placement_study import (
     counts,
     every_policy,
     imbalance_by_count,
     seen_by,
     study_placement,
+)
+from tracekit.replay.studies.solver_study import (
+    best_possible,
+    greedy,
+    local_search,
+    study_solvers,
 )
 
 SMALL = PlacementStudy(sets=3, containers=120, nodes=5)
@@ -133,3 +146,80 @@ def test_every_policy_that_needs_no_record_takes_part() -> None:
 def test_a_policy_takes_part_once() -> None:
     with pytest.raises(TracekitError):
         study_placement(SMALL, policies=[FIVE[0], FIVE[0]])
+
+
+def test_load_by_container_and_time_of_a_decision() -> None:
+    ticks = count()
+    study = ExtenderStudy(orders=2, decisions=3)
+    frames = study_extender(study, clock=lambda: next(ticks) / 1000).frames
+    # every reading of the clock is one millisecond after the last
+    assert frames["latency"]["mode"].to_list() == ["default", "cached", "refetched"]
+    assert frames["latency"]["decisions"].to_list() == [3, 3, 3]
+    assert frames["latency"]["median_ms"].to_list() == pytest.approx([1.0] * 3)
+    loads = frames["loads"]
+    assert loads.height == len(POLICIES) * study.orders * study.containers * 2 * study.nodes
+    # a container more adds to one node, and leaves none with less
+    of_node = loads.sort("containers").group_by("policy", "order", "resource", "node")
+    grown = of_node.agg(pl.col("load_fraction").diff().drop_nulls().min())
+    assert (grown["load_fraction"] >= 0).all()
+    moved = loads.filter(resource="cpu").group_by("policy", "order", "containers").agg(
+        pl.col("load_fraction").sum()
+    )  # fmt: skip
+    for (_, _), part in moved.group_by("policy", "order"):
+        assert part.sort("containers")["load_fraction"].is_sorted()
+    last = frames["curves"].filter(containers=study.containers)
+    assert last["spread_fraction"].to_list() == pytest.approx(
+        (last["high_fraction"] - last["low_fraction"]).to_list()
+    )
+
+
+def task(seed: int, size: int = 4, nodes: int = 3) -> tuple[Any, Any, Batch]:
+    drawn = Paper000(containers=size, nodes=nodes, target_alloc_fraction=0.9)
+    load = drawn_workload(drawn, np.random.default_rng(seed))
+    policy: Any = parse_policy("tbesk_exact[basis=requests]")
+    state = ReplayState(load, policy)
+    batch = Batch(containers=tuple(state.container(at) for at in range(load.containers.count)))
+    return policy, state.snapshot(0), batch
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_integer_program_equals_trying_all(seed: int) -> None:
+    policy, snapshot, batch = task(seed)
+    judged = BatchFitness(policy, snapshot, batch)
+    every = np.array(list(itertools.product(range(3), repeat=4)))
+    fitness, placed = judged.fitness(every)
+    chosen, proven = best_possible(policy, snapshot, batch)
+    assert proven
+    if placed[np.argmax(fitness)].all():
+        assert judged.fitness(chosen[None, :])[0][0] == pytest.approx(fitness.max())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_local_search_is_between_greedy_and_the_best(seed: int) -> None:
+    policy, snapshot, batch = task(seed, size=6, nodes=5)
+    judged = BatchFitness(policy, snapshot, batch)
+    first = greedy(judged, len(batch.containers), 5)
+    better = local_search(judged, first, 5, rounds=100)
+    chosen, _ = best_possible(policy, snapshot, batch)
+    low, middle = (float(judged.fitness(one[None, :])[0][0]) for one in (first, better))
+    assert low <= middle + 1e-12
+    if (chosen >= 0).all():
+        assert middle <= float(judged.fitness(chosen[None, :])[0][0]) + 1e-9
+
+
+def test_with_no_room_at_all_everybody_is_left_out() -> None:
+    policy, snapshot, batch = task(0)
+    shut = Batch(containers=batch.containers, open_nodes=np.zeros((4, 3), np.bool_))
+    chosen, proven = best_possible(policy, snapshot, shut)
+    assert (chosen.tolist(), proven) == ([-1] * 4, True)
+
+
+def test_nothing_passes_the_best() -> None:
+    found = study_solvers(SolverStudy(batches=2, batch_size=4, containers=120, nodes=6))
+    quality = found.frames["quality"]
+    assert found.about["proven"]
+    assert (quality["gap_mean"] >= -1e-9).all()
+    assert {"integer_program", "greedy", "local_search", "first_fit_decreasing", "tbesk"} <= set(
+        quality["method"]
+    )
+    assert (quality["decision_ms"] > 0).all()
