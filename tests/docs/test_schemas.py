@@ -39,6 +39,7 @@ def test_no_schema_is_of_something_that_is_gone(made: dict[str, list[Any]]) -> N
     assert sorted(made) == NAMES, "run tests/support/schema_support.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_documents_are_as_their_schema_says(name: str, made: dict[str, list[Any]]) -> None:
     schema = written(name)

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 from replay_support import changed, workload
 from shrink_support import EVEN, limits, row, shrunk, varying
+from tests_support import few_or_many
 
 from tracekit.answer.fewest.outcome import Outcome, TooFewError
 from tracekit.answer.fewest.replays import LocalReplays, requested_over_time
@@ -83,7 +84,7 @@ def test_no_answer_is_below_what_all_subsets_of_nodes_tell(
     assert holds(load, name, tuple(sorted(results.staying.tolist())))
 
 
-@settings(max_examples=25)
+@settings(max_examples=few_or_many(8, 200))
 @given(
     some.lists(some.tuples(some.integers(5, 40), some.integers(5, 40)), min_size=4, max_size=14),
     some.sampled_from(["first_fit", "least_allocated", "most_allocated"]),

@@ -146,5 +146,7 @@ def test_a_measure_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "CPU fairness" in text
 
     assert f"## {name}" in reference()["measures.md"]
-    assert run(["list", "measures", name]) == 0
-    assert "used alike" in capsys.readouterr().out
+    capsys.readouterr()
+    assert run(["list", "measures", name, "--json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["entries"]
+    assert (entry["name"], entry["unit"], entry["over_steps"]) == (name, "0..1", "mean")

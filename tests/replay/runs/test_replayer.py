@@ -70,9 +70,19 @@ def test_products_of_matrices_take_one_thread(monkeypatch: pytest.MonkeyPatch) -
     assert set(after) == {2}
 
 
-def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
-    replay(None, POLICIES, out=tmp_path / "whole", workload=load, repeats=1)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An undisturbed run, beside its workload."""
+    folder = tmp_path_factory.mktemp("whole")
+    load = parquet_folder(folder / "load")
+    replay(None, POLICIES, out=folder / "run", workload=load, repeats=1)
+    return folder / "run"
+
+
+def test_an_interrupted_run_goes_on(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, out = whole.with_name("load"), whole.with_name(tmp_path.name)
     done: list[str] = []
 
     def interrupted(*arguments: Any, **named: Any) -> Replayed:
@@ -88,8 +98,8 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     done.clear()
     replay(None, POLICIES, out=out, workload=load, repeats=1)
     assert len(done) == 2  # two of the four, observed included, were done before
-    assert contents(out) == contents(tmp_path / "whole")
-    assert not list(tmp_path.glob(".run*"))
+    assert contents(out) == contents(whole)
+    assert not list(out.parent.glob(f".{out.name}*"))
 
 
 def test_what_is_kept_is_of_one_workload_seed_and_policy(tmp_path: Path) -> None:
@@ -116,22 +126,21 @@ class Ran:
         return Path.touch, (self.mark,)
 
 
-@pytest.mark.parametrize("sort", ["pickle", "cut", "bit", "empty", "another's"])
+@pytest.mark.parametrize("sorts", [("pickle", "cut", "bit", "empty"), ("another's",) * 4])
 def test_a_kept_replay_that_is_damaged_is_done_again(
-    tmp_path: Path, sort: str, monkeypatch: pytest.MonkeyPatch
+    whole: Path, tmp_path: Path, sorts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
-    replay(None, POLICIES, out=tmp_path / "whole", workload=load, repeats=1)
+    load, out = whole.with_name("load"), whole.with_name(tmp_path.name)
     files = stopped_at_the_end(load, out, monkeypatch)
     others = [files[at - 1].read_bytes() for at in range(len(files))]
-    for file, other in zip(files, others, strict=True):
+    for file, sort, other in zip(files, sorts, others, strict=True):
         spoil(file, sort, tmp_path / "ran", other)
     told = Told()
     replay(None, POLICIES, out=out, workload=load, repeats=1, progress=told)
-    assert contents(out) == contents(tmp_path / "whole")
+    assert contents(out) == contents(whole)
     assert sum("is replayed anew" in line for line in told.stages) == len(files)
     assert not (tmp_path / "ran").exists()
-    assert not list(tmp_path.glob(".run*"))
+    assert not list(out.parent.glob(f".{out.name}*"))
 
 
 def stopped_at_the_end(load: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
