@@ -180,26 +180,32 @@ def test_what_does_not_pass_is_one_clear_error(
 # An archive that changes on the server between two tries: no file is made up of both.
 
 
+LONGER, SHORTER = archive_bytes(650_000, seed=5), archive_bytes(1000, seed=5)
+AGAIN = [None, "bytes=300000-"]
+#: The tags of the server, the content after the first try, and the ranges of all requests. Without
+#: tags another length gives the change away, and a third request begins anew.
+CHANGED: list[tuple[dict[str, str | None], bytes, list[str | None]]] = [
+    ({}, LONGER, AGAIN),
+    ({NODE: None}, LONGER, [*AGAIN, None]),
+    ({NODE: None}, SHORTER, [*AGAIN, None]),
+]
+
+
+@pytest.mark.parametrize(("tags", "content", "ranges"), CHANGED, ids=["tags", "longer", "shorter"])
 def test_content_that_changes_between_tries_is_started_over(
-    take: Take, mirror: Mirror, target: Path
+    take: Take,
+    mirror: Mirror,
+    target: Path,
+    *,
+    tags: dict[str, str | None],
+    content: bytes,
+    ranges: list[str | None],
 ) -> None:
-    other = archive_bytes(650_000, seed=5)
-    mirror.tricks[NODE] = [short_body_then(300_000, other)]
+    mirror.etags.update(tags)
+    mirror.tricks[NODE] = [short_body_then(300_000, content)]
     take()
-    assert target.read_bytes() == other
-    assert mirror.ranges(NODE) == [None, "bytes=300000-"]
-
-
-def test_content_that_changes_under_a_server_without_tags_is_noticed(
-    take: Take, mirror: Mirror, target: Path
-) -> None:
-    other = archive_bytes(650_000, seed=5)
-    mirror.etags[NODE] = None
-    mirror.tricks[NODE] = [short_body_then(300_000, other)]
-    take()
-    assert target.read_bytes() == other
-    # the second answer gives another length away; the third request begins anew
-    assert mirror.ranges(NODE) == [None, "bytes=300000-", None]
+    assert target.read_bytes() == content
+    assert mirror.ranges(NODE) == ranges
 
 
 def test_content_of_the_same_length_that_changed_untold_is_found_by_its_checksum(
@@ -211,16 +217,6 @@ def test_content_of_the_same_length_that_changed_untold_is_found_by_its_checksum
     take()
     assert target.read_bytes() == node
     assert mirror.ranges(NODE) == [None, "bytes=300000-", None]
-
-
-def test_a_file_that_became_shorter_than_what_is_here(
-    take: Take, mirror: Mirror, target: Path
-) -> None:
-    other = archive_bytes(1000, seed=5)
-    mirror.etags[NODE] = None
-    mirror.tricks[NODE] = [short_body_then(300_000, other)]
-    take()
-    assert target.read_bytes() == other
 
 
 def test_a_weak_tag_is_no_promise_of_the_same_bytes(
