@@ -60,7 +60,13 @@ def test_every_number_of_a_service_equals_plain_loops(seed: int, steps: int) -> 
     def rows_at(risk_share: float) -> list[dict[str, Any]]:
         quantiles, found = use.quantiles(0.5, 0.95, 1.0), judged(use, recommended)
         return services_of(
-            "made", use, Advice(recommended), found, quantiles=quantiles, risk_share=risk_share
+            "made",
+            use,
+            Advice(recommended),
+            found,
+            quantiles=quantiles,
+            risk_share=risk_share,
+            staying=np.zeros((3, 2), dtype=np.bool_),
         ).to_dicts()
 
     for row in rows_at(0.3):

@@ -82,8 +82,10 @@ class ExtenderPolicy(SplitPolicy):
 
     def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The sum of the built-in scores."""
-        nothing = np.zeros(len(nodes), dtype=np.int64)
-        return total(list(self._builtin(snapshot, container, nodes).values()), nothing, 0)
+        total = np.zeros(len(nodes), dtype=np.int64)
+        for scores in self._builtin(snapshot, container, nodes).values():
+            total += scores.astype(np.int64)
+        return total
 
     def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The extender's score."""
@@ -91,7 +93,7 @@ class ExtenderPolicy(SplitPolicy):
 
     def together(self, alone: Scores, joined: Scores) -> Scores:
         """Built-in scores plus ten times the weighted score of the extender."""
-        return total([alone], joined.astype(np.int64, copy=False), self.weight)
+        return alone.astype(np.int64) + EXTENDER_FACTOR * self.weight * joined.astype(np.int64)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
@@ -114,14 +116,6 @@ class ExtenderPolicy(SplitPolicy):
             "least_allocated": _LEAST.score(snapshot, container, nodes),
             "balanced_allocation": _BALANCED.score(snapshot, container, nodes),
         }
-
-
-def total(builtin: list[Scores], extender: IntArray, weight: int) -> IntArray:
-    """``sum of built-in scores + 10 * weight * extender``, shape (candidates,)."""
-    added = EXTENDER_FACTOR * weight * extender
-    for scores in builtin:
-        added = added + scores.astype(np.int64)
-    return added
 
 
 # Balanced load: the variance of load over the nodes after placing on each node. Source: BNP of

@@ -64,11 +64,6 @@ def minus_fraction_left(size: Any, wanted: Any) -> Any:
     return -fraction_left(size, wanted)
 
 
-def _shown(score: float, leftover: str) -> float | str:
-    """A score in the unit of its sum of free amounts."""
-    return f"{score / BYTES_PER_MIB:,.6g} millicores and MiB" if leftover == "amount" else score
-
-
 def _formula_of(leftover: str, better: Literal["emptier", "fuller"]) -> Formula:
     """A formula that rises, or falls with ``fuller``, with the cpu and memory that are left."""
     most = (amount_left, minus_amount_left), (fraction_left, minus_fraction_left)
@@ -137,42 +132,42 @@ def _sizes(snapshot: Snapshot, batch: Batch) -> FloatArray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestFit(PlacementPolicy):
+class _ByLeftover(PlacementPolicy):
+    """Base of the policies whose score is what a node has left."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+
+    leftover: Leftover = "amount"
+
+    def shown_score(self, score: float) -> float | str:
+        """A score in millicores and MiB, or as a fraction."""
+        amount = self.leftover == "amount"
+        return f"{score / BYTES_PER_MIB:,.6g} millicores and MiB" if amount else score
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestFit(_ByLeftover):
     """Fill the fullest node with room, so that other nodes stay empty."""
 
     common: ClassVar[bool] = True
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = (
         "best-fit bin packing; leftover=amount chooses as AccaSim 1.1.3 Best_Fit does"
     )
-
-    leftover: Leftover = "amount"
 
     def score_formula(self) -> Formula:
         """Minus the cpu and memory that are left."""
         return _formula_of(self.leftover, "fuller")
 
-    def shown_score(self, score: float) -> float | str:
-        """A score in millicores and MiB, or as a fraction."""
-        return _shown(score, self.leftover)
-
 
 @dataclass(frozen=True, kw_only=True)
-class WorstFit(PlacementPolicy):
+class WorstFit(_ByLeftover):
     """Fill the emptiest node, to spread requests."""
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "worst-fit bin packing; the reverse of best_fit"
-
-    leftover: Leftover = "amount"
 
     def score_formula(self) -> Formula:
         """The cpu and memory that are left."""
         return _formula_of(self.leftover, "emptier")
-
-    def shown_score(self, score: float) -> float | str:
-        """A score in millicores and MiB, or as a fraction."""
-        return _shown(score, self.leftover)
 
 
 #: More millicores than any cell has; marks a cell without room.

@@ -67,7 +67,7 @@ class Evictor:
     nodes: tuple[Requirement, ...] = ()
 
     def spares(self, pod: PodText) -> str:
-        """Why a pod stays by its text; empty for a pod that may go."""
+        """The reason in its text for which a pod may not be evicted; empty if it may be."""
         if "evict" in pod.marks:
             return ""
         critical = pod.priority >= min(CRITICAL, self.below)

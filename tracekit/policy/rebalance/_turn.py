@@ -191,7 +191,7 @@ class Turn:
         return np.asarray(owners)
 
     def fits(self, at: int) -> BoolArray:
-        """The nodes that are open to a pod and have room for it; its own node has, (nodes,)."""
+        """The nodes open to a pod with room for it; its own node has room. Shape (nodes,)."""
         cycle = self.cycle
         placed = cycle.snapshot.placed
         room = self._room(placed.request[at].tobytes()).copy()

@@ -272,7 +272,8 @@ def measured_amounts(snapshot: Snapshot) -> IntArray:
     """The amounts that each running container uses, shape (placed, resources).
 
     cpu and memory are those of the newest sample. A container without a sample gets a part of its
-    node's use in proportion to requests. Of other resources, pods too, the request counts.
+    node's use in proportion to requests. For other resources, and for pods, the request counts as
+    use.
     """
     placed = snapshot.placed
     amounts = placed.request.copy()

@@ -191,18 +191,17 @@ def services_of(
     *,
     quantiles: FloatArray,
     risk_share: float,
-    staying: BoolArray | None = None,
+    staying: BoolArray,
 ) -> pl.DataFrame:
     """The rows of a policy: every service of the judged time, by resource.
 
     Parameters
     ----------
-    staying : bool, shape (services, 2), optional
+    staying : bool, shape (services, 2)
         Services that would be at risk with less than their present request.
     """
     lived = judgement.lived_ms.sum(axis=0)
     span = float(judgement.window_ms.sum())
-    stay = np.zeros((len(use.services), len(RESOURCES)), dtype=bool) if staying is None else staying
     some = np.flatnonzero((lived > 0) | (judgement.steps.sum(axis=(0, 2)) > 0))
     frames = []
     for at, (resource, unit) in enumerate(RESOURCES):
@@ -239,7 +238,7 @@ def services_of(
                     "excess_max": np.where(steps > 0, judgement.most[some, at], np.nan),
                     "beyond_limit_share": _ratio(beyond, limited),
                     "at_risk": np.nan_to_num(share) > risk_share,
-                    KEPT: stay[some, at],
+                    KEPT: staying[some, at],
                 }
             ).with_columns(pl.selectors.float().fill_nan(None))
         )
