@@ -21,8 +21,8 @@ from tracekit.base.errors import CheckFailedError, TracekitError
 from tracekit.base.files.durable import put
 from tracekit.base.files.result_folder import checksum
 from tracekit.base.words import counted
+from tracekit.intake.ingest.contradictions import without_contradictions
 from tracekit.intake.ingest.dimensions import Dimension, committed, extend
-from tracekit.intake.ingest.repeated_rows import without_contradictions
 from tracekit.intake.ingest.sort import Written
 from tracekit.intake.ingest.stage import SortTask, StageTask
 from tracekit.intake.ingest.staged import Staged
@@ -45,7 +45,7 @@ from tracekit.store.tables import all_tables
 def _entry(
     file: TraceFile, staged: Staged, written: Written, part: int, checksums: dict[str, str]
 ) -> SourceEntry:
-    """The manifest's entry for a file whose rows are part ``part`` of its table."""
+    """The manifest's entry for a file; the file's rows are part number ``part`` of the table."""
     return SourceEntry(
         file=file.name,
         size_bytes=file.size_bytes,

@@ -74,7 +74,7 @@ def facts(
 def mend(
     folder: Path, manifest: Manifest, files: Sequence[TraceFile], sort_memory_bytes: int
 ) -> tuple[Manifest, list[SourceEntry]]:
-    """Write the damaged parts of a store again whose source files are among ``files``.
+    """Write damaged parts of a store again, if their source files are among ``files``.
 
     Only parts whose source file has the size of a given file are checked. If a derived part is
     damaged, all derived parts leave the store; a later step computes them again.

@@ -152,7 +152,7 @@ def _identity(entry: SourceEntry) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Parts of a table whose rows are compared; parts whose rows count come first.
+    """Parts of a table that are compared; of equal rows the row of the first part counts.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Walk:
     def range(
         self, packing: Packing, first: np.uint64 | None, last: np.uint64 | None
     ) -> tuple[Inside, UInt64Array]:
-        """The rows whose first word is in ``[first, last)``, and those words, shape (rows,).
+        """The rows whose first word is in ``[first, last)``, and their first words, shape (rows,).
 
         None as an edge means that the range has no limit on that side.
         """
@@ -138,7 +138,7 @@ class Duplicates:
     first: IntArray
 
     def among(self, places: IntArray, rows: int) -> Duplicates:
-        """The duplicates among all ``rows`` rows, if these are those among the rows ``places``."""
+        """The duplicates among all ``rows`` rows, of which the rows at ``places`` were compared."""
         staying = np.ones(rows, dtype=np.bool_)
         staying[places] = self.staying
         return Duplicates(staying, places[self.gone], places[self.first])

@@ -231,7 +231,7 @@ def sort(staged: Staged, counts: Mapping[str, int], memory_bytes: int) -> Writte
 
 
 def _ranked(texts: pl.Series) -> Names:
-    """The texts of a column as names whose keys are ranks in the order of bytes."""
+    """Names with ranks as keys: the first text in the order of bytes has rank 0."""
     order = texts.arg_sort().to_numpy()
     ranks = np.empty(order.size, dtype=np.int32)
     ranks[order] = np.arange(order.size, dtype=np.int32)

@@ -136,7 +136,7 @@ def _is_of_others(folder: Path) -> bool:
 
 
 def _holds_files(folder: Path) -> bool:
-    """Whether a folder holds more than the files of a store whose first commit was interrupted."""
+    """Whether a folder holds other files than an ingest killed before its first commit leaves."""
     quality = {folder / path for path in QUALITY}
     return any(
         path not in quality and not _is_hidden(path.relative_to(folder))

@@ -215,7 +215,7 @@ def _unnamed(column: Column, missing_names: frozenset[str]) -> pl.Expr:
 
 
 def _unparsed(column: Column, parsed: Parsed) -> list[int]:
-    """Lines whose text for an optional number is no number; an absent number is no fault."""
+    """The lines in which an optional number has a text that is no number."""
     if column.required or column.kind != "number" or column.name in parsed.numbers:
         return []
     if not parsed.frame[column.name].null_count():
