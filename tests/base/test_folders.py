@@ -1,4 +1,4 @@
-"""Compiled code in the cache folder."""
+"""Compiled code in the cache folder, and seeds of orders of arrival."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.base import folders
+from tracekit.base.arrays import order_seed
 
 
 def test_what_is_compiled_is_known_by_its_index(
@@ -62,3 +63,9 @@ def test_all_that_is_compiled_lies_in_a_room_of_the_digest() -> None:
     assert "analysis/metrics/load" in seen
     assert "intake/read/scan" in seen
     assert outside == []
+
+
+def test_no_two_seeds_share_a_further_order() -> None:
+    seeds = [order_seed(seed, number) for seed in range(40) for number in range(1, 100)]
+    assert len(set(seeds)) == len(seeds)
+    assert all(0 <= one < 2**63 for one in (*seeds, order_seed(2**63 - 1, 99)))

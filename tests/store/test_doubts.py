@@ -1,18 +1,36 @@
-"""Doubts that the tables of a store leave."""
+"""Facts on contradictions of a store, on containers that never ran, and its quantities."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from cluster_support import workload
-from kubernetes_support import listed, node, pod, written
-from tests_support import the
+import pytest
+from cluster_support import CLUSTER, stored, workload
+from kubernetes_support import (
+    CREATED,
+    Object,
+    answer,
+    container,
+    listed,
+    node,
+    pod,
+    series,
+    written,
+)
+from store_support import tiny_store
+from tests_support import causes, the
 
 from tracekit.intake.ingest import ingest
+from tracekit.sizing.requests.read_use import read_use
+from tracekit.sizing.requests.study import every_policy, recommend_requests
 from tracekit.store.broken_rows import broken_rows
 from tracekit.store.doubts import doubts
-from tracekit.store.folder import REJECTED, Defect, SourceEntry, open_store
+from tracekit.store.folder import REJECTED, Defect, SourceEntry, Store, open_store
+from tracekit.store.never_ran import never_ran
+from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities, together
+from tracekit.store.query.run import describe
 
 
 def test_who_is_cordoned_at_the_end_is_told(tmp_path: Path) -> None:
@@ -102,3 +120,132 @@ def test_kinds_come_with_most_rows_first_and_all_further_ones_are_one_fact() -> 
     assert dict(second.about) == about
     assert (last.because, last.value, last.about["kinds"]) == ("further", 6 + 5 + 4 + 3, 4)
     assert broken_rows([_entry("a.csv", 10, [])]) == []
+
+
+FROM_S = 1_767_225_600
+
+
+def _waiting(name: str, cpu: str, hour: int, service: str, **more: str) -> Object:
+    asked = container(cpu)
+    asked["resources"]["requests"] |= more
+    meta = {
+        "creationTimestamp": CREATED.replace("T00", f"T{hour:02}"),
+        "ownerReferences": [{"kind": "StatefulSet", "name": service, "controller": True}],
+    }
+    return pod(name, meta=meta, containers=[asked], status={"phase": "Pending"})
+
+
+def _stored(folder: Path, *more: Object) -> Store:
+    runs = pod("runs", nodeName="n1", containers=[container("2")])
+    folder.mkdir(exist_ok=True)
+    written(folder / "cluster.json", listed(node("n1"), runs, *more))
+    times = range(FROM_S, FROM_S + 600, 60)
+    labels = {"namespace": "default", "pod": "runs", "container": "main", "node": "n1"}
+    use = [
+        series("container_cpu_in_use", [(at, "0.5") for at in times], **labels),
+        series("container_memory_working_set_bytes", [(at, "1e9") for at in times], **labels),
+    ]
+    for one in use:
+        name = one["metric"]["__name__"]
+        if name.startswith("container_cpu"):
+            del one["metric"]["__name__"]
+        written(folder / f"{name}.json", answer(one))
+    ingest(folder, folder.parent / "store")
+    return open_store(folder.parent / "store")
+
+
+WAITING = (
+    _waiting("db-0", "3", 1, "db", memory="2G"),
+    _waiting("db-1", "3", 0, "db", memory="2G"),
+    _waiting("train-0", "1", 2, "train", **{"nvidia.com/gpu": "1"}),
+)
+
+
+def test_the_service_of_most_and_the_sum_of_requests_are_a_doubt(tmp_path: Path) -> None:
+    store = _stored(tmp_path / "cluster", *WAITING)
+    assert sorted(never_ran(store)["container"]) == [
+        "default/db-0",
+        "default/db-1",
+        "default/train-0",
+    ]
+    doubt = the(doubts(store), "never_ran")
+    assert doubt.value == len(WAITING)
+    assert dict(doubt.about) == {
+        "service": "default/db",
+        "of_service": 2,
+        "since": "2026-01-01 00:00 UTC",
+        "requested_cores": 7,
+        "requested_bytes": 4e9,
+        "requested_further": "1 gpu",
+    }
+    assert doubt.document() in describe(store)["doubts"]
+
+
+def test_where_no_pod_waits_is_no_doubt(tmp_path: Path) -> None:
+    store = _stored(tmp_path / "cluster")
+    assert never_ran(store).is_empty()
+    assert "never_ran" not in causes(doubts(store))
+
+
+def test_recommended_requests_count_who_ran_alone(tmp_path: Path) -> None:
+    store = _stored(tmp_path / "cluster", *WAITING)
+    assert read_use(store).services == ("default/runs",)
+    study = recommend_requests(store, every_policy())
+    now = study.frames["policies"].filter(policy="now", resource="cpu")
+    assert now["requested_now"].to_list() == [2.0]
+    assert study.about["workload"]["never_ran"] == len(WAITING)
+    json.dumps(study.about)
+
+
+def test_a_cluster_of_ones_own(tmp_path: Path) -> None:
+    known = quantities(stored(tmp_path))
+    recorded = ("node sizes", "requests", "use of containers", "placement", "departures")
+    assert {known[name] for name in (*recorded, "fault domains")} == {RECORDED}
+    assert known["use of nodes"] == INFERRED
+    assert {known[name] for name in ("limits", "priorities", "NUMA cells", "calls")} == {ABSENT}
+
+
+@pytest.mark.slow
+def test_a_trace_with_sizes_beside_it(tmp_path: Path) -> None:
+    known = quantities(tiny_store(tmp_path))
+    assert {known[name] for name in ("use of nodes", "use of containers", "placement")} == {
+        RECORDED
+    }
+    assert {known[name] for name in ("node sizes", "requests", "arrivals")} == {RECORDED}
+
+
+@pytest.mark.parametrize(("what", "lacks"), [("cpu", "memory"), ("memory", "cpu")])
+def test_use_of_nodes_without_one_of_two_says_which(tmp_path: Path, what: str, lacks: str) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    use = series(None, [(1_767_225_600 + 60 * at, 1e9) for at in range(3)], nodename="n1")
+    written(made / f"node_{what}_in_use.json", answer(use))
+    ingest(made, tmp_path / "store")
+    known = quantities(open_store(tmp_path / "store"))
+    assert known["use of nodes"] == RECORDED
+    assert {name: kind for name, kind in known.items() if name.startswith("use of nodes:")} == {
+        f"use of nodes: {lacks}": ABSENT
+    }
+
+
+def test_a_column_without_a_value_is_absent(tmp_path: Path) -> None:
+    header, *rows = CLUSTER["containers.csv"]
+    parts = [row.split(",") for row in rows]
+    empty = [",".join([*part[:4], "", *part[5:]]) for part in parts]
+    known = quantities(stored(tmp_path, {"containers.csv": [header, *empty]}))
+    assert known["departures"] == ABSENT
+
+
+@pytest.mark.parametrize(
+    ("before", "more", "both"),
+    [
+        (ABSENT, RECORDED, RECORDED),
+        (RECORDED, ABSENT, RECORDED),
+        (INFERRED, ABSENT, INFERRED),
+        (INFERRED, RECORDED, RECORDED),
+        (ABSENT, ABSENT, ABSENT),
+    ],
+)
+def test_of_two_parts_the_better_known_counts(before: str, more: str, both: str) -> None:
+    assert together({"requests": before}, {"requests": more}) == {"requests": both}
+    assert together({}, {"requests": more}) == {"requests": more}

@@ -1,4 +1,4 @@
-"""The questions about calls, against counting in plain Python."""
+"""Queries on calls, neighbours on nodes, and quality."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import polars as pl
 import pytest
 from store_support import tiny_store
-from tests_support import CALL_HEADER, csv_text
+from tests_support import CALL_HEADER, NODE_HEADER, TraceFolder, csv_text, hex_id
 
+from tracekit.base.arrays import IntArray
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database, run
@@ -127,3 +130,104 @@ def test_the_mix_of_the_real_rows(real_rows: Path, tmp_path: Path) -> None:
     assert set(rows["rpc_type"]) == {"rpc", "mc", "http", "userDefined", "mq", "db"}
     called = dict(rows.select("rpc_type", "called_end").rows())
     assert [name for name, count in called.items() if count] == ["http", "mq", "rpc"]
+
+
+SQL = Path(__file__).parents[3] / "queries" / "interference" / "node_neighbours.sql"
+
+COUNT, SERVICES, SAMPLES = 400, 40, 3
+#: CPU of containers on one node, ten of each service, at each sample; one is beyond any machine.
+CPU = np.random.default_rng(5).uniform(size=(COUNT, SAMPLES))
+CPU[7, 1] = 2e7
+
+
+def found(order: IntArray) -> list[tuple[Any, ...]]:
+    """The rows, where samples are stored in this order."""
+    key, sample = order // SAMPLES, order % SAMPLES
+    with duckdb.connect(config={"threads": 1}) as con:
+        rows = pl.DataFrame({"key": key, "sample": sample, "cpu": CPU[key, sample]})
+        con.register("samples", rows.to_arrow())
+        con.execute(
+            "CREATE TABLE container_usage_keyed AS SELECT key AS container_key, 0 AS node_key,"
+            f" key % {SERVICES} AS service_key, cpu AS cpu_fraction, sample AS time_ms FROM samples"
+        )
+        for name in ("container", "service"):
+            con.execute(
+                f"CREATE TABLE {name}_id AS SELECT range AS {name}_key,"
+                f" format('{name}{{:03}}', range) AS {name} FROM range({COUNT})"
+            )
+        con.execute("CREATE TABLE node_id AS SELECT 0 AS node_key, 'node' AS node")
+        return con.sql(SQL.read_text(encoding="utf-8")).fetchall()
+
+
+def test_neighbours_are_the_others_of_the_node() -> None:
+    rows = found(np.arange(COUNT * SAMPLES))
+    assert len(rows) == COUNT
+    means = [math.fsum(row) / SAMPLES for row in CPU.tolist()]
+    profiles = [math.fsum(means[at::SERVICES]) * SERVICES / COUNT for at in range(SERVICES)]
+    every = math.fsum(profiles) * COUNT / SERVICES
+    for at, row in enumerate(rows):
+        assert row[5] == pytest.approx(means[at], rel=1e-12)
+        assert row[6] == COUNT - 1
+        others = every - profiles[at % SERVICES]
+        assert row[7] == pytest.approx(others / (COUNT - 1), rel=1e-12)
+        assert row[8] == pytest.approx(others, rel=1e-12)
+
+
+def test_no_order_of_rows_changes_a_sum() -> None:
+    rng = np.random.default_rng(6)
+    first = found(np.arange(COUNT * SAMPLES))
+    for _ in range(5):
+        assert found(rng.permutation(COUNT * SAMPLES)) == first
+
+
+def test_each_defect_is_counted_with_what_was_done(traces: TraceFolder, tmp_path: Path) -> None:
+    node = hex_id("node", 5)
+    traces.write(
+        "Node_1.csv",
+        NODE_HEADER,
+        [
+            f"0,{node},0.5,0.5",
+            f"0,{node},0.5,0.5",
+            f"0,{node},0.6,0.5",
+            f"30000,{node},abc,0.5",
+            f"60000,{node},1.5,0.5",
+            f"90000,{node},0.5",
+            f"99000000,{node},0.5,0.5",
+        ],
+    )
+    ingest(traces.path, tmp_path / "store")
+    ledger = run(open_store(tmp_path / "store"), "quality/ledger")
+    node_rows = ledger.filter(table="node_usage").select("defect", "column", "rows", "action")
+    assert node_rows.rows() == [
+        ("conflicting_duplicate", "", 1, "dropped, first kept"),
+        ("exact_duplicate", "", 1, "dropped, first kept"),
+        ("malformed_row", "", 1, "rejected"),
+        ("missing_samples", "time_ms", 1, "left as gaps"),
+        ("out_of_range", "cpu_fraction", 1, "kept"),
+        ("stray_time", "time_ms", 1, "kept"),
+        ("unparsable_value", "cpu_fraction", 1, "rejected"),
+    ]
+    calls = ledger.filter(table="call").select("defect", "column", "rows", "example").rows()
+    assert calls == [
+        ("exact_duplicate", "", 1, "MSCallGraph_0.csv: line 6"),
+        ("missing_name", "downstream", 1, "MSCallGraph_0.csv: NAN"),
+        ("missing_name", "upstream", 1, "MSCallGraph_0.csv: (?)"),
+        ("missing_name", "upstream", 1, "MSCallGraph_0.csv: (empty)"),
+    ]
+
+
+def test_a_clean_table_has_no_ledger(tmp_path: Path) -> None:
+    lines = [f"{step * 30000},{hex_id('node', 0)},0.5,0.5" for step in range(5)]
+    (tmp_path / "Node_0.csv").write_text(csv_text(NODE_HEADER, lines))
+    ingest(tmp_path / "Node_0.csv", tmp_path / "store")
+    assert run(open_store(tmp_path / "store"), "quality/ledger").is_empty()
+
+
+def test_the_step_is_found_even_when_entities_have_one_sample_each(tmp_path: Path) -> None:
+    """In the head of a real file most nodes appear once: the mode per node would be wrong."""
+    times = [0, 30000, 60000, 90000, 0, 60000, 35820000]
+    lines = [f"{time},{hex_id('node', at)},0.5,0.5" for at, time in enumerate(times)]
+    (tmp_path / "Node_0.csv").write_text(csv_text(NODE_HEADER, lines))
+    ingest(tmp_path / "Node_0.csv", tmp_path / "store")
+    (row,) = run(open_store(tmp_path / "store"), "quality/time_grid").to_dicts()
+    assert (row["step_ms"], row["time_max_ms"], row["stray_rows"]) == (30000, 90000, 1)

@@ -1,3 +1,5 @@
+"""Every base table is described."""
+
 from __future__ import annotations
 
 import pytest
