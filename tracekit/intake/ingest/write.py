@@ -150,25 +150,22 @@ def ingest(
     # the workers of such a crew may run in another folder, on another machine
     elsewhere = crew is not None and not isinstance(crew, Alone | Workers)
     where, target = place(source), place(store)
-    discovery = _discovered(where.resolve() if elsewhere else where, release, progress)
+    traces = _discovered(where.resolve() if elsewhere else where, release, progress)
     target = target.resolve() if elsewhere else target
     if not (remote := is_remote(target)):
         put_back(target)
     with writable(target) as (folder, commit, finish), opened_for_writing(folder) as opened:
-        summary = begun(target, discovery)
+        summary = begun(target, traces)
         alone_memory = memory_limit_bytes - _PROCESS_BYTES
-        manifest = opened if remote else _mended(folder, opened, discovery, alone_memory, summary)
+        manifest = opened if remote else _mended(folder, opened, traces, alone_memory, summary)
         manifest = dataclasses.replace(manifest, made_up=is_made_up(where) or manifest.made_up)
         writer = _Writer(commit, manifest, summary, max_rejects_fraction)
-        earlier = _earlier(folder, manifest, discovery, summary, remote=remote) if replace else None
+        earlier = _earlier(folder, manifest, traces, summary, remote=remote) if replace else None
         if earlier is not None:
-            manifest, discovery = (
-                earlier.manifest,
-                dataclasses.replace(discovery, files=earlier.files),
-            )
+            manifest, traces = earlier.manifest, dataclasses.replace(traces, files=earlier.files)
             writer.before, writer.stored = manifest.sources, manifest
         whole = not (remote or unfinished(Store(folder, manifest)))
-        late = late_list(discovery.files, manifest, writer.known_file) if whole else None
+        late = late_list(traces.files, manifest, writer.known_file) if whole else None
         if late is not None:
             again = partial(
                 ingest,
@@ -183,15 +180,13 @@ def ingest(
             return dataclasses.replace(_anew(folder, again, finish), store=target, anew=late.name)
         with (
             _finished(finish),
-            _readers(crew, jobs, discovery.files, memory_limit_bytes) as readers,
-            progress.task("ingest", discovery.size_bytes, "bytes") as task,
+            _readers(crew, jobs, traces.files, memory_limit_bytes) as readers,
+            progress.task("ingest", traces.size_bytes, "bytes") as task,
         ):
             memory, events = _sort_memory(readers, memory_limit_bytes), writer.events()
             coordinator = Coordinator(folder, manifest, readers, memory, events, target=target)
-            for some in in_turns(discovery.files):
-                files = with_facts(
-                    some, discovery.files, Store(target, coordinator.manifest), folder
-                )
+            for some in in_turns(traces.files):
+                files = with_facts(some, traces.files, Store(target, coordinator.manifest), folder)
                 coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
                 writer.end(folder, alone_memory, () if earlier is None else earlier.gone)

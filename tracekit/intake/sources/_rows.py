@@ -254,9 +254,10 @@ _MS = timedelta(milliseconds=1)
 
 
 def in_ms(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with points in time as ms since 1970; a text without a zone, or with none, stays.
+    """The rows with points in time as ms since 1970.
 
-    The column as it is in the file is kept beside it, for rejects.
+    A text that states no point in time, or no zone, stays. The original column is added beside the
+    changed column, for rejects.
     """
     for name, kind in frame.schema.items():
         if kind == pl.String and name.endswith(_ENDING):

@@ -174,9 +174,7 @@ def requests_of(
         unchanged = np.isnan(seen) | (grows & (given.request <= present))
         advised[str(policy)] = given._replace(request=np.where(unchanged, np.nan, given.request))
     quantiles = use.quantiles(*_QUANTILES)
-    results = {
-        name: spared(one.request, rest, present, risk_share) for name, one in advised.items()
-    }
+    judged = {name: spared(one.request, rest, present, risk_share) for name, one in advised.items()}
     services = pl.concat(
         services_of(
             name,
@@ -187,10 +185,10 @@ def requests_of(
             risk_share=risk_share,
             staying=one.staying,
         )
-        for name, one in results.items()
+        for name, one in judged.items()
     )
     totals = pl.concat(
-        totals_of(name, one.judgement, services, seed) for name, one in results.items()
+        totals_of(name, one.judgement, services, seed) for name, one in judged.items()
     )
     return Study(
         name=NAME,

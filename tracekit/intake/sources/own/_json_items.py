@@ -102,7 +102,10 @@ def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iter
 
 
 def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
-    """Yield the items of a file as ``items`` does; a lost rest is a last ``Cut`` and no error."""
+    """Yield the items of a file as ``items`` does, without its error.
+
+    Where the rest of the file is lost, the last item is a ``Cut``.
+    """
     with opened.stream() as stream:
         buffered = cast("BinaryIO", stream)
         text = _Text(io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace"))

@@ -131,7 +131,7 @@ class State:
         return None if seen is None else seen.over_ms
 
     def lasts(self, last_ms: int, seen: Seen) -> bool:
-        """Whether ``last_ms`` is as late as the last record of ``seen``, but for a step."""
+        """Whether ``last_ms`` is at most 1.5 steps before the last record of ``seen``."""
         return last_ms >= seen.last_ms - int(_LATE_STEPS * self.step_ms)
 
     def ended_ms(self, seen: Seen) -> int | None:

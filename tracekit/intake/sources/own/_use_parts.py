@@ -95,8 +95,8 @@ def ends_beside(opened: Opened, word: str) -> pl.DataFrame:
     Raises
     ------
     TracekitError
-        Where an earlier file by name has, at one time, other parts of the same use or samples of
-        the same counters.
+        Where a file with an earlier name has, at the same time, other parts of the same use, or
+        samples of the same counters.
     """
     files = files_of(opened, word)
     if len(files.series()) < 2:

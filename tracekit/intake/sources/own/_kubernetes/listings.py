@@ -120,7 +120,7 @@ class Together:
     last : dict
         The latest file that holds each object.
     left_ms : dict
-        When each object left that a later list lacks.
+        The time at which each object left, for objects that a later list lacks.
     differs : dict
         By file and pod: the difference to the sizes in a later file.
     earlier : dict

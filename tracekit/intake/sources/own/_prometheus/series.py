@@ -45,7 +45,7 @@ _COUNTER_BYTES = 8
 
 
 class Number(NamedTuple):
-    """The number of a counter, equal in every file, and its replica, empty without one."""
+    """The number of a counter, equal in every file; and the replica of Prometheus, if any."""
 
     counter: int
     replica: str
