@@ -135,7 +135,7 @@ class Search:
             staying = self._lighter(float("inf"))
             if staying is None:
                 return None
-            outcome = self._kept(staying, place)
+            outcome = self._outcome_on(staying, place)
         return replace(outcome, breaks=broken)
 
     def _beaten(self, best: Outcome, orderings: Sequence[Ordering]) -> Outcome:
@@ -179,7 +179,8 @@ class Search:
             holds, ahead = functools.partial(self._hold_all, order), self._ahead(order)
             order = order[: fewest(holds, low, len(order), ahead)]
         less = self._each[order].sum() < self._paid(outcome) * LESS
-        return self._kept(order, outcome.place) if less and self.tried.hold_all(order) else outcome
+        holds = less and self.tried.hold_all(order)
+        return self._outcome_on(order, outcome.place) if holds else outcome
 
     def _by_kind(self, outcome: Outcome) -> Outcome:
         """The better of a result and one with another number of nodes of each kind."""
@@ -187,14 +188,14 @@ class Search:
             staying = self._lighter(self._paid(outcome) * LESS)
             if staying is None:
                 break
-            outcome = self._kept(staying, outcome.place)
+            outcome = self._outcome_on(staying, outcome.place)
         return outcome
 
     def _lighter(self, below: float) -> IntArray | None:
         fixed = self.nodes.rank < FREE
         return lighter(self.tried, self.policy, fixed, self._each, below)
 
-    def _kept(self, staying: IntArray, place: IntArray) -> Outcome:
+    def _outcome_on(self, staying: IntArray, place: IntArray) -> Outcome:
         """The result in which exactly these nodes stay."""
         stay = staying[np.argsort(self.nodes.rank[staying], kind="stable")]
         others = place[~np.isin(place, staying)]

@@ -220,7 +220,7 @@ fewest_nodes = Figure(
     " by with fewer.",
     absent="Fewer than two policies keep the limits.",
     reads=("fewest_nodes/policies",),
-    rows=lambda found: found.filter(pl.col("nodes").is_not_null()).select(
+    rows=lambda policies: policies.filter(pl.col("nodes").is_not_null()).select(
         "policy", "nodes", "nodes_low", "nodes_high", "bound"
     ),
     layers=(

@@ -40,8 +40,8 @@ service_demand = Figure(
     " sized by their calls; low ones do something else with their CPU.",
     absent="Of no service are both calls and use recorded over the same minutes.",
     reads=("services/demand",),
-    rows=lambda found: evenly(
-        found.filter(pl.col("r_squared").is_not_null() & (pl.col("rate_mean") > 0))
+    rows=lambda services: evenly(
+        services.filter(pl.col("r_squared").is_not_null() & (pl.col("rate_mean") > 0))
         .sort("rate_mean", "service")
         .select("service", "rate_mean", "r_squared", "cpu_per_call", "minutes"),
         _MOST,
