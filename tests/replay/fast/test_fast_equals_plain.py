@@ -28,6 +28,7 @@ from tracekit.replay.engine.steps import Outcome
 from tracekit.replay.fast import kernels
 from tracekit.replay.fast.choose import fast_placer, rows_placer, scanning_placer
 from tracekit.replay.fast.compiled_placer import CompiledPlacer, find_kernel
+from tracekit.replay.fast.placement_loop import WORTHWHILE
 from tracekit.replay.fast.search import STALE
 
 STEPS = 6
@@ -46,10 +47,10 @@ def workloads(draw: some.DrawFn) -> Workload:
     rows: list[Row] = []
     for _ in range(draw(some.integers(1, 30))):
         shape = shapes[rng.integers(len(shapes))]
-        for _ in range(int(rng.integers(1, 25)) if rng.random() < 0.1 else 1):
-            arrival = int(rng.integers(0, 9)) * 600 if rng.random() < 0.9 else 0
-            rows.append((arrival, arrival + int(rng.integers(1, 9000)), *shape,
-                         int(rng.integers(nodes))))  # fmt: skip
+        arrival = int(rng.integers(0, 9)) * 600 if rng.random() < 0.9 else 0
+        stretch = int(rng.integers(1, 25)) if rng.random() < 0.1 else 1
+        lives = rng.integers((1, 0), (9000, nodes), (stretch, 2)).tolist()
+        rows += [(arrival, arrival + life, *shape, node) for life, node in lives]
     background = rng.uniform(0, 20, (2, STEPS, nodes)).astype(np.float32)
     load = workload([sizes[at % len(sizes)] for at in range(nodes)], rows, steps=STEPS,
                     background=background)  # fmt: skip
@@ -190,6 +191,13 @@ def test_a_limit_of_one_resource_without_a_request_counts(resource: int) -> None
         for placer in (PlainPlacer, fast_placer, rows_placer):
             outcome = run(limited, "low_risk_overcommitment[tie=first]", placer)
             assert outcome.node.tolist() == [0, node]
+
+
+@pytest.mark.parametrize("policy", ["best_fit", "least_requested", "worst_fit"])
+def test_many_containers_of_one_shape_are_placed_in_one_go_as_one_by_one(policy: str) -> None:
+    rows: list[Row] = [(0, 9000, 5, 5, 0)] * (3 * WORTHWHILE)
+    load = workload([(60, 60), (40, 50), (70, 30), (50, 50), (20, 90)], rows, steps=STEPS)
+    check_same(load, f"{policy}[tie=first]")
 
 
 def test_criteria_are_found_by_their_other_names() -> None:
