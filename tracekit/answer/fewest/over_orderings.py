@@ -179,8 +179,9 @@ class Search:
             holds, ahead = functools.partial(self._hold_all, order), self._ahead(order)
             order = order[: fewest(holds, low, len(order), ahead)]
         less = self._each[order].sum() < self._paid(outcome) * LESS
-        holds = less and self.tried.hold_all(order)
-        return self._outcome_on(order, outcome.place) if holds else outcome
+        if less and self.tried.hold_all(order):
+            return self._outcome_on(order, outcome.place)
+        return outcome
 
     def _by_kind(self, outcome: Outcome) -> Outcome:
         """The better of a result and one with another number of nodes of each kind."""
