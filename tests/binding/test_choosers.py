@@ -58,8 +58,8 @@ def test_whole_cores_are_those_of_the_plain_form(name: str, seed: int) -> None:
     for socket in range(len(room.socket_vcpus)):
         free = state.free_places(socket)
         for size in range(1, len(free) + 1):
-            found = whole_cores(state, free, size).tolist()
-            assert found == plain(topology, free.tolist(), size), (free.tolist(), size)
+            vcpus = whole_cores(state, free, size).tolist()
+            assert vcpus == plain(topology, free.tolist(), size), (free.tolist(), size)
 
 
 def test_the_first_socket_with_whole_cores_or_the_emptiest() -> None:
@@ -69,7 +69,7 @@ def test_the_first_socket_with_whole_cores_or_the_emptiest() -> None:
     # one thread on three of the four cores of the first socket: 0 to 3 and 8 to 11
     for instance in range(3):
         state.bind(instance, 0, np.array([instance]))
-    found = [
+    sockets = [
         bind_on(state, 4, size, 0, bind, rng, which)  # type: ignore[arg-type]
         for size, bind, which in (
             (2, "whole_cores", "first"),
@@ -79,7 +79,7 @@ def test_the_first_socket_with_whole_cores_or_the_emptiest() -> None:
             (2, "lowest_free", "emptiest"),
         )
     ]
-    assert [(socket, places.tolist()) for socket, places in found if places is not None] == [  # type: ignore[misc]
+    assert [(socket, places.tolist()) for socket, places in sockets if places is not None] == [  # type: ignore[misc]
         (0, [3, 11]),
         (1, [4, 5, 12, 13]),
         (0, [3, 8, 9, 10]),

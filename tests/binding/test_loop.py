@@ -51,8 +51,8 @@ def many(seed: int, count: int = 60, nodes: int = 4) -> Workload:
     rows: list[Row] = []
     for _ in range(count):
         arrival = int(rng.integers(0, 4)) * 700
-        stays = int(rng.integers(1, 4000))
-        rows.append((arrival, arrival + stays, int(rng.integers(0, 4000)), 1))
+        life_ms = int(rng.integers(1, 4000))
+        rows.append((arrival, arrival + life_ms, int(rng.integers(0, 4000)), 1))
     return load(rows, nodes=nodes, vcpus=16)
 
 
@@ -82,12 +82,12 @@ def test_services_do_not_meet_on_a_host(name: str) -> None:
     given = many(1)
     outcome = run(given, CHOOSERS[name])
     for now in given.use.times_ms.tolist():
-        there = [
+        together = [
             (int(outcome.node[at]), given.containers.services[at])
             for at in range(given.containers.count)
             if 0 <= outcome.placed_ms[at] <= now < given.containers.departure_ms[at]
         ]
-        assert len(there) == len(set(there))
+        assert len(together) == len(set(together))
 
 
 def test_the_policy_avoids_siblings_while_there_is_room() -> None:
@@ -155,27 +155,29 @@ def test_a_run_compares_the_first_policy_with_the_others() -> None:
         use={"values": np.nan_to_num(given.use.values)},
     )
     names = ["interference", "lowest_free", "first_fit+random_free"]
-    found = replay_vcpus(
+    compared = replay_vcpus(
         given, room_of(given), MODEL, SERVICES, parse_ways(names), seed=1, repeats=2
     )
-    assert found.summary["policy"].to_list() == names
-    assert found.repeats.height == 6
-    assert set(found.differences["against"]) == set(names[1:])
-    one = found.containers.filter(pl.col("policy") == "first_fit+random_free")
+    assert compared.summary["policy"].to_list() == names
+    assert compared.repeats.height == 6
+    assert set(compared.differences["against"]) == set(names[1:])
+    one = compared.containers.filter(pl.col("policy") == "first_fit+random_free")
     assert one["vcpus"].list.len().sum() > 0
     again = replay_vcpus(
         given, room_of(given), MODEL, SERVICES, parse_ways(names), seed=1, repeats=2
     )
-    assert found.steps.equals(again.steps)
-    assert found.containers.equals(again.containers)
+    assert compared.steps.equals(again.steps)
+    assert compared.containers.equals(again.containers)
     fewer = replay_vcpus(
         given, room_of(given), MODEL, SERVICES, parse_ways(names[::2]), seed=1, repeats=2
     )
     # intervals are as wide as the number of comparisons asks; the differences are the same
-    alone = [c for c in found.differences.columns if c not in {"difference_low", "difference_high"}]
-    wanted = found.differences.filter(pl.col("against") == names[2])
+    alone = [
+        c for c in compared.differences.columns if c not in {"difference_low", "difference_high"}
+    ]
+    wanted = compared.differences.filter(pl.col("against") == names[2])
     assert fewer.differences.select(alone).equals(wanted.select(alone))
-    assert found.services.group_by("policy").agg(pl.col("containers").sum())[
+    assert compared.services.group_by("policy").agg(pl.col("containers").sum())[
         "containers"
     ].unique().to_list() == [given.containers.count]
 

@@ -45,10 +45,10 @@ def names() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def test_containers_go_where_they_were() -> None:
     (a, b, c), (n0, n1) = names()
-    found = replayed({a: (n1, "0,4"), b: (n1, "2-3"), c: (n0, "1,4-5")})
-    assert found.node.tolist() == [1, 1, 0]
-    assert found.vcpus == [[0, 4], [2, 3], [1, 4, 5]]
-    assert (found.socket >= 0).all()
+    outcome = replayed({a: (n1, "0,4"), b: (n1, "2-3"), c: (n0, "1,4-5")})
+    assert outcome.node.tolist() == [1, 1, 0]
+    assert outcome.vcpus == [[0, 4], [2, 3], [1, 4, 5]]
+    assert (outcome.socket >= 0).all()
 
 
 UNBOUND = {
@@ -62,23 +62,23 @@ UNBOUND = {
 @pytest.mark.parametrize("case", UNBOUND)
 def test_who_cannot_have_them_is_on_the_host_unbound(case: str) -> None:
     (a, b, c), (n0, n1) = names()
-    found = replayed({a: (n0, "0,4"), b: (n0, UNBOUND[case]), c: (n1, "2-3,6")})
-    assert found.node.tolist() == [0, 0, 1]
-    assert found.vcpus == [[0, 4], [], [2, 3, 6]]
-    assert found.socket[1] == -1
+    outcome = replayed({a: (n0, "0,4"), b: (n0, UNBOUND[case]), c: (n1, "2-3,6")})
+    assert outcome.node.tolist() == [0, 0, 1]
+    assert outcome.vcpus == [[0, 4], [], [2, 3, 6]]
+    assert outcome.socket[1] == -1
 
 
 def test_containers_have_as_many_as_they_had() -> None:
     (a, b, c), (n0, _) = names()
-    found = replayed({a: (n0, "0"), b: (n0, "2-3,6-7"), c: (n0, "1,4-5")})
-    assert found.vcpus == [[0], [2, 3, 6, 7], [1, 4, 5]]
-    assert found.steps[0]["bound_vcpus"] == 8
+    outcome = replayed({a: (n0, "0"), b: (n0, "2-3,6-7"), c: (n0, "1,4-5")})
+    assert outcome.vcpus == [[0], [2, 3, 6, 7], [1, 4, 5]]
+    assert outcome.steps[0]["bound_vcpus"] == 8
 
 
 def test_who_was_nowhere_stays_out() -> None:
     (a, b, _), (n0, _) = names()
-    found = replayed({a: (n0, "0,4"), b: ("elsewhere", "2-3")})
-    assert found.node.tolist() == [0, -1, -1]
+    outcome = replayed({a: (n0, "0,4"), b: ("elsewhere", "2-3")})
+    assert outcome.node.tolist() == [0, -1, -1]
 
 
 @pytest.mark.slow
@@ -138,28 +138,28 @@ def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(made_up: Path, tmp_
     bindings = pl.read_parquet(tmp_path / "fit" / "bindings.parquet")
     expected = planted.select("container_id", "node_id", "cpu_list").sort("container_id")
     assert bindings.select("container", "node", "vcpus").rows() == expected.rows()
-    found = bind(
+    result = bind(
         made_up / "store",
         ["recorded", "whole_cores"],
         fit=tmp_path / "fit",
         truth=truth / "binding.parquet",
         assume=["start=observed"],
     )
-    load = found.workload
+    load = result.workload
     always = (load.containers.departure_ms > load.use.times_ms[-1]) & (
         load.containers.arrival_ms <= load.use.times_ms[0]
     )
-    stays = {name for name, there in zip(load.containers.ids, always, strict=True) if there}
-    hosts = planted.group_by("node_id").agg(pl.col("container_id").is_in(stays).all())
+    throughout = {name for name, there in zip(load.containers.ids, always, strict=True) if there}
+    hosts = planted.group_by("node_id").agg(pl.col("container_id").is_in(throughout).all())
     whole = hosts.filter("container_id")["node_id"].to_list()
-    there = found.containers.filter(pl.col("policy") == "recorded", pl.col("node").is_in(whole))
+    there = result.containers.filter(pl.col("policy") == "recorded", pl.col("node").is_in(whole))
     both = there.join(planted, left_on="container", right_on="container_id")
     assert both.height > 10
     lost = both["k1"] * both["cpu_sc"] + both["k2"] * both["cpu_ss"]
     assert both["inflation_fraction"].to_numpy() == pytest.approx(lost.to_numpy(), abs=1e-9)
-    assert not found.held.taken_off
-    assert found.held.high is not None
-    assert found.held.high < 0.5
+    assert not result.held.taken_off
+    assert result.held.high is not None
+    assert result.held.high < 0.5
 
 
 SERVICES = ("s0", "s1", "s2")
@@ -221,42 +221,42 @@ def run(
     )
 
 
-def use_of_the_node(found: VcpuRun, name: str) -> FloatArray:
+def use_of_the_node(result: VcpuRun, name: str) -> FloatArray:
     """Of a workload with one node: millicores at each step."""
-    steps = found.steps.filter(policy=name)
-    return np.asarray(steps["cpu_max_fraction"].to_numpy() * found.workload.nodes.capacity[0, 0])
+    steps = result.steps.filter(policy=name)
+    return np.asarray(steps["cpu_max_fraction"].to_numpy() * result.workload.nodes.capacity[0, 0])
 
 
 def test_as_it_was_comes_out_as_it_was_measured() -> None:
     load, bindings = cluster(nodes=1)
     seen = measured(load, bindings, share=1.0)
-    found = run(seen, bindings, "recorded")
-    assert found.held.taken_off
+    result = run(seen, bindings, "recorded")
+    assert result.held.taken_off
     recorded = np.nansum(seen.use.values[0], axis=1)
-    assert use_of_the_node(found, "recorded") == pytest.approx(recorded, rel=1e-6)
+    assert use_of_the_node(result, "recorded") == pytest.approx(recorded, rel=1e-6)
 
 
 def test_another_binding_costs_what_it_costs_and_no_more() -> None:
     load, bindings = cluster(nodes=1)
     name = "host_then_bind[bind=whole_cores,anti_affinity=false]"
-    found = run(measured(load, bindings, share=1.0), bindings, name)
+    result = run(measured(load, bindings, share=1.0), bindings, name)
     own = np.nansum(load.use.values[0], axis=1)
-    lost = found.steps["inflation_vcpus"].to_numpy() * 1000
+    lost = result.steps["inflation_vcpus"].to_numpy() * 1000
     assert (lost > 0).all()
-    assert use_of_the_node(found, name) == pytest.approx(own + lost, rel=1e-6)
+    assert use_of_the_node(result, name) == pytest.approx(own + lost, rel=1e-6)
 
 
 @pytest.mark.parametrize(("share", "taken_off"), [(1.0, True), (0.0, False)])
 def test_the_data_show_whether_use_holds_it(share: float, taken_off: bool) -> None:
     load, bindings = cluster(nodes=40)
-    found = held_by_use(old(measured(load, bindings, share, noise=60.0), bindings), "auto")
-    assert found.taken_off == taken_off
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low <= share <= found.high
-    (fact,) = found.facts()
+    held = held_by_use(old(measured(load, bindings, share, noise=60.0), bindings), "auto")
+    assert held.taken_off == taken_off
+    assert held.low is not None
+    assert held.high is not None
+    assert held.low <= share <= held.high
+    (fact,) = held.facts()
     assert fact.because == ("neighbours_taken_off" if taken_off else "neighbours_not_in_use")
-    assert (fact.about["slope"], fact.about["slope_low"]) == (found.share, found.low)
+    assert (fact.about["slope"], fact.about["slope_low"]) == (held.share, held.low)
 
 
 def test_what_cannot_be_told_is_taken_off() -> None:
@@ -270,8 +270,8 @@ def test_who_comes_in_another_order_keeps_his_own_cost() -> None:
     load, bindings = cluster()
     seen = measured(load, bindings, share=1.0)
     seen = changed(seen, containers={"exchangeable": np.ones(seen.containers.count, np.bool_)})
-    found = run(seen, bindings, "recorded", repeats=3)
-    same = found.repeats["cpu_spread_mean_fraction"].to_numpy()
+    result = run(seen, bindings, "recorded", repeats=3)
+    same = result.repeats["cpu_spread_mean_fraction"].to_numpy()
     assert same == pytest.approx(np.full(3, same[0]), rel=1e-6)
 
 

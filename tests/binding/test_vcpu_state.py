@@ -117,7 +117,7 @@ def test_the_search_equals_plain_enumeration(
     state, plain, rng = drawn(given_hosts, agg, seed)
     instance = 20 + int(rng.integers(10))
     request, service = int(state._wanted[instance]), int(state.occupancy.service[instance])
-    found: list[tuple[float, int, int, Any]] = [
+    windows: list[tuple[float, int, int, Any]] = [
         (score, host, socket, window)
         for host, topology in enumerate(plain.hosts)
         for score, socket, window in plain_candidates(
@@ -135,17 +135,17 @@ def test_the_search_equals_plain_enumeration(
     chosen = state.least_interference(
         instance, delta=delta, step=step, candidates=CANDIDATES[candidates]
     )
-    if not found:
+    if not windows:
         assert chosen is None
         return
     assert chosen is not None
     socket, places = chosen
     host = int(state.room.socket_host[socket])
     window = tuple((places - state.room.offset[host]).tolist())
-    scores = {(h, w): score for score, h, _, w in found}
-    least = min(found, key=lambda one: one[0])
+    scores = {(h, w): score for score, h, _, w in windows}
+    least = min(windows, key=lambda one: one[0])
     assert scores[host, window] == pytest.approx(least[0], abs=1e-9)
-    close = [one for one in found if one[0] <= least[0] + 3e-12]
+    close = [one for one in windows if one[0] <= least[0] + 3e-12]
     if len({one[0] for one in close}) == 1:
         assert (host, window) == (close[0][1], close[0][3])
 
@@ -158,18 +158,18 @@ def test_what_is_kept_of_sockets_stays_true(
 ) -> None:
     state, _, rng = drawn(given_hosts, agg, seed)
     for instance in range(20, 30):
-        kept = state.least_interference(instance)
+        cached = state.least_interference(instance)
         fresh = VcpuState(state.room, state.model, state.occupancy.service, state._wanted)
         for other in np.flatnonzero(state.socket >= 0).tolist():
             socket = int(state.socket[other])
             places = state.occupancy.places[other, : state.occupancy.size[other]].copy()
             fresh.bind(other, socket, places)
         anew = fresh.least_interference(instance)
-        assert (kept is None) == (anew is None)
-        if kept is not None and anew is not None:
-            assert kept[0] == anew[0]
-            assert kept[1].tolist() == anew[1].tolist()
-            state.bind(instance, *kept)
+        assert (cached is None) == (anew is None)
+        if cached is not None and anew is not None:
+            assert cached[0] == anew[0]
+            assert cached[1].tolist() == anew[1].tolist()
+            state.bind(instance, *cached)
         if rng.random() < 0.5:
             state.unbind(int(rng.integers(20)))
 
@@ -183,9 +183,9 @@ def test_the_floor_and_the_one_pass_agree() -> None:
     for agg in EVERY:
         state = VcpuState(room, model(rng, agg), service, size)
         for instance in range(count):
-            found = state.least_interference(instance, apart=False)
-            assert found is not None
-            state.bind(instance, *found)
+            window = state.least_interference(instance, apart=False)
+            assert window is not None
+            state.bind(instance, *window)
         place = np.flatnonzero(state.occupancy.owner >= 0)
         bound = Bound(state.occupancy.owner[place], place, count)
         core, socket = pressure(room, bound, state.model.cpu[service], state.model.agg)
@@ -198,13 +198,13 @@ def test_golden_socket_score() -> None:
     case = GOLDEN["patent.socket_score"]
     names = list(case["input"]["cpu_svc"])
     both = np.array([case["input"]["coef(k1,k2)"][name] for name in names])
-    known = InterferenceModel(
+    fitted = InterferenceModel(
         cpu=np.array(list(case["input"]["cpu_svc"].values())), k1=both[:, 0], k2=both[:, 1]
     )
     placed = case["input"]["placed"].values()
     service = np.array([names.index(name) for name, _ in placed])
     room = make_room(["h"], {"h": linux_numbering(16, 2)})
-    state = VcpuState(room, known, service, np.array([len(vcpus) for _, vcpus in placed]))
+    state = VcpuState(room, fitted, service, np.array([len(vcpus) for _, vcpus in placed]))
     for instance, (_, vcpus) in enumerate(placed):
         state.bind(instance, 0, np.array(vcpus))
     assert state.occupancy.now[0] == pytest.approx(case["expected"]["score_socket"], abs=1e-9)
@@ -231,19 +231,19 @@ def test_worked_windows() -> None:
     """Worked number of the specification, appendix B: 104 vCPUs, 0 to 3 used, request 8."""
     topology = linux_numbering(104, 2)
     free = [vcpu for vcpu in topology.vcpus_of(0).tolist() if vcpu > 3]
-    found = windows(free, 8)
-    assert len(found) == 21
-    assert found[0] == tuple(range(4, 12))
-    assert found[8] == (20, 21, 22, 23, 24, 25, 52, 53)
-    assert found[-1] == tuple(range(70, 78))
+    listed = windows(free, 8)
+    assert len(listed) == 21
+    assert listed[0] == tuple(range(4, 12))
+    assert listed[8] == (20, 21, 22, 23, 24, 25, 52, 53)
+    assert listed[-1] == tuple(range(70, 78))
 
 
 @given(some.sets(some.integers(0, 60)), some.integers(1, 9), some.integers(1, 9))
 def test_how_many_windows(free: set[int], request: int, step: int) -> None:
-    found = windows(list(free), request, step)
+    listed = windows(list(free), request, step)
     wanted = math.floor((len(free) - request) / step) + 1 if len(free) >= request else 0
-    assert len(found) == wanted
-    for window in found:
+    assert len(listed) == wanted
+    for window in listed:
         assert list(window) == sorted(set(window) & free)
         assert len(window) == request
 
@@ -254,10 +254,10 @@ def test_golden_scores() -> None:
     placed = {name: vcpus for name, (_, vcpus) in CASE["input"]["placed"].items()}
     services = {n: names.index(service) for n, (service, _) in CASE["input"]["placed"].items()}
     for name, wanted in CASE["expected"]["per_instance"].items():
-        found = score_instance(topology, placed, services, model, name)
-        assert found == pytest.approx(wanted["score"], abs=1e-9)
-    found = score_socket(topology, placed, services, model, CASE["input"]["socket"])
-    assert found == pytest.approx(CASE["expected"]["score_socket"], abs=1e-9)
+        score = score_instance(topology, placed, services, model, name)
+        assert score == pytest.approx(wanted["score"], abs=1e-9)
+    score = score_socket(topology, placed, services, model, CASE["input"]["socket"])
+    assert score == pytest.approx(CASE["expected"]["score_socket"], abs=1e-9)
     assert score_socket(topology, placed, services, model, 1) == 0
 
 

@@ -33,12 +33,12 @@ GOOD = 'a,h,"0-1,8",0.5,s'
 
 
 def test_sound_rows_become_places(tmp_path: Path) -> None:
-    found = read(tmp_path, [GOOD, "b,g,7,0.25,t", "known,h,4,1.5,"])
-    assert found.rejects.is_empty()
-    assert found.room.hosts == ("g", "h")
-    assert found.rows["service"].to_list() == ["s", "t", "s"]
-    assert found.place.tolist() == [8, 9, 16, 7, 12]
-    assert found.rows.select("first", "vcpus").rows() == [(0, 3), (3, 1), (4, 1)]
+    binding = read(tmp_path, [GOOD, "b,g,7,0.25,t", "known,h,4,1.5,"])
+    assert binding.rejects.is_empty()
+    assert binding.room.hosts == ("g", "h")
+    assert binding.rows["service"].to_list() == ["s", "t", "s"]
+    assert binding.place.tolist() == [8, 9, 16, 7, 12]
+    assert binding.rows.select("first", "vcpus").rows() == [(0, 3), (3, 1), (4, 1)]
 
 
 BAD = {
@@ -61,11 +61,11 @@ BAD = {
 
 @pytest.mark.parametrize("reason", BAD)
 def test_a_bad_row_goes_with_its_reason(reason: str, tmp_path: Path) -> None:
-    found = read(tmp_path, [GOOD, BAD[reason], 'z,h,"3,11",0.5,s'])
-    assert found.rows["instance"].to_list() == ["a", "z"]
-    assert found.rejects.height == 1
-    assert found.rejects["line"].to_list() == [3]
-    assert reason in found.rejects["reason"][0]
+    binding = read(tmp_path, [GOOD, BAD[reason], 'z,h,"3,11",0.5,s'])
+    assert binding.rows["instance"].to_list() == ["a", "z"]
+    assert binding.rejects.height == 1
+    assert binding.rejects["line"].to_list() == [3]
+    assert reason in binding.rejects["reason"][0]
 
 
 def test_of_overlapping_rows_the_first_stays_and_a_rejected_one_takes_nothing(
@@ -77,12 +77,12 @@ def test_of_overlapping_rows_the_first_stays_and_a_rejected_one_takes_nothing(
 
 def test_times_apart_may_share_vcpus(tmp_path: Path) -> None:
     header = "instance_id,node_ip,cpu_list,cpu_util,service,time_ms,load"
-    found = read(
+    binding = read(
         tmp_path, ["a,h,0,0.5,s,0,1.5", "b,h,0,0.5,s,60000,", "a,h,1,0.5,s,60000,2"], header
     )
-    assert found.rejects.is_empty()
-    assert found.rows["time_ms"].to_list() == [0, 60000, 60000]
-    assert found.rows["load"].to_list() == [1.5, None, 2.0]
+    assert binding.rejects.is_empty()
+    assert binding.rows["time_ms"].to_list() == [0, 60000, 60000]
+    assert binding.rows["load"].to_list() == [1.5, None, 2.0]
 
 
 def test_a_parquet_file_says_the_same(tmp_path: Path) -> None:
@@ -102,19 +102,19 @@ def topologies(folder: Path, text: str) -> Topologies:
 
 def test_a_topology_file_has_a_row_per_host(tmp_path: Path) -> None:
     (tmp_path / "odd.txt").write_text("# CPU,Core,Socket\n0,0,0\n1,0,0\n2,1,1\n3,1,1\n")
-    found = topologies(
+    hosts = topologies(
         tmp_path,
         "node_ip,cpu_num_total,socket_num,threads_per_core,map\na,16,2,,\nb,8,2,1,\nc,,,,odd.txt\n",
     )
-    assert found["a"].siblings(0).tolist() == [8]
-    assert found["b"].siblings(0).tolist() == []
-    assert found["c"].siblings(0).tolist() == [1]
-    assert found.of("nobody") is None
+    assert hosts["a"].siblings(0).tolist() == [8]
+    assert hosts["b"].siblings(0).tolist() == []
+    assert hosts["c"].siblings(0).tolist() == [1]
+    assert hosts.of("nobody") is None
 
 
 def test_a_map_alone_holds_for_every_host(tmp_path: Path) -> None:
-    found = topologies(tmp_path, "# CPU,Core,Socket\n0,0,0\n1,0,0\n")
-    host = found.of("any")
+    hosts = topologies(tmp_path, "# CPU,Core,Socket\n0,0,0\n1,0,0\n")
+    host = hosts.of("any")
     assert host is not None
     assert host.siblings(0).tolist() == [1]
 
@@ -169,8 +169,8 @@ def monitoring(folder: Path) -> pl.DataFrame:
 
 def cores(folder: Path, rows: pl.DataFrame) -> pl.Series:
     sizes = pl.read_csv(folder / "trace" / "truth" / "topology.csv")
-    found = rows.join(sizes, on="node_ip", how="left", maintain_order="left")
-    return found["cpu_num_total"].cast(pl.Float64)
+    joined = rows.join(sizes, on="node_ip", how="left", maintain_order="left")
+    return joined["cpu_num_total"].cast(pl.Float64)
 
 
 def by_file(folder: Path) -> Fit:
@@ -181,12 +181,12 @@ def by_file(folder: Path) -> Fit:
 
 
 def test_the_fit_is_that_of_the_same_rows_in_a_file(folder: Path) -> None:
-    expected, found = by_file(folder), tracekit.fit(folder / "store")
-    assert found.mode == "bound"
-    assert found.rejects.is_empty()
-    assert found.rows.height == expected.rows.height > 0
-    pl.testing.assert_frame_equal(found.fitted.pooled, expected.fitted.pooled)
-    pl.testing.assert_frame_equal(found.fitted.services, expected.fitted.services)
+    expected, of_store = by_file(folder), tracekit.fit(folder / "store")
+    assert of_store.mode == "bound"
+    assert of_store.rejects.is_empty()
+    assert of_store.rows.height == expected.rows.height > 0
+    pl.testing.assert_frame_equal(of_store.fitted.pooled, expected.fitted.pooled)
+    pl.testing.assert_frame_equal(of_store.fitted.services, expected.fitted.services)
 
 
 def test_a_topology_file_and_another_rule_are_heard(folder: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_store_without_services_says_so(tmp_path: Path) -> None:
     (made / "containers.csv").write_text(
         "container,node,arrival_ms,cpu_milli,memory_bytes\na,n1,0,500,1e9\nb,n1,0,500,1e9\n"
     )
-    use = [f"{who},{at * 60_000},100,1e6" for at in range(9) for who in "ab"]
+    use = [f"{name},{at * 60_000},100,1e6" for at in range(9) for name in "ab"]
     (made / "usage.csv").write_text("\n".join(["container,time_ms,cpu_milli,memory_bytes", *use]))
     tracekit.ingest(made, tmp_path / "store")
     with pytest.raises(TracekitError):

@@ -120,10 +120,12 @@ def test_it_finds_what_is_planted_and_repeats_itself(name: str) -> None:
     columns, target = arrays()
     model = get_model(name)
     assert model.title
-    found = [WithinService(model.build(4)).fit(columns, target).predict(columns) for _ in range(2)]
-    assert found[0].tolist() == found[1].tolist()
+    predicted = [
+        WithinService(model.build(4)).fit(columns, target).predict(columns) for _ in range(2)
+    ]
+    assert predicted[0].tolist() == predicted[1].tolist()
     constant = service_profile(columns[:, 0].astype(np.int64), target, 6)[columns[:, 0].astype(int)]
-    assert ((found[0] - target) ** 2).mean() < 0.3 * ((constant - target) ** 2).mean()
+    assert ((predicted[0] - target) ** 2).mean() < 0.3 * ((constant - target) ** 2).mean()
 
 
 def test_pipelines_of_scikit_learn_go_on_from_here() -> None:
@@ -161,6 +163,6 @@ def test_a_users_own_model_is_compared_too(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(OWN)
     rows = planted(np.random.default_rng(1))[0]
-    found = fit_rows(rows, "bound", Options(compare=(str(file), "least_squares"))).compared
-    saved = dict(found.select("model", "saved_share").iter_rows())
+    errors = fit_rows(rows, "bound", Options(compare=(str(file), "least_squares"))).compared
+    saved = dict(errors.select("model", "saved_share").iter_rows())
     assert saved[str(file)] == pytest.approx(saved["least_squares"], abs=0.05)

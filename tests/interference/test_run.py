@@ -45,17 +45,17 @@ def truth(folder: Path) -> pl.DataFrame:
 
 
 def test_what_synth_plants_is_found(folder: Path) -> None:
-    found = bound(folder)
-    assert found.mode == "bound"
-    assert found.rejects.is_empty()
-    both = found.fitted.services.filter(pl.col("basis") == "own").join(
+    fit = bound(folder)
+    assert fit.mode == "bound"
+    assert fit.rejects.is_empty()
+    both = fit.fitted.services.filter(pl.col("basis") == "own").join(
         truth(folder), on="service", suffix="_planted"
     )
     assert both.height >= 3
     for name in ("k1", "k2"):
         off = (both[name] - both[f"{name}_planted"]) / both[f"{name}_error"]
         assert off.abs().max() < 5  # type: ignore[operator]
-    pooled = found.fitted.pooled.row(0, named=True)
+    pooled = fit.fitted.pooled.row(0, named=True)
     assert pooled["verdict"] == "usable"
     assert pooled["k1"] > 2 * pooled["k2"] > 0
 
@@ -70,11 +70,11 @@ def test_pressures_are_those_that_were_planted(folder: Path) -> None:
 
 
 def test_without_binding_it_is_a_proxy_and_says_so(folder: Path, tmp_path: Path) -> None:
-    found = tracekit.fit(folder / "store", tmp_path / "fit")
-    assert found.mode == "proxy"
-    assert found.fitted.services["k1"].null_count() == found.fitted.services.height
-    assert "usable" not in set(found.fitted.services["verdict"])
-    assert found.remarks[0].because == "fit_proxy"
+    proxy = tracekit.fit(folder / "store", tmp_path / "fit")
+    assert proxy.mode == "proxy"
+    assert proxy.fitted.services["k1"].null_count() == proxy.fitted.services.height
+    assert "usable" not in set(proxy.fitted.services["verdict"])
+    assert proxy.remarks[0].because == "fit_proxy"
     for name in FRAMES:
         frame = pl.read_parquet(tmp_path / "fit" / f"{name}.parquet")
         assert set(frame["mode"]) <= {"proxy"}
@@ -85,21 +85,23 @@ def test_without_binding_it_is_a_proxy_and_says_so(folder: Path, tmp_path: Path)
 def test_proxy_rows_are_what_plain_code_gives(folder: Path) -> None:
     usage = tracekit.query(folder / "store", "usage/container_profile")
     with Database(open_store(folder / "store")) as database:
-        asked = database.frame(
+        sizes = database.frame(
             "SELECT container, request FROM container_resource WHERE resource = 'cpu'"
         )
         has = database.frame("SELECT node, amount FROM node_resource WHERE resource = 'cpu'")
-    cores, node_cores = dict(asked.iter_rows()), dict(has.iter_rows())
+    cores, node_cores = dict(sizes.iter_rows()), dict(has.iter_rows())
     assert len(set(cores.values())) > 1
-    found = tracekit.fit(folder / "store").rows
+    fitted_rows = tracekit.fit(folder / "store").rows
     part = tracekit.fit(folder / "store", agg="occupancy").rows
     profile = dict(usage.group_by("service").agg(pl.col("cpu_mean").mean()).iter_rows())
-    stays = usage.select("container", "node", "service").rows()
+    samples = usage.select("container", "node", "service").rows()
     share = dict(part.select("instance", "cpu_ss").iter_rows())
-    for row in found.sample(20, seed=1).iter_rows(named=True):
+    for row in fitted_rows.sample(20, seed=1).iter_rows(named=True):
         own = cores[row["instance"]]
         others = [
-            (profile[s], cores[c]) for c, n, s in stays if n == row["host"] and c != row["instance"]
+            (profile[s], cores[c])
+            for c, n, s in samples
+            if n == row["host"] and c != row["instance"]
         ]
         busy = sum(one * size for one, size in others)
         mean = busy / sum(size for _, size in others) if others else 0.0
@@ -120,13 +122,13 @@ OPTIONS: list[dict[str, object]] = [
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a_proxy_with_options(folder: Path, options: dict[str, object]) -> None:
-    found = tracekit.fit(folder / "store", **options)  # type: ignore[arg-type]
-    assert found.rows.height > 0
-    assert found.rows["predicted"].is_finite().all()
+    proxy = tracekit.fit(folder / "store", **options)  # type: ignore[arg-type]
+    assert proxy.rows.height > 0
+    assert proxy.rows["predicted"].is_finite().all()
     if options.get("resolved"):
-        assert found.rows["window_ms"].n_unique() > 1
+        assert proxy.rows["window_ms"].n_unique() > 1
     if options.get("load"):
-        assert found.fitted.pooled["k_load"][0] > 0
+        assert proxy.fitted.pooled["k_load"][0] > 0
 
 
 def test_rows_over_time_are_averaged_or_kept(folder: Path, tmp_path: Path) -> None:
@@ -145,7 +147,7 @@ def test_rows_over_time_are_averaged_or_kept(folder: Path, tmp_path: Path) -> No
     resolved = tracekit.fit(folder / "store", **files, resolved=True)  # type: ignore[arg-type]
     assert averaged.rows.height == once.height
     assert resolved.rows.height == 4 * once.height
-    one, many = (found.fitted.pooled.row(0, named=True) for found in (averaged, resolved))
+    one, many = (each.fitted.pooled.row(0, named=True) for each in (averaged, resolved))
     assert many["k1"] == pytest.approx(one["k1"], abs=0.03)
     assert 0.6 < many["k1_error"] / one["k1_error"] < 1.7
 
@@ -164,7 +166,7 @@ def test_a_fit_is_written_with_the_same_bytes(folder: Path, tmp_path: Path) -> N
 def test_the_policy_loses_less_than_its_baselines(folder: Path, tmp_path: Path) -> None:
     """Decided by the fit, measured by what was planted."""
     bound(folder, tmp_path / "fit")
-    found = bind(
+    result = bind(
         folder / "store",
         ("interference", "lowest_free", "least_allocated"),
         fit=tmp_path / "fit",
@@ -173,7 +175,7 @@ def test_the_policy_loses_less_than_its_baselines(folder: Path, tmp_path: Path) 
         repeats=6,
         seed=1,
     )
-    lost = found.differences.filter(pl.col("measure") == "inflation_vcpus")
+    lost = result.differences.filter(pl.col("measure") == "inflation_vcpus")
     assert lost["separated"].all()
     assert (lost["share_mean"] < -0.2).all()
     assert (lost["difference_high"] < 0).all()

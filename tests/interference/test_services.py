@@ -32,10 +32,10 @@ def test_planted_coefficients_lie_in_their_intervals_at_the_stated_rate() -> Non
     for draw in range(DRAWS):
         rng = np.random.default_rng([11, draw])
         rows, k = planted(rng)
-        found = fit_services(make_table(rows), How(level=LEVEL), rng, proxy=False).services
-        assert (found["basis"] == "own").all()
+        fits = fit_services(make_table(rows), How(level=LEVEL), rng, proxy=False).services
+        assert (fits["basis"] == "own").all()
         for at, name in enumerate(("k1", "k2")):
-            low, high = found[f"{name}_low"].to_numpy(), found[f"{name}_high"].to_numpy()
+            low, high = fits[f"{name}_low"].to_numpy(), fits[f"{name}_high"].to_numpy()
             inside[at] += ((low <= k[:, at]) & (k[:, at] <= high)).sum()
         tried += len(k)
     low, high = stats.binom.interval(0.9999, tried, LEVEL)
@@ -66,9 +66,11 @@ def test_the_other_socket_counts_where_it_is_asked_for() -> None:
     rng = np.random.default_rng(8)
     rows, _ = planted(rng, services=2, hosts=60)
     rows = rows.with_columns(cpu=pl.col("cpu") + 0.2 * pl.col("cpu_os"))
-    asked = fit_rows(rows, "bound", Options(other_sockets=True)).fitted.pooled.row(0, named=True)
-    assert asked["k3_low"] <= 0.2 <= asked["k3_high"]
-    assert asked["k3_high"] - asked["k3_low"] < 0.1
+    with_sockets = fit_rows(rows, "bound", Options(other_sockets=True)).fitted.pooled.row(
+        0, named=True
+    )
+    assert with_sockets["k3_low"] <= 0.2 <= with_sockets["k3_high"]
+    assert with_sockets["k3_high"] - with_sockets["k3_low"] < 0.1
     assert fit_rows(rows, "bound", Options()).fitted.pooled["k3"].null_count() == 1
 
 
@@ -78,8 +80,8 @@ def rows() -> pl.DataFrame:
 
 
 def fitted(rows: pl.DataFrame, how: How | None = None, *, proxy: bool = False) -> pl.DataFrame:
-    found = fit_services(make_table(rows), how or How(), np.random.default_rng(0), proxy=proxy)
-    return found.services
+    fits = fit_services(make_table(rows), how or How(), np.random.default_rng(0), proxy=proxy)
+    return fits.services
 
 
 def test_a_service_with_one_container_takes_the_pooled_coefficients(rows: pl.DataFrame) -> None:
@@ -87,9 +89,9 @@ def test_a_service_with_one_container_takes_the_pooled_coefficients(rows: pl.Dat
         service=pl.when(pl.col("instance") == rows["instance"][0]).then(pl.lit("lonely"))
         .otherwise(pl.col("service"))
     )  # fmt: skip
-    found = fit_services(make_table(single), How(), np.random.default_rng(0), proxy=False)
-    row = found.services.filter(pl.col("service") == "lonely").row(0, named=True)
-    pooled = found.pooled.row(0, named=True)
+    fits = fit_services(make_table(single), How(), np.random.default_rng(0), proxy=False)
+    row = fits.services.filter(pl.col("service") == "lonely").row(0, named=True)
+    pooled = fits.pooled.row(0, named=True)
     assert (row["basis"], row["rows"]) == ("pooled", 1)
     assert (row["k1"], row["k2"]) == (pooled["k1"], pooled["k2"])
     own = single.filter(pl.col("service") == "lonely").row(0, named=True)
@@ -119,35 +121,35 @@ def test_a_service_of_few_instances_says_that_these_are_too_few(
         maintain_order=True
     )
     lonely = pl.col("instance").is_in(chosen.head(instances).implode())
-    found = fit_rows(
+    fit = fit_rows(
         many.with_columns(service=pl.when(lonely).then(pl.lit("few")).otherwise("service")),
         "bound",
         Options(resolved=True),
     )
-    row = found.fitted.services.row(by_predicate=pl.col("service") == "few", named=True)
+    row = fit.fitted.services.row(by_predicate=pl.col("service") == "few", named=True)
     assert (row["instances"], row["basis"]) == (instances, basis)
     assert row["rows"] >= 8
     assert said in row["reason"]
     assert "are needed" not in row["reason"] or said
-    assert ("fit_few_instances" in causes(found.remarks)) == bool(said)
+    assert ("fit_few_instances" in causes(fit.remarks)) == bool(said)
 
 
 def test_too_few_rows_in_all_are_told_as_they_are(rows: pl.DataFrame) -> None:
     """Of 9 rows of 5 services it said '4 rows, 8 are needed'; of 9 totals '7 rows'."""
     few = rows.group_by("service", maintain_order=True).head(2).head(9)
-    found = fit_rows(few, "bound", Options())
-    assert found.fitted.pooled["reason"].to_list() == ["9 rows, 13 are needed"]
-    assert found.totals[0]["reason"] == f"{found.totals[0]['rows']} rows, 10 are needed"
+    fit = fit_rows(few, "bound", Options())
+    assert fit.fitted.pooled["reason"].to_list() == ["9 rows, 13 are needed"]
+    assert fit.totals[0]["reason"] == f"{fit.totals[0]['rows']} rows, 10 are needed"
 
 
 def test_collinear_neighbours_are_not_identifiable(rows: pl.DataFrame) -> None:
     same = rows.with_columns(cpu_ss=pl.col("cpu_sc") * 2)
-    found = fit_services(make_table(same), How(), np.random.default_rng(0), proxy=False)
-    assert (found.services["basis"] == "none").all()
-    assert (found.services["verdict"] == "not identifiable").all()
-    assert found.services["k1"].to_list() == [0.0] * found.services.height
-    assert found.pooled["verdict"].to_list() == ["not identifiable"]
-    assert "vary apart" in found.pooled["reason"][0]
+    fits = fit_services(make_table(same), How(), np.random.default_rng(0), proxy=False)
+    assert (fits.services["basis"] == "none").all()
+    assert (fits.services["verdict"] == "not identifiable").all()
+    assert fits.services["k1"].to_list() == [0.0] * fits.services.height
+    assert fits.pooled["verdict"].to_list() == ["not identifiable"]
+    assert "vary apart" in fits.pooled["reason"][0]
 
 
 def test_noise_alone_is_weak(rows: pl.DataFrame) -> None:
@@ -166,12 +168,12 @@ def test_planted_effects_are_usable_and_a_proxy_never_is(rows: pl.DataFrame) -> 
 
 def test_columns_and_predictions(rows: pl.DataFrame) -> None:
     table = make_table(rows)
-    found = fit_services(table, How(), np.random.default_rng(0), proxy=False)
-    assert found.services.schema == SCHEMA
-    errors = predictions(table, found) - table.target
+    fits = fit_services(table, How(), np.random.default_rng(0), proxy=False)
+    assert fits.services.schema == SCHEMA
+    errors = predictions(table, fits) - table.target
     rmse = np.sqrt((errors**2).mean())
     assert rmse == pytest.approx(0.01, rel=0.15)
-    assert found.services["rmse"].max() < 0.015  # type: ignore[operator]
+    assert fits.services["rmse"].max() < 0.015  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("how", [How(), How(nonneg=True)])
@@ -188,10 +190,10 @@ def test_unequal_load_is_not_mistaken_for_interference() -> None:
     relative = pl.col("load") / pl.col("load").mean().over("service") - 1
     rows = rows.with_columns(cpu=pl.col("cpu") + 0.1 * relative)
     blind = fit_rows(rows, "bound", Options()).fitted.services["k1"].to_numpy()
-    told = fit_rows(rows, "bound", Options(load=True)).fitted.services
+    with_load = fit_rows(rows, "bound", Options(load=True)).fitted.services
     assert np.abs(blind - k[:, 0]).mean() > 0.1
-    assert np.abs(told["k1"].to_numpy() - k[:, 0]).mean() < 0.02
-    assert told["k_load"].to_numpy() == pytest.approx(np.full(len(k), 0.1), abs=0.02)
+    assert np.abs(with_load["k1"].to_numpy() - k[:, 0]).mean() < 0.02
+    assert with_load["k_load"].to_numpy() == pytest.approx(np.full(len(k), 0.1), abs=0.02)
 
 
 def test_totals_of_sockets_find_the_shared_coefficients() -> None:
@@ -209,12 +211,12 @@ def test_totals_of_sockets_find_the_shared_coefficients() -> None:
 @pytest.mark.slow
 def test_models_are_compared_on_rows_held_out(rows: pl.DataFrame) -> None:
     options = Options(compare=("least_squares", "gradient_boosting", "ridge"))
-    found = fit_rows(rows, "bound", options, seed=2)
+    fit = fit_rows(rows, "bound", options, seed=2)
     again = fit_rows(rows, "bound", options, seed=2)
-    assert found.compared.equals(again.compared)
-    assert set(found.compared["model"]) == {*options.compare, "least_squares_per_service"}
-    assert (found.compared["saved_share"] > 0.3).all()
-    assert found.compared["cv_rmse"].is_sorted()
+    assert fit.compared.equals(again.compared)
+    assert set(fit.compared["model"]) == {*options.compare, "least_squares_per_service"}
+    assert (fit.compared["saved_share"] > 0.3).all()
+    assert fit.compared["cv_rmse"].is_sorted()
 
 
 numbers = some.lists(some.tuples(some.floats(-2, 2), some.floats(0.01, 2)), min_size=4, max_size=30)
@@ -225,10 +227,10 @@ def test_nobody_is_drawn_beyond_the_common_value(
     given_numbers: list[tuple[float, float]], towards: float
 ) -> None:
     own, error = np.array(given_numbers).T
-    found = shrunk(own, error, towards)
-    assert ((found.weight > 0) & (found.weight <= 1)).all()
-    assert np.abs(found.value - towards) == pytest.approx(found.weight * np.abs(own - towards))
-    assert (found.error > 0).all()
+    drawn = shrunk(own, error, towards)
+    assert ((drawn.weight > 0) & (drawn.weight <= 1)).all()
+    assert np.abs(drawn.value - towards) == pytest.approx(drawn.weight * np.abs(own - towards))
+    assert (drawn.error > 0).all()
     tau2 = scatter(own - towards, error**2)
     excess = ((own - towards) ** 2 / (error**2 + tau2)).sum() - len(own)
     assert excess == pytest.approx(0, abs=1e-6) if tau2 > 0 else excess <= 1e-9
@@ -237,9 +239,9 @@ def test_nobody_is_drawn_beyond_the_common_value(
 def test_true_values_that_scatter_are_told_from_noise() -> None:
     rng = np.random.default_rng(0)
     true, error = rng.normal(0.08, 0.5, 400), np.full(400, 0.1)
-    found = shrunk(true + rng.normal(0, error), error, 0.08)
+    drawn = shrunk(true + rng.normal(0, error), error, 0.08)
     assert scatter(true - 0.08, np.full(400, 1e-6)) == pytest.approx(0.25, rel=0.2)
-    assert found.weight.min() > 0.9
+    assert drawn.weight.min() > 0.9
     noise = shrunk(0.08 + rng.normal(0, error), error, 0.08)
     assert noise.weight.max() < 0.2
 
@@ -249,11 +251,11 @@ def small(draw: int) -> tuple[Fitted, Fitted, np.ndarray, pl.DataFrame]:
     rng = np.random.default_rng([21, draw])
     rows, k = planted(rng, services=16, hosts=60, noise=0.16)
     table = make_table(rows)
-    found = [
+    fits = [
         fit_services(table, How(), np.random.default_rng(0), proxy=False, shrink=shrink)
         for shrink in (True, False)
     ]
-    return found[0], found[1], k, rows
+    return fits[0], fits[1], k, rows
 
 
 @pytest.mark.slow
@@ -291,5 +293,5 @@ def test_the_line_still_goes_through_the_means_and_k1_stays() -> None:
 
 def test_a_bounded_k2_stays() -> None:
     rows = small(1)[-1]
-    found = fit_services(make_table(rows), How(nonneg=True), np.random.default_rng(0), proxy=False)
-    assert found.services["k2_own"].null_count() == found.services.height
+    fits = fit_services(make_table(rows), How(nonneg=True), np.random.default_rng(0), proxy=False)
+    assert fits.services["k2_own"].null_count() == fits.services.height

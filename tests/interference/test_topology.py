@@ -28,10 +28,10 @@ def spread(ranges: list[list[int]]) -> list[int]:
 
 def test_golden_sockets() -> None:
     for vcpus, sockets in CASE["input"]["cases"]:
-        found = linux_numbering(vcpus, sockets)
+        numbered = linux_numbering(vcpus, sockets)
         for socket, ids in CASE["expected"][f"{vcpus}/{sockets}"].items():
             wanted = ids if isinstance(ids[0], int) else spread(ids)
-            assert found.vcpus_of(int(socket)).tolist() == wanted
+            assert numbered.vcpus_of(int(socket)).tolist() == wanted
 
 
 def test_golden_siblings_and_sockets() -> None:
@@ -51,16 +51,16 @@ def lscpu(topology: Topology, header: str = "# CPU,Core,Socket,Node,,L1d,L1i,L2,
 @pytest.mark.parametrize("name", TOPOLOGIES)
 def test_lscpu_tells_the_same(name: str) -> None:
     topology = TOPOLOGIES[name]
-    found = parse_lscpu(lscpu(topology))
-    assert found.socket.tolist() == topology.socket.tolist()
+    parsed = parse_lscpu(lscpu(topology))
+    assert parsed.socket.tolist() == topology.socket.tolist()
     for vcpu in topology.ids.tolist():
-        assert found.siblings(vcpu).tolist() == topology.siblings(vcpu).tolist()
+        assert parsed.siblings(vcpu).tolist() == topology.siblings(vcpu).tolist()
 
 
 def test_columns_of_lscpu_may_be_chosen() -> None:
-    found = parse_lscpu("# Socket,CPU,Core\n0,0,0\n1,1,0\n0,2,0\n1,3,0\n")
-    assert found.vcpus_of(1).tolist() == [1, 3]
-    assert found.siblings(0).tolist() == [2]
+    parsed = parse_lscpu("# Socket,CPU,Core\n0,0,0\n1,1,0\n0,2,0\n1,3,0\n")
+    assert parsed.vcpus_of(1).tolist() == [1, 3]
+    assert parsed.siblings(0).tolist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_golden_profile() -> None:
     case = GOLDEN["patent.profile"]
     for at, (name, values) in enumerate(case["input"].items()):
         service = np.full(len(values), at)
-        found = service_profile(service, np.array(values), at + 1)
-        assert found[at] == pytest.approx(case["expected"][name], abs=1e-12)
+        profile = service_profile(service, np.array(values), at + 1)
+        assert profile[at] == pytest.approx(case["expected"][name], abs=1e-12)
 
 
 @given(bound_hosts(), AGGREGATIONS, some.integers(0, 2**32))
@@ -130,9 +130,9 @@ def test_one_pass_equals_plain_enumeration(
     for topology, lists in hosts:
         names = [str(at + number) for number in range(len(lists))]
         placed = dict(zip(names, lists, strict=True))
-        known = {name: float(cpu[int(name)]) for name in names}
+        cpu_by_name = {name: float(cpu[int(name)]) for name in names}
         for name in names:
-            wanted = plain_pressure(topology, placed, known, name, agg)
+            wanted = plain_pressure(topology, placed, cpu_by_name, name, agg)
             assert (core[at], socket[at]) == pytest.approx(wanted, abs=1e-9)
             at += 1
 

@@ -73,14 +73,14 @@ def test_rebalancing_moves_containers_of_a_full_node() -> None:
 @pytest.mark.parametrize("placement", ["first_fit", "least_allocated", "target_load_packing"])
 @pytest.mark.parametrize("name", all_rebalancers())
 def test_fast_and_plain_engines_move_the_same(placement: str, name: str) -> None:
-    found = []
+    results = []
     for placer in (PlainPlacer, rows_placer, fast_placer):
         entrant = parse_entrant(f"{placement}+{name}[interval_ms=1000]")
         policy, rebalance = entrant.placement, entrant.rebalance
         rng = np.random.default_rng(0)
         outcome = Engine(LOAD, policy, rng, rebalance=rebalance, placer=placer).run()
-        found.append((outcome.node.tolist(), outcome.time_ms.tolist(), outcome.steps.to_dicts()))
-    assert found[0] == found[1] == found[2]
+        results.append((outcome.node.tolist(), outcome.time_ms.tolist(), outcome.steps.to_dicts()))
+    assert results[0] == results[1] == results[2]
 
 
 # Two spellings of one policy are two rows, each with a random stream of its own.

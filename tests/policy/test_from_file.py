@@ -259,8 +259,8 @@ def test_every_command_of_a_report_names_the_file(
     (again,) = [one for one in commands if one[-1] == "again"]
     assert _policies(again) == ["mine.py", "mine.py[weight=0.5]", "best_fit"]
     assert digest in page
-    asked = [name for command in commands for name in _policies(command)]
-    assert not [name for name in asked if name.startswith("mine") and ".py" not in name]
-    assert all(set(asked) >= {"mine.py"} for one in commands if "common" in _policies(one))
+    policies = [name for command in commands for name in _policies(command)]
+    assert not [name for name in policies if name.startswith("mine") and ".py" not in name]
+    assert all(set(policies) >= {"mine.py"} for one in commands if "common" in _policies(one))
     # as printed, from where it is printed
     assert run([*again[1:-1], "again"]) == 0

@@ -99,7 +99,7 @@ def test_the_default_scheduler_is_two_plugins_of_weight_one() -> None:
 def test_a_policy_of_another_scale_is_brought_to_a_hundred() -> None:
     """By a loop that knows nothing of the classes: first fit gives the first 100, the last 0."""
     seen = load(nodes=6, containers=30)
-    found = placed("1*least_allocated+2*first_fit", PlainPlacer, seen)
+    by_engine = placed("1*least_allocated+2*first_fit", PlainPlacer, seen)
     taken = np.zeros((6, 2), dtype=np.int64)
     leaving: list[tuple[int, int, int]] = []
     order = np.argsort(seen.containers.arrival_ms, kind="stable")
@@ -121,7 +121,7 @@ def test_a_policy_of_another_scale_is_brought_to_a_hundred() -> None:
             position = 100 - 100 * (node - room[0]) / last if last else 100
             scores.append(int(free.sum()) // 2 + 2 * position)
         node = room[int(np.argmax(np.round(scores, 9)))]
-        assert found[at] == node
+        assert by_engine[at] == node
         taken[node] += seen.containers.request[at]
         leaving.append((int(seen.containers.departure_ms[at]), node, at))
     assert not waited
@@ -200,8 +200,8 @@ def test_weights_count_both_directions_and_only_what_is_known() -> None:
 
 def test_a_call_may_meet_any_container_of_a_service() -> None:
     weights = call_weights(("a", "b", "b", "c"), EDGES)
-    near = weights.stay_share(0, np.array([1, 1, 2]), np.array([0, 1, 1]), 3)
-    assert near == pytest.approx([0.4, 0.4 + 0.2, 0.0])
+    share = weights.stay_share(0, np.array([1, 1, 2]), np.array([0, 1, 1]), 3)
+    assert share == pytest.approx([0.4, 0.4 + 0.2, 0.0])
 
 
 @given(some.integers(0, 2**32))
@@ -215,16 +215,16 @@ def test_the_kept_share_by_plain_counting(seed: int) -> None:
         schema={"upstream": pl.String, "downstream": pl.String, "calls": pl.Int64},
     )  # fmt: skip
     node = rng.integers(-1, 3, 9)
-    kept = total = 0.0
+    inside = total = 0.0
     for one, other, calls in edges.iter_rows():
         mine = [int(node[at]) for at in range(9) if services[at] == one and node[at] >= 0]
         theirs = [int(node[at]) for at in range(9) if services[at] == other and node[at] >= 0]
         if mine and theirs:
             total += calls
             same = sum(x == y for x in mine for y in theirs)
-            kept += calls * same / (len(mine) * len(theirs))
-    found = call_weights(services, edges).kept_share(node)
-    assert found == (pytest.approx(kept / total) if total else None)
+            inside += calls * same / (len(mine) * len(theirs))
+    share = call_weights(services, edges).kept_share(node)
+    assert share == (pytest.approx(inside / total) if total else None)
 
 
 def chatty() -> Workload:

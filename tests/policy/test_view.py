@@ -111,17 +111,17 @@ def test_no_object_behind_a_snapshot_knows_the_future() -> None:
 
 def reachable(start: object) -> list[object]:
     """Objects that references lead to, modules and classes left out."""
-    found: dict[int, object] = {}
+    objects: dict[int, object] = {}
     ahead = [start]
     while ahead:
         thing = ahead.pop()
-        if id(thing) in found or isinstance(thing, type(gc) | type):
+        if id(thing) in objects or isinstance(thing, type(gc) | type):
             continue
-        found[id(thing)] = thing
+        objects[id(thing)] = thing
         ahead.extend(gc.get_referents(thing))
         if isinstance(thing, np.ndarray) and thing.base is not None:
             ahead.append(thing.base)
-    return list(found.values())
+    return list(objects.values())
 
 
 def test_arrays_cannot_be_written() -> None:
@@ -284,24 +284,24 @@ def recording(further: np.ndarray | None = NET) -> Workload:
 
 def measured(load: Workload, node: list[int]) -> dict[str, list[float]]:
     """Measures at every step where all run on these nodes, the last from its arrival on."""
-    found = PlainSampler(load)
+    sampler = PlainSampler(load)
     everybody = np.ones(load.containers.count, dtype=np.bool_)
-    list(found.sample(everybody & (load.containers.arrival_ms == 0), np.array(node), range(1)))
-    list(found.sample(everybody, np.array(node), range(1, STEPS)))
-    return {name: values.tolist() for name, values in found.measures().items()}
+    list(sampler.sample(everybody & (load.containers.arrival_ms == 0), np.array(node), range(1)))
+    list(sampler.sample(everybody, np.array(node), range(1, STEPS)))
+    return {name: values.tolist() for name, values in sampler.measures().items()}
 
 
 def test_recorded_use_counts_and_requests_where_there_is_none() -> None:
-    found = measured(recording(), [0, 0, 1])
+    measures = measured(recording(), [0, 0, 1])
     # the first node: 50 + 30, 60 + 30, 150 + 30; the second: nothing, 0, 10
-    assert found["network_max_fraction"] == pytest.approx([0.8, 0.9, 1.8])
-    assert found["network_mean_fraction"] == pytest.approx([0.4, 0.45, 0.95])
-    assert found["network_spread_fraction"] == pytest.approx([0.8, 0.9, 1.7])
-    assert found["network_overload_nodes"] == [0, 0, 1]
-    assert found["network_overload_fraction"] == pytest.approx([0, 0, 0.8 / 2])
-    assert found["network_allocated_share"] == pytest.approx([0.25] * 3), "requests, as always"
-    assert found["overloaded_nodes"] == [0, 0, 1]
-    assert found["qos_share"] == pytest.approx([1, 1, 1 / 3])
+    assert measures["network_max_fraction"] == pytest.approx([0.8, 0.9, 1.8])
+    assert measures["network_mean_fraction"] == pytest.approx([0.4, 0.45, 0.95])
+    assert measures["network_spread_fraction"] == pytest.approx([0.8, 0.9, 1.7])
+    assert measures["network_overload_nodes"] == [0, 0, 1]
+    assert measures["network_overload_fraction"] == pytest.approx([0, 0, 0.8 / 2])
+    assert measures["network_allocated_share"] == pytest.approx([0.25] * 3), "requests, as always"
+    assert measures["overloaded_nodes"] == [0, 0, 1]
+    assert measures["qos_share"] == pytest.approx([1, 1, 1 / 3])
 
 
 def test_a_bound_is_of_what_is_used_by_those_who_must_have_the_resource() -> None:
@@ -328,17 +328,19 @@ def test_workloads_made_of_another_carry_it(tmp_path: Path) -> None:
         "on more nodes": with_more(load, np.array([0])),
         "larger": multiplied(load, Fraction(2), rng),
     }
-    with shared(load, tmp_path / "shared") as there:
-        made["another process"] = there.load()
-    asked = dict(zip(load.containers.ids, load.containers.request[:, 2].tolist(), strict=True))
+    with shared(load, tmp_path / "shared") as from_disk:
+        made["another process"] = from_disk.load()
+    request_by_name = dict(
+        zip(load.containers.ids, load.containers.request[:, 2].tolist(), strict=True)
+    )
     for name, one in made.items():
-        found = measured(one, [0] * one.containers.count)
+        measures = measured(one, [0] * one.containers.count)
         used = 0.0
         for at, called in enumerate(one.containers.ids):
             use = NET[-1, int(called.partition("+")[0][1:])]
-            used += asked[called.partition("+")[0]] if np.isnan(use) else float(use)
-            assert one.containers.request[at, 2] == asked[called.partition("+")[0]]
-        assert found["network_max_fraction"][-1] == pytest.approx(used / 100), name
+            used += request_by_name[called.partition("+")[0]] if np.isnan(use) else float(use)
+            assert one.containers.request[at, 2] == request_by_name[called.partition("+")[0]]
+        assert measures["network_max_fraction"][-1] == pytest.approx(used / 100), name
 
 
 def test_a_replay_is_kept_for_the_use_it_was_of() -> None:

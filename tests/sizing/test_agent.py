@@ -18,8 +18,8 @@ def test_double_target() -> None:
     case = GOLDEN["ddqn.target"]
     given_ = case["input"]
     q, target = np.array(given_["q_eval_next"]), np.array(given_["q_target_next"])
-    found = double_target(given_["r"], given_["gamma"], q, target)
-    assert float(found) == pytest.approx(case["expected"]["y_double"])
+    targets = double_target(given_["r"], given_["gamma"], q, target)
+    assert float(targets) == pytest.approx(case["expected"]["y_double"])
     # a single network is the vanilla target
     vanilla = double_target(given_["r"], given_["gamma"], target, target)
     assert float(vanilla) == pytest.approx(case["expected"]["y_vanilla_max"])
@@ -49,8 +49,8 @@ def test_exploring_counts_each_decision_before_the_next() -> None:
 def test_rewards_handed_back() -> None:
     case = GOLDEN["ddqn.discount"]
     for (reward, now, then), expected in zip(case["input"]["cases"], case["expected"], strict=True):
-        found = handed_back(np.array([reward]), now - then, "root", 0.9)
-        assert found[0] == pytest.approx(expected)
+        handed = handed_back(np.array([reward]), now - then, "root", 0.9)
+        assert handed[0] == pytest.approx(expected)
     assert handed_back(np.array([2.0]), 2, "gamma", 0.9)[0] == pytest.approx(1.62)
     assert handed_back(np.array([2.0]), 2, "off", 0.9)[0] == 0
 
@@ -82,8 +82,8 @@ def test_drawing_goes_by_priority(errors: list[float], seed: int) -> None:
     batch = memory.draw(16, 0.5, np.random.default_rng(seed))
     drawn = (np.arange(16) + np.random.default_rng(seed).random(16)) / 16 * priorities.sum()
     expected = np.searchsorted(np.cumsum(priorities), drawn, side="right")
-    near = np.abs(drawn[:, None] - np.cumsum(priorities)).min(axis=1) < 1e-9
-    assert (batch.slots == np.minimum(expected, len(errors) - 1))[~near].all()
+    on_edge = np.abs(drawn[:, None] - np.cumsum(priorities)).min(axis=1) < 1e-9
+    assert (batch.slots == np.minimum(expected, len(errors) - 1))[~on_edge].all()
     weights = (len(errors) * priorities[batch.slots] / priorities.sum()) ** -0.5
     assert batch.weights == pytest.approx(weights / weights.max(), rel=1e-4)
 

@@ -90,8 +90,8 @@ def test_inertia_sum() -> None:
         simulation.apply(np.ones((len(simulation.due), 2)))
         simulation.advance()
         total += simulation.rewards[0]
-        kept = int(simulation.arrays.cycles_unchanged[0])
-        factor = simulation.rewards[0] / np.log(kept + 1) if kept else factor
+        unchanged = int(simulation.arrays.cycles_unchanged[0])
+        factor = simulation.rewards[0] / np.log(unchanged + 1) if unchanged else factor
     assert total / factor == pytest.approx(GOLDEN["ddqn.inertia_sum"]["expected"])
 
 
@@ -107,8 +107,8 @@ def test_first_fit_and_lowest_debris() -> None:
             allocated=np.array([node["used"] for node in nodes.values()], dtype=np.float64),
             by_first_fit=np.full(2, first_fit),
         )
-        found = periods.room_elsewhere(world, state, 0, cores, gb)
-        assert list(nodes)[found] == case["expected"][policy]
+        chosen = periods.room_elsewhere(world, state, 0, cores, gb)
+        assert list(nodes)[chosen] == case["expected"][policy]
 
 
 def test_minimum_selection() -> None:

@@ -108,18 +108,18 @@ def best_possible(part: SimulationSet, settings: Settings) -> float:
     sizes = settings.sizes()
 
     @cache
-    def best(period: int, size: int, kept: int) -> float:
+    def best(period: int, size: int, unchanged: int) -> float:
         if period >= part.periods:
             return 0.0
-        return max(one(period, size, kept, action) for action in range(len(sizes)))
+        return max(one(period, size, unchanged, action) for action in range(len(sizes)))
 
-    def one(period: int, size: int, kept: int, action: int) -> float:
+    def one(period: int, size: int, unchanged: int, action: int) -> float:
         simulation = Simulation(part, settings)
         simulation.now = period
         put(simulation.arrays, 0, 0, *sizes[size])
-        simulation.arrays.cycles_unchanged[0] = kept
+        simulation.arrays.cycles_unchanged[0] = unchanged
         simulation.cycles[0] = 1 if period else 0
-        simulation.arrays.overflowed[0] = kept < 0
+        simulation.arrays.overflowed[0] = unchanged < 0
         simulation.apply(sizes[[action]])
         simulation.advance()
         after = int(simulation.arrays.cycles_unchanged[0])
@@ -139,8 +139,8 @@ def test_a_tiny_problem_is_solved_to_within_two_percent() -> None:
     )  # fmt: skip
     model = train(part, settings, policy, seed=0).model
     simulation = Simulation(part, settings)
-    found = simulate(simulation, policy, rng=np.random.default_rng(0), model=model)
-    assert found >= 0.98 * optimum
+    reward = simulate(simulation, policy, rng=np.random.default_rng(0), model=model)
+    assert reward >= 0.98 * optimum
     # and the optimum is no trifle: keeping any one size throughout is far from it
     for size in settings.sizes():
         assert kept_throughout(part, settings, size) < 0.6 * optimum

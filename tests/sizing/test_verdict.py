@@ -62,14 +62,14 @@ def test_who_beats_whom(case: str) -> None:
         training=None,
         network={},
     )
-    (found,) = duels(study.summary, study.differences)
-    assert found.beats == beats
+    (duel,) = duels(study.summary, study.differences)
+    assert duel.beats == beats
     answer = answer_of_chains(cast("Study", study))
     (fact,) = answer.of("agent_against")
     assert fact.subject == "percentile_request"
     assert (fact.verdict == "better") == beats
     measured = {one.measure: (one.value, one.against) for one in answer.of("policy_against")}
-    assert measured == found.means
+    assert measured == duel.means
     assert all(map(short, answer.facts))
 
 
@@ -81,8 +81,8 @@ def test_whom_the_agent_does_not_beat_comes_first() -> None:
             "vertical_pod_autoscaler": [use(0.99, 0.5)],
         }
     )
-    found = duels(summary(frame), differences(frame))
-    assert [(one.rival, one.beats, one.worse) for one in found] == [
+    compared = duels(summary(frame), differences(frame))
+    assert [(one.rival, one.beats, one.worse) for one in compared] == [
         ("vertical_pod_autoscaler", False, ("qos",)),
         ("percentile_request[percentile=0.5]", True, ()),
     ]

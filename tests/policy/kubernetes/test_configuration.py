@@ -122,8 +122,8 @@ def test_every_real_run_by_a_configuration(tmp_path: Path) -> None:
         })  # fmt: skip
         folder, out = as_workload(tmp_path / f"cluster{at}", recorded), tmp_path / f"run{at}"
         policy = f"{path}[tie=first]"
-        asked = ["--workload", str(folder), "--policy", policy, "--out", str(out)]
-        assert run(["replay", *asked]) == 0
+        arguments = ["--workload", str(folder), "--policy", policy, "--out", str(out)]
+        assert run(["replay", *arguments]) == 0
         placed = pl.read_parquet(out / "placements.parquet").sort("container")
         assert ["" if n is None else n for n in placed["node"]] == recorded["chosen"]
 
@@ -174,19 +174,19 @@ def test_a_misspelt_field_is_refused(
     document: dict[str, Any], wrong: str, meant: str, tmp_path: Path
 ) -> None:
     """As kube-scheduler does it: what is left out by mistake would be another scheduler."""
-    with pytest.raises(TracekitError) as said:
+    with pytest.raises(TracekitError) as error:
         parse_policy(str(written(tmp_path, {**BASE, **document})))
-    assert wrong in said.value.what
-    assert f"'{meant}'" in str(said.value.hint)
+    assert wrong in error.value.what
+    assert f"'{meant}'" in str(error.value.hint)
 
 
 def test_all_fields_that_are_not_known_are_in_one_error(tmp_path: Path) -> None:
     one = {"plugin": {}, "pluginConfig": [{"name": FIT, "arg": {}, "args": {"newField": 1}}]}
-    with pytest.raises(TracekitError) as said:
+    with pytest.raises(TracekitError) as error:
         parse_policy(str(written(tmp_path, {**BASE, "futureField": 1, "profiles": [one]})))
     where = "profiles[0].pluginConfig[0]"
     for path in ("futureField", "profiles[0].plugin,", f"{where}.arg,", f"{where}.args.newField"):
-        assert path in said.value.what
+        assert path in error.value.what
 
 
 def test_arguments_of_a_plugin_that_does_not_score_are_noted(tmp_path: Path) -> None:
@@ -295,10 +295,10 @@ def test_what_is_no_yaml_mapping_is_refused(text: str, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_wrong_document_is_refused(document: Any, named: str, tmp_path: Path) -> None:
     path = written(tmp_path, document)
-    with pytest.raises(TracekitError) as found:
+    with pytest.raises(TracekitError) as error:
         parse_entrant(str(path))
-    assert str(path) in found.value.what
-    assert named in found.value.what
+    assert str(path) in error.value.what
+    assert named in error.value.what
 
 
 def test_a_run_has_the_notes_as_facts_and_writes_them_down(tmp_path: Path) -> None:

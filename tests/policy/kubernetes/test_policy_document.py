@@ -24,7 +24,7 @@ def test_priorities_of_a_policy_document(tmp_path: Path) -> None:
         (1, "selector_spread"), (1, "least_requested"), (1, "balanced_allocation")
     ]  # fmt: skip
     assert made.lifts == frozenset()
-    near = {"serviceAntiAffinity": {"label": "rack"}}
+    rack_argument = {"serviceAntiAffinity": {"label": "rack"}}
     own = {
         **bare,
         "predicates": [
@@ -34,7 +34,7 @@ def test_priorities_of_a_policy_document(tmp_path: Path) -> None:
         "priorities": [
             {"name": "ServiceSpreadingPriority", "weight": 3},
             {"name": "EvenPodsSpreadPriority", "weight": 2},
-            {"name": "Racks", "weight": 1, "argument": near},
+            {"name": "Racks", "weight": 1, "argument": rack_argument},
         ],
     }
     made = parse_policy(str(written(tmp_path, own, "own.json")))
@@ -68,8 +68,8 @@ LEGACY = {
 def test_the_policy_document_of_an_extender(tmp_path: Path) -> None:
     made = parse_policy(str(written(tmp_path, LEGACY, "policy.json")))
     assert isinstance(made, Profile)
-    found = [(part.weight, str(part.policy), part.how) for part in made.parts]
-    assert found == [
+    weighed = [(part.weight, str(part.policy), part.how) for part in made.parts]
+    assert weighed == [
         (2.0, "least_requested[max_score=100]", "of_hundred"),
         (1.0, "bnp[weight=5,builtin=none]", "as_is"),
         (30.0, "most_allocated", "tenths"),

@@ -82,8 +82,8 @@ def answered(policy: str, case: dict[str, Any], args: dict[str, Any]) -> dict[st
     question = Question(
         name="random", inputs={**case, "args": args}, policy=lambda: get_policy(policy)
     )
-    found: dict[str, int] = all_kinds()["score"].answer(question).values["scores"]
-    return found
+    scores: dict[str, int] = all_kinds()["score"].answer(question).values["scores"]
+    return scores
 
 
 @given(cases(), some.integers(1, 100), some.integers(0, 2000), some.floats(0, 3))
@@ -109,11 +109,11 @@ def test_load_variation_risk_balancing(
     case: dict[str, Any], margin: float, sensitivity: float
 ) -> None:
     args = {"safe_variance_margin": margin, "safe_variance_sensitivity": sensitivity}
-    found = answered("trimaran_load_variation_risk_balancing", case, args)
+    scores = answered("trimaran_load_variation_risk_balancing", case, args)
     for node in case["nodes"]:
         # powers of numpy and of Python may differ in their last bit, and so may a rounding
         expected = plain.load_variation(node, case["pod"], args, case["metrics"])
-        assert found[node["name"]] == pytest.approx(expected, abs=1 if sensitivity == 4 else 0)
+        assert scores[node["name"]] == pytest.approx(expected, abs=1 if sensitivity == 4 else 0)
 
 
 @given(cases(), some.integers(1, 10), some.floats(0, 1))
@@ -181,8 +181,8 @@ def test_change_of_balance(before: tuple[int, int], asked: tuple[int, int], scor
 def test_a_node_without_a_resource_is_worst_in_the_paper_forms() -> None:
     seen = snapshot([(0, 64 * GIB), (32_000, 64 * GIB)], [(0, 0), (0, 0)])
     for policy, score in (("lra", [0.0 + 10 * 60 / 64 / 2, 9.0625]), ("bra", [0.0, 9.375])):
-        found = parse_policy(policy).score(seen, POD, np.arange(2))
-        assert found.tolist() == pytest.approx(score)
+        scores = parse_policy(policy).score(seen, POD, np.arange(2))
+        assert scores.tolist() == pytest.approx(score)
 
 
 ROUNDED = [(0.5, 1), (-0.5, -1), (2.5, 3), (0.49999999999999994, 0), (-2.4, -2), (1e15, 10**15)]

@@ -66,8 +66,8 @@ def test_best_fit_places_as_accasim_does(
     size = np.array([1, MIB])
     given_nodes = np.array(nodes, dtype=np.int64) * size
     given_pods = np.array(pods, dtype=np.int64).reshape(-1, 2) * size
-    found = placements(parse_policy("best_fit"), given_nodes, given_pods)
-    assert found == accasim_best_fit(given_nodes, given_pods)
+    chosen = placements(parse_policy("best_fit"), given_nodes, given_pods)
+    assert chosen == accasim_best_fit(given_nodes, given_pods)
 
 
 @pytest.mark.parametrize(
@@ -194,13 +194,15 @@ def test_the_scarcest_resource_says_who_is_large() -> None:
 GIB = 2**30
 
 
-def with_cells(nodes: list[list[tuple[int, int]]], asked: list[tuple[int, int, int]]) -> Workload:
+def with_cells(
+    nodes: list[list[tuple[int, int]]], requests: list[tuple[int, int, int]]
+) -> Workload:
     """Nodes of cells of (cpu_milli, memory_bytes); containers of cpu, memory, numa_cells."""
     capacity = np.array(nodes, dtype=np.int64)
     whole = [(int(cpu), int(memory)) for cpu, memory in capacity.sum(axis=1)]
-    rows: list[Row] = [(0, 9000, cpu, memory) for cpu, memory, _ in asked]
+    rows: list[Row] = [(0, 9000, cpu, memory) for cpu, memory, _ in requests]
     load = workload(whole, rows, steps=1)
-    numa = np.array([one[2] for one in asked], dtype=np.int64)
+    numa = np.array([one[2] for one in requests], dtype=np.int64)
     cells = Cells(capacity=capacity, request=load.containers.request, numa_cells=numa)
     return changed(load, rules={"constraints": Constraints(parts=(cells,))})
 
@@ -246,13 +248,13 @@ def test_real_requests_on_real_cells(sequence: str, waiting: int) -> None:
     """With NUMA respected and affinity left out first fit places all, best fit leaves some."""
     folder = shared_data("huawei_topology25")
     nodes = pl.read_csv(folder / "pm_res.csv").to_numpy().reshape(-1, 2, 2)
-    asked = pl.read_csv(folder / f"vm_data_{sequence}.csv").select(
+    requests = pl.read_csv(folder / f"vm_data_{sequence}.csv").select(
         pl.col("flavor_vcpus", "flavor_ram", "numa").cast(pl.Int64)
     )
     unit = np.array([1000, GIB])
     load = with_cells(
         (nodes * unit).tolist(),
-        [(cpu * 1000, memory * GIB, numa) for cpu, memory, numa in asked.iter_rows()],
+        [(cpu * 1000, memory * GIB, numa) for cpu, memory, numa in requests.iter_rows()],
     )
     assert load.containers.count == 4998
     assert placed(load, "first_fit").count(-1) == 0

@@ -68,11 +68,11 @@ def test_judgements_give_weights(
     index: float,
     ratio: float,
 ) -> None:
-    found = ahp(np.array(matrix))
-    assert found.weights == pytest.approx(weights, abs=1e-9)
-    assert found.lambda_max == pytest.approx(lambda_max, abs=1e-9)
-    assert found.consistency_index == pytest.approx(index, abs=1e-9)
-    assert found.consistency_ratio == pytest.approx(ratio, abs=1e-9)
+    judgement = ahp(np.array(matrix))
+    assert judgement.weights == pytest.approx(weights, abs=1e-9)
+    assert judgement.lambda_max == pytest.approx(lambda_max, abs=1e-9)
+    assert judgement.consistency_index == pytest.approx(index, abs=1e-9)
+    assert judgement.consistency_ratio == pytest.approx(ratio, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ def plain_scores(free: list[list[float]], judged: list[float]) -> list[float]:
         shares = [row[j] / whole if whole else 0.0 for row in free]
         entropy = -sum(p * math.log(p) for p in shares if p > 0) / math.log(rows)
         gain.append(max(1 - entropy, 0.0) if whole and 1 - entropy >= 1e-12 else 0.0)
-    found = [g / sum(gain) if sum(gain) else 1 / columns for g in gain]
-    product = [one * other for one, other in zip(judged, found, strict=True)]
+    by_entropy = [g / sum(gain) if sum(gain) else 1 / columns for g in gain]
+    product = [one * other for one, other in zip(judged, by_entropy, strict=True)]
     weights = [p / sum(product) for p in product] if sum(product) else judged
     length = [math.sqrt(sum(row[j] ** 2 for row in free)) or 1.0 for j in range(columns)]
     value = [[weights[j] * row[j] / length[j] for j in range(columns)] for row in free]
@@ -154,17 +154,17 @@ def test_scores_are_those_of_the_plain_form(used: list[list[float]], request_: l
     columns = [FIVE.index(name) for name in order]
     free = [[max(1 - (row[c] + request_[c] / 1000), 0.0) for c in columns] for row in used]
     expected = plain_scores(free, [judged[name] for name in order])
-    found = policy.score(here, one, np.arange(len(used)))
-    assert found == pytest.approx(expected, abs=1e-9)
+    scores = policy.score(here, one, np.arange(len(used)))
+    assert scores == pytest.approx(expected, abs=1e-9)
 
 
 def test_use_is_measured_and_where_it_is_not_what_is_requested_stands_for_it() -> None:
     here = snapshot([(1000, 1000)] * 2, [(200, 100), (600, 100)])
-    known = seen([[0.9, 0.9], [0.0, 0.0]], FIVE[:2])
+    measured = seen([[0.9, 0.9], [0.0, 0.0]], FIVE[:2])
     policy, every = parse_policy("cwt"), np.arange(2)
     bare = Cluster(resources=here.resources, capacity=here.capacity, allocatable=here.allocatable)
     blank = bare.snapshot(0, usage=SeriesUsage(np.empty((0, 2, 2)), None))
-    assert np.argmax(policy.score(known, container(10, 10), every)) == 1
+    assert np.argmax(policy.score(measured, container(10, 10), every)) == 1
     assert policy.score(blank, container(10, 10), every).tolist() == [0.5, 0.5]
     for node, taken in enumerate([(200, 100), (600, 100)]):
         row = np.array(taken)

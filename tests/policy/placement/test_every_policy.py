@@ -95,17 +95,17 @@ def test_nodes_to_find(nodes: int, percentage: int, wanted: int) -> None:
 def test_search_is_a_walk_around_the_cluster(fits: list[bool], data: some.DataObject) -> None:
     start = data.draw(some.integers(0, len(fits) - 1))
     wanted = data.draw(some.integers(1, len(fits)))
-    found: list[int] = []
+    walked: list[int] = []
     after = start
     for step in range(len(fits)):
         node = (start + step) % len(fits)
-        if fits[node] and len(found) == wanted:
+        if fits[node] and len(walked) == wanted:
             after = node  # the one too many ends the search, and begins the next
             break
         if fits[node]:
-            found.append(node)
+            walked.append(node)
     chosen, next_start = search(np.flatnonzero(fits), start, wanted)
-    assert chosen.tolist() == found
+    assert chosen.tolist() == walked
     assert next_start == after
 
 

@@ -68,11 +68,11 @@ def by_hand(agg: str, *, with_newcomer: bool) -> list[float]:
 @pytest.mark.parametrize("choice", ["score", "delta"])
 def test_scores_are_those_by_hand(agg: str, choice: str, fit: Path) -> None:
     policy = parse_policy(f"interference[fit={fit},agg={agg},choice={choice},anti_affinity=false]")
-    found = policy.score(seen(), container(2000, 1), np.arange(NODES))
+    scores = policy.score(seen(), container(2000, 1), np.arange(NODES))
     wanted = np.array(by_hand(agg, with_newcomer=True))
     if choice == "delta":
         wanted -= by_hand(agg, with_newcomer=False)
-    assert found == pytest.approx(-wanted, abs=1e-12)
+    assert scores == pytest.approx(-wanted, abs=1e-12)
 
 
 def test_a_node_that_runs_the_service_comes_last(fit: Path) -> None:
@@ -95,12 +95,12 @@ def test_the_fit_beside_is_read_in_any_process_and_named_the_same_everywhere(fit
     assert isinstance(named, PlacementPolicy)
     with pytest.raises(TracekitError, match="fit"):
         named.score(seen(), container(2000, 1), np.arange(NODES))
-    found = with_fit(named, fit)
-    assert isinstance(found, PlacementPolicy)
-    elsewhere = parse_entrant(found.address())
+    with_folder = with_fit(named, fit)
+    assert isinstance(with_folder, PlacementPolicy)
+    elsewhere = parse_entrant(with_folder.address())
     by_path = parse_policy(f"interference[fit={fit},agg=mean]")
     scores = by_path.score(seen(), container(2000, 1), np.arange(NODES))
-    for one in (found, elsewhere, copy.deepcopy(found)):
+    for one in (with_folder, elsewhere, copy.deepcopy(with_folder)):
         assert isinstance(one, PlacementPolicy)
         assert str(one) == "interference[fit=beside,agg=mean]"
         assert one.score(seen(), container(2000, 1), np.arange(NODES)).tolist() == scores.tolist()
@@ -120,12 +120,12 @@ def test_the_fit_beside_is_read_in_any_process_and_named_the_same_everywhere(fit
 def test_who_takes_the_fit_of_a_run(
     text: str, by_default: bool, name: str | None, fit: Path
 ) -> None:
-    found = with_fit(parse_entrant(text), fit, by_default=by_default)
-    assert str(found) == (name or str(parse_entrant(text)))
-    assert (str(fit) in found.address()) == ("fit=beside" in str(found))
+    entrant = with_fit(parse_entrant(text), fit, by_default=by_default)
+    assert str(entrant) == (name or str(parse_entrant(text)))
+    assert (str(fit) in entrant.address()) == ("fit=beside" in str(entrant))
 
 
 def test_a_named_policy_is_named_by_the_fit_that_it_takes(fit: Path) -> None:
-    asked = Entrants.of(["interference", "first_fit"]).placing_by(fit, by_default=True)
-    assert asked.names == ("interference[fit=beside]", "first_fit")
-    assert [str(one) for one in asked.chosen] == list(asked.names)
+    entrants = Entrants.of(["interference", "first_fit"]).placing_by(fit, by_default=True)
+    assert entrants.names == ("interference[fit=beside]", "first_fit")
+    assert [str(one) for one in entrants.chosen] == list(entrants.names)

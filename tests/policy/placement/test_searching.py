@@ -106,10 +106,10 @@ def test_compiled_searches_find_what_they_find_by_a_plain_cost(name: str, seed: 
     objective, mode = ("score", "imbalance", "score+z")[seed % 3], ("hard", "penalty")[seed % 2]
     policy = fitness_policy(f"tbesk_exact[tcrit_mode={mode}]")
     judged = BatchFitness(policy, seen, Batch(containers=pods, open_nodes=shut), objective)
-    order, asked = rng.permutation(nodes), []
+    order, evaluated = rng.permutation(nodes), []
 
     def cost(positions: np.ndarray) -> np.ndarray:
-        asked.append(positions)
+        evaluated.append(positions)
         return np.array([-judged.fitness(order[decode(at, nodes)][None, :])[0][0]
                          for at in positions])  # fmt: skip
 
@@ -120,7 +120,7 @@ def test_compiled_searches_find_what_they_find_by_a_plain_cost(name: str, seed: 
     one, other = search.minimize(plain, draws[0]), search.minimize(at_once, draws[1])
     assert one.position.tolist() == other.position.tolist()
     assert (one.cost, one.curve.tolist()) == (other.cost, other.curve.tolist())
-    assert one.evaluations == other.evaluations == sum(map(len, asked))
+    assert one.evaluations == other.evaluations == sum(map(len, evaluated))
     assert draws[0].random() == draws[1].random()
 
 

@@ -99,12 +99,12 @@ def test_bnp(
 
 def two_pass(need: float, current: FloatArray, capacity: FloatArray) -> list[float]:
     """The original's way: the whole variance again for every node."""
-    found = []
+    variances = []
     for at in range(len(current)):
         load = current / capacity
         load[at] = (current[at] + need) / capacity[at]
-        found.append(float(np.square(load - load.mean()).sum() / (len(load) - 1)))
-    return found
+        variances.append(float(np.square(load - load.mean()).sum() / (len(load) - 1)))
+    return variances
 
 
 loads = some.lists(
@@ -161,8 +161,8 @@ def test_cmdn_scores_of_a_matrix(matrix: list[list[float]], expected: list[int])
 
 
 def scores(policy: str, here: Snapshot, request: Sequence[int]) -> list[int]:
-    found = parse_policy(policy).score(here, waiting(*request), np.arange(len(here.capacity)))
-    return [int(score) // 10 for score in found]
+    result = parse_policy(policy).score(here, waiting(*request), np.arange(len(here.capacity)))
+    return [int(score) // 10 for score in result]
 
 
 FAITHFUL = f"cmdn[{EXTENDER_ALONE}]"
@@ -227,8 +227,8 @@ def test_resources_that_the_workload_lacks_are_left_out() -> None:
 
 def test_what_is_not_measured_is_taken_from_the_requests() -> None:
     here = seen([SAME, SAME], [(0.0, 0.0), (0.0, 0.0)])
-    asked = np.array([[0, 0, 0, 800], [0, 0, 0, 100]])
-    here = dataclasses.replace(here, requested=asked)
+    on_nodes = np.array([[0, 0, 0, 800], [0, 0, 0, 100]])
+    here = dataclasses.replace(here, requested=on_nodes)
     # 800 and 300 more do not fit into 1000
     assert scores(f"bnp[{EXTENDER_ALONE}]", here, (0, 0, 0, 300)) == [0, 100]
 
@@ -246,9 +246,9 @@ def test_bdi_is_bnp_on_the_disk() -> None:
 
 def test_bcdi_levels_cpu_and_disk() -> None:
     here = seen([SAME, SAME], [(0.125, 0.0, 0.5, 0.0), (0.375, 0.0, 0.0, 0.0)])
-    found = parse_policy("bcdi").score(here, waiting(125, 0, 250, 0), np.arange(2))
+    scores = parse_policy("bcdi").score(here, waiting(125, 0, 250, 0), np.arange(2))
     # after placing: .25 and .75, .5 and .25
-    assert found.tolist() == [50, 75]
+    assert scores.tolist() == [50, 75]
     bare = seen([SAME[:2]] * 2, [(0.1, 0.1)] * 2, RESOURCES[:2])
     assert parse_policy("bcdi").score(bare, waiting(1, 1), np.arange(2)).tolist() == [0, 0]
 

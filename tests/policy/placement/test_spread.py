@@ -36,8 +36,8 @@ def of_constraints(services: tuple[str, ...], constraints: dict[str, int]) -> li
             for by, skew in constraints.items():
                 same = [
                     other
-                    for other, who in zip(placed, services, strict=False)
-                    if who == service
+                    for other, other_service in zip(placed, services, strict=False)
+                    if other_service == service
                     and (other == node if by == "node" else ZONES[other] == ZONES[node])
                 ]
                 if by == "zone" and ZONES[node] is None:
@@ -66,7 +66,11 @@ def of_selectors(services: tuple[str, ...], zones: list[str | None]) -> list[int
     placed: list[int] = []
     for service in services:
         counts = [
-            sum(one == node for one, who in zip(placed, services, strict=False) if who == service)
+            sum(
+                one == node
+                for one, other_service in zip(placed, services, strict=False)
+                if other_service == service
+            )
             for node in range(len(zones))
         ]
         by_zone: dict[str, int] = {}
@@ -91,7 +95,7 @@ def of_selectors(services: tuple[str, ...], zones: list[str | None]) -> list[int
 def test_selectors_spread_as_a_loop_does(zones: list[str | None]) -> None:
     services = tuple(np.random.default_rng(3).choice(["x", "y", "z"], 40).tolist())
     load = workload([(5000, 5000)] * 7, [(at, 90_000, 10, 10) for at in range(40)])
-    known = domains_of({"zone": zones}) if any(zones) else None
-    load = changed(load, containers={"services": services}, nodes={"domains": known})
+    domains = domains_of({"zone": zones}) if any(zones) else None
+    load = changed(load, containers={"services": services}, nodes={"domains": domains})
     outcome = Engine(load, parse_policy("selector_spread"), np.random.default_rng(0)).run()
     assert outcome.node.tolist() == of_selectors(services, zones)

@@ -40,15 +40,15 @@ def tables_of(objects: Sequence[Object]) -> dict[str, pl.DataFrame]:
         Thing(number=at, kind=one["kind"], value=dict(one), event=None, listed=True)
         for at, one in enumerate(objects, 1)
     ]
-    known, listing = Roster(), Listing(name="list")
-    note_things(known, things, listing)
-    known.listed_ms = listing.time_ms
-    known.settle()
-    found: dict[str, pl.DataFrame] = {}
-    for batch in rows_of_things(things, known):
+    roster, listing = Roster(), Listing(name="list")
+    note_things(roster, things, listing)
+    roster.listed_ms = listing.time_ms
+    roster.settle()
+    tables: dict[str, pl.DataFrame] = {}
+    for batch in rows_of_things(things, roster):
         assert isinstance(batch, Batch)  # nothing is broken
-        found[batch.table] = batch.rows
-    return found
+        tables[batch.table] = batch.rows
+    return tables
 
 
 def snapshot_of(objects: Sequence[Object], metrics: Sequence[Sequence[Object]] = ()) -> Snapshot:
@@ -58,8 +58,8 @@ def snapshot_of(objects: Sequence[Object], metrics: Sequence[Sequence[Object]] =
     written = written_of(rows, nodes)
     assert written is not None
     names, pods = nodes["node"].to_list(), rows["container"].to_list()
-    asked = tables["node_resource"]["resource"].unique().sort().to_list()
-    others = [one for one in asked if one not in {*_UNITS, "pods", "disk"}]
+    stated = tables["node_resource"]["resource"].unique().sort().to_list()
+    others = [one for one in stated if one not in {*_UNITS, "pods", "disk"}]
     resources = [*_UNITS, "pods", *others]
     room = _amounts(tables["node_resource"], "node", names, "amount", resources)
     sizes = tables["container_resource"]
@@ -116,26 +116,26 @@ def _whole(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 def _amounts(
     rows: pl.DataFrame, of: str, names: Sequence[str], column: str, resources: Sequence[str]
 ) -> Any:
-    found = np.zeros((len(names), len(resources)), dtype=np.int64)
+    amounts = np.zeros((len(names), len(resources)), dtype=np.int64)
     place = {name: at for at, name in enumerate(names)}
     for name, resource, value in rows.select(of, "resource", column).iter_rows():
         if resource in resources and value is not None:
             factor = _UNITS.get(resource, (resource, 1))[1]
-            found[place[name], resources.index(resource)] = round(value * factor)
-    return found
+            amounts[place[name], resources.index(resource)] = round(value * factor)
+    return amounts
 
 
 def _used(metrics: Sequence[Object]) -> dict[str, tuple[float, float]]:
     """Millicores and bytes by node, or by pod."""
-    found = {}
+    use_by_pod = {}
     for one in metrics:
         meta, parts = one["metadata"], one.get("containers", [one])
         name = f"{meta['namespace']}/{meta['name']}" if "containers" in one else meta["name"]
         each = [
             (1000 * amount(part["usage"]["cpu"]), amount(part["usage"]["memory"])) for part in parts
         ]
-        found[name] = tuple(map(sum, zip(*each, strict=True)))
-    return found  # type: ignore[return-value]
+        use_by_pod[name] = tuple(map(sum, zip(*each, strict=True)))
+    return use_by_pod  # type: ignore[return-value]
 
 
 #: 105 of 354 clusters made up and answered by sigs.k8s.io/descheduler @7d2b28bf, eight times each;
@@ -153,8 +153,8 @@ def test_evicts_the_pods_that_the_real_one_does(tmp_path: Path) -> None:
     for case in cases:
         metrics = [case.get(name) for name in ("node_metrics", "pod_metrics")]
         seen = snapshot_of([*case["nodes"], *case["pods"]], metrics if all(metrics) else ())
-        found = evicted_by(case["policy"], seen, named(case["pods"]), tmp_path)
-        if _what(case, found) not in [_what(case, one) for one in case["real"]]:
+        evicted_pods = evicted_by(case["policy"], seen, named(case["pods"]), tmp_path)
+        if _what(case, evicted_pods) not in [_what(case, one) for one in case["real"]]:
             differ.append(case["name"])
     assert not differ
 
@@ -244,10 +244,12 @@ def test_whom_a_plugin_is_about(asked: dict[str, Any], left: set[str], tmp_path:
 
 
 def test_who_stays_has_a_reason(tmp_path: Path) -> None:
-    names, found = decided({"maxPodLifeTimeSeconds": 0}, {"nodeFit": True}, tmp_path)
-    assert set(found.strategies) == {"PodLifeTime"}
-    stays = {(of, names[at]): why for (of, why), those in found.staying.items() for at in those}
-    assert stays == {
+    names, decision = decided({"maxPodLifeTimeSeconds": 0}, {"nodeFit": True}, tmp_path)
+    assert set(decision.strategies) == {"PodLifeTime"}
+    reasons = {
+        (of, names[at]): why for (of, why), those in decision.staying.items() for at in those
+    }
+    assert reasons == {
         ("DefaultEvictor", "bare"): "noOwner",
         ("DefaultEvictor", "empty"): "PodsWithLocalStorage",
         ("DefaultEvictor", "critical"): "SystemCriticalPods",
@@ -260,8 +262,8 @@ def test_who_stays_has_a_reason(tmp_path: Path) -> None:
 
 def evicted(args: dict[str, Any], evictor: dict[str, Any], folder: Path) -> set[str]:
     """Which of the sorts PodLifeTime evicts."""
-    names, found = decided(args, evictor, folder)
-    return {names[at] for at in found.evicted.tolist()} - {"large"}
+    names, decision = decided(args, evictor, folder)
+    return {names[at] for at in decision.evicted.tolist()} - {"large"}
 
 
 def decided(
@@ -270,8 +272,8 @@ def decided(
     """The sorts, and what PodLifeTime decides; one more pod fits its own node alone."""
     large = {"meta": OWNED, "containers": [container("9")]}
     pods = [
-        pod(name, **{**said, "meta": {"creationTimestamp": OLD, **said["meta"]}}, nodeName="n0")
-        for name, said in {**SORTS, "large": large}.items()
+        pod(name, **{**text, "meta": {"creationTimestamp": OLD, **text["meta"]}}, nodeName="n0")
+        for name, text in {**SORTS, "large": large}.items()
     ]
     now = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-02T00:01:00Z"}
     nodes = [node("n0"), node("n1")]
@@ -314,9 +316,9 @@ def test_taints_that_are_minded(args: dict[str, Any], expected: set[str], tmp_pa
     bears = {"none": [], "hard": [hard], "both": [hard, {"key": "slow", "operator": "Exists"}]}
     pods = [pod(name, meta=OWNED, nodeName="n0", tolerations=some) for name, some in bears.items()]
     seen = snapshot_of([node("n0", taints=TAINTS), node("n1"), *pods])
-    asked = policy("deschedule", "RemovePodsViolatingNodeTaints", args, {})
-    found = evicted_by(asked, seen, named(pods), tmp_path)
-    assert {one.partition("/")[2] for one in found} == expected
+    document = policy("deschedule", "RemovePodsViolatingNodeTaints", args, {})
+    evicted_pods = evicted_by(document, seen, named(pods), tmp_path)
+    assert {one.partition("/")[2] for one in evicted_pods} == expected
 
 
 @pytest.mark.parametrize(
@@ -343,6 +345,6 @@ def test_node_affinity_that_is_minded(
     ]
     seen = snapshot_of([node("n0"), node("n1", labels={"disk": "ssd"}), *pods])
     args = {"nodeAffinityType": [f"{kind}{after}" for kind in kinds]}
-    asked = policy("deschedule", "RemovePodsViolatingNodeAffinity", args, {})
-    found = evicted_by(asked, seen, named(pods), tmp_path)
-    assert [one.partition("/")[2] for one in found] == expected
+    document = policy("deschedule", "RemovePodsViolatingNodeAffinity", args, {})
+    evicted_pods = evicted_by(document, seen, named(pods), tmp_path)
+    assert [one.partition("/")[2] for one in evicted_pods] == expected

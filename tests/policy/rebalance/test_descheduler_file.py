@@ -188,15 +188,15 @@ LIFE = {"deschedule": ["PodLifeTime"]}
 def test_real_fields_that_are_not_followed_are_named_once(
     content: dict[str, Any], field: str, tmp_path: Path
 ) -> None:
-    [said] = parse_rebalancer(str(written(tmp_path, content))).notes
-    assert f"{field} " in said
+    [note] = parse_rebalancer(str(written(tmp_path, content))).notes
+    assert f"{field} " in note
 
 
 def _life(threshold: int | None, seconds: int) -> dict[str, Any]:
     evictor = {} if threshold is None else {"priorityThreshold": {"value": threshold}}
     config = {"DefaultEvictor": evictor, "PodLifeTime": {"maxPodLifeTimeSeconds": seconds}}
-    found: dict[str, Any] = document({"deschedule": ["PodLifeTime"]}, config)["profiles"][0]
-    return found
+    profile: dict[str, Any] = document({"deschedule": ["PodLifeTime"]}, config)["profiles"][0]
+    return profile
 
 
 @pytest.mark.parametrize(
@@ -217,8 +217,8 @@ def test_each_profile_has_an_evictor_of_its_own(
     def moved(some: list[dict[str, Any]]) -> list[int]:
         whole = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}
         path = written(tmp_path, {**whole, "profiles": some})
-        found: list[int] = parse_rebalancer(str(path)).evict(old).tolist()
-        return found
+        positions: list[int] = parse_rebalancer(str(path)).evict(old).tolist()
+        return positions
 
     assert moved(profiles) == (moved(alone) if alone else [])
     assert not alone or moved(alone)
@@ -267,10 +267,10 @@ def test_a_plugin_that_is_enabled_and_disabled_is_left_out_and_noted(tmp_path: P
 def test_a_misspelt_field_is_refused(
     content: dict[str, Any], wrong: str, meant: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(TracekitError) as said:
+    with pytest.raises(TracekitError) as error:
         parse_rebalancer(str(written(tmp_path, content)))
-    assert wrong in said.value.what
-    assert f"'{meant}'" in str(said.value.hint)
+    assert wrong in error.value.what
+    assert f"'{meant}'" in str(error.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -290,6 +290,6 @@ def test_a_misspelt_field_is_refused(
 )  # fmt: skip
 def test_a_wrong_document_is_refused(content: Any, named: str, tmp_path: Path) -> None:
     path = written(tmp_path, content)
-    with pytest.raises(TracekitError, match=named) as found:
+    with pytest.raises(TracekitError, match=named) as error:
         parse_rebalancer(str(path))
-    assert str(path) in found.value.what
+    assert str(path) in error.value.what

@@ -61,13 +61,15 @@ def plain(nodes: list[tuple[int, int]], rows: list[Running], low: int, high: int
             goal = [int(c * high * 0.01) for c in nodes[n]]
             if not any(u > g for u, g in zip(used[n], goal, strict=True)) or min(budget) <= 0:
                 break
-            asked = rows[i][1:3]
+            request = rows[i][1:3]
             others = (free[m] for m in range(len(nodes)) if m != n)
-            if any(all(f >= a or a == 0 for f, a in zip(fs, asked, strict=True)) for fs in others):
+            if any(
+                all(f >= a or a == 0 for f, a in zip(fs, request, strict=True)) for fs in others
+            ):
                 out.append(i)
                 for r in (0, 1):
-                    used[n][r] -= asked[r]
-                    budget[r] -= asked[r]
+                    used[n][r] -= request[r]
+                    budget[r] -= request[r]
     return out
 
 
@@ -95,9 +97,9 @@ def test_evicts_as_the_plain_form_does(
 def test_containers_without_a_measurement_share_what_their_node_uses() -> None:
     seen = running([(1000, 1000)], [(0, 100, 30, 400.0, 60.0), (0, 300, 10, 0.0, 20.0)])
     placed = dataclasses.replace(seen.placed, usage=np.array([[np.nan, 60.0], [80.0, np.nan]]))
-    known = dataclasses.replace(seen, known_placed=placed)
+    with_placed = dataclasses.replace(seen, known_placed=placed)
     # the node uses 400 and 80: by request 100 of 300, 60 and 20
-    assert measured_amounts(known).tolist() == [[100, 60], [80, 20]]
+    assert measured_amounts(with_placed).tolist() == [[100, 60], [80, 20]]
     nothing = dataclasses.replace(seen.placed, usage=None)
     shared = measured_amounts(dataclasses.replace(seen, known_placed=nothing))
     assert shared.tolist() == [[100, 60], [300, 20]]

@@ -49,14 +49,14 @@ def test_it_is_documented(name: str) -> None:
 def test_it_stays_in_the_box_and_never_gets_worse(name: str, dimensions: int) -> None:
     cost = Watched(1.0)
     search = get_search(name)(iterations=40, patience=0)
-    found = search.minimize(problem(cost, dimensions), np.random.default_rng(4))
+    result = search.minimize(problem(cost, dimensions), np.random.default_rng(4))
     assert cost.low >= -2.0
     assert cost.high <= 3.0
-    assert (np.diff(found.curve) <= 0).all()
-    assert len(found.curve) == 41
-    assert found.cost == found.curve[-1] < 0.5 * found.curve[0]
-    assert found.cost == pytest.approx(float(np.square(found.position - 1.0).sum()))
-    assert found.evaluations == cost.asked
+    assert (np.diff(result.curve) <= 0).all()
+    assert len(result.curve) == 41
+    assert result.cost == result.curve[-1] < 0.5 * result.curve[0]
+    assert result.cost == pytest.approx(float(np.square(result.position - 1.0).sum()))
+    assert result.evaluations == cost.asked
     assert cost.calls <= 41 * 6, "one call for the whole population, not one for each"
 
 
@@ -74,8 +74,8 @@ def test_same_seed_same_answer(name: str) -> None:
 @every_search
 def test_it_stops_when_nothing_gets_better(name: str) -> None:
     flat = problem(lambda at: np.zeros(len(at)))
-    found = get_search(name)(iterations=100, patience=7).minimize(flat, np.random.default_rng(0))
-    assert len(found.curve) == 8
+    result = get_search(name)(iterations=100, patience=7).minimize(flat, np.random.default_rng(0))
+    assert len(result.curve) == 8
     whole = get_search(name)(iterations=20, patience=0).minimize(flat, np.random.default_rng(0))
     assert len(whole.curve) == 21
 
@@ -83,10 +83,10 @@ def test_it_stops_when_nothing_gets_better(name: str) -> None:
 @every_search
 def test_two_candidates_are_enough_and_one_is_not(name: str) -> None:
     kind = get_search(name)
-    found = kind(population=2, iterations=5).minimize(
+    result = kind(population=2, iterations=5).minimize(
         problem(Watched(0.0)), np.random.default_rng(0)
     )
-    assert np.isfinite(found.cost)
+    assert np.isfinite(result.cost)
     with pytest.raises(ParameterError, match="population"):
         kind(population=1)
     with pytest.raises(ParameterError, match="iterations"):
@@ -112,9 +112,9 @@ def test_an_error_of_the_objective_comes_through(name: str) -> None:
 
 def test_an_objective_that_is_infinite_everywhere() -> None:
     nowhere = problem(lambda at: np.full(len(at), np.inf))
-    found = get_search("tpso")(iterations=3).minimize(nowhere, np.random.default_rng(0))
-    assert found.cost == np.inf
-    assert ((found.position >= -2.0) & (found.position <= 3.0)).all()
+    result = get_search("tpso")(iterations=3).minimize(nowhere, np.random.default_rng(0))
+    assert result.cost == np.inf
+    assert ((result.position >= -2.0) & (result.position <= 3.0)).all()
 
 
 @every_search
@@ -129,8 +129,8 @@ def test_it_stops_at_its_accuracy_and_not_before(name: str) -> None:
     bowl = problem(lambda positions: (positions**2).sum(axis=1))
     whole = get_search(name)(iterations=40, patience=0).minimize(bowl, np.random.default_rng(0))
     goal = float(whole.curve[20])
-    found = parse_search(f"{name}[iterations=40,patience=0,accuracy={goal!r}]").minimize(
+    result = parse_search(f"{name}[iterations=40,patience=0,accuracy={goal!r}]").minimize(
         bowl, np.random.default_rng(0)
     )
     first = int(np.flatnonzero(whole.curve <= goal)[0])
-    assert found.curve.tolist() == whole.curve[: max(first, 1) + 1].tolist()
+    assert result.curve.tolist() == whole.curve[: max(first, 1) + 1].tolist()

@@ -47,9 +47,11 @@ def test_at_equal_evaluations_everybody_has_as_many(small: Study) -> None:
         numbers = [value for name, value in row.items() if name not in {"function", "variant"}]
         assert min(numbers) > 0.9 * max(numbers)
     own = pl.col("search") == "tbesk"
-    kept = [small.frames[name].filter(own).select("function", "variant", "best", "mean", "worst")
-            for name in ("summary", "equal_evaluations")]  # fmt: skip
-    assert kept[0].equals(kept[1])
+    columns = ("function", "variant", "best", "mean", "worst")
+    summary, equal_summary = (
+        small.frames[name].filter(own).select(columns) for name in ("summary", "equal_evaluations")
+    )
+    assert summary.equals(equal_summary)
 
 
 @pytest.mark.slow
@@ -75,8 +77,8 @@ def test_arrival(curve: list[float], at: int | None) -> None:
 
 def test_ranks_and_their_test() -> None:
     low, high = np.arange(10.0), np.arange(10.0) + 100
-    said = against(low, {"worse one": high, "same": low.copy(), "better one": low - 100})
-    assert [said[name][1] for name in ("worse one", "same", "better one")] == [
+    outcomes = against(low, {"worse one": high, "same": low.copy(), "better one": low - 100})
+    assert [outcomes[name][1] for name in ("worse one", "same", "better one")] == [
         "better", "even", "worse",
     ]  # fmt: skip
     assert against(np.zeros(5), {"x": np.zeros(5)})["x"] == (1.0, "even")

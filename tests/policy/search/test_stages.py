@@ -156,13 +156,13 @@ def test_eagles_move_as_plain_loops_say(seed: int, eagles: int, dimensions: int)
     wide_spiral(8.0, np.random.default_rng(seed), wide)
     turns, more = np.random.default_rng(seed).random((2, eagles))
     theta = 8.0 * math.pi * turns
-    for found, radius, parts in (
+    for compiled_rows, radius, parts in (
         (curve, theta + 1.7 * more, (math.sin, math.cos)),
         (wide, theta, (math.sinh, math.cosh)),
     ):
         for row, part in zip((ACROSS, ALONG), parts, strict=True):
             plain = [r * part(t) for r, t in zip(radius, theta, strict=True)]
-            assert found[row] == pytest.approx(np.array(plain) / max(abs(v) for v in plain))
+            assert compiled_rows[row] == pytest.approx(np.array(plain) / max(abs(v) for v in plain))
     share = np.random.default_rng(seed).random(at.shape)
     select(at, best, middle, 1.7, np.random.default_rng(seed), out)
     picked = out.copy()
@@ -304,9 +304,9 @@ def _orders(rng: Any, out: np.ndarray) -> None:
 def test_compiled_draws_are_numpys(function: Callable[..., None], shape: tuple[int, ...]) -> None:
     quick = compiled(running._whole(function))
     for seed in range(20):
-        found, expected = np.zeros(shape), np.zeros(shape)
+        drawn, expected = np.zeros(shape), np.zeros(shape)
         rngs = [np.random.default_rng(seed), np.random.default_rng(seed)]
-        quick(rngs[0], found) if function is not draw else quick(found, rngs[0])
+        quick(rngs[0], drawn) if function is not draw else quick(drawn, rngs[0])
         function(rngs[1], expected) if function is not draw else function(expected, rngs[1])
-        assert found.tolist() == expected.tolist()
+        assert drawn.tolist() == expected.tolist()
         assert rngs[0].bit_generator.state == rngs[1].bit_generator.state

@@ -57,8 +57,8 @@ def test_equals_the_real_one_to_the_digit() -> None:
             use = recorded(values, case["times_ms"], [0] * pods)
             advice = VerticalPodAutoscaler().recommend(use)
             for name, (milli, memory_bytes) in case["real"].items():
-                found = advice.request if name == "target" else getattr(advice, name)
-                assert found[0].tolist() == [milli / 1000, memory_bytes], (case["name"], name)
+                amounts = advice.request if name == "target" else getattr(advice, name)
+                assert amounts[0].tolist() == [milli / 1000, memory_bytes], (case["name"], name)
 
 
 def made(containers: int, **changed: Any) -> Recommender:
@@ -82,8 +82,8 @@ def test_a_simulation_recommends_what_recorded_use_does(periods: int) -> None:
     times = np.arange(periods) * PERIOD_MS
     advice = VerticalPodAutoscaler().recommend(recorded(values, times, range(3), services=3))
     gib = np.array([1, BYTES_PER_GIB])
-    found = recommender.target(), *recommender.bounds()
-    for one, other in zip(found, (advice.request, advice.lower, advice.upper), strict=True):
+    amounts = recommender.target(), *recommender.bounds()
+    for one, other in zip(amounts, (advice.request, advice.lower, advice.upper), strict=True):
         assert one * gib == pytest.approx(other)
 
 
@@ -107,14 +107,14 @@ def of_hours(cpu: dict[float, float]) -> RecordedUse:
 
 def test_within_its_bounds_a_request_stays() -> None:
     use = of_hours({hour / 60: 0.1 for hour in range(25)})
-    for asked, request in ((0.15, 0.15), (0.05, 0.126)):
-        asks = dataclasses.replace(use, request=np.array([[asked, 9e9]]))
-        kept = VerticalPodAutoscaler(apply="bounds").recommend(asks).request[0]
-        assert kept.tolist() == [request, 9e9]
+    for present, request in ((0.15, 0.15), (0.05, 0.126)):
+        asks = dataclasses.replace(use, request=np.array([[present, 9e9]]))
+        recommended = VerticalPodAutoscaler(apply="bounds").recommend(asks).request[0]
+        assert recommended.tolist() == [request, 9e9]
 
 
 def test_without_a_sample_the_least_is_recommended_within_bounds_that_are_the_least() -> None:
     use = recorded(np.full((2, 3, 1), np.nan), [0, 60_000, 120_000], [0])
-    for found in VerticalPodAutoscaler().recommend(use):
-        assert found is not None
-        assert found.tolist() == [[0.025, 250 * 2**20]]
+    for amounts in VerticalPodAutoscaler().recommend(use):
+        assert amounts is not None
+        assert amounts.tolist() == [[0.025, 250 * 2**20]]

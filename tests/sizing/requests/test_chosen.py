@@ -54,7 +54,7 @@ VPA, PERCENTILE, MOST, ORACLE = (str(parse_sizing_policy(name)) for name in POLI
 WORKLOAD = {"name": "store", "store": "a store", "made_up": False}
 
 
-def totals(**found: tuple[float, float, float, int]) -> pl.DataFrame:
+def totals(**figures: tuple[float, float, float, int]) -> pl.DataFrame:
     """By policy: cores freed of 100, GiB freed of 100, share above, services at risk."""
     rows = [
         {
@@ -66,15 +66,15 @@ def totals(**found: tuple[float, float, float, int]) -> pl.DataFrame:
             "above_share": above,
             "services_at_risk": risky if resource == "cpu" else 0,
         }
-        for name, (cores, gib, above, risky) in found.items()
+        for name, (cores, gib, above, risky) in figures.items()
         for resource, freed, scale in (("cpu", cores, 1.0), ("memory", gib, float(GIB)))
     ]
     return pl.DataFrame(rows)
 
 
-def followed(found: pl.DataFrame, risk_share: float = 0.05) -> str:
-    names = found["policy"].unique(maintain_order=True)
-    return subject_of(found, [parse_sizing_policy(name) for name in names], risk_share)
+def followed(frame: pl.DataFrame, risk_share: float = 0.05) -> str:
+    names = frame["policy"].unique(maintain_order=True)
+    return subject_of(frame, [parse_sizing_policy(name) for name in names], risk_share)
 
 
 def test_the_most_there_was_without_a_margin_is_not_followed() -> None:
@@ -168,10 +168,10 @@ def sized(store: Path) -> Study:
 
 def test_what_stays_is_not_freed(sized: Study) -> None:
     rows = sized.frames["services"].filter(policy=MAXIMUM, resource="cpu")
-    found = {one["service"].partition("/")[2]: one for one in rows.to_dicts()}
-    assert found.keys() == SERVICES.keys()
+    row_by_service = {one["service"].partition("/")[2]: one for one in rows.to_dicts()}
+    assert row_by_service.keys() == SERVICES.keys()
     for name, (_, now, then) in SERVICES.items():
-        row = found[name]
+        row = row_by_service[name]
         assert row["recommended"] == pytest.approx(USED)
         assert row["request_now"] == pytest.approx(1.0), name
         assert row["reserved_now"] == pytest.approx(now), name
@@ -194,13 +194,13 @@ def test_a_replay_reserves_it(store: Path, sized: Study) -> None:
         open_store(store), None, assume=(f"requests=sized:{store.parent / 'sized'}",)
     ).load()
     at = load.resources.index("cpu_milli")
-    found = {
+    reserved = {
         name.partition("/")[2].removesuffix("-0"): amount / 1000
         for name, amount in zip(
             load.containers.ids, load.containers.request[:, at].tolist(), strict=True
         )
     }
-    assert found == pytest.approx({name: then for name, (_, _, then) in SERVICES.items()})
+    assert reserved == pytest.approx({name: then for name, (_, _, then) in SERVICES.items()})
 
 
 def test_the_store_has_both_parts(store: Path) -> None:
@@ -244,20 +244,20 @@ def test_a_lower_request_that_is_exceeded_too_often_is_not_recommended(
 ) -> None:
     use = rising()
     given: FloatArray = np.full((3, 2), (request_cores, 1.5e9))
-    found = spared(given, use, np.full((3, 2), (2.0, 2e9)), 0.05)
-    assert found.staying.tolist() == [[kept, False], [False, False], [False, False]]
-    assert np.isnan(found.request).tolist() == found.staying.tolist()
-    again = judged(use, found.request)
+    result = spared(given, use, np.full((3, 2), (2.0, 2e9)), 0.05)
+    assert result.staying.tolist() == [[kept, False], [False, False], [False, False]]
+    assert np.isnan(result.request).tolist() == result.staying.tolist()
+    again = judged(use, result.request)
     for name in ("above", "requested", "excess"):
-        assert (getattr(found.judgement, name) == getattr(again, name)).all()
+        assert (getattr(result.judgement, name) == getattr(again, name)).all()
     exceeded = judged(use, given)
     share = float(exceeded.above.sum(axis=0)[0, 0] / exceeded.steps.sum(axis=0)[0, 0])
     assert not spared(given, use, np.full((3, 2), (2.0, 2e9)), share).staying.any()
 
 
 def test_who_has_no_request_gets_the_first_one_though_it_is_exceeded() -> None:
-    found = spared(np.full((3, 2), (1.15, 1.5e9)), rising(), np.full((3, 2), np.nan), 0.05)
-    assert not found.staying.any()
+    result = spared(np.full((3, 2), (1.15, 1.5e9)), rising(), np.full((3, 2), np.nan), 0.05)
+    assert not result.staying.any()
 
 
 def test_the_kept_request_is_that_of_frames_and_sums() -> None:
@@ -282,10 +282,10 @@ DAY = 144
 
 def noise(rng: np.random.Generator, shape: tuple[int, ...], keep: float) -> FloatArray:
     """Along the first axis each value resembles the one before by ``keep``."""
-    found = rng.standard_normal(shape)
+    values = rng.standard_normal(shape)
     for at in range(1, shape[0]):
-        found[at] = keep * found[at - 1] + math.sqrt(1 - keep**2) * found[at]
-    return found
+        values[at] = keep * values[at - 1] + math.sqrt(1 - keep**2) * values[at]
+    return values
 
 
 def use_of(
@@ -339,20 +339,20 @@ def test_a_planted_growth_is_within_its_interval(days: int) -> None:
     planted = np.zeros((8, 2))
     planted[3], planted[5, 0] = 0.1, -0.05
     use = use_of(1, planted, days=days, keep=0.5, size=0.01)
-    found = growth_of(use)
-    assert (found[..., 1] <= planted).all()
-    assert (planted <= found[..., 2]).all()
-    assert np.argwhere(growing(use, found)).tolist() == [[3, 0], [3, 1]]
-    assert frame_of(use, found).filter("grows")["service"].to_list() == ["s3", "s3"]
+    grown = growth_of(use)
+    assert (grown[..., 1] <= planted).all()
+    assert (planted <= grown[..., 2]).all()
+    assert np.argwhere(growing(use, grown)).tolist() == [[3, 0], [3, 1]]
+    assert frame_of(use, grown).filter("grows")["service"].to_list() == ["s3", "s3"]
 
 
 def test_with_less_than_two_days_or_a_missing_hour_nothing_is_known() -> None:
     assert np.isnan(growth_of(use_of(1, np.zeros((2, 2)), days=1.9))).all()
     use = use_of(1, np.zeros((2, 2)))
     use.values[0, 60:66, :2] = np.nan
-    found = growth_of(use)
-    assert np.isnan(found[0, 0]).all()
-    assert np.isfinite(found[1]).all()
+    grown = growth_of(use)
+    assert np.isnan(grown[0, 0]).all()
+    assert np.isfinite(grown[1]).all()
 
 
 def test_who_grows_keeps_the_request_and_it_is_known_for_how_long() -> None:

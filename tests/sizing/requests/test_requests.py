@@ -58,12 +58,12 @@ def test_every_number_of_a_service_equals_plain_loops(seed: int, steps: int) -> 
     recommended[1, 0] = np.nan
 
     def rows_at(risk_share: float) -> list[dict[str, Any]]:
-        quantiles, found = use.quantiles(0.5, 0.95, 1.0), judged(use, recommended)
+        quantiles, judgement = use.quantiles(0.5, 0.95, 1.0), judged(use, recommended)
         return services_of(
             "made",
             use,
             Advice(recommended),
-            found,
+            judgement,
             quantiles=quantiles,
             risk_share=risk_share,
             staying=np.zeros((3, 2), dtype=np.bool_),
@@ -87,15 +87,15 @@ def test_every_number_of_a_service_equals_plain_loops(seed: int, steps: int) -> 
 
 def test_percentiles_take_all_containers_of_a_service_and_the_oracle_what_it_is_shown() -> None:
     use = random_use(3)
-    found = parse_sizing_policy("percentile_request").recommend(use)
+    advice = parse_sizing_policy("percentile_request").recommend(use)
     most = parse_sizing_policy("oracle").recommend(use)
-    assert found is not None
+    assert advice is not None
     assert most is not None
     for service in range(3):
         block = use.values[0][:, use.service[use.measured] == service]
         samples = block[~np.isnan(block)].astype(float)
         expected = np.quantile(samples, 0.95) * 1.15 if len(samples) else math.nan
-        assert found.request[service, 0] == pytest.approx(expected, nan_ok=True)
+        assert advice.request[service, 0] == pytest.approx(expected, nan_ok=True)
         if len(samples):
             assert most.request[service, 0] == samples.max()
 
@@ -105,8 +105,8 @@ def test_intervals_are_of_the_windows() -> None:
     windows = windows_of(use)
     assert len(windows) == WINDOWS
     assert sum(one.stop - one.start for one in windows) == 43
-    found = judged(use, np.full((3, 2), 0.5))
-    above, steps = found.above[:, :, 0].sum(axis=1), found.steps[:, :, 0].sum(axis=1)
+    judgement = judged(use, np.full((3, 2), 0.5))
+    above, steps = judgement.above[:, :, 0].sum(axis=1), judgement.steps[:, :, 0].sum(axis=1)
     for at, window in enumerate(windows):
         values = use.values[0, window]
         assert steps[at] == (~np.isnan(values)).sum()
@@ -183,10 +183,10 @@ def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> Non
         for at, service in enumerate(load.containers.services):
             # who is at risk with less, or has no use to learn from, keeps what it has
             given = pl.coalesce("recommended", "request_now")
-            kept = rows.filter(service=service).sort("resource").select(given).to_series()
+            requests = rows.filter(service=service).sort("resource").select(given).to_series()
             assert load.containers.request[at, columns].tolist() == [
-                pytest.approx(kept[0] * 1000, abs=1.001),
-                pytest.approx(kept[1], abs=1.001),
+                pytest.approx(requests[0] * 1000, abs=1.001),
+                pytest.approx(requests[1], abs=1.001),
             ]
     with pytest.raises(TracekitError, match="'oracel'"):
         source_of(open_store(store), None, assume=[f"requests=sized:{sized}:oracel"]).load()
