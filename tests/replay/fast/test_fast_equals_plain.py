@@ -103,9 +103,11 @@ def wide_workloads(draw: some.DrawFn) -> Workload:
     load = workload(capacity, rows, steps=STEPS, background=background.astype(np.float32))
     stated = rng.integers(0, 2, (len(rows), 1)) * rng.integers(1, 3)
     reserved = rng.integers(0, size // 4, (nodes, 2)) if draw(some.booleans()) else None
-    load = changed(
-        load, containers={"limit": load.containers.limit * stated}, nodes={"reserved": reserved}
-    )
+    containers = {
+        "limit": load.containers.limit * stated,
+        "nonzero_request": np.maximum(load.containers.request, draw(some.integers(0, size // 4))),
+    }
+    load = changed(load, containers=containers, nodes={"reserved": reserved})
     if draw(some.booleans()):  # no workload may say so; a node's measurements may be missing
         load.use.background[:, :, rng.random(nodes) < 0.3] = np.nan
         load.use.background[0, :, rng.random(nodes) < 0.3] = np.nan
