@@ -17,7 +17,6 @@ CASES = tuple(five_cases())
 #: Elements whose text is not prose of a page.
 APART = frozenset({"table", "figure", "pre", "script", "style", "button", "header", "footer"})
 _BLOCKS = frozenset({"p", "li", "h1", "h2", "h3", "tr", "dt", "dd", "pre"})
-_VOID = frozenset({"meta", "link", "br", "wbr", "input", "hr"})
 
 
 @functools.cache

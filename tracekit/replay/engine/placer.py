@@ -219,8 +219,8 @@ class Preemption:
 
     On each node all containers of lower priority are first removed, and then put back one by one as
     long as the new container fits: first those that a disruption budget protects, then the others,
-    each group in falling order of priority. The rest are the victims of the node. Of the nodes
-    where the container fits, the one is chosen with
+    each group in falling order of priority. Containers that do not fit back are the victims of the
+    node. Of the nodes where the new container fits, the one is chosen with
 
     1. the fewest victims that a budget protects,
     2. the lowest of the highest priorities of victims,
@@ -273,7 +273,7 @@ class Preemption:
         return node, np.array(sorted(chosen), dtype=np.int64), cost[0]
 
     def _hopeful(self, index: int, at: IntArray, now: int) -> IntArray:
-        """Nodes that would have room for the container without all those of lower priority."""
+        """Nodes with room for the container if all containers of lower priority left."""
         load, state = self._load, self._state
         request = load.containers.request[index]
         free = load.nodes.capacity - state.cluster.requested

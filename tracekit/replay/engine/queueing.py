@@ -293,8 +293,8 @@ class _Nodes:
 class StalePlacer:
     """Lets several schedulers decide in turn; see ``tracekit.policy.entrant.Schedulers``.
 
-    A decision counts once it is committed to the true state. It takes the plain way: no fast placer
-    knows of views.
+    A decision counts once it is committed to the true state. The plain placer makes the
+    decisions, because no fast placer can read a view.
     """
 
     way = "plain, on views of several schedulers"

@@ -82,7 +82,10 @@ class CompiledPlacer:
         self._nodes = Nodes(amounts, state.cluster.containers, np.zeros(load.nodes.count, np.bool_))
         self._work = workspace(load.nodes.count, self._index)
         self._shapes = Shapes(
-            self._table.asks, self._parameters(), self._skipped(), self._none_refused()
+            self._table.asks,
+            self._parameters(),
+            self._skipped(),
+            np.zeros(len(self._table.first), np.bool_),
         )
         self._searches = search
         self._call = Direct(place_all if search else place_scanning)
@@ -202,9 +205,6 @@ class CompiledPlacer:
         seen = self._state.snapshot(int(self._state.workload.use.times_ms[0]))
         own = [each(seen, self._state.container(at)) for at in self._table.first]
         return np.array([[*row, *common] for row in own], dtype=np.float64)
-
-    def _none_refused(self) -> BoolArray:
-        return np.zeros(len(self._table.first), dtype=np.bool_)
 
 
 def _has_bound(kernel: Kernel, load: Workload) -> bool:

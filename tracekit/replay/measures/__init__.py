@@ -114,7 +114,7 @@ class Step:
 
     @property
     def sampled(self) -> bool:
-        """Whether a sampler computes it; otherwise the engine counts it."""
+        """Whether a sampler computes the measure; otherwise the engine counts it."""
         return self.at is not None or self.held is not None
 
 

@@ -129,9 +129,9 @@ def measured_names(load: Workload) -> tuple[str, ...]:
 def typical_shapes(request: IntArray) -> tuple[IntArray, IntArray]:
     """The shapes of containers, and the number of containers of each.
 
-    Of more than ``MOST_SHAPES`` shapes a sample is taken: containers are ordered by size (the mean
-    of their requests over the largest request by resource), and ``MOST_SHAPES`` of them are taken
-    at even distances, including the smallest and the largest.
+    Where there are more than ``MOST_SHAPES`` shapes, so many containers stand for all. Containers
+    are ordered by size: the mean over resources of request over largest request. Those at even
+    distances are taken, with the smallest and the largest.
 
     Returns
     -------

@@ -72,10 +72,10 @@ def use_assumed(
 
 
 def unjudged(load: Workload) -> Iterator[Fact]:
-    """Facts on production's peak use where it lies before the settled steps.
+    """Facts on peaks of production that lie before the settled steps, and so are not measured.
 
-    No facts where all steps are settled, where no placement is recorded, and where a later peak is
-    as high.
+    No facts where all steps are settled, where no placement is recorded, and where a settled peak
+    is as high.
     """
     early = load.use.times_ms < load.use.settled_ms
     if not early.any() or early.all() or not (load.containers.recorded_node >= 0).any():

@@ -104,10 +104,10 @@ def choose_policies(
 ) -> tuple[Entrant, ...]:
     """The policies to replay on a workload.
 
-    ``observed`` is always the first. Without a recorded placement ``all`` leaves it out, and naming
-    it is an error. With rebalancers, each policy is replayed alone and with each rebalancer. With
-    several schedulers, each of these is replayed by one scheduler and, where the policy allows it,
-    by several.
+    ``observed`` is always the first. Without a recorded placement ``all`` leaves ``observed`` out,
+    and to name ``observed`` is an error. With rebalancers, each policy is replayed alone and with
+    each rebalancer. With several schedulers, each of these replays is made by one scheduler and,
+    where the policy allows it, by several.
     """
     chosen: dict[str, Entrant] = {}
     if workload.containers.recorded:

@@ -177,12 +177,12 @@ class Threshold:
 
     @property
     def caps(self) -> bool:
-        """Whether it is two-sided and allows at most the right side."""
+        """Whether the threshold is two-sided and its right side is the most allowed."""
         return self.two_sided and isinstance(self.condition.ops[0], ast.Lt | ast.LtE | ast.Eq)
 
     @property
     def floors(self) -> bool:
-        """Whether it is two-sided and allows at least the right side."""
+        """Whether the threshold is two-sided and its right side is the least allowed."""
         return self.two_sided and isinstance(self.condition.ops[0], ast.Gt | ast.GtE)
 
 

@@ -1,8 +1,8 @@
 """Containers that no policy's node took until the end of the replay, and the reasons.
 
-The reasons are those of the last moment of the replay, in the way of kube-scheduler ("0/300 nodes
-are available: 297 Insufficient cpu, 3 untolerated taint"). Each node counts once, for the first
-filter that it fails.
+The reasons hold at the end of the replay, and are written as kube-scheduler writes them ("0/300
+nodes are available: 297 Insufficient cpu, 3 untolerated taint"). Each node counts once, for the
+first filter that the node fails.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Kernels: scores of policies as compiled code.
 
-The kernel of a policy with a formula is made of the formula. Each module here is the kernel of a
-policy without a formula, and has the policy's name. Its function ``make(policy, resources,
-allocatable)`` returns None for parameters or sizes that it does not cover.
+The kernel of a policy with a formula is made of the formula. A public module here is the kernel of
+a policy without a formula, and has the name of the policy. Its function ``make(policy, resources,
+allocatable)`` returns None for parameters or sizes that the kernel does not cover.
 
 A kernel must give the same bits as the policy's own ``score`` on every node with room.
 """
@@ -92,6 +92,12 @@ def score_pointer(function: Callable[..., None]) -> Pointer:
 def bound_pointer(function: Callable[..., None]) -> Pointer:
     """A bound function, compiled."""
     return Pointer(function, BOUND)
+
+
+def nobody(snapshot: Snapshot) -> Container:
+    """A container without requests, for what a policy computes of nodes alone."""
+    nothing = np.zeros(len(snapshot.resources), np.int64)
+    return Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
 
 
 def pointers(score: Callable[..., None], bound: Callable[..., None]) -> tuple[Pointer, Pointer]:

@@ -22,7 +22,7 @@ from tracekit.policy.placement.low_risk_overcommitment import (
     together,
     within,
 )
-from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import (
     REQUESTED,
     SLACK,
@@ -31,6 +31,7 @@ from tracekit.replay.fast.kernels import (
     Kernel,
     half_away,
     inside,
+    nobody,
     placed_pointer,
     pointers,
 )
@@ -183,9 +184,11 @@ _PLACED = placed_pointer(inside(_placed))
 
 
 def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
-    every, nothing = np.arange(len(snapshot.capacity)), np.zeros(len(snapshot.resources), np.int64)
-    nobody = Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
-    parts, measured = policy.explain(snapshot, nobody, every), policy.has_metrics(snapshot, every)
+    every = np.arange(len(snapshot.capacity))
+    parts, measured = (
+        policy.explain(snapshot, nobody(snapshot), every),
+        policy.has_metrics(snapshot, every),
+    )
     views: list[FloatArray] = []
     rows: list[FloatArray] = []
     for column, name in enumerate(NAMES):

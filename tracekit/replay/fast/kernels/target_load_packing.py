@@ -15,7 +15,7 @@ from tracekit.policy.placement.load_aware import (
     packing,
     then_percent,
 )
-from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import (
     REQUESTED,
     SLACK,
@@ -24,6 +24,7 @@ from tracekit.replay.fast.kernels import (
     Kernel,
     half_away,
     inside,
+    nobody,
     placed_pointer,
     pointers,
 )
@@ -94,9 +95,8 @@ _PLACED = placed_pointer(inside(_placed))
 
 
 def _terms(policy: TargetLoadPacking, snapshot: Snapshot) -> FloatArray:
-    every, nothing = np.arange(len(snapshot.capacity)), np.zeros(len(snapshot.resources), np.int64)
-    nobody = Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
-    parts = policy.explain(snapshot, nobody, every)
+    every = np.arange(len(snapshot.capacity))
+    parts = policy.explain(snapshot, nobody(snapshot), every)
     used, missing, capacity = parts["used_milli"], parts["missing_milli"], snapshot.capacity[:, 0]
     view = np.where(np.isnan(used), ZERO_VIEW, (used + missing) / capacity)
     return np.stack([view, used, missing, capacity])
