@@ -29,9 +29,9 @@ def test_changes_of_nodes_and_containers(
     store = usage_store(tmp_path, nodes=nodes, containers=containers)
     with Database(store) as database:
         names = dict(database.frame("SELECT node_key, node FROM node_id").rows())
-        found = {names[one.node_key]: one for one in changes(database)}
-    assert set(found) == set(containers["node"])
-    for name, one in found.items():
+        results = {names[one.node_key]: one for one in changes(database)}
+    assert set(results) == set(containers["node"])
+    for name, one in results.items():
         own = np.diff(list(series(nodes.filter(node=name)).values()))
         assert one.node["cpu"] == pytest.approx(np.nan_to_num(own))
         assert one.steps["cpu"] == (~np.isnan(own)).sum()

@@ -73,39 +73,39 @@ def test_the_fit_is_that_of_all_rows_stacked(nodes: list[NodeChanges]) -> None:
     first = np.linalg.lstsq(np.concatenate(rows), np.concatenate(targets))[0]
     noise = [np.std(y - x @ first, mean=0) for x, y in zip(rows, targets, strict=True)]
     weighed = np.concatenate([x / own for x, own in zip(rows, noise, strict=True)])
-    found = fitted(nodes)
+    result = fitted(nodes)
     expected = nnls(weighed, np.concatenate([y / n for y, n in zip(targets, noise, strict=True)]))[
         0
     ]
-    assert found.size == pytest.approx(expected, abs=1e-9)
+    assert result.size == pytest.approx(expected, abs=1e-9)
     left = np.concatenate(targets) - np.concatenate(rows) @ expected
     share = 1 - (left @ left) / np.square(np.concatenate(targets)).sum()
-    assert found.variance_explained_share == pytest.approx(share)
+    assert result.variance_explained_share == pytest.approx(share)
     scaled = weighed / np.linalg.norm(weighed, axis=0)
-    assert found.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
+    assert result.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
 
 
 def test_planted_sizes_are_told() -> None:
-    found = fitted(cluster(2))
-    assert found.common_determined
-    assert found.determined.all()
-    assert found.size == pytest.approx(TRUE, abs=0.003)
+    result = fitted(cluster(2))
+    assert result.common_determined
+    assert result.determined.all()
+    assert result.size == pytest.approx(TRUE, abs=0.003)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     held = [
-        (found.low <= TRUE) & (found.high >= TRUE)
-        for found in (fitted(cluster(seed, steps=60)) for seed in range(60))
+        (match.low <= TRUE) & (match.high >= TRUE)
+        for match in (fitted(cluster(seed, steps=60)) for seed in range(60))
     ]
     # at the edge of 0 an interval is one-sided; never narrower than 95 %, some are wider
     assert 0.92 <= np.mean(held) <= 1.0
 
 
 def test_services_that_move_as_one_are_not_told_apart() -> None:
-    found = fitted(cluster(4, alike=0.9999, noise=0.01))
-    assert found.condition_number > 50
-    assert found.common_determined
-    assert not found.determined.any()
+    result = fitted(cluster(4, alike=0.9999, noise=0.01))
+    assert result.condition_number > 50
+    assert result.common_determined
+    assert not result.determined.any()
 
 
 def test_an_unlucky_estimate_is_not_called_sure() -> None:
@@ -115,21 +115,21 @@ def test_an_unlucky_estimate_is_not_called_sure() -> None:
     for node in nodes:
         shift = 0.1 * node.containers["cpu"][3] - 0.06 * node.containers["cpu"][1]
         node.node["cpu"][:] += shift + 0.014 * rng.standard_normal(100)
-    found = fitted(nodes)
-    assert found.common_determined
-    assert (found.size[1], found.low[1]) == (0, 0)
-    assert found.high[1] < 0.5 * found.common
-    assert not found.determined[1]
+    result = fitted(nodes)
+    assert result.common_determined
+    assert (result.size[1], result.low[1]) == (0, 0)
+    assert result.high[1] < 0.5 * result.common
+    assert not result.determined[1]
 
 
 def test_use_that_never_changes_has_no_size() -> None:
     nodes = cluster(5)
     for node in nodes:
         node.containers["cpu"][2] = 0.0
-    found = fitted(nodes)
-    assert np.isnan(found.size[2])
-    assert not found.determined[2]
-    assert found.determined[[0, 1, 3]].all()
+    result = fitted(nodes)
+    assert np.isnan(result.size[2])
+    assert not result.determined[2]
+    assert result.determined[[0, 1, 3]].all()
 
 
 def test_several_containers_of_a_service_on_a_node_add_up() -> None:

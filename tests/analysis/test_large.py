@@ -81,10 +81,10 @@ def test_traces_of_many_ranges_add_up(
     monkeypatch.setattr(large, "_TIMES_AT_ONCE", 1_000)
     monkeypatch.setattr(large, "chunks", lambda parts: chunks(parts, rows_at_once))
     assert len(store.table_files("call")) > 1
-    found = run_query(store, EDGES)
-    assert_alike(found, run(store, EDGES))
-    assert found["upstream"].null_count()
-    assert found.filter(pl.col("traces") > 10).height
+    result = run_query(store, EDGES)
+    assert_alike(result, run(store, EDGES))
+    assert result["upstream"].null_count()
+    assert result.filter(pl.col("traces") > 10).height
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
@@ -112,13 +112,13 @@ def test_a_file_of_ones_own_reads_the_views_it_names(
     store: Store, taken: set[str], tmp_path: Path
 ) -> None:
     (tmp_path / "mine.sql").write_text("SELECT count(*) AS n FROM calls_service_edges;")
-    found = run_query(store, str(tmp_path / "mine.sql"))
-    assert found["n"].to_list() == [run(store, EDGES).height]
+    result = run_query(store, str(tmp_path / "mine.sql"))
+    assert result["n"].to_list() == [run(store, EDGES).height]
     assert taken == {EDGES}
 
 
 def test_analyze_takes_the_other_ways(store: Store, taken: set[str]) -> None:
     without = [name for name in analyze(store).frames if not name.startswith("calls/")]
-    found = analyze(store, without=without).frames
-    assert_alike(found[EDGES], run(store, EDGES))
+    result = analyze(store, without=without).frames
+    assert_alike(result[EDGES], run(store, EDGES))
     assert EDGES in taken

@@ -62,8 +62,8 @@ def largest(errors: pl.Series) -> float:
 
 def test_nodes_exactly(world: World) -> None:
     """Zones, and r, G, means, medians, deviations and maxima to 1e-9."""
-    found = world.analysis.frames["usage/node_profile"].rename({"node": "node_id"})
-    both = found.join(world.truth["node"], on="node_id", suffix="_true", validate="1:1")
+    result = world.analysis.frames["usage/node_profile"].rename({"node": "node_id"})
+    both = result.join(world.truth["node"], on="node_id", suffix="_true", validate="1:1")
     assert both.height == PRESET.nodes
     assert both["zone"].equals(both["zone_true"], check_names=False)
     # one node has a row more, at a stray time; it holds the node's means and so keeps r
@@ -76,8 +76,8 @@ def test_nodes_exactly(world: World) -> None:
 
 
 def test_containers_exactly(world: World) -> None:
-    found = world.analysis.frames["usage/container_profile"].rename({"container": "container_id"})
-    both = found.join(world.truth["container"], on="container_id", suffix="_true", validate="1:1")
+    result = world.analysis.frames["usage/container_profile"].rename({"container": "container_id"})
+    both = result.join(world.truth["container"], on="container_id", suffix="_true", validate="1:1")
     assert both.height == PRESET.containers
     assert both["node"].equals(both["node_id"], check_names=False)
     assert both["service"].equals(both["service_id"], check_names=False)
@@ -89,8 +89,8 @@ def test_containers_exactly(world: World) -> None:
 
 
 def test_services_have_their_containers(world: World) -> None:
-    found = world.analysis.frames["services/profile"].rename({"service": "service_id"})
-    both = found.join(world.truth["service"], on="service_id", suffix="_true", validate="1:1")
+    result = world.analysis.frames["services/profile"].rename({"service": "service_id"})
+    both = result.join(world.truth["service"], on="service_id", suffix="_true", validate="1:1")
     assert both["containers"].to_list() == both["containers_true"].to_list()
 
 
@@ -107,8 +107,8 @@ def test_late_containers_are_the_only_deployments(world: World) -> None:
 @pytest.mark.parametrize(("r_squared", "error"), [(0.5, 0.25), (0.9, 0.05)])
 def test_what_a_call_costs(world: World, r_squared: float, error: float) -> None:
     """Slopes within 25 % where calls explain half of a service's CPU, 5 % where nine tenths."""
-    found = world.analysis.frames["services/demand"].rename({"service": "service_id"})
-    both = found.join(world.truth["service"], on="service_id", validate="1:1")
+    result = world.analysis.frames["services/demand"].rename({"service": "service_id"})
+    both = result.join(world.truth["service"], on="service_id", validate="1:1")
     assert both.height == PRESET.services
     following = both.filter(pl.col("r_squared") >= r_squared)
     assert following.height >= 2
@@ -129,15 +129,15 @@ def test_sizes_of_containers(world: World) -> None:
     both = sizes.join(truth, on="service", validate="1:1")
     smallest, largest_size = both["true"].min(), both["true"].max()
     assert smallest < cpu["node_share"] < largest_size
-    told = both.filter(verdict="told")
-    assert told.height == cpu["services_told"] >= 4
-    assert largest(told["node_share"] - told["true"]) < 0.5 * cpu["node_share"]
+    rows = both.filter(verdict="told")
+    assert rows.height == cpu["services_told"] >= 4
+    assert largest(rows["node_share"] - rows["true"]) < 0.5 * cpu["node_share"]
     held = (both["node_share_low"] <= both["true"]) & (both["node_share_high"] >= both["true"])
     assert held.sum() >= both.height - 2
     # sizes that differ are told apart: larger ones are found larger
-    assert np.corrcoef(told["node_share"], told["true"])[0, 1] > 0.9
+    assert np.corrcoef(rows["node_share"], rows["true"])[0, 1] > 0.9
     assert sizes.filter(verdict="cannot tell")["node_share"].null_count() == (
-        sizes.height - told.height
+        sizes.height - rows.height
     )
 
 
@@ -146,14 +146,14 @@ def test_a_replay_takes_the_sizes_that_are_told(world: World) -> None:
     assumed = source_of(world.store, None, assume=["requests=recorded"]).load()
     load = source_of(world.store, None, assume=["requests=inferred"]).load()
     sizes = world.analysis.frames["service_sizes"].filter(resource="cpu", verdict="told")
-    told = dict(sizes.select("service", "node_share").rows())
+    result = dict(sizes.select("service", "node_share").rows())
     common = world.analysis.frames["service_sizes_fit"].filter(resource="cpu")["node_share"][0]
-    for service, asked in zip(
+    for service, wanted in zip(
         load.containers.services, load.containers.request[:, 0].tolist(), strict=True
     ):
-        if service in told:
-            expected = max(told[service], 0.1 * common) * COMMONEST_CORES * 1000
-            assert asked == pytest.approx(expected, abs=1.5)
+        if service in result:
+            expected = max(result[service], 0.1 * common) * COMMONEST_CORES * 1000
+            assert wanted == pytest.approx(expected, abs=1.5)
     cpu = "requests: cpu_milli"
     assert (load.provenance.quantities[cpu], assumed.provenance.quantities[cpu]) == (
         "inferred",
@@ -176,9 +176,9 @@ def test_drawn_sizes_cover_what_was_planted(world: World) -> None:
     truth = dict(world.truth["service"].select("service_id", "cpu_limit_cores").rows())
     names = dict(zip(load.provenance.doubt.group.tolist(), load.containers.services, strict=True))
     planted = np.array([truth[names[at]] * 1000 for at in range(len(low))])
-    told = load.provenance.doubt.estimated[:, 0]
+    result = load.provenance.doubt.estimated[:, 0]
     held = (low <= planted) & (planted <= high)
-    assert held[told].sum() >= told.sum() - 1
+    assert held[result].sum() >= result.sum() - 1
     assert held.mean() >= 0.8
 
 
@@ -189,9 +189,9 @@ def test_memory_sizes_cannot_be_told(world: World) -> None:
 
 
 def test_placement_of_the_largest_service(world: World) -> None:
-    found = run(world.store, "services/placement")
+    replayed = run(world.store, "services/placement")
     largest = world.truth["service"].sort("containers", "service_id", descending=[True, False])
-    assert found["service"].unique().to_list() == [largest["service_id"][0]]
+    assert replayed["service"].unique().to_list() == [largest["service_id"][0]]
     expected = world.truth["container"].filter(service_id=largest["service_id"][0])
     edges = expected.select("container_id", "node_id").sort("container_id").rows()
-    assert found.select("container", "node").rows() == edges
+    assert replayed.select("container", "node").rows() == edges

@@ -35,13 +35,13 @@ def analysis(store: Store) -> Analysis:
 
 
 def test_every_result_is_there_or_missing_for_a_reason(analysis: Analysis) -> None:
-    known = all_queries().keys() | all_results().keys()
-    there, missing = analysis.frames.keys(), analysis.missing.keys()
-    asked = {name for name, query in all_queries().items() if needs_a_choice(query)}
-    assert asked >= {"usage/node_series", "services/placement"}
-    assert there | missing == known - asked
-    assert not there & missing
-    assert there >= NODE_ONLY | WITH_CONTAINERS
+    recorded = all_queries().keys() | all_results().keys()
+    present, missing = analysis.frames.keys(), analysis.missing.keys()
+    names = {name for name, query in all_queries().items() if needs_a_choice(query)}
+    assert names >= {"usage/node_series", "services/placement"}
+    assert present | missing == recorded - names
+    assert not present & missing
+    assert present >= NODE_ONLY | WITH_CONTAINERS
     assert analysis.missing["services/demand"] == ("service_rate",)
 
 
@@ -69,9 +69,9 @@ def test_intervals_are_around_the_means_of_the_tables(
     wide = intervals.pivot("measure", index=keys, values="mean").sort(keys)
     for name in set(wide.columns) - set(keys):
         assert wide[name].to_list() == pytest.approx(rows[name].to_list(), abs=1e-8), name
-    known = intervals.drop_nulls()
-    assert (known["low"] <= known["mean"] + 1e-9).all()
-    assert (known["mean"] <= known["high"] + 1e-9).all()
+    recorded = intervals.drop_nulls()
+    assert (recorded["low"] <= recorded["mean"] + 1e-9).all()
+    assert (recorded["mean"] <= recorded["high"] + 1e-9).all()
 
 
 def test_the_same_seed_gives_the_same_bytes(store: Store, analysis: Analysis) -> None:

@@ -25,10 +25,10 @@ def test_each_step_is_done_once_after_those_it_builds_on(lanes: int) -> None:
 
         return do
 
-    told = list(side_by_side({name: step(name) for name in AFTER}, AFTER, lanes))
-    assert sorted(done) == sorted(told) == sorted(AFTER)
+    names = list(side_by_side({name: step(name) for name in AFTER}, AFTER, lanes))
+    assert sorted(done) == sorted(names) == sorted(AFTER)
     if lanes == 1:
-        assert told == done == list(AFTER)
+        assert names == done == list(AFTER)
 
 
 def test_two_lanes_are_under_way_at_once() -> None:

@@ -80,14 +80,14 @@ def test_no_module_of_the_current_folder_is_imported(trapped: Path, command: str
 def test_numba_takes_no_settings_from_the_current_folder(tmp_path: Path) -> None:
     """They could name a folder of compiled code, which is pickles; and here they are broken too."""
     (tmp_path / ".numba_config.yaml").write_text("cache_dir: .kept\n")
-    ask = (
+    text = (
         "import colorsys, yaml; from tracekit.base import jit;"
         "from tracekit.base.jit import numba;"
         "from pathlib import Path; Path('.numba_config.yaml').write_text('- x');"
         "compiled = jit.compiled(colorsys.rgb_to_yiq);"
         "print(compiled(0.0, 0.0, 0.0)[0], numba.config.CACHE_DIR, yaml)"
     )
-    done = run_in(tmp_path, [sys.executable, "-W", "error", "-c", ask])
+    done = run_in(tmp_path, [sys.executable, "-W", "error", "-c", text])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("0.0  <module 'yaml'")
     assert not (tmp_path / ".kept").exists()
@@ -174,7 +174,7 @@ HOUR_MS = 3_600_000
 
 
 @pytest.mark.parametrize(
-    ("time_ms", "said"),
+    ("time_ms", "expected"),
     [
         (60, "60 ms"),
         (90_000, "1 min 30 s"),
@@ -183,5 +183,5 @@ HOUR_MS = 3_600_000
         (1823 * HOUR_MS + 60_000, "75 d 23 h"),
     ],
 )
-def test_a_span_of_time(time_ms: float, said: str) -> None:
-    assert duration(time_ms) == said
+def test_a_span_of_time(time_ms: float, expected: str) -> None:
+    assert duration(time_ms) == expected

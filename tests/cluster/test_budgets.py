@@ -22,9 +22,9 @@ def stated(*rules: Mapping[str, object] | None) -> Budgets:
         None if one is None else json.dumps([{"kind": "PodDisruptionBudget", "name": "web", **one}])
         for one in rules
     ]
-    found = budgets_of(pl.Series(named, dtype=pl.String))
-    assert found is not None
-    return found
+    result = budgets_of(pl.Series(named, dtype=pl.String))
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_rebalancer_evicts_no_more_than_a_budget_allows() -> None:
         """The most that move in a step, and how many a budget leaves where they are."""
         given = changed(load, rules={"budgets": budgets})
         engine = Engine(given, placement, np.random.default_rng(0), rebalance=rebalance)
-        found = engine.run()
-        stays = found.stays.filter(reason="PodDisruptionBudget")["containers"]
-        return max(found.steps["moves"].to_list()), int(stays.sum())
+        replayed = engine.run()
+        stays = replayed.stays.filter(reason="PodDisruptionBudget")["containers"]
+        return max(replayed.steps["moves"].to_list()), int(stays.sum())
 
     assert moves(None) == (4, 0)
     assert moves(stated(*[{"maxUnavailable": 1}] * 4)) == (1, 3)

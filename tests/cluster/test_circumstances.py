@@ -64,8 +64,8 @@ def test_a_price_reaches_the_nodes_of_its_type_and_no_other(load: Workload) -> N
     money = money_of(priced)
     assert (money.unpriced_types, money.unpriced_nodes) == ((), 0)
     assert money.per_hour() == 14.5
-    kept = np.array([one in {"n1", "n3"} for one in priced.nodes.ids])
-    assert money.per_hour(kept) == 5.25
+    staying = np.array([one in {"n1", "n3"} for one in priced.nodes.ids])
+    assert money.per_hour(staying) == 5.25
     assert _prices(load)["n0"] == 9.0
 
 
@@ -88,8 +88,8 @@ def test_types_and_prices_go_with_their_nodes(load: Workload, tmp_path: Path) ->
     more = with_more(on_nodes(priced, np.array([at])), np.array([0, 0]))
     assert more.nodes.instance_types == ("small",) * 3
     assert money_of(more).per_hour() == 0.75
-    with shared(priced, tmp_path / "shared") as found:
-        assert found.load().nodes.instance_types == priced.nodes.instance_types
+    with shared(priced, tmp_path / "shared") as result:
+        assert result.load().nodes.instance_types == priced.nodes.instance_types
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_a_run_is_priced_by_options_and_by_settings_alike(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = ["-q", "replay", str(store), "--policy", "best_fit", "--repeat", "1"]
+    arguments = ["-q", "replay", str(store), "--policy", "best_fit", "--repeat", "1"]
     typed = ["--price", "small=0.25", "--price", "large=2", "--currency", "USD"]
-    assert run([*asked, "--out", "typed", *typed]) == 0
+    assert run([*arguments, "--out", "typed", *typed]) == 0
     Path("tracekit.toml").write_text('currency = "USD"\n[prices]\nsmall = 0.25\nlarge = 7\n')
-    assert run([*asked, "--out", "stated", "--price", "large=2"]) == 0
+    assert run([*arguments, "--out", "stated", "--price", "large=2"]) == 0
     summaries, assumed = [], []
     for out in ("typed", "stated"):
         manifest = json.loads((tmp_path / out / "manifest.json").read_text())
@@ -130,6 +130,6 @@ def test_a_run_is_priced_by_options_and_by_settings_alike(
     assert assumed[0]["currency"] == "USD"
     assert summaries[0].equals(summaries[1])
     assert summaries[0]["cost_per_hour"].is_not_null().all()
-    assert run([*asked, "--out", "none", "--price", "smal=1"]) == 2
-    assert run([*asked, "--out", "none", "--currency", "not a code"]) == 2
+    assert run([*arguments, "--out", "none", "--price", "smal=1"]) == 2
+    assert run([*arguments, "--out", "none", "--currency", "not a code"]) == 2
     assert not (tmp_path / "none").exists()

@@ -80,12 +80,12 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Workload:
 
 def own_use(load: Workload) -> FloatArray:
     """Use of each node by the containers recorded there, shape (2, steps, nodes)."""
-    found = np.zeros(load.use.background.shape)
+    values = np.zeros(load.use.background.shape)
     for step in range(len(load.use.times_ms)):
         use = np.nan_to_num(load.use.at(step))
         for resource in range(2):
-            np.add.at(found[resource, step], load.containers.recorded_node, use[resource])
-    return found
+            np.add.at(values[resource, step], load.containers.recorded_node, use[resource])
+    return values
 
 
 def node_use(load: Workload) -> FloatArray:
@@ -127,8 +127,8 @@ def test_replicas_are_drawn_with_their_originals(load: Workload) -> None:
     made = with_drawn_sizes(multiplied(load, Fraction(2), stream(1, "replicas")), stream(6, "draw"))
     again = with_drawn_sizes(load, stream(6, "draw"))
     sizes = dict(zip(again.containers.ids, again.containers.request[:, 0], strict=True))
-    for name, asked in zip(made.containers.ids, made.containers.request[:, 0], strict=True):
-        assert asked == sizes[name.split("+")[0]]
+    for name, wanted in zip(made.containers.ids, made.containers.request[:, 0], strict=True):
+        assert wanted == sizes[name.split("+")[0]]
     # replicas bring no measured use with them
     np.testing.assert_allclose(made.use.background, again.use.background, rtol=1e-5, atol=1.0)
 

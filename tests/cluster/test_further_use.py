@@ -75,9 +75,9 @@ def summary(out: Path) -> pl.DataFrame:
 
 def test_measures_are_what_plain_sums_say(tmp_path: Path) -> None:
     ingest(folder(tmp_path / "cluster"), tmp_path / "store")
-    asked = ("--policy", "best_fit", "--repeat", "1", "--out")
+    arguments = ("--policy", "best_fit", "--repeat", "1", "--out")
     assume = ("--assume", "arrival_span_ms=0")
-    assert run(["replay", str(tmp_path / "store"), *asked, str(tmp_path / "a"), *assume]) == 0
+    assert run(["replay", str(tmp_path / "store"), *arguments, str(tmp_path / "a"), *assume]) == 0
     every = range(CONTAINERS)
     fullest = max(
         sum(network(one, STEPS - 1) for one in every if one % NODES == node) / 10**6
@@ -88,10 +88,10 @@ def test_measures_are_what_plain_sums_say(tmp_path: Path) -> None:
         sum(disk(one) or 10**10 for one in every if one % NODES == node) / 2e11
         for node in range(NODES)
     ]
-    found = summary(tmp_path / "a").row(0, named=True)
-    assert found["network_max_fraction"] == pytest.approx(fullest)
-    assert found["disk_max_fraction"] == pytest.approx(max(on_disk))
-    assert found["overloaded_node_steps"] == found["network_overload_node_steps"] > 0
+    policy_row = summary(tmp_path / "a").row(0, named=True)
+    assert policy_row["network_max_fraction"] == pytest.approx(fullest)
+    assert policy_row["disk_max_fraction"] == pytest.approx(max(on_disk))
+    assert policy_row["overloaded_node_steps"] == policy_row["network_overload_node_steps"] > 0
     document = json.loads((tmp_path / "a" / "manifest.json").read_text())["workload"]
     assert document["quantities"]["use of network"] == "recorded"
     assert document["quantities"]["use of disk of 1 of 9 containers"] == "assumed"
@@ -103,8 +103,8 @@ def test_a_limit_on_network_is_on_what_is_used(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(folder(tmp_path / "cluster"))
-    asked = ("--workload", path, "--policy", "worst_fit", "--repeat", "1")
-    assert run(["nodes", *asked, "--limit", "network_max_fraction <= 0.9", "--json"]) == 0
+    arguments = ("--workload", path, "--policy", "worst_fit", "--repeat", "1")
+    assert run(["nodes", *arguments, "--limit", "network_max_fraction <= 0.9", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)["facts"]
     (needed,) = (one for one in facts if one["kind"] == "nodes_needed")
     assert (needed["because"], needed["measure"]) == ("none_holds", "network_max_fraction")
@@ -154,8 +154,8 @@ def test_disk_io_that_is_a_share_counts_where_it_is_asked_for(tmp_path: Path) ->
     ).load()
     at = load.resources.index("disk_io")
     assert set(load.nodes.capacity[:, at]) == {10**6}
-    asked = dict(zip(load.containers.ids, load.containers.request[:, at].tolist(), strict=True))
-    assert asked == {f"c_{one}": 10_000 * (10 * one + 10) for one in containers}
+    wanted = dict(zip(load.containers.ids, load.containers.request[:, at].tolist(), strict=True))
+    assert wanted == {f"c_{one}": 10_000 * (10 * one + 10) for one in containers}
     assert load.use.further_resources == (at,)
     plain = source_of(open_store(tmp_path / "store"), None, assume=(), seed=0).load()
     assert "disk_io" not in plain.resources

@@ -50,15 +50,15 @@ def test_every_engine_admits_whole_gangs_and_the_same(
         load = ganged([(150, 150)] * 3, given_rows)
     except TracekitError:  # no two of a service are there from the start
         reject()
-    found = []
+    results = []
     for placer in (PlainPlacer, rows_placer, fast_placer):
         engine = Engine(load, parse_policy(policy), np.random.default_rng(seed), placer=placer)
         outcome = engine.run()
-        found.append((outcome.node.tolist(), outcome.time_ms.tolist()))
+        results.append((outcome.node.tolist(), outcome.time_ms.tolist()))
         assert load.rules.gang is not None
         for gang in set(load.rules.gang[load.rules.gang >= 0].tolist()):
             assert len({node < 0 for node in outcome.node[load.rules.gang == gang].tolist()}) == 1
-    assert found[0] == found[1] == found[2]
+    assert results[0] == results[1] == results[2]
 
 
 def test_another_order_keeps_gangs_together() -> None:

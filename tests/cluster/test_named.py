@@ -115,9 +115,9 @@ def test_settings_by_their_earlier_names(tmp_path: Path) -> None:
 
 def test_times_that_are_recorded_and_not_replayed_name_their_assumption(tmp_path: Path) -> None:
     folder = written(tmp_path, OPENB)
-    known = load(folder).provenance.quantities
+    document = load(folder).provenance.quantities
     aside = set_aside("departures=none")
-    assert (known["arrivals"], known["departures"]) == (aside, aside)
+    assert (document["arrivals"], document["departures"]) == (aside, aside)
     assert aside not in load(folder, "departures=recorded").provenance.quantities.values()
 
 

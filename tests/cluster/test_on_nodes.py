@@ -78,23 +78,23 @@ def test_no_load_is_lost_with_a_node(seed: int) -> None:
     nodes = int(rng.integers(1, 6))
     background = rng.uniform(0, 120, (2, 3, nodes)).astype(np.float32)
     load = workload([(100, 100)] * nodes, [(0, 9000, 10, 10)], background=background, steps=3)
-    kept = rng.permutation(nodes)[: int(rng.integers(1, nodes + 1))]
-    made = on_nodes(load, kept)
+    staying = rng.permutation(nodes)[: int(rng.integers(1, nodes + 1))]
+    made = on_nodes(load, staying)
     before, after = (one.use.background.sum(axis=2, dtype=np.float64) for one in (load, made))
     assert after == pytest.approx(before, rel=1e-5)
-    if len(kept) == nodes:
-        assert made.use.background.tolist() == load.use.background[:, :, kept].tolist()
+    if len(staying) == nodes:
+        assert made.use.background.tolist() == load.use.background[:, :, staying].tolist()
 
 
 def test_daemons_leave_the_rest_of_their_nodes() -> None:
     load = pinned_load()
-    found = beside_daemons(load)
-    assert found.containers.ids == ("c2", "c3")
-    assert found.nodes.ids == load.nodes.ids
-    assert found.nodes.allocatable.tolist() == [[90, 99], [200, 100], [289, 99]]
+    result = beside_daemons(load)
+    assert result.containers.ids == ("c2", "c3")
+    assert result.nodes.ids == load.nodes.ids
+    assert result.nodes.allocatable.tolist() == [[90, 99], [200, 100], [289, 99]]
     used = [[5.0, 0.0, 5.5], [0.5, 0.0, 0.5]]
     wanted = load.use.background + np.array(used, dtype=np.float32)[:, None]
-    assert found.use.background.tolist() == wanted.tolist()
+    assert result.use.background.tolist() == wanted.tolist()
 
 
 def test_a_daemon_that_comes_later_keeps_no_room() -> None:
@@ -107,8 +107,8 @@ def test_a_daemon_that_comes_later_keeps_no_room() -> None:
 def test_constraints_say_the_same_of_the_nodes_that_stay(seed: int) -> None:
     rng = np.random.default_rng(seed)
     load = constrained(workload([(100, 100)] * 5, [(0, 9000, 10, 10)] * 8), rng)
-    kept = np.flatnonzero(rng.random(5) < 0.6)
-    if load.rules.constraints is None or not len(kept):
+    staying = np.flatnonzero(rng.random(5) < 0.6)
+    if load.rules.constraints is None or not len(staying):
         reject()
     # a spread is over the domains there are: with fewer nodes it asks for something else
     parts = tuple(one for one in load.rules.constraints.parts if one.label != "spread")
@@ -116,16 +116,16 @@ def test_constraints_say_the_same_of_the_nodes_that_stay(seed: int) -> None:
     if not parts:
         reject()
     whole = Constraints(parts=parts).keeper(5)
-    few = on_nodes(load, kept).rules.constraints
+    few = on_nodes(load, staying).rules.constraints
     assert few is not None
-    part = few.keeper(len(kept))
+    part = few.keeper(len(staying))
     for index in range(8):
         open_whole, open_part = whole.open(index), part.open(index)
         assert open_whole is not None
         assert open_part is not None
-        assert open_part.tolist() == open_whole[kept].tolist()
-        place = int(rng.integers(len(kept)))
-        whole.add(index, int(kept[place]))
+        assert open_part.tolist() == open_whole[staying].tolist()
+        place = int(rng.integers(len(staying)))
+        whole.add(index, int(staying[place]))
         part.add(index, place)
 
 

@@ -47,7 +47,7 @@ def bare(trace: Path) -> Store:
 
 
 @pytest.fixture(scope="module")
-def asked(trace: Path) -> pl.DataFrame:
+def stated_requests(trace: Path) -> pl.DataFrame:
     return pl.read_csv(trace / "sizes" / "containers.csv")
 
 
@@ -62,9 +62,11 @@ def rows(made: Workload, table: pl.DataFrame, key: str = "container") -> pl.Data
     return order.join(table, on=key, how="left", maintain_order="left")
 
 
-def test_recorded_is_the_default_where_there_is_any(store: Store, asked: pl.DataFrame) -> None:
+def test_recorded_is_the_default_where_there_is_any(
+    store: Store, stated_requests: pl.DataFrame
+) -> None:
     made = load(store)
-    mine = rows(made, asked)
+    mine = rows(made, stated_requests)
 
     assert made.resources == RESOURCES
     names = ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit_per_s")
@@ -93,12 +95,14 @@ def test_nodes_have_what_is_recorded(store: Store, trace: Path) -> None:
     assert (used <= made.nodes.capacity).all()
 
 
-def test_use_is_a_fraction_of_the_limit(store: Store, bare: Store, asked: pl.DataFrame) -> None:
+def test_use_is_a_fraction_of_the_limit(
+    store: Store, bare: Store, stated_requests: pl.DataFrame
+) -> None:
     """Whatever is asked for, what a container uses is the recorded part of its own limit."""
     made, plain = load(store), load(bare)
     at = {name: position for position, name in enumerate(plain.containers.ids)}
     same = np.array([at[name] for name in made.containers.ids])
-    limits = rows(made, asked).select("cpu_limit_milli", "memory_limit_bytes").to_numpy()
+    limits = rows(made, stated_requests).select("cpu_limit_milli", "memory_limit_bytes").to_numpy()
     fraction = plain.use.values[:, :, same] / np.array([4000, 4 * GIB])[:, None, None]
     expected = fraction * limits.T[:, None, :]
     np.testing.assert_allclose(made.use.values, expected, rtol=1e-5)
@@ -130,13 +134,13 @@ def test_dedicated_nodes_keep_their_shapes(store: Store) -> None:
 
 
 def test_a_container_that_is_not_listed_has_the_assumed_size(
-    trace: Path, asked: pl.DataFrame, tmp_path: Path
+    trace: Path, stated_requests: pl.DataFrame, tmp_path: Path
 ) -> None:
     for part in ("node", "MSResource"):
         shutil.copytree(trace / part, tmp_path / "trace" / part)
     shutil.copy(trace / "sizes" / "nodes.csv", tmp_path / "trace")
-    missing = asked["container"][3]
-    some = asked.filter(pl.col("container") != missing)
+    missing = stated_requests["container"][3]
+    some = stated_requests.filter(pl.col("container") != missing)
     some.write_csv(tmp_path / "trace" / "containers.csv")
     ingest(tmp_path / "trace", tmp_path / "store")
 

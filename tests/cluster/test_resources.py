@@ -40,7 +40,7 @@ CAPACITY = np.array([[100, 100], [100, 100]])
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "staying"),
     [
         ("background", [10, 20]),
         ("background:memory", [0, 20]),
@@ -50,20 +50,20 @@ CAPACITY = np.array([[100, 100], [100, 100]])
         ("background:p95:memory", [0, 38]),
     ],
 )
-def test_what_is_kept(text: str, kept: list[int]) -> None:
-    found = reserved_of(
+def test_what_is_kept(text: str, staying: list[int]) -> None:
+    result = reserved_of(
         text, background=BACKGROUND, capacity=CAPACITY, held=np.zeros((2, 2), np.int64)
     )
-    assert found is not None
-    assert found.tolist() == [kept, [0, 0]]
+    assert result is not None
+    assert result.tolist() == [staying, [0, 0]]
 
 
 def test_no_more_is_kept_than_production_left_and_nothing_of_what_has_no_limit() -> None:
     capacity = np.array([[100, UNLIMITED], [100, 100]])
     held = np.array([[95, 0], [120, 0]])
-    found = reserved_of("background", background=BACKGROUND, capacity=capacity, held=held)
-    assert found is not None
-    assert found.tolist() == [[5, 0], [0, 0]]
+    result = reserved_of("background", background=BACKGROUND, capacity=capacity, held=held)
+    assert result is not None
+    assert result.tolist() == [[5, 0], [0, 0]]
 
 
 @pytest.mark.parametrize("text", ["none", "background:memory"])
@@ -82,13 +82,15 @@ def test_nothing_is_kept(text: str) -> None:
     )
 )
 def test_the_most_that_was_held_is_that_of_some_moment(rows: list[tuple[int, ...]]) -> None:
-    node, arrival, stay, asked = (
+    node, arrival, stay, wanted = (
         np.array([row[at] for row in rows], dtype=np.int64) for at in range(4)
     )
-    most = held_at_most(node, asked[:, None], arrival, arrival + stay, nodes=3)
+    most = held_at_most(node, wanted[:, None], arrival, arrival + stay, nodes=3)
     for at in range(3):
-        there = [sum(q for n, a, s, q in rows if n == at and a <= now < a + s) for now in range(12)]
-        assert most[at, 0] == max(there)
+        existing = [
+            sum(q for n, a, s, q in rows if n == at and a <= now < a + s) for now in range(12)
+        ]
+        assert most[at, 0] == max(existing)
 
 
 def replayed(load: Workload, policy: str) -> list[int]:

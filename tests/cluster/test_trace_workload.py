@@ -247,8 +247,8 @@ container_rows = some.lists(
 def parts(frame: pl.DataFrame, cuts: list[int], ordered: tuple[str, ...]) -> list[pl.DataFrame]:
     """The rows in parts; sorted, as an ingest leaves them, where an order is given."""
     edges = [0, *sorted(min(cut, frame.height) for cut in cuts), frame.height]
-    found = [frame[start:end] for start, end in itertools.pairwise(edges)]
-    return [part.sort(ordered, maintain_order=True) if ordered else part for part in found]
+    results = [frame[start:end] for start, end in itertools.pairwise(edges)]
+    return [part.sort(ordered, maintain_order=True) if ordered else part for part in results]
 
 
 @pytest.mark.slow

@@ -52,9 +52,9 @@ def plain(load: Workload, resource: int) -> float | None:
             continue
         for at in range(load.containers.count):
             column = at if load.use.column is None else int(load.use.column[at])
-            there = load.containers.arrival_ms[at] <= now < load.containers.departure_ms[at]
+            present = load.containers.arrival_ms[at] <= now < load.containers.departure_ms[at]
             value = float(load.use.values[resource, step, column])
-            if there and load.use.recorded[resource, column] and not math.isnan(value):
+            if present and load.use.recorded[resource, column] and not math.isnan(value):
                 used += value
                 requested += float(load.containers.request[at, resource])
     return used / requested if requested else None
@@ -63,17 +63,17 @@ def plain(load: Workload, resource: int) -> float | None:
 @pytest.mark.parametrize("seed", range(12))
 def test_it_equals_plain_loops_in_any_order_of_arrival(seed: int) -> None:
     load = random_load(seed)
-    found = use_over_requested(load)
+    result = use_over_requested(load)
     both = {"cpu": plain(load, 0), "memory": plain(load, 1)}
-    assert found == pytest.approx({name: one for name, one in both.items() if one is not None})
+    assert result == pytest.approx({name: one for name, one in both.items() if one is not None})
     drawn = np.random.default_rng(seed).permutation(load.containers.count)
     order = drawn[np.argsort(load.containers.arrival_ms[drawn], kind="stable")]
     again = in_order_of(load, order, load.containers.arrival_ms)
-    assert use_over_requested(again) == pytest.approx(dict(found))
+    assert use_over_requested(again) == pytest.approx(dict(result))
 
 
 @pytest.mark.parametrize(
-    ("quantities", "known"),
+    ("quantities", "names"),
     [
         ({}, True),
         ({"requests": "recorded", "use of containers": "recorded"}, True),
@@ -87,11 +87,11 @@ def test_it_equals_plain_loops_in_any_order_of_arrival(seed: int) -> None:
     ],
 )
 def test_there_is_none_where_use_or_requests_are_no_record(
-    quantities: dict[str, str], known: bool
+    quantities: dict[str, str], names: bool
 ) -> None:
     load = workload([(9, 9)], [(0, 9000, 4, 4)])
-    found = use_over_requested(changed(load, provenance={"quantities": quantities}))
-    assert found.get("cpu") == (0.5 if known else None)
+    result = use_over_requested(changed(load, provenance={"quantities": quantities}))
+    assert result.get("cpu") == (0.5 if names else None)
 
 
 def test_who_restarts_runs_at_the_end_and_is_counted_whatever_the_order() -> None:
@@ -129,13 +129,13 @@ def test_a_run_says_what_requests_rest_on(
     assert run([*call, "file", "--assume", "requests=mine.csv"]) == 0
     assert run([*call, "plain"]) == 0
 
-    told, plain = (
+    facts, plain = (
         json.loads(Path(name, "manifest.json").read_text())["workload"]
         for name in ("file", "plain")
     )
-    assert told["assumptions"]["requests"] == "mine.csv"
-    assert told["quantities"]["requests: cpu_milli"] == "chosen"
-    assert told["quantities"]["requests: memory_bytes"] == "recorded"
+    assert facts["assumptions"]["requests"] == "mine.csv"
+    assert facts["quantities"]["requests: cpu_milli"] == "chosen"
+    assert facts["quantities"]["requests: memory_bytes"] == "recorded"
     assert plain["assumptions"]["requests"] == "auto"
     assert plain["quantities"]["requests"] == "recorded"
     assert plain["quantities"]["node sizes"] == "recorded"
@@ -144,5 +144,5 @@ def test_a_run_says_what_requests_rest_on(
 def _services(store: Path) -> list[str]:
     from tracekit import query  # noqa: PLC0415 - the verb hides the package
 
-    found = query(store, "services/profile")
-    return [str(name) for name in found["service"]]
+    result = query(store, "services/profile")
+    return [str(name) for name in result["service"]]

@@ -103,15 +103,15 @@ COLUMNS: dict[str, list[str | None]] = {
 
 
 def test_columns_become_positions_of_names() -> None:
-    found = domains_of(COLUMNS)
-    assert found is not None
-    assert found.kinds == ("rack", "zone")
-    zone = found.by("zone")
+    result = domains_of(COLUMNS)
+    assert result is not None
+    assert result.kinds == ("rack", "zone")
+    zone = result.by("zone")
     assert zone is not None
-    assert [found.names[at] if at >= 0 else None for at in zone] == COLUMNS["zone"]
-    assert found.named("zone", "a").tolist() == [0, 1]
-    assert found.named("rack", "a").tolist() == []
-    assert found.by("domain") is None
+    assert [result.names[at] if at >= 0 else None for at in zone] == COLUMNS["zone"]
+    assert result.named("zone", "a").tolist() == [0, 1]
+    assert result.named("rack", "a").tolist() == []
+    assert result.by("domain") is None
     assert domains_of({"zone": [None]}) is None
 
 
@@ -145,21 +145,21 @@ def test_calls_count_less_the_farther_they_go() -> None:
     caller = dataclasses.replace(container(1, 1), kind=1)
     alone = calls_that_stay(seen(domains=False), caller)
     assert alone.tolist() == [0.5, 0.25, 0.25, 0.0]
-    near = calls_that_stay(seen(domains=True), caller)
+    close = calls_that_stay(seen(domains=True), caller)
     # zone a has 3 of 4, rack r1 holds nodes 0 and 2 although in two zones
-    assert near[0] == 0.5 + 2 / 3 * 0.25 + 1 / 3 * 0.0
-    assert near[1] == 0.25 + 1 / 3 * 0.5
-    assert near[3] == 0.0
+    assert close[0] == 0.5 + 2 / 3 * 0.25 + 1 / 3 * 0.0
+    assert close[1] == 0.25 + 1 / 3 * 0.5
+    assert close[3] == 0.0
 
 
 SERVICES = ("s0", "s1", "s2")
 
 
-def limited(load: Workload, found: list[tuple[int, int, int]]) -> Workload:
+def limited(load: Workload, result: list[tuple[int, int, int]]) -> Workload:
     service = np.array(
         [SERVICES.index(name) if name in SERVICES else -1 for name in load.containers.services]
     )
-    limits = sharing(service, np.array(found, np.int64).reshape(-1, 3), load.nodes.count)
+    limits = sharing(service, np.array(result, np.int64).reshape(-1, 3), load.nodes.count)
     return changed(load, rules={"constraints": Constraints(parts=(limits,))})
 
 

@@ -44,9 +44,9 @@ class Fault:
     kept: Path | None = None
 
     def __str__(self) -> str:
-        said = " ".join(map(repr, map(str, self.case.arguments)))
+        rows = " ".join(map(repr, map(str, self.case.arguments)))
         wanted = textwrap.shorten(str(self.case.expected), 200)
-        return f"{self.door} {self.number}: tracekit {said} ({wanted}): {self.why}"
+        return f"{self.door} {self.number}: tracekit {rows} ({wanted}): {self.why}"
 
 
 class Campaign:
@@ -72,12 +72,12 @@ class Campaign:
         number = numbers.start
         tried = 0
         while tried < len(numbers):
-            case, why, kept = self._one(name, door, start, number)
+            case, why, staying = self._one(name, door, start, number)
             tried += case.inputs
             number += 1
             self.inputs[name] += case.inputs
             if why is not None:
-                yield Fault(door=name, number=number - 1, case=case, why=why, kept=kept)
+                yield Fault(door=name, number=number - 1, case=case, why=why, kept=staying)
 
     def _prepared(self, name: str, door: Door) -> Path:
         start = self._folder / "start" / name
@@ -106,11 +106,11 @@ class Campaign:
     def _kept(self, name: str, number: int, folder: Path, done: Done) -> Path | None:
         if self._keep is None:
             return None
-        kept = self._keep / f"{name}-{number}"
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(folder, kept, symlinks=True)
-        (kept / "SAID.txt").write_text(f"{done.arguments}\n{done.code}\n{done.out}\n{done.err}")
-        return kept
+        staying = self._keep / f"{name}-{number}"
+        shutil.rmtree(staying, ignore_errors=True)
+        shutil.copytree(folder, staying, symlinks=True)
+        (staying / "SAID.txt").write_text(f"{done.arguments}\n{done.code}\n{done.out}\n{done.err}")
+        return staying
 
 
 def _stream(seed: int, name: str, number: int) -> Rng:
@@ -131,38 +131,38 @@ def main(cases: int = 10_000, seed: int = 0) -> int:
         ]
         results = [one.result() for one in tried]
     total = sum(inputs for inputs, _ in results)
-    found = [fault for _, faults in results for fault in faults]
-    tracebacks = sum("Traceback" in fault.why for fault in found)
-    bugs = sum("this is a bug" in fault.why for fault in found)
-    rows = sum("rows" in fault.why or "read" in fault.why for fault in found)
+    hits = [fault for _, faults in results for fault in faults]
+    tracebacks = sum("Traceback" in fault.why for fault in hits)
+    bugs = sum("this is a bug" in fault.why for fault in hits)
+    rows = sum("rows" in fault.why or "read" in fault.why for fault in hits)
     print(
-        f"{total:,} damaged inputs: {len(found)} faults, of which {tracebacks} tracebacks,"
+        f"{total:,} damaged inputs: {len(hits)} faults, of which {tracebacks} tracebacks,"
         f" {bugs} 'bug' lines, {rows} with rows unaccounted for"
     )
-    return 1 if found else 0
+    return 1 if hits else 0
 
 
 def _through(name: str, door: Door, cases: int, folder: Path, seed: int) -> tuple[int, list[Fault]]:
     """All cases of a door, in its own folder and process; the number of inputs, and the faults."""
-    started, found = time.monotonic(), []
+    started, results = time.monotonic(), []
     own = folder / name
     with Forks(own / "said") as forks:
         campaign = Campaign(own, forks, seed, folder / "faults")
         for start in range(0, cases, _TOLD):
             for fault in campaign.run(name, door, range(start, min(start + _TOLD, cases))):
                 print(f"  {fault}", flush=True)
-                found.append(fault)
+                results.append(fault)
             past = time.monotonic() - started
             print(f"  {name}: {campaign.inputs[name]:,} inputs in {past:.0f} s", flush=True)
     shutil.rmtree(own, ignore_errors=True)
     codes = {code: count for (_, code), count in sorted(campaign.codes.items(), key=str)}
     seconds = time.monotonic() - started
     print(
-        f"{name}: {campaign.inputs[name]:,} inputs, {len(found)} faults, exit codes {codes},"
+        f"{name}: {campaign.inputs[name]:,} inputs, {len(results)} faults, exit codes {codes},"
         f" {seconds:.0f} s",
         flush=True,
     )
-    return campaign.inputs[name], found
+    return campaign.inputs[name], results
 
 
 if __name__ == "__main__":

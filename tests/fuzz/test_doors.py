@@ -32,8 +32,8 @@ def test_the_doors_share_all_cases() -> None:
 @pytest.mark.parametrize("name", DOORS)
 def test_damaged_inputs_are_dealt_with(name: str, campaign: Campaign) -> None:
     inputs = range(max(round(_INPUTS * DOORS[name].share), 1))
-    found = list(campaign.run(name, DOORS[name], inputs))
-    assert [str(fault) for fault in found] == []
+    names = list(campaign.run(name, DOORS[name], inputs))
+    assert [str(fault) for fault in names] == []
     assert campaign.inputs[name] >= len(inputs)
 
 
@@ -54,10 +54,10 @@ def test_damaged_inputs_are_dealt_with(name: str, campaign: Campaign) -> None:
     ],
 )
 def test_what_a_line_is_expected_to_become(line: str, rejected: int) -> None:
-    found = fate("Node", f"{NODE_HEADER}\n{line}\n")
-    assert (found.read, found.rejected) == (1, rejected)
+    result = fate("Node", f"{NODE_HEADER}\n{line}\n")
+    assert (result.read, result.rejected) == (1, rejected)
     wanted = {(("time_ms", 30000), ("cpu_fraction", 0.5), ("memory_fraction", 0.5))}
-    assert found.values == (set() if rejected else wanted)
+    assert result.values == (set() if rejected else wanted)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_fault_is_found_and_kept(tmp_path: Path) -> None:
             return "as planted"
 
     campaign = Campaign(tmp_path, shared(), 0, tmp_path / "faults")
-    (found,) = campaign.run("strict", Strict(), range(1))
-    assert found.why == "as planted" or "bug" in found.why
-    assert found.kept is not None
-    assert (found.kept / "SAID.txt").exists()
+    (replayed,) = campaign.run("strict", Strict(), range(1))
+    assert replayed.why == "as planted" or "bug" in replayed.why
+    assert replayed.kept is not None
+    assert (replayed.kept / "SAID.txt").exists()

@@ -20,7 +20,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path)
     return tmp_path
 
@@ -30,28 +30,28 @@ def _written(store: Store) -> bytes:
     return (store.path / CATALOG).read_bytes()
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("cache")
 def test_both_schemas_have_every_query(made: Store) -> None:
     _written(made)
     with duckdb.connect(made.path / CATALOG, read_only=True) as con:
-        found = con.execute("SELECT schema_name, view_name FROM duckdb_views()").fetchall()
+        result = con.execute("SELECT schema_name, view_name FROM duckdb_views()").fetchall()
     for query in all_queries().values():
-        assert {(MAIN, query.view_name), (HERE, query.view_name)} <= set(found)
+        assert {(MAIN, query.view_name), (HERE, query.view_name)} <= set(result)
 
 
-def test_what_is_kept_gives_the_bytes_of_what_was_bound(made: Store, kept: Path) -> None:
+def test_what_is_kept_gives_the_bytes_of_what_was_bound(made: Store, cache: Path) -> None:
     first = _written(made)
-    assert len(list(kept.iterdir())) == 1
+    assert len(list(cache.iterdir())) == 1
     assert _written(made) == first
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bad", ["empty", "no database", "of zeros", "flipped", "cut"])
 def test_what_is_damaged_is_made_anew(
-    made: Store, kept: Path, monkeypatch: pytest.MonkeyPatch, bad: str
+    made: Store, cache: Path, monkeypatch: pytest.MonkeyPatch, bad: str
 ) -> None:
     first = _written(made)
-    [file] = kept.iterdir()
+    [file] = cache.iterdir()
     whole = file.read_bytes()
     half = len(whole) // 2
     file.write_bytes(
@@ -70,9 +70,9 @@ def test_what_is_damaged_is_made_anew(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tenth", range(10))
-def test_a_changed_byte_does_not_reach_the_catalog(made: Store, kept: Path, tenth: int) -> None:
+def test_a_changed_byte_does_not_reach_the_catalog(made: Store, cache: Path, tenth: int) -> None:
     first = _written(made)
-    [file] = kept.iterdir()
+    [file] = cache.iterdir()
     changed = bytearray(file.read_bytes())
     changed[len(changed) * tenth // 10 + 100] ^= 1
     file.write_bytes(changed)
@@ -82,29 +82,29 @@ def test_a_changed_byte_does_not_reach_the_catalog(made: Store, kept: Path, tent
 @pytest.mark.slow
 @pytest.mark.parametrize("views", [[], ["CREATE VIEW usage_zone_summary AS SELECT 42 AS evil"]])
 def test_a_whole_database_of_other_views_is_not_used(
-    made: Store, kept: Path, views: list[str]
+    made: Store, cache: Path, views: list[str]
 ) -> None:
     first = _written(made)
-    [file] = kept.iterdir()
+    [file] = cache.iterdir()
     file.unlink()
     with duckdb.connect(file) as con:
         for view in views:
             con.execute(view)
     assert _written(made) == first
-    [anew] = kept.iterdir()  # the other is gone
+    [anew] = cache.iterdir()  # the other is gone
     assert anew != file
 
 
 @pytest.mark.slow
 def test_other_queries_are_bound_by_themselves(
-    made: Store, kept: Path, monkeypatch: pytest.MonkeyPatch
+    made: Store, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _written(made)
     monkeypatch.setattr(
         catalog, "query_views", lambda schema="": iter([f"CREATE VIEW {schema}one AS SELECT 1"])
     )
     _written(made)
-    assert len(list(kept.iterdir())) == 2
+    assert len(list(cache.iterdir())) == 2
     with duckdb.connect(made.path / CATALOG, read_only=True) as con:
         assert con.execute("SELECT * FROM here.one").fetchall() == [(1,)]
 

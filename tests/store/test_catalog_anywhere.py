@@ -122,9 +122,9 @@ def test_connect_gives_frames_of_three_kinds(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with tracekit.connect(made) as con:
-        found = con.sql("FROM usage_zone_summary SELECT zone, nodes")
-        polars = found.pl()
-        assert found.to_arrow_table().to_pylist() == polars.to_dicts()
+        result = con.sql("FROM usage_zone_summary SELECT zone, nodes")
+        polars = result.pl()
+        assert result.to_arrow_table().to_pylist() == polars.to_dicts()
     assert isinstance(polars, pl.DataFrame)
     assert polars.equals(tracekit.query(made, "usage/zone_summary").select("zone", "nodes"))
 

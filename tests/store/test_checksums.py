@@ -109,8 +109,8 @@ def test_damaged_quality_tables_are_made_anew(many: TraceFolder, tmp_path: Path)
     sources = store / "quality" / "sources.parquet"
     sources.write_bytes(sources.read_bytes()[:-1])
     (store / "quality" / "defects.parquet").unlink()
-    found = check(store, verify=True)["damaged"]
-    assert [one["source_file"] for one in found] == [None, None]
+    result = check(store, verify=True)["damaged"]
+    assert [one["source_file"] for one in result] == [None, None]
     ingest(many.path / "Node_0.csv", store)
     assert tree(store) == before
 
@@ -129,8 +129,8 @@ def test_a_store_without_checksums_is_read_and_said_to_be(
     assert run(["check", str(store), "--verify"]) == 0
     capsys.readouterr()
     ingest(many.path, store)
-    found = check(store, verify=True)
-    assert (found["without_checksums"], found["damaged"]) == (["Node_0.csv"], [])
+    result = check(store, verify=True)
+    assert (result["without_checksums"], result["damaged"]) == (["Node_0.csv"], [])
     assert json.loads((store / "manifest.json").read_text())["format_version"] == FORMAT_VERSION
 
 

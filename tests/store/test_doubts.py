@@ -47,9 +47,9 @@ def test_who_is_cordoned_at_the_end_is_told(tmp_path: Path) -> None:
         written(folder / f"nodes-{day}.json", listed(*nodes))
     written(folder / "pods.json", listed(pod("web-1", nodeName="n1")))
     ingest(folder, tmp_path / "store")
-    found = doubts(open_store(tmp_path / "store"))
-    assert the(found, "node_cordoned_later").about["names"] == "n2"
-    assert the(found, "node_opened_later").about["names"] == "n3"
+    result = doubts(open_store(tmp_path / "store"))
+    assert the(result, "node_cordoned_later").about["names"] == "n2"
+    assert the(result, "node_opened_later").about["names"] == "n3"
     load = workload(open_store(tmp_path / "store"))
     assert load.nodes.cordoned is not None
     assert dict(zip(load.nodes.ids, load.nodes.cordoned.tolist(), strict=True)) == {
@@ -87,7 +87,7 @@ def _entry(file: str, read: int, kinds: Sequence[tuple[str, int, str]]) -> Sourc
         Defect(defect="kind", column=column, rows=rows, action=REJECTED, example=example)
         for column, rows, example in kinds
     ]
-    kept = Defect(defect="other", column="", rows=99, action="kept", example="line 1")
+    staying = Defect(defect="other", column="", rows=99, action="kept", example="line 1")
     rejected = sum(one.rows for one in defects)
     return SourceEntry(
         file=file,
@@ -103,7 +103,7 @@ def _entry(file: str, read: int, kinds: Sequence[tuple[str, int, str]]) -> Sourc
         duplicates_dropped=0,
         time_min_ms=None,
         time_max_ms=None,
-        defects=(kept, *defects),
+        defects=(staying, *defects),
         checksums={},
     )
 
@@ -111,8 +111,8 @@ def _entry(file: str, read: int, kinds: Sequence[tuple[str, int, str]]) -> Sourc
 def test_kinds_come_with_most_rows_first_and_all_further_ones_are_one_fact() -> None:
     some = _entry("a.csv", 100, [(f"c{at}", 10 - at, f"line {at}: is bad") for at in range(8)])
     whole = _entry("b.json", 50, [("", 50, "line 1: is a series without __name__")])
-    first, second, *_, last = found = broken_rows([some, whole])
-    assert len(found) == 6
+    first, second, *_, last = result = broken_rows([some, whole])
+    assert len(result) == 6
     assert (first.subject, first.because, first.value) == ("b.json", "none_kept", 50)
     assert first.about["column"] is None
     assert (second.subject, second.because, second.value) == ("a.csv", "", 10)
@@ -126,13 +126,13 @@ FROM_S = 1_767_225_600
 
 
 def _waiting(name: str, cpu: str, hour: int, service: str, **more: str) -> Object:
-    asked = container(cpu)
-    asked["resources"]["requests"] |= more
+    wanted = container(cpu)
+    wanted["resources"]["requests"] |= more
     meta = {
         "creationTimestamp": CREATED.replace("T00", f"T{hour:02}"),
         "ownerReferences": [{"kind": "StatefulSet", "name": service, "controller": True}],
     }
-    return pod(name, meta=meta, containers=[asked], status={"phase": "Pending"})
+    return pod(name, meta=meta, containers=[wanted], status={"phase": "Pending"})
 
 
 def _stored(folder: Path, *more: Object) -> Store:
@@ -198,20 +198,20 @@ def test_recommended_requests_count_who_ran_alone(tmp_path: Path) -> None:
 
 
 def test_a_cluster_of_ones_own(tmp_path: Path) -> None:
-    known = quantities(stored(tmp_path))
+    expected = quantities(stored(tmp_path))
     recorded = ("node sizes", "requests", "use of containers", "placement", "departures")
-    assert {known[name] for name in (*recorded, "fault domains")} == {RECORDED}
-    assert known["use of nodes"] == INFERRED
-    assert {known[name] for name in ("limits", "priorities", "NUMA cells", "calls")} == {ABSENT}
+    assert {expected[name] for name in (*recorded, "fault domains")} == {RECORDED}
+    assert expected["use of nodes"] == INFERRED
+    assert {expected[name] for name in ("limits", "priorities", "NUMA cells", "calls")} == {ABSENT}
 
 
 @pytest.mark.slow
 def test_a_trace_with_sizes_beside_it(tmp_path: Path) -> None:
-    known = quantities(tiny_store(tmp_path))
-    assert {known[name] for name in ("use of nodes", "use of containers", "placement")} == {
+    recorded = quantities(tiny_store(tmp_path))
+    assert {recorded[name] for name in ("use of nodes", "use of containers", "placement")} == {
         RECORDED
     }
-    assert {known[name] for name in ("node sizes", "requests", "arrivals")} == {RECORDED}
+    assert {recorded[name] for name in ("node sizes", "requests", "arrivals")} == {RECORDED}
 
 
 @pytest.mark.parametrize(("what", "lacks"), [("cpu", "memory"), ("memory", "cpu")])
@@ -221,9 +221,9 @@ def test_use_of_nodes_without_one_of_two_says_which(tmp_path: Path, what: str, l
     use = series(None, [(1_767_225_600 + 60 * at, 1e9) for at in range(3)], nodename="n1")
     written(made / f"node_{what}_in_use.json", answer(use))
     ingest(made, tmp_path / "store")
-    known = quantities(open_store(tmp_path / "store"))
-    assert known["use of nodes"] == RECORDED
-    assert {name: kind for name, kind in known.items() if name.startswith("use of nodes:")} == {
+    recorded = quantities(open_store(tmp_path / "store"))
+    assert recorded["use of nodes"] == RECORDED
+    assert {name: kind for name, kind in recorded.items() if name.startswith("use of nodes:")} == {
         f"use of nodes: {lacks}": ABSENT
     }
 
@@ -232,8 +232,8 @@ def test_a_column_without_a_value_is_absent(tmp_path: Path) -> None:
     header, *rows = CLUSTER["containers.csv"]
     parts = [row.split(",") for row in rows]
     empty = [",".join([*part[:4], "", *part[5:]]) for part in parts]
-    known = quantities(stored(tmp_path, {"containers.csv": [header, *empty]}))
-    assert known["departures"] == ABSENT
+    recorded = quantities(stored(tmp_path, {"containers.csv": [header, *empty]}))
+    assert recorded["departures"] == ABSENT
 
 
 @pytest.mark.parametrize(

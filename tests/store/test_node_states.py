@@ -46,9 +46,9 @@ def test_a_file_without_times_adds_what_the_others_do_not_say() -> None:
         },
         schema_overrides={"cell": pl.Int64},
     )
-    found, capacity = nodes_of(nodes, sizes)
+    result, capacity = nodes_of(nodes, sizes)
     columns = ("node", "state", "labels", "price_per_hour")
-    assert found.select(columns).rows() == [
+    assert result.select(columns).rows() == [
         ("n1", "ready", '{"disk": "ssd"}', 0.4),
         ("spare", None, None, 0.2),
     ]
@@ -76,8 +76,8 @@ def test_nodes_are_as_they_were_when_use_begins() -> None:
         },
         schema_overrides={"cell": pl.Int64},
     )
-    found, capacity = nodes_of(nodes, sizes, NOW + 25)
-    assert found.select("node", "state").rows() == [
+    result, capacity = nodes_of(nodes, sizes, NOW + 25)
+    assert result.select("node", "state").rows() == [
         ("n0", "ready"), ("n1", "closed"), ("late", "ready"),
     ]  # fmt: skip
     amounts = dict(capacity.select("node", "amount").rows())
@@ -100,8 +100,8 @@ def test_taints_that_are_none_are_compared_as_they_stand() -> None:
 
 def _states(*rows: tuple[int, str, str]) -> pl.DataFrame:
     """Rows of time, node and state; the position is that of the node's number."""
-    found = pl.DataFrame(rows, schema=["time_ms", "node", "state"], orient="row")
-    return found.with_columns(position=pl.col("node").str.slice(1).cast(pl.Int64))
+    frame = pl.DataFrame(rows, schema=["time_ms", "node", "state"], orient="row")
+    return frame.with_columns(position=pl.col("node").str.slice(1).cast(pl.Int64))
 
 
 def test_a_node_is_away_from_when_it_is_gone_until_it_is_there_again() -> None:
@@ -192,9 +192,9 @@ def _nodes(rows: Sequence[Row], node: str = "n1") -> pl.DataFrame:
     """Rows of time, state, zone, taints and price of a node; times of 1 or more are since NOW."""
     schema = {"time_ms": pl.Int64, "state": pl.String, "zone": pl.String,
               "taints": pl.String, "price_per_hour": pl.Float64}  # fmt: skip
-    found = pl.DataFrame(rows, schema=schema, orient="row")
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
     since = pl.when(pl.col("time_ms") > 0).then(pl.col("time_ms") + NOW).otherwise(0)
-    return found.with_columns(time_ms=since, node=pl.lit(node), position=pl.lit(0))
+    return frame.with_columns(time_ms=since, node=pl.lit(node), position=pl.lit(0))
 
 
 def _sizes(*times: int) -> pl.DataFrame:
@@ -245,9 +245,9 @@ def test_what_a_row_does_not_state_stays(
     rows: list[Row], sized: tuple[int, ...], expected: Row
 ) -> None:
     since, *fields = expected
-    (found,) = nodes_of(_nodes(rows), _sizes(*sized), NOW + 20)[0].to_dicts()
-    assert found["time_ms"] == (NOW + since if since else 0)
-    assert [found[one] for one in ("state", "zone", "taints", "price_per_hour")] == fields
+    (records,) = nodes_of(_nodes(rows), _sizes(*sized), NOW + 20)[0].to_dicts()
+    assert records["time_ms"] == (NOW + since if since else 0)
+    assert [records[one] for one in ("state", "zone", "taints", "price_per_hour")] == fields
 
 
 @pytest.mark.parametrize(

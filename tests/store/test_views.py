@@ -68,11 +68,11 @@ def _store(folder: Path, parts: int) -> Path:
 def test_each_sample_has_its_step_however_many_parts_there_are(tmp_path: Path, parts: int) -> None:
     with Database(open_store(_store(tmp_path, parts))) as database:
         rows = database.rows("SELECT * FROM node_usage_steps JOIN node_id USING (node_key)")
-    found = {
+    results = {
         (row["node"], row["time_ms"]): (row["step_ms"], row["cpu_change"], row["memory_change"])
         for row in rows
     }
-    assert found == STEPS
+    assert results == STEPS
 
 
 def test_many_row_groups_are_handed_on_in_the_order_of_the_file(tmp_path: Path) -> None:
@@ -90,11 +90,11 @@ def test_many_row_groups_are_handed_on_in_the_order_of_the_file(tmp_path: Path) 
     store = open_store(tmp_path / "store")
     question = "SELECT * FROM node_usage_steps ORDER BY node_key, time_ms"
     with Database(store) as database:
-        found = database.frame(question)
+        selected = database.frame(question)
         expected = database.frame(SORTED)
-    assert found.height == nodes * steps
-    assert found["step_ms"].null_count() == nodes
-    assert_frame_equal(found, expected, check_exact=True)
+    assert selected.height == nodes * steps
+    assert selected["step_ms"].null_count() == nodes
+    assert_frame_equal(selected, expected, check_exact=True)
 
 
 def test_a_column_that_a_part_is_too_old_to_have_is_null(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_lines(tiny: Path) -> dict[str, list[str]]:
     """The lines of every CSV, by its name inside its archive, without folders."""
-    found = {}
+    results = {}
     for path in sorted(tiny.glob("*/*.tar.gz")):
         with tarfile.open(path) as tar:
             for member in tar:
@@ -33,8 +33,8 @@ def tiny_lines(tiny: Path) -> dict[str, list[str]]:
                 if content is not None:
                     text = content.read().decode()
                     assert text.endswith("\n")
-                    found[Path(member.name).name] = text[:-1].split("\n")
-    return found
+                    results[Path(member.name).name] = text[:-1].split("\n")
+    return results
 
 
 @pytest.fixture(scope="session")
@@ -56,12 +56,12 @@ def good_rows(
             if not name.startswith(f"{stem}_"):
                 continue
             columns = lines[0].replace("metrics", "metric").split(",")
-            kept = [
+            staying = [
                 dict(zip(columns, line.split(","), strict=True))
                 for number, line in enumerate(lines[1:], start=2)
                 if (name, number) not in broken
             ]
-            frames.append(pl.DataFrame(kept).select(column for column in columns if column))
+            frames.append(pl.DataFrame(staying).select(column for column in columns if column))
         return pl.concat(frames)
 
     return rows

@@ -19,13 +19,13 @@ def usage(good_rows: Callable[[str], pl.DataFrame]) -> pl.DataFrame:
 def test_truth_holds_the_means_of_the_printed_rows(
     usage: pl.DataFrame, tiny_truth: dict[str, pl.DataFrame]
 ) -> None:
-    found = usage.group_by(container_id="msinstanceid").agg(
+    result = usage.group_by(container_id="msinstanceid").agg(
         pl.len().alias("rows"),
         pl.col("timestamp").min().alias("from_ms"),
         pl.col("instance_cpu_usage").mean().alias("cpu"),
         pl.col("instance_memory_usage").max().alias("memory_peak"),
     )
-    both = tiny_truth["container"].join(found, on="container_id")
+    both = tiny_truth["container"].join(result, on="container_id")
 
     assert both.height == tiny_truth["container"].height == 80
     assert both["samples"].to_list() == both["rows"].to_list()
@@ -40,12 +40,12 @@ def test_names_belong_to_the_container(
     named = usage.filter(
         (pl.col("msname").str.len_chars() == 64) & (pl.col("nodeid").str.len_chars() == 64)
     )
-    found = named.select("msinstanceid", "msname", "nodeid").unique().sort("msinstanceid")
+    rows = named.select("msinstanceid", "msname", "nodeid").unique().sort("msinstanceid")
     truth = tiny_truth["container"].sort("container_id")
 
-    assert found["msinstanceid"].to_list() == truth["container_id"].to_list()
-    assert found["msname"].to_list() == truth["service_id"].to_list()
-    assert found["nodeid"].to_list() == truth["node_id"].to_list()
+    assert rows["msinstanceid"].to_list() == truth["container_id"].to_list()
+    assert rows["msname"].to_list() == truth["service_id"].to_list()
+    assert rows["nodeid"].to_list() == truth["node_id"].to_list()
 
 
 def test_cpu_lies_on_the_grid_up_to_float_noise(usage: pl.DataFrame) -> None:

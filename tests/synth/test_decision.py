@@ -129,8 +129,8 @@ def test_requests_decide_whether_the_planted_count_is_enough(demo: Demo, order: 
         load = demo.load(recommended=recommended, order=order)
         for name, nodes in (("all", np.arange(load.nodes.count)), ("few", demo.kept(load))):
             some = on_nodes(load, nodes)
-            found = Engine(some, scheduler, np.random.default_rng(order)).run()
-            fullest_of[recommended, name] = found.over_time.cpu_p99.max()
+            replayed = Engine(some, scheduler, np.random.default_rng(order)).run()
+            fullest_of[recommended, name] = replayed.over_time.cpu_p99.max()
     ceiling = row["ceiling_cpu_fraction"]
     # one order of arrival of several: a node may be above by a little
     slack = 0.01

@@ -112,11 +112,11 @@ def test_even_the_tiny_trace_has_every_kind_of_defect(
     tiny_truth: dict[str, pl.DataFrame], stem: str
 ) -> None:
     kind = LAYOUTS[stem]
-    found = tiny_truth["defect"].filter(pl.col("table") == kind.table)
-    counts = dict(found.group_by("defect").len().iter_rows())
+    rows = tiny_truth["defect"].filter(pl.col("table") == kind.table)
+    counts = dict(rows.group_by("defect").len().iter_rows())
 
     assert all(counts[fault.name] >= 3 for fault in faults_of(kind))
-    actions = dict(found.select("defect", "action").unique().iter_rows())
+    actions = dict(rows.select("defect", "action").unique().iter_rows())
     assert actions.items() >= {fault.name: fault.action for fault in faults_of(kind)}.items()
 
 

@@ -76,6 +76,6 @@ def test_no_truth_table_can_be_taken_for_a_table_of_the_trace(tiny: Path) -> Non
         "trace",
     ]
     for path in truths:
-        found = recognise(list(pl.read_parquet_schema(path)))
-        assert isinstance(found, TracekitError)
-        assert "table" in found.what
+        result = recognise(list(pl.read_parquet_schema(path)))
+        assert isinstance(result, TracekitError)
+        assert "table" in result.what

@@ -60,8 +60,8 @@ MOMENTS = {
 def test_quantiles(usage: dict[str, FloatArray], series: str, name: str) -> None:
     expected, tolerance = QUANTILES[series][name]
 
-    found = np.quantile(usage[series], PROBABILITIES[name])
-    assert found == pytest.approx(expected, abs=tolerance)
+    result = np.quantile(usage[series], PROBABILITIES[name])
+    assert result == pytest.approx(expected, abs=tolerance)
 
 
 @pytest.mark.parametrize("series", MOMENTS)
@@ -138,9 +138,9 @@ def test_containers_are_spread_evenly(small_world: World) -> None:
 
 def test_zones_and_boundary_nodes(small_world: World) -> None:
     plan = plan_nodes(small_world.preset, small_world.seeds)
-    near = np.abs(np.abs(plan.pearson_r) - 0.3) < 0.05
+    close = np.abs(np.abs(plan.pearson_r) - 0.3) < 0.05
 
-    assert 1 <= near.sum() <= 20
+    assert 1 <= close.sum() <= 20
     assert np.nanmin(np.abs(np.abs(plan.pearson_r) - 0.3)) > 1e-4
     for zone, share in {"A": 0.16, "B": 0.35, "C": 0.46, "U": 0.03}.items():
         assert plan.zones.count(zone) / len(plan.zones) == pytest.approx(share, abs=0.05)

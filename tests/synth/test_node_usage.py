@@ -36,9 +36,9 @@ def test_the_planted_correlation_is_in_the_printed_rows(
             assert planted is None
             assert series["memory"].n_unique() == 1
             continue
-        found = float(np.corrcoef(series["cpu"].to_numpy(), series["memory"].to_numpy())[0, 1])
-        assert found == pytest.approx(planted, abs=1e-6)
-        assert zone == zone_of(found)
+        result = float(np.corrcoef(series["cpu"].to_numpy(), series["memory"].to_numpy())[0, 1])
+        assert result == pytest.approx(planted, abs=1e-6)
+        assert zone == zone_of(result)
     assert zones == {"A", "B", "C", "U"}
 
 

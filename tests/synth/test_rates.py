@@ -26,8 +26,8 @@ def test_rates_are_whole_calls_per_minute(rates: pl.DataFrame) -> None:
 def test_a_service_reports_the_metrics_of_its_kind(
     rates: pl.DataFrame, tiny_truth: dict[str, pl.DataFrame]
 ) -> None:
-    found = rates.group_by(service_id="msname").agg(pl.col("metric").unique().sort())
-    both = tiny_truth["service"].join(found, on="service_id")
+    result = rates.group_by(service_id="msname").agg(pl.col("metric").unique().sort())
+    both = tiny_truth["service"].join(result, on="service_id")
 
     assert both.height == 12
     for kind, metrics in both.select("rate_kind", "metric").iter_rows():
@@ -70,10 +70,10 @@ def test_cpu_follows_the_calls_at_the_planted_cost(
     within = joined.with_columns(
         pl.col("cpu", "value") - pl.col("cpu", "value").mean().over("msinstanceid")
     )
-    found = within.group_by("msname").agg(
+    result = within.group_by("msname").agg(
         slope=(pl.col("cpu") * pl.col("value")).sum() / (pl.col("value") ** 2).sum(),
         planted=pl.col("cpu_fraction_per_call_s").first(),
     )
 
-    assert found.height >= 2
-    assert found["slope"].to_list() == pytest.approx(found["planted"].to_list(), rel=0.2)
+    assert result.height >= 2
+    assert result["slope"].to_list() == pytest.approx(result["planted"].to_list(), rel=0.2)

@@ -128,13 +128,13 @@ def test_batches_cover_the_time_of_their_file_and_tell_about_one_trace_in_so_man
     preset, seeds = get_preset("tiny"), Seeds(3)
     preset = dataclasses.replace(preset, traces=2_000, batch_traces=300, truth_traces=7)
     directory = make_directory(seeds, pl.Series(["a" * 64, "b" * 64]))
-    found = list(parts(preset, seeds, directory))
-    assert sum(part.traces.height for part in found) == 2_000
-    rows = {n: sum(p.rows.height for p in found if p.number == n) for n in (0, 1)}
-    for part in found:
+    names = list(parts(preset, seeds, directory))
+    assert sum(part.traces.height for part in names) == 2_000
+    rows = {n: sum(p.rows.height for p in names if p.number == n) for n in (0, 1)}
+    for part in names:
         starts = part.traces["start_ms"].to_numpy()
         span = starts.max() - starts.min()
         assert span > 0.9 * (preset.call_file_ms - 120_000)
-        told = part.calls["trace_id"].n_unique()
-        assert told == -(-part.traces.height // 7)
+        result = part.calls["trace_id"].n_unique()
+        assert result == -(-part.traces.height // 7)
         assert 0.5 * rows[part.number] < part.file_rows < 1.3 * rows[part.number]

@@ -26,12 +26,12 @@ from tracekit.synth.world import World, make_world
 @pytest.mark.parametrize("preset", ["tiny", "medium", "ctm21"])
 def test_nodes_come_in_the_published_proportions(preset: str) -> None:
     plan = get_preset(preset)
-    found = np.bincount(node_sizes(plan, Seeds(1)).shape, minlength=len(NODE_SHAPES))
+    values = np.bincount(node_sizes(plan, Seeds(1)).shape, minlength=len(NODE_SHAPES))
 
     published = np.array([shape.machines for shape in NODE_SHAPES])
     expected = published / published.sum() * plan.nodes
     # as near as whole nodes can be
-    assert np.abs(found - expected).max() <= 1
+    assert np.abs(values - expected).max() <= 1
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_the_tables_beside_the_archives_say_what_was_planted(
     assert planted.height == nodes.height == 12
     assert (planted["cpu_cores"] * 1000 == planted["cpu_milli"]).all()
     assert (planted["memory_gib"] * BYTES_PER_GIB == planted["memory_bytes"]).all()
-    asked = containers.join(
+    rows = containers.join(
         tiny_truth["service"], left_on="service", right_on="service_id", validate="m:1"
     )
-    assert asked.height == tiny_truth["container"].height == 80
-    assert (asked["cpu_limit_cores"] * 1000 == asked["cpu_limit_milli"]).all()
-    assert (asked["memory_request_gib"] * BYTES_PER_GIB == asked["memory_bytes"]).all()
+    assert rows.height == tiny_truth["container"].height == 80
+    assert (rows["cpu_limit_cores"] * 1000 == rows["cpu_limit_milli"]).all()
+    assert (rows["memory_request_gib"] * BYTES_PER_GIB == rows["memory_bytes"]).all()
     truth = tiny_truth["container"].join(
         containers, left_on="container_id", right_on="container", validate="1:1"
     )

@@ -86,10 +86,10 @@ def test_truth_describes_the_recorded_traces(
 ) -> None:
     rows = good_rows("MSCallGraph")
     truth = tiny_truth["trace"]
-    found = rows.group_by(trace_id="traceid").agg(
+    result = rows.group_by(trace_id="traceid").agg(
         pl.len().alias("rows"), pl.col("rpcid").str.count_matches(r"\.").max().alias("dots")
     )
-    both = truth.join(found, on="trace_id", how="left")
+    both = truth.join(result, on="trace_id", how="left")
 
     assert truth.height == 300
     assert both["rows"].to_list() == both["records"].to_list()

@@ -27,8 +27,8 @@ def test_the_real_rows(real_rows: Path, tmp_path: Path, name: str, traces: int, 
     ingest(tmp_path / "MSCallGraph_0.csv", tmp_path / "store")
     rows = read(open_parts(open_store(tmp_path / "store")), 0, 2**31 - 1)
     assert rows["trace_key"].n_unique() == traces
-    found, plain = both_ways(rows, mode)
-    assert found == plain
+    result, plain = both_ways(rows, mode)
+    assert result == plain
     action = "moved up" if mode == "repair" else "kept"
     assert sum(one.ledger["contradicts_parent", action] for one in plain.values()) > 50
 
@@ -42,8 +42,8 @@ def tiny_rows(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 @pytest.mark.parametrize("mode", MODES)
 def test_made_up_traces(tiny_rows: pl.DataFrame, mode: Mode) -> None:
     assert tiny_rows["trace_key"].n_unique() == 300
-    found, plain = both_ways(tiny_rows, mode)
-    assert found == plain
+    result, plain = both_ways(tiny_rows, mode)
+    assert result == plain
 
 
 names = st.one_of(st.none(), st.integers(0, 2))
@@ -75,5 +75,5 @@ def test_any_records_at_all(traces: dict[int, list[Record]]) -> None:
     rows = rows_of(traces)
     split = rows.with_columns(part=pl.Series(range(rows.height), dtype=pl.Int32) % 2)
     for mode in MODES:
-        found, plain = both_ways(split, mode)
-        assert found == plain
+        result, plain = both_ways(split, mode)
+        assert result == plain

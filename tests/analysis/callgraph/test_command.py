@@ -35,8 +35,8 @@ def test_the_document_and_the_files(
     assert sorted(path.name for path in out.iterdir()) == written
     ledger = pl.read_parquet(out / "ledger.parquet")
     totals = ledger.group_by("defect", "action").agg(pl.col("count").sum()).rows()
-    told = {(row["defect"], row["action"], row["count"]) for row in document["ledger"]}
-    assert set(totals) == told
+    names = {(row["defect"], row["action"], row["count"]) for row in document["ledger"]}
+    assert set(totals) == names
 
 
 def test_calls_are_printed_with_the_traces_own_ids(store: str, tmp_path: Path) -> None:

@@ -121,9 +121,9 @@ def test_calls_are_what_the_container_called_reports(store: Store, tmp_path: Pat
     by_rate = calls.filter(pl.col("DM").is_in(list(rates)))
     assert by_rate.height > 0
     totals = by_rate.group_by("timestamp", "DM").agg(pl.col("calls").sum())
-    for timestamp, called, found in totals.iter_rows():
+    for timestamp, called, match in totals.iter_rows():
         minute = timestamp + (-timestamp) % 60_000
-        assert found == pytest.approx(30 * rates[called][minute])
+        assert match == pytest.approx(30 * rates[called][minute])
     per_edge = by_rate.group_by("timestamp", "DM", "UM").agg(pl.col("calls").sum())
     shares = per_edge.with_columns(
         share=pl.col("calls") / pl.col("calls").sum().over("timestamp", "DM")

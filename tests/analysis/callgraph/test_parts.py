@@ -98,9 +98,9 @@ def test_ranges_cover_all_traces_without_overlap(
 ) -> None:
     spans = np.array([(min(a, b), max(a, b), rows) for a, b, rows in groups], dtype=np.int64)
     part = Part(path=Path(), number=0, low=spans[:, 0], high=spans[:, 1], rows=spans[:, 2])
-    found = ranges([part], rows_at_once)
-    assert found[0][0] == spans[:, 0].min()
-    assert found[-1][1] == spans[:, 1].max()
-    for (_, last), (first, _) in itertools.pairwise(found):
+    result = ranges([part], rows_at_once)
+    assert result[0][0] == spans[:, 0].min()
+    assert result[-1][1] == spans[:, 1].max()
+    for (_, last), (first, _) in itertools.pairwise(result):
         assert first == last + 1
-    assert all(first <= last for first, last in found)
+    assert all(first <= last for first, last in result)

@@ -20,9 +20,9 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 
 
 def beside(folder: Path) -> pl.DataFrame:
-    found = pl.read_parquet(folder / "out" / "calls.parquet").with_columns(found=True)
-    above = found.select("trace", parent="call", parent_path="rpc_id")
-    found = found.join(above, on=["trace", "parent"], how="left")
+    rows = pl.read_parquet(folder / "out" / "calls.parquet").with_columns(found=True)
+    above = rows.select("trace", parent="call", parent_path="rpc_id")
+    rows = rows.join(above, on=["trace", "parent"], how="left")
     planted = pl.read_parquet(folder / "traces" / "truth" / "call.parquet").select(
         pl.col("trace_id").alias("trace"),
         pl.col("path").alias("rpc_id"),
@@ -32,7 +32,7 @@ def beside(folder: Path) -> pl.DataFrame:
         recorded=pl.col("by_caller") | pl.col("by_callee"),
         planted=True,
     )
-    both = found.join(planted, on=["trace", "rpc_id"], how="full", coalesce=True)
+    both = rows.join(planted, on=["trace", "rpc_id"], how="full", coalesce=True)
     return both.with_columns(pl.col("found", "planted").fill_null(value=False))
 
 
@@ -49,15 +49,15 @@ def test_no_call_is_lost_and_none_made_up(calls: pl.DataFrame) -> None:
 
 
 def test_no_name_is_wrong_and_few_are_missing(calls: pl.DataFrame) -> None:
-    found = calls.filter("found")
+    rows = calls.filter("found")
     for name, planted, missing in (
         ("upstream", "caller_id", 0.002),
         ("downstream", "callee_id", 0.05),
     ):
-        known = found.filter(pl.col(name).is_not_null())
-        assert known.select(pl.col(name).eq_missing(pl.col(planted)).all()).item(), name
+        frame = rows.filter(pl.col(name).is_not_null())
+        assert frame.select(pl.col(name).eq_missing(pl.col(planted)).all()).item(), name
         unnamed = pl.col(name).is_null() & pl.col(planted).is_not_null()
-        assert share(found, unnamed) < missing, name
+        assert share(rows, unnamed) < missing, name
 
 
 def test_parents_are_those_that_made_the_calls(calls: pl.DataFrame) -> None:

@@ -38,12 +38,12 @@ def test_quantiles_of_edges_are_those_of_the_calls(
 ) -> None:
     totals = totals_of(rows_of({0: star(one)}), rows_of({1: star(other)}))
     edge = totals.edges().filter(pl.col("rpc_type") == "db").row(0, named=True)
-    known = [time for time in (*one, *other) if time is not None]
+    names = [time for time in (*one, *other) if time is not None]
     assert edge["calls"] == len(one) + len(other)
     for name, share in (("p50", 0.5), ("p95", 0.95)):
-        expected = pytest.approx(np.quantile(known, share)) if known else None
+        expected = pytest.approx(np.quantile(names, share)) if names else None
         assert edge[f"response_time_{name}_ms"] == expected
-    assert edge["response_time_max_ms"] == max(known, default=None)
+    assert edge["response_time_max_ms"] == max(names, default=None)
 
 
 def test_weights_are_the_upstreams_shares_of_a_services_calls() -> None:

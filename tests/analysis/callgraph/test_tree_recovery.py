@@ -79,12 +79,12 @@ def rebuilt(records: list[Record]) -> tuple[set[Row], pl.DataFrame]:
     calls = calls_frame(graph)
     paths = calls["rpc_id"].to_list()
     columns = ("rpc_id", "upstream_key", "downstream_key", "rpc_type", "parent")
-    found = {
+    names = {
         (path, up, down, kind, None if parent is None else paths[parent])
         for path, up, down, kind, parent in calls.select(columns).rows()
     }
-    assert len(found) == calls.height
-    return found, ledger_frame(graph)
+    assert len(names) == calls.height
+    return names, ledger_frame(graph)
 
 
 seeds = st.integers(0, 2**32 - 1)
@@ -96,8 +96,8 @@ entries = st.sampled_from(["0", "0.1", "0.1.1"])
 def test_names_that_the_twin_has(seed: int, size: int, entry: str, spoil: float) -> None:
     rng = np.random.Generator(np.random.PCG64(seed))
     calls = grown(rng, size, entry)
-    found, ledger = rebuilt(recorded(rng, calls, spoil))
-    assert found == {(c.path, c.caller, c.callee, c.kind, c.parent) for c in calls}
+    result, ledger = rebuilt(recorded(rng, calls, spoil))
+    assert result == {(c.path, c.caller, c.callee, c.kind, c.parent) for c in calls}
     # what is left in the ledger was mended, but for the entry's caller, whom nobody recorded
     assert set(ledger["action"]) <= {"named by twin", "outside the trace"}
 
@@ -110,8 +110,8 @@ def test_a_call_that_left_no_record(seed: int, size: int, entry: str) -> None:
     itself = {c.path for c in calls if c.caller == c.callee}
     makers = sorted({c.parent for c in calls if c.parent and c.parent not in {entry, *itself}})
     lost = str(rng.choice(makers)) if makers else None
-    found, ledger = rebuilt(recorded(rng, [c for c in calls if c.path != lost], 0.0))
-    assert found == {
+    result, ledger = rebuilt(recorded(rng, [c for c in calls if c.path != lost], 0.0))
+    assert result == {
         (c.path, c.caller, c.callee, None if c.path == lost else c.kind, c.parent) for c in calls
     }
     noted = ledger.filter(pl.col("defect") == "missing_call").select("action", "count").rows()

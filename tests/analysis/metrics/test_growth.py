@@ -28,12 +28,12 @@ def test_it_is_the_slope_of_whole_weeks_and_near_that_of_theil_and_sen() -> None
     noisy = 0.3 * days / 7 + week + np.random.default_rng(3).normal(size=28) * 0.05
     weeks = noisy.reshape(4, 7)
     plain = np.polyfit(np.arange(28), (noisy - np.tile(weeks.mean(axis=0), 4)), 1)[0] * 7
-    found = growth(noisy)
+    result = growth(noisy)
     centred = noisy - week
     robust = float(theil_sen_slope(centred, days * 24.0)) * 24 * 7
-    assert found[1] <= robust <= found[2]
+    assert result[1] <= robust <= result[2]
     # leaving out the week's shape takes a share of the slope: it is no more than that
-    assert abs(plain) <= abs(found[0]) + 1e-9
+    assert abs(plain) <= abs(result[0]) + 1e-9
 
 
 @pytest.mark.parametrize("days", [14, 20, 35, 60])
@@ -43,8 +43,8 @@ def test_without_growth_the_interval_holds_zero_as_often_as_it_says(
 ) -> None:
     """An interval that took all days as independent held it in 0.70 of the cases with 0.6."""
     series = _alike(np.random.default_rng(days), 2000, days, share)
-    found = growth(series)
-    held = float(((found[:, 1] <= 0) & (found[:, 2] >= 0)).mean())
+    result = growth(series)
+    held = float(((result[:, 1] <= 0) & (result[:, 2] >= 0)).mean())
     assert held >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 2000)
 
 
@@ -54,8 +54,8 @@ def test_by_hours_of_a_day_it_holds_zero_as_often_too(days: int, share: float) -
     shape = 5 * np.sin(2 * np.pi * np.arange(24 * days) / 24)
     series = _alike(np.random.default_rng(days), 2000, 24 * days, share) + shape
     for level in (0.95, 0.999):
-        found = growth(series, 24, level)
-        held = float(((found[:, 1] <= 0) & (found[:, 2] >= 0)).mean())
+        result = growth(series, 24, level)
+        held = float(((result[:, 1] <= 0) & (result[:, 2] >= 0)).mean())
         assert held >= level - 2 * np.sqrt(level * (1 - level) / 2000)
 
 
@@ -66,6 +66,6 @@ def test_less_than_two_weeks_tell_nothing() -> None:
 
 def test_growth_that_was_put_in_is_found() -> None:
     series = _alike(np.random.default_rng(9), 500, 35, 0.3) + 2.0 * np.arange(35) / 7
-    found = growth(series)
-    assert (found[:, 1] > 0).mean() > 0.95
-    assert found[:, 0].mean() == pytest.approx(2.0, abs=0.05)
+    result = growth(series)
+    assert (result[:, 1] > 0).mean() > 0.95
+    assert result[:, 0].mean() == pytest.approx(2.0, abs=0.05)

@@ -56,8 +56,8 @@ def test_zone_and_strength_at_their_edges() -> None:
 
 def test_debris_rate() -> None:
     given, expected = golden("analytics.debris")
-    found = [float(debris_rate(case["U"], case["T"], case["lam"])) for case in given["cases"]]
-    assert found == pytest.approx(expected, abs=1e-9)
+    results = [float(debris_rate(case["U"], case["T"], case["lam"])) for case in given["cases"]]
+    assert results == pytest.approx(expected, abs=1e-9)
 
 
 def test_utilization_difference() -> None:
@@ -108,12 +108,12 @@ def test_the_zone_limit() -> None:
 
 
 def test_constant_series() -> None:
-    found = {
+    names = {
         float(one)
         for query in all_queries().values()
         for one in re.findall(r"> (1e-\d+)", query.text)
     }
-    assert found == {CONSTANT_VARIANCE}
+    assert names == {CONSTANT_VARIANCE}
 
 
 @pytest.mark.parametrize("name", ["strong", "moderate", "low"])
@@ -136,9 +136,9 @@ def test_debris_rate_leaves_out_what_a_node_does_not_have() -> None:
 
 def test_imbalance_as_printed() -> None:
     given, expected = golden("tbesk.imbalance")
-    found = imbalance(given["A"])
-    assert found == pytest.approx(expected["Z"], abs=1e-9)
-    assert float(found.mean()) == pytest.approx(expected["Z_avg"])
+    result = imbalance(given["A"])
+    assert result == pytest.approx(expected["Z"], abs=1e-9)
+    assert float(result.mean()) == pytest.approx(expected["Z_avg"])
 
 
 def test_constant_series_have_no_correlation() -> None:

@@ -67,9 +67,9 @@ def test_interval_equals_one_draw_at_a_time() -> None:
         ]
         for row in drawn
     ]
-    found = bootstrap_interval(totals, weights, drawn)
-    assert found[:2] == pytest.approx(np.quantile(means, [0.025, 0.975], axis=0))
-    assert found[2] == pytest.approx(np.std(means, axis=0))
+    result = bootstrap_interval(totals, weights, drawn)
+    assert result[:2] == pytest.approx(np.quantile(means, [0.025, 0.975], axis=0))
+    assert result[2] == pytest.approx(np.std(means, axis=0))
 
 
 def test_interval_holds_the_mean_as_often_as_it_says() -> None:
@@ -117,9 +117,9 @@ def test_containers_are_drawn_with_their_nodes_where_nodes_are_few() -> None:
 def test_below_five_units_there_is_no_interval() -> None:
     totals = np.ones((FEWEST, 2))
     totals[0, 0] = 0
-    found = bootstrap_interval(totals, totals > 0, resampling_matrix(generator(0), FEWEST, 50))
-    assert np.isnan(found[:, 0]).all()
-    assert found[:, 1].tolist() == [1.0, 1.0, 0.0]
+    result = bootstrap_interval(totals, totals > 0, resampling_matrix(generator(0), FEWEST, 50))
+    assert np.isnan(result[:, 0]).all()
+    assert result[:, 1].tolist() == [1.0, 1.0, 0.0]
 
 
 def test_a_mean_of_what_is_never_negative_is_not_either() -> None:
@@ -134,16 +134,16 @@ def test_a_mean_of_what_is_never_negative_is_not_either() -> None:
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.8])
 def test_effective_samples_of_a_known_process(keep: float) -> None:
     series = cut(autoregressive(generator(3), 300, 2400, keep), 24)
-    found = effective_samples(series.mean(axis=2), series.var(axis=2), np.full((300, 24), 100))
+    result = effective_samples(series.mean(axis=2), series.var(axis=2), np.full((300, 24), 100))
     # the scatter of 24 block means is known to about 30 %, that of its inverse is skewed
-    assert np.median(found) == pytest.approx(2400 * (1 - keep) / (1 + keep), rel=0.12)
+    assert np.median(result) == pytest.approx(2400 * (1 - keep) / (1 + keep), rel=0.12)
 
 
 @pytest.mark.parametrize(("r", "keep"), [(0.25, 0.0), (0.25, 0.7), (-0.6, 0.7)])
 def test_error_of_a_correlation_is_the_scatter_of_repeats(r: float, keep: float) -> None:
     first, second = correlated(generator(4), 400, r, keep)
-    found = [float(np.corrcoef(a, b)[0, 1]) for a, b in zip(first, second, strict=True)]
-    scatter = float(np.std(np.arctanh(found)))
+    results = [float(np.corrcoef(a, b)[0, 1]) for a, b in zip(first, second, strict=True)]
+    scatter = float(np.std(np.arctanh(results)))
     assert float(np.median(error_of(first, second))) == pytest.approx(scatter, rel=0.12)
 
 
@@ -155,9 +155,9 @@ def test_doubt_is_how_often_the_zone_is_wrong(truth: float) -> None:
     first = autoregressive(rng, 300, 1440, 0.6)
     other = autoregressive(rng, 300, 1440, 0.6)
     second = truths[:, None] * first + np.sqrt(1 - truths[:, None] ** 2) * other
-    found = np.array([float(np.corrcoef(a, b)[0, 1]) for a, b in zip(first, second, strict=True)])
-    doubt = zone_doubt(found, error_of(first, second), 23)
-    wrong = int((zone(found) != zone(truths)).sum())
+    values = np.array([float(np.corrcoef(a, b)[0, 1]) for a, b in zip(first, second, strict=True)])
+    doubt = zone_doubt(values, error_of(first, second), 23)
+    wrong = int((zone(values) != zone(truths)).sum())
     assert float(doubt.sum()) == pytest.approx(wrong, abs=4 * np.sqrt(wrong) + 2)
 
 
@@ -187,9 +187,9 @@ def test_effective_samples_at_their_edges() -> None:
 def test_error_of_a_constant_series_is_unknown() -> None:
     first, second = correlated(generator(5), 2, 0.5, 0.0)
     second[1] = 0.7
-    found = error_of(first, second)
-    assert np.isfinite(found[0])
-    assert np.isnan(found[1])
+    result = error_of(first, second)
+    assert np.isfinite(result[0])
+    assert np.isnan(result[1])
 
 
 def test_doubt_of_what_is_unknown() -> None:
@@ -224,9 +224,9 @@ def test_blocks_are_weighed_by_their_samples_and_one_without_any_says_nothing(
     means = moment(x, np.mean, nothing), moment(y, np.mean, nothing)
     variances = moment(x, np.var, nothing), moment(y, np.var, nothing)
     both = moment([a * b for a, b in zip(x, y, strict=True)], np.mean, nothing)
-    found = correlation_error(samples, means, variances, both - means[0] * means[1])
+    result = correlation_error(samples, means, variances, both - means[0] * means[1])
     if len(held) < MIN_BLOCKS:
-        assert np.isnan(found)
+        assert np.isnan(result)
         assert np.isnan(effective_samples(means[0], variances[0], samples))
         return
     z = []
@@ -235,7 +235,7 @@ def test_blocks_are_weighed_by_their_samples_and_one_without_any_says_nothing(
         z.append(float(np.arctanh(np.corrcoef(first, second)[0, 1])))
     if np.isfinite(z).all():
         spread = sum((one - np.mean(z)) ** 2 for one in z)
-        assert float(found) == pytest.approx(np.sqrt(spread * (len(z) - 1) / len(z)), rel=1e-6)
+        assert float(result) == pytest.approx(np.sqrt(spread * (len(z) - 1) / len(z)), rel=1e-6)
     share = samples / samples.sum()
     off = np.where(samples > 0, means[0] - np.concatenate(x).mean(), 0.0)
     of_mean = float((share**2 * off**2).sum()) * len(held) / (len(held) - 1)

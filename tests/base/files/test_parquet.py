@@ -25,9 +25,9 @@ FRAME = pl.DataFrame(
 
 def test_it_reads_what_polars_wrote(tmp_path: Path) -> None:
     FRAME.write_parquet(tmp_path / "file.parquet")
-    found = read_frame(tmp_path / "file.parquet")
-    assert found.schema == FRAME.schema
-    assert found.equals(FRAME)
+    rows = read_frame(tmp_path / "file.parquet")
+    assert rows.schema == FRAME.schema
+    assert rows.equals(FRAME)
 
 
 def test_no_file_and_no_parquet(tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_damaged_bytes_never_end_the_program(
         data[at % len(data)] = value
     path.write_bytes(data)
     try:
-        found = read_frame(path)
+        rows = read_frame(path)
     except (pl.exceptions.ComputeError, OSError, MemoryError):
         return
     # what came through is whole: every value can be handed out
-    assert all(found[name].to_list() is not None for name in found.columns)
+    assert all(rows[name].to_list() is not None for name in rows.columns)

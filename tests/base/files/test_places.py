@@ -34,11 +34,11 @@ def test_paths_are_paths(path: str) -> None:
 @needs_upath
 @pytest.mark.parametrize("given", ["s3://bucket/store", Path("s3://bucket/store")])
 def test_urls_are_places_of_an_object_store(given: str | Path) -> None:
-    there = place(given)
-    assert is_remote(there)
-    assert str(there) == "s3://bucket/store"
-    assert place(there) is there
-    assert str(there / "tables" / "part.parquet") == "s3://bucket/store/tables/part.parquet"
+    present = place(given)
+    assert is_remote(present)
+    assert str(present) == "s3://bucket/store"
+    assert place(present) is present
+    assert str(present / "tables" / "part.parquet") == "s3://bucket/store/tables/part.parquet"
 
 
 @needs_upath
@@ -57,7 +57,7 @@ def test_a_result_has_no_url(given: str | Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected"),
     [
         (OSError("The specified bucket does not exist"), True),
         (PermissionError("Access Denied"), True),
@@ -67,10 +67,10 @@ def test_a_result_has_no_url(given: str | Path) -> None:
         (ValueError("wrong"), False),
     ],
 )
-def test_errors_of_the_libraries_are_recognised(error: Exception, *, told: bool) -> None:
-    found = store_error(error)
-    assert (found is not None) is told
-    assert found is None or (str(error) in found.what and found.hint)
+def test_errors_of_the_libraries_are_recognised(error: Exception, *, expected: bool) -> None:
+    result = store_error(error)
+    assert (result is not None) is expected
+    assert result is None or (str(error) in result.what and result.hint)
 
 
 def test_what_caused_an_error_is_looked_at_too() -> None:

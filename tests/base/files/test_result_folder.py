@@ -52,11 +52,11 @@ def test_document_frames_and_more(tmp_path: Path) -> None:
     KIND.write(out, DOCUMENT, {"fruit": FRAME, "left out": None},
                more=lambda made: (made / "extra.txt").touch())  # fmt: skip
     assert files(out) == ["extra.txt", "fruit.parquet", "manifest.json"]
-    told = json.loads((out / "manifest.json").read_text())
-    assert is_sealed(told)
-    assert not is_sealed({**told, "pears": 4})
+    document = json.loads((out / "manifest.json").read_text())
+    assert is_sealed(document)
+    assert not is_sealed({**document, "pears": 4})
     sums = {name: checksum(out / name) for name in ("extra.txt", "fruit.parquet")}
-    rest = {name: value for name, value in told.items() if name != "seal"}
+    rest = {name: value for name, value in document.items() if name != "seal"}
     assert rest == {**DOCUMENT, "files": ["extra.txt", "fruit.parquet"], "checksums": sums}
     assert pl.read_parquet(out / "fruit.parquet").equals(FRAME)
     assert KIND.holds(out)
@@ -67,8 +67,8 @@ def test_document_frames_and_more(tmp_path: Path) -> None:
 def test_every_damage_is_found_with_its_kind(tmp_path: Path, damage: str, name: str) -> None:
     KIND.write(tmp_path, DOCUMENT, {"fruit": FRAME, "timing": FRAME})
     check_sound(tmp_path)
-    found = verified(tmp_path, Subset()).document()
-    assert (found["damaged"], found["verified"]) == ([], 2)
+    result = verified(tmp_path, Subset()).document()
+    assert (result["damaged"], result["verified"]) == ([], 2)
     path = tmp_path / name
     DAMAGE[damage](path)
     if name != "manifest.json":
@@ -91,10 +91,10 @@ def test_the_times_of_a_result_have_checksums_of_their_own(tmp_path: Path) -> No
     harmed = 0
     for at in range(len(whole)):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :])
-        found = [one.path for one in verified(tmp_path, Subset()).damaged]
-        harmed += found == ["timing.parquet"]
+        results = [one.path for one in verified(tmp_path, Subset()).damaged]
+        harmed += results == ["timing.parquet"]
         # what a reader does not look at may be anything
-        assert found or read_frame(path).equals(FRAME)
+        assert results or read_frame(path).equals(FRAME)
     assert harmed > len(whole) // 4
     path.unlink()
     assert [one.kind for one in verified(tmp_path, Subset()).damaged] == ["gone"]
@@ -160,9 +160,9 @@ STUDY = Study(
 def test_it_reads_back(tmp_path: Path) -> None:
     for _ in range(2):
         write_study(STUDY, tmp_path / "a" / "study")
-    found = read_study(tmp_path / "a" / "study")
-    assert (found.name, found.about) == (STUDY.name, STUDY.about)
-    assert found.frames["rows"].equals(STUDY.frames["rows"])
+    result = read_study(tmp_path / "a" / "study")
+    assert (result.name, result.about) == (STUDY.name, STUDY.about)
+    assert result.frames["rows"].equals(STUDY.frames["rows"])
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["study"]
 
 

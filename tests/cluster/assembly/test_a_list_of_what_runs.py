@@ -119,9 +119,9 @@ def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> 
 
 
 def _asking(name: str, **spec: Any) -> Object:
-    asked = container("1")
-    asked["resources"]["requests"]["nvidia.com/gpu"] = "1"
-    return pod(name, containers=[asked], **spec)
+    wanted = container("1")
+    wanted["resources"]["requests"]["nvidia.com/gpu"] = "1"
+    return pod(name, containers=[wanted], **spec)
 
 
 def test_who_asks_for_what_no_node_has_is_named(tmp_path: Path) -> None:
@@ -257,15 +257,15 @@ Read = Callable[[Path, Sequence[Pod], Sequence[int | None]], Workload]
 
 def begins_s(load: Workload) -> dict[str, int]:
     """When each of the gang begins under first fit, by every engine alike."""
-    found = []
+    results = []
     for placer in (PlainPlacer, fast_placer, rows_placer):
         engine = Engine(load, parse_policy("first_fit"), np.random.default_rng(0), placer=placer)
-        found.append(engine.run().time_ms.tolist())
-    assert found[0] == found[1] == found[2]
+        results.append(engine.run().time_ms.tolist())
+    assert results[0] == results[1] == results[2]
     start = int(load.use.times_ms[0])
     return {
         name.split("/")[-1]: (at - start) // 1000 if at >= 0 else -1
-        for name, at in zip(load.containers.ids, found[0], strict=True)
+        for name, at in zip(load.containers.ids, results[0], strict=True)
         if not name.endswith("x")
     }
 

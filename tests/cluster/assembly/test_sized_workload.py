@@ -130,8 +130,8 @@ def test_use_of_nodes_that_no_container_explains(tmp_path: Path, fraction: float
     for step, now in enumerate(made.use.times_ms.tolist()):
         use = made.use.at(step)[0]
         # b was there from the beginning, whenever the replay lets it arrive
-        there = use[b] + use[c] * (60_000 <= now < 150_000)
-        wanted = max(fraction * 4000 - there, 0.0)
+        present = use[b] + use[c] * (60_000 <= now < 150_000)
+        wanted = max(fraction * 4000 - present, 0.0)
         assert made.use.background[0, step, 0] == pytest.approx(wanted, rel=1e-6)
 
 
@@ -192,13 +192,13 @@ def test_nodes_may_be_assumed(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_nodes_that_are_not_listed_are_counted(tmp_path: Path) -> None:
     table = ["time_ms,container,node,position", "0,a,n1,1", "0,b,n9,2", "0,c,n8,3", "0,d,,4"]
-    asked = ["time_ms,container,resource,request,unit"]
-    asked += [f"0,{name},cpu,1,cores" for name in "abcd"]
+    arguments = ["time_ms,container,resource,request,unit"]
+    arguments += [f"0,{name},cpu,1,cores" for name in "abcd"]
     files = {
         "containers.csv": None,
         "usage.csv": None,
         "container.csv": table,
-        "container_resource.csv": asked,
+        "container_resource.csv": arguments,
     }
     made = workload(stored(tmp_path, files))
     assert made.provenance.facts["containers_on_unknown_nodes"] == 2
@@ -295,8 +295,8 @@ def test_amounts_are_in_the_unit_of_their_column(
 ) -> None:
     kinds = {"resource": pl.String, "unit": pl.String, "amount": pl.Float64}
     rows = pl.DataFrame([(resource, unit, 2.0)], schema=kinds, orient="row")
-    found = in_columns(rows, SizedAssumptions(), ("amount",))
-    assert found.select("column", "amount").rows() == [(column, pytest.approx(amount))]
+    result = in_columns(rows, SizedAssumptions(), ("amount",))
+    assert result.select("column", "amount").rows() == [(column, pytest.approx(amount))]
 
 
 # Containers of whose use only a part is recorded: what they request stands in, and it is told.

@@ -204,11 +204,11 @@ def pod(namespace: str, labels: Thing, inside: Thing) -> Thing:
 
 def nodes_of(zones: list[tuple[str, bool]]) -> list[Thing]:
     """Nodes with a zone each; some have a rack."""
-    found = []
+    results = []
     for at, (zone, racked) in enumerate(zones):
         labels = {"zone": zone, "kubernetes.io/hostname": f"n{at}"}
-        found.append({"metadata": {"labels": labels | ({"rack": zone} if racked else {})}})
-    return found
+        results.append({"metadata": {"labels": labels | ({"rack": zone} if racked else {})}})
+    return results
 
 
 def built(nodes: list[Thing], some_pods: list[Thing]) -> Constraints | None:
@@ -262,15 +262,15 @@ def test_a_node_is_open_where_kubernetes_would_leave_it_open(
                 keeper.add(index, target)
                 where[index] = target
         running = [(some_pods[i], nodes[at]) for i, at in where.items()]
-        for asked in sorted(set(range(len(some_pods))) - set(where)):
-            wanted = some_pods[asked]["spec"].get("nodeSelector", {})
+        for request in sorted(set(range(len(some_pods))) - set(where)):
+            wanted = some_pods[request]["spec"].get("nodeSelector", {})
             expected = [
-                open_to(some_pods[asked], node, nodes, running)
+                open_to(some_pods[request], node, nodes, running)
                 and all(node["metadata"]["labels"].get(k) == v for k, v in wanted.items())
                 for node in nodes
             ]
-            found = None if keeper is None else keeper.open(asked)
-            assert expected == ([True] * len(nodes) if found is None else found.tolist())
+            result = None if keeper is None else keeper.open(request)
+            assert expected == ([True] * len(nodes) if result is None else result.tolist())
 
 
 WEB = {"matchLabels": {"app": "web"}}
@@ -285,14 +285,14 @@ def load_of(some_pods: list[Thing], zones: str, room: int = 9) -> Any:
 
 
 def placed(load: Any, policy: str = "first_fit") -> list[int]:
-    found: list[list[int]] = []
+    results: list[list[int]] = []
     placers: tuple[MakePlacer, ...] = (PlainPlacer, rows_placer, fast_placer)
     for placer in placers:
         rng = np.random.default_rng(1)
         outcome = Engine(load, parse_policy(policy), rng, placer=placer).run()
-        found.append(outcome.node.tolist())
-    assert found[0] == found[1] == found[2]
-    return found[0]
+        results.append(outcome.node.tolist())
+    assert results[0] == results[1] == results[2]
+    return results[0]
 
 
 def required(kind: str, *some_terms: Thing) -> Thing:
@@ -306,11 +306,11 @@ def test_each_zone_gets_its_share_and_who_waits_for_balance_gets_in() -> None:
     load = load_of([pod("a", web, even)] * 6, "aab")
     assert np.bincount([int(node == 2) for node in placed(load)]).tolist() == [3, 3]
     # the second in zone a waits until one that only runs in b has come
-    near: Thing = {**even, "nodeSelector": {"zone": "a"}}
-    near["topologySpreadConstraints"][0]["nodeAffinityPolicy"] = "Ignore"
+    by_name: Thing = {**even, "nodeSelector": {"zone": "a"}}
+    by_name["topologySpreadConstraints"][0]["nodeAffinityPolicy"] = "Ignore"
     late = pod("a", web, {"nodeSelector": {"zone": "b"}})
-    assert placed(load_of([pod("a", web, near)] * 2, "ab")) == [0, -1]
-    assert placed(load_of([*[pod("a", web, near)] * 3, late], "ab")) == [0, 0, -1, 1]
+    assert placed(load_of([pod("a", web, by_name)] * 2, "ab")) == [0, -1]
+    assert placed(load_of([*[pod("a", web, by_name)] * 3, late], "ab")) == [0, 0, -1, 1]
 
 
 def test_a_rule_by_what_no_node_states_is_counted() -> None:

@@ -59,8 +59,12 @@ container_rows = some.lists(
 )  # fmt: skip
 
 
-def meets(asked: Any, labels: dict[str, str]) -> bool:
-    value, operator, values = labels.get(asked["key"]), asked["operator"], asked["values"]
+def meets(requested: Any, labels: dict[str, str]) -> bool:
+    value, operator, values = (
+        labels.get(requested["key"]),
+        requested["operator"],
+        requested["values"],
+    )
     if operator in ("Exists", "DoesNotExist"):
         return bool((value is not None) == (operator == "Exists"))
     if operator in ("In", "NotIn"):
@@ -84,9 +88,9 @@ def tolerates(one: dict[str, str], mark: dict[str, str]) -> bool:
 def may_run(node: Any, container: Any) -> bool:
     zone, own, marks, state = node
     labels = {**({"zone": zone} if zone else {}), **own}
-    asked, tolerated = container
-    chosen = not asked or any(
-        bool(all_of) and all(meets(one, labels) for one in all_of) for all_of in asked
+    wanted, tolerated = container
+    chosen = not wanted or any(
+        bool(all_of) and all(meets(one, labels) for one in all_of) for all_of in wanted
     )
     closing = [mark for mark in marks if mark["effect"] != "PreferNoSchedule"]
     if state == "closed":
@@ -116,8 +120,8 @@ def test_selectors_and_taints_say_what_kubernetes_says(nodes: Any, containers: A
             schema=NODE_COLUMNS, orient="row",
         ),
         pl.DataFrame(
-            [(f"c{at}", json.dumps(asked), json.dumps(fine))
-             for at, (asked, fine) in enumerate(containers)],
+            [(f"c{at}", json.dumps(wanted), json.dumps(fine))
+             for at, (wanted, fine) in enumerate(containers)],
             schema={"container": pl.String, "selector": pl.String, "tolerations": pl.String},
             orient="row",
         ),
@@ -176,9 +180,9 @@ def test_groups_and_selectors(columns: dict[str, list[Any]], expected: list[bool
         return
     keeper = made.keeper(3)
     keeper.add(0, 0)
-    found = keeper.open(1)
-    assert found is not None
-    assert found.tolist() == expected
+    result = keeper.open(1)
+    assert result is not None
+    assert result.tolist() == expected
 
 
 def test_groups_by_what_no_node_states_are_counted_not_held() -> None:
@@ -211,12 +215,12 @@ def test_cells_in_the_order_of_their_numbers_and_a_node_without_is_one() -> None
     containers = pl.DataFrame({"container": ["c0", "c1"], "numa_cells": [None, 2]})
     made = built(NODES, containers, cells=cells, whole={"cpu": 8})
     assert made is not None
-    (found,) = made.parts
-    assert isinstance(found, Cells)
-    assert found.capacity.tolist() == [
+    (result,) = made.parts
+    assert isinstance(result, Cells)
+    assert result.capacity.tolist() == [
         [[2000, 7], [4000, 0]], [[100_000, 1000], [0, 0]], [[4000, 0], [0, 0]]
     ]  # fmt: skip
-    assert found.numa_cells.tolist() == [0, 2]
+    assert result.numa_cells.tolist() == [0, 2]
     with pytest.raises(TracekitError, match="fraction"):
         built(NODES, containers, cells=cells)
     assert built(NODES, containers.with_columns(numa_cells=None), cells=cells) is None

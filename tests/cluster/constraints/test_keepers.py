@@ -39,14 +39,14 @@ def test_a_node_is_open_where_one_more_breaks_nothing(
         elif keeper.open(index)[target]:
             keeper.add(index, target)
             node[index] = target
-        there = np.flatnonzero(node >= 0).tolist()
-        assert not broken(part, node, there)
-        for asked in sorted(set(range(COUNT)) - set(there)):
-            found = keeper.open(asked).tolist()
+        values = np.flatnonzero(node >= 0).tolist()
+        assert not broken(part, node, values)
+        for wanted in sorted(set(range(COUNT)) - set(values)):
+            names = keeper.open(wanted).tolist()
             for target_ in range(NODES):
                 tried = node.copy()
-                tried[asked] = target_
-                assert found[target_] != broken(part, tried, [*there, asked])
+                tried[wanted] = target_
+                assert names[target_] != broken(part, tried, [*values, wanted])
 
 
 amount = some.integers(0, 6)
@@ -72,24 +72,24 @@ def test_cells_by_trying_every_choice_of_them(
     )
     keeper = cells.keeper(2)
     free = [[list(cell) for cell in node] for node in nodes]
-    there: dict[int, tuple[int, list[tuple[int, int, int]]]] = {}
+    existing: dict[int, tuple[int, list[tuple[int, int, int]]]] = {}
     for index, node in moves:
         if index >= len(rows):
             continue
-        if index in there:
-            where, back = there.pop(index)
+        if index in existing:
+            where, back = existing.pop(index)
             keeper.remove(index, where)
             give(free[where], back, 1)
         elif keeper.open(index)[node]:
             taken = chosen(free[node], rows[index], choice)
             assert taken is not None
             keeper.add(index, node)
-            there[index] = node, taken
+            existing[index] = node, taken
             give(free[node], taken, -1)
         assert keeper.free.tolist() == free
-        for asked, row in enumerate(rows):
+        for wanted, row in enumerate(rows):
             fits = [chosen(left, row, choice) is not None for left in free]
-            assert keeper.open(asked).tolist() == fits
+            assert keeper.open(wanted).tolist() == fits
 
 
 def give(free: list[list[int]], taken: list[tuple[int, int, int]], sign: int) -> None:

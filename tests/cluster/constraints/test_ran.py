@@ -54,7 +54,7 @@ def test_who_stays_where_it_ran_is_not_meant(store: Path) -> None:
 def test_of_those_that_ran_the_barred_are_named() -> None:
     mask = np.array([[True, False, True]])
     closed = Constraints(parts=(Allowed(label="selector", of=np.zeros(5, np.int64), mask=mask),))
-    found = barred_now(closed, np.array([1, 0, 1, 1, 1]))
-    assert [at for at, _ in found] == [0, 2, 3, 4]
+    result = barred_now(closed, np.array([1, 0, 1, 1, 1]))
+    assert [at for at, _ in result] == [0, 2, 3, 4]
     assert barred_now(None, np.array([1, 0, 1, 1, 1])) == []
     assert barred_now(closed, np.full(5, -1)) == []

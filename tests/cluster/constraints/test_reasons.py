@@ -23,8 +23,8 @@ NODES = pl.DataFrame(
 )
 
 
-def _suited(*asked: object, tolerations: object = None) -> Suited:
-    texts = [json.dumps(one) for one in asked]
+def _suited(*requested: object, tolerations: object = None) -> Suited:
+    texts = [json.dumps(one) for one in requested]
     bears = None if tolerations is None else json.dumps(tolerations)
     rows = {"container": texts, "selector": texts, "tolerations": [bears] * len(texts)}
     containers = pl.DataFrame(rows, schema_overrides={"tolerations": pl.String})
@@ -36,7 +36,7 @@ def _one(key: str, operator: str, *values: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("requested", "expected"),
     [
         ({"disk": "ssd"}, ["3 nodes lack the label disk=ssd"]),
         ([[_one("disk", "In", "ssd", "hdd")]], ["2 nodes lack the label disk=ssd or hdd"]),
@@ -55,12 +55,12 @@ def _one(key: str, operator: str, *values: str) -> dict[str, object]:
         ),
     ],
 )
-def test_selectors(asked: object, expected: list[str]) -> None:
-    part = _suited(asked).selectors()
+def test_selectors(requested: object, expected: list[str]) -> None:
+    part = _suited(requested).selectors()
     assert part is not None
-    found = part.why(0, 4)
-    assert [reason.of(int(mask.sum())) for reason, mask in found.items()] == expected
-    assert (np.logical_or.reduce(list(found.values())) == ~part.keeper(4).open(0)).all()
+    result = part.why(0, 4)
+    assert [reason.of(int(mask.sum())) for reason, mask in result.items()] == expected
+    assert (np.logical_or.reduce(list(result.values())) == ~part.keeper(4).open(0)).all()
 
 
 def test_too_many_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

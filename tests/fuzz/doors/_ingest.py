@@ -59,11 +59,11 @@ def ingest_verdict(case: Case, done: Done, store: Path) -> str | None:
     if done.code != 0 or not isinstance(case.expected, Mapping):
         return None
     entries = json.loads((store / "manifest.json").read_text())["sources"]
-    found = {Path(entry["file"]).name: entry for entry in entries}
+    results = {Path(entry["file"]).name: entry for entry in entries}
     wrongs = (
         _untold(name, fate.twin, done.out)
         if fate.twin
-        else _differs(name, fate, found.get(name), store)
+        else _differs(name, fate, results.get(name), store)
         for name, fate in case.expected.items()
     )
     return next((wrong for wrong in wrongs if wrong), None)

@@ -108,8 +108,8 @@ def fate(table: str, text: str) -> Fate:
         fields = row.split(",")
         values = {at: _value(fields[at], name) for at, name in stored.items()}
         key = tuple(values.get(at, fields[at]) for at in _KEYS[table] or range(1, len(fields)))
-        told = tuple((name, values[at]) for at, name in sorted(stored.items()))
-        first.setdefault(key, told)
+        result = tuple((name, values[at]) for at, name in sorted(stored.items()))
+        first.setdefault(key, result)
     return Fate(read=len(lines), rejected=len(lines) - len(rows), values=frozenset(first.values()))
 
 

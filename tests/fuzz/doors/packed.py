@@ -77,8 +77,8 @@ def _expected(name: str, data: bytes) -> dict[str, Fate] | None:
     if not texts or not all(text.startswith(f"{NODE_HEADER}\n") for text in texts):
         return None
     lines = [line for text in texts for line in text.removesuffix("\n").split("\n")[1:]]
-    found = fate("Node", "\n".join([NODE_HEADER, *lines]) + "\n")
-    return {name: found} if found.read > found.rejected else None
+    result = fate("Node", "\n".join([NODE_HEADER, *lines]) + "\n")
+    return {name: result} if result.read > result.rejected else None
 
 
 def _unpacked(name: str, data: bytes) -> list[bytes]:
@@ -90,11 +90,11 @@ def _unpacked(name: str, data: bytes) -> list[bytes]:
     if not name.endswith((".tar", ".tar.gz")):
         return []
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        found = {member.name: archive.extractfile(member) for member in archive if member.isreg()}
-        texts = [file.read() for file in found.values() if file is not None]
+        results = {member.name: archive.extractfile(member) for member in archive if member.isreg()}
+        texts = [file.read() for file in results.values() if file is not None]
         end = archive.offset
     # Python takes a damaged header for the end
-    return texts if list(found) == _MEMBERS and not data[end:].strip(b"\0") else []
+    return texts if list(results) == _MEMBERS and not data[end:].strip(b"\0") else []
 
 
 def _in_members(data: bytes, rng: Rng) -> bytes:

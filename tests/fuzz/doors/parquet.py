@@ -103,8 +103,8 @@ def fate(columns: dict[str, Any]) -> Fate:
     good = [row for row in rows if None not in row]
     first: dict[tuple[Any, Any], tuple[Any, ...]] = {}
     for time, name, cpu, memory in good:  # of rows of one node and time the first is kept
-        told = (("time_ms", time), ("cpu_fraction", cpu), ("memory_fraction", memory))
-        first.setdefault((time, name), told)
+        expected = (("time_ms", time), ("cpu_fraction", cpu), ("memory_fraction", memory))
+        first.setdefault((time, name), expected)
     return Fate(read=_ROWS, rejected=_ROWS - len(good), values=frozenset(first.values()))
 
 

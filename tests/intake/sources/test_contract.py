@@ -39,11 +39,11 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("_elsewhere")
 @pytest.mark.parametrize("case", CASES, ids=[str(case.relative_to(HERE)) for case in CASES])
 def test_files_become_the_rows_and_rejects_that_are_expected(case: Path, tmp_path: Path) -> None:
-    found = "".join(_shown(case, tmp_path))
+    rows = "".join(_shown(case, tmp_path))
     approved = case / "expected.txt"
     if os.environ.get("TRACEKIT_APPROVE"):
-        approved.write_text(found)
-    assert found == approved.read_text()
+        approved.write_text(rows)
+    assert rows == approved.read_text()
 
 
 def test_every_kind_of_file_of_every_source_has_a_case() -> None:

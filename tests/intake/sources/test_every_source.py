@@ -170,13 +170,13 @@ def test_relative_sizes_are_found_where_the_fractions_agree(
         for machine, size in enumerate(sizes)
     ]
     types = pl.DataFrame(rows)
-    found = capacities(types)
+    result = capacities(types)
     largest = max(sizes)
-    assert found["core"].to_list() == pytest.approx([one / largest for one in sizes], abs=2e-9)
-    asked = requests(types, found)
-    assert asked["core"].to_list() == pytest.approx([one / largest for one in demands], abs=2e-9)
-    room = rounded_up(found)["core"].to_list()
+    assert result["core"].to_list() == pytest.approx([one / largest for one in sizes], abs=2e-9)
+    study = requests(types, result)
+    assert study["core"].to_list() == pytest.approx([one / largest for one in demands], abs=2e-9)
+    room = rounded_up(result)["core"].to_list()
     for size, capacity in zip(sizes, room, strict=True):
-        for demand, request in zip(demands, asked["core"], strict=True):
+        for demand, request in zip(demands, study["core"], strict=True):
             as_many = int(size / demand + 1e-9)
             assert as_many * round(request * 1e9) <= round(capacity * 1e9)

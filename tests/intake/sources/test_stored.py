@@ -42,11 +42,11 @@ def _without_catalog(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_folders_become_the_store_that_is_expected(case: Path, tmp_path: Path) -> None:
-    found = "".join(_shown(case, tmp_path))
+    rows = "".join(_shown(case, tmp_path))
     approved = case / "expected.txt"
     if os.environ.get("TRACEKIT_APPROVE"):
-        approved.write_text(found)
-    assert found == approved.read_text()
+        approved.write_text(rows)
+    assert rows == approved.read_text()
 
 
 @pytest.mark.parametrize("name", ["a_cluster", "samples_of_two_files", "twice_the_same"])
@@ -67,20 +67,20 @@ def test_again_is_nothing_new_and_damaged_parts_are_mended(name: str, tmp_path: 
 
 
 def _shown(case: Path, aside: Path) -> Iterator[str]:
-    said: tuple[Fact, ...] = ()
+    lines: tuple[Fact, ...] = ()
     for turn in sorted(one for one in case.iterdir() if one.is_dir()):
         folder = turn
         if "beside" in case.name:
             folder = shutil.copytree(turn, aside / "all", dirs_exist_ok=True)
         try:
-            said = ingest(folder, aside / "store", max_rejects_fraction=1.0).doubts
+            lines = ingest(folder, aside / "store", max_rejects_fraction=1.0).doubts
         except TracekitError as error:
             yield f"# {turn.name} is refused: exit code {error.exit_code}\n"
-            said = ()
+            lines = ()
     if (aside / "store").exists():
         store = open_store(aside / "store")
         yield from _stored(store)
-        for one in said or doubts(store):
+        for one in lines or doubts(store):
             about = json.dumps(dict(one.about), sort_keys=True, default=str)
             yield f"## doubt {one.because}: {one.subject}, {one.value}, {about}\n"
         yield from _replayed(store)
@@ -117,5 +117,7 @@ def _replayed(store: Store) -> Iterator[str]:
     )
     for node, sizes, shut in zip(load.nodes.ids, load.nodes.capacity.tolist(), closed, strict=True):
         yield f"{node}: {sizes}{', cordoned' if shut else ''}\n"
-    for container, asked in zip(load.containers.ids, load.containers.request.tolist(), strict=True):
-        yield f"{container}: {asked}\n"
+    for container, wanted in zip(
+        load.containers.ids, load.containers.request.tolist(), strict=True
+    ):
+        yield f"{container}: {wanted}\n"

@@ -61,9 +61,9 @@ def number(value: float | None) -> float:
 
 def test_service_edges(store: Store) -> None:
     expected = edges_plainly(records(store))
-    found = run(store, "calls/service_edges").rows(named=True)
-    assert len(found) == len(expected)
-    for row in found:
+    entries = run(store, "calls/service_edges").rows(named=True)
+    assert len(entries) == len(expected)
+    for row in entries:
         ids = expected[row["upstream"], row["downstream"], row["rpc_type"]]
         durations = [duration for _, duration in ids if not math.isnan(duration)]
         assert row["calls"] == sum(calls for calls, _ in ids)
@@ -110,16 +110,16 @@ def test_both_ends_of_a_call_count_once(tmp_path: Path) -> None:
 
 def test_rpc_types(store: Store) -> None:
     rows = records(store)
-    for found in run(store, "calls/rpc_types").rows(named=True):
-        mine = [row for row in rows if row["rpc_type"] == found["rpc_type"]]
+    for match in run(store, "calls/rpc_types").rows(named=True):
+        mine = [row for row in rows if row["rpc_type"] == match["rpc_type"]]
         times = [number(row["response_time_ms"]) for row in mine]
-        assert found["records"] == len(mine)
-        assert found["record_share"] == pytest.approx(len(mine) / len(rows))
-        assert found["calling_end"] == sum(time > 0 for time in times)
-        assert found["called_end"] == sum(time < 0 for time in times)
+        assert match["records"] == len(mine)
+        assert match["record_share"] == pytest.approx(len(mine) / len(rows))
+        assert match["calling_end"] == sum(time > 0 for time in times)
+        assert match["called_end"] == sum(time < 0 for time in times)
         unnamed = sum(row["downstream"] is None for row in mine)
-        assert found["downstream_missing_share"] == pytest.approx(unnamed / len(mine))
-        assert found["response_time_p95_ms"] == pytest.approx(np.nanquantile(np.abs(times), 0.95))
+        assert match["downstream_missing_share"] == pytest.approx(unnamed / len(mine))
+        assert match["response_time_p95_ms"] == pytest.approx(np.nanquantile(np.abs(times), 0.95))
 
 
 def test_the_mix_of_the_real_rows(real_rows: Path, tmp_path: Path) -> None:

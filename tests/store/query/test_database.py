@@ -26,11 +26,11 @@ def test_other_threads_always_find_a_view_that_is_being_kept(
     done = Event()
 
     def ask(database: Database) -> int:
-        asked = 0
+        wanted = 0
         while not done.is_set():
             database.scalar(f"SELECT count(*) FROM {query.view_name}")
-            asked += 1
-        return asked
+            wanted += 1
+        return wanted
 
     with Database(open_store(tmp_path / "store")) as database, ThreadPoolExecutor(1) as thread:
         rows = database.frame(query.text)
@@ -53,9 +53,9 @@ def test_what_the_system_refuses_to_read_is_told_as_its_refusal(
     store = tiny_store(tmp_path)
     with Database(store) as database:
         monkeypatch.setattr(Views, "make_for", _raising(refused))
-        with pytest.raises(OSError, match="No space left") as found:
+        with pytest.raises(OSError, match="No space left") as raised:
             database.rows("SELECT 1 AS one")
-    assert found.value.errno == errno.ENOSPC
+    assert raised.value.errno == errno.ENOSPC
 
 
 def _raising(error: Exception) -> Callable[..., None]:

@@ -92,8 +92,8 @@ def test_the_columns_are_those_of_the_header(name: str, database: Database) -> N
 def test_an_empty_store_gives_the_same_columns(name: str, empty_database: Database) -> None:
     expected = [(column.name, column.type) for column in all_queries()[name].columns]
     assert described(empty_database, name) == expected
-    found = empty_database.frame(all_queries()[name].text)
-    assert found.columns == [column for column, _ in expected]
+    rows = empty_database.frame(all_queries()[name].text)
+    assert rows.columns == [column for column, _ in expected]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -21,13 +21,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def test_rows_and_bytes_are_those_of_the_files(store: Store) -> None:
-    found = {table.table: table for table in plan(store).tables}
+    results = {table.table: table for table in plan(store).tables}
     for entry in store.manifest.sources:
         parts = store.manifest.parts(entry.table)
-        assert found[entry.table].rows == sum(part.rows for part in parts)
-        assert found[entry.table].files == len(parts)
+        assert results[entry.table].rows == sum(part.rows for part in parts)
+        assert results[entry.table].files == len(parts)
         files = store.table_files(entry.table)
-        assert found[entry.table].bytes == sum(path.stat().st_size for path in files)
+        assert results[entry.table].bytes == sum(path.stat().st_size for path in files)
 
 
 def test_the_rate_of_one_file_is_scaled_to_all_rows(store: Store) -> None:
@@ -44,7 +44,7 @@ def engine(name: str, pass_s: float) -> EnginePlan:
 
 
 @pytest.mark.parametrize(
-    ("passes", "told"),
+    ("passes", "expected"),
     [
         ([3.0], ["3.0 s"]),
         ([WORTH_A_CLUSTER_S * 2], ["20 min"]),
@@ -52,7 +52,7 @@ def engine(name: str, pass_s: float) -> EnginePlan:
         ([90.0, 9.0], ["9.0 s", "90.0 s"]),
     ],
 )
-def test_the_advice_is_the_shorter_time(passes: list[float], told: list[str]) -> None:
+def test_the_advice_is_the_shorter_time(passes: list[float], expected: list[str]) -> None:
     engines = [engine(name, one) for name, one in zip(("duckdb", "cluster"), passes, strict=False)]
     times = re.findall(r"\d[\d.]* (?:s|min)", _advice(tuple(engines)))
-    assert times[: len(told)] == told
+    assert times[: len(expected)] == expected

@@ -53,15 +53,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def test_what_a_call_costs(store: Store) -> None:
-    found = run(store, "services/demand")
-    assert found.select("service", "metric", "rate_containers", "minutes").rows() == [
+    replayed = run(store, "services/demand")
+    assert replayed.select("service", "metric", "rate_containers", "minutes").rows() == [
         ("calls", "providerRPC_MCR", 2, MINUTES + 1),
         ("web", "HTTP_MCR", 1, MINUTES + 1),
     ]
-    assert found["cpu_per_call"].to_list() == pytest.approx([PER_CALL] * 2, abs=1e-9)
-    assert found["cpu_idle"].to_list() == pytest.approx([IDLE] * 2, abs=1e-9)
-    assert found["r_squared"].to_list() == pytest.approx([1, 1], abs=1e-9)
-    for rate, container_rate, containers in found.select(
+    assert replayed["cpu_per_call"].to_list() == pytest.approx([PER_CALL] * 2, abs=1e-9)
+    assert replayed["cpu_idle"].to_list() == pytest.approx([IDLE] * 2, abs=1e-9)
+    assert replayed["r_squared"].to_list() == pytest.approx([1, 1], abs=1e-9)
+    for rate, container_rate, containers in replayed.select(
         "rate_mean", "container_rate_mean", "rate_containers"
     ).rows():
         assert rate == pytest.approx(container_rate * containers)
@@ -108,17 +108,21 @@ def test_how_alike_containers_are(containers: tuple[Store, pl.DataFrame]) -> Non
     centred = means.with_columns(own=pl.col("cpu").mean().over("service"))
     whole = float(np.var(means["cpu"].to_numpy()))
     between = float(np.var(centred["own"].to_numpy()))
-    found = run(store, "services/alikeness").row(0, named=True)
-    assert (found["resource"], found["services"], found["containers"]) == ("cpu", 4, 40)
-    assert found["between_share"] == pytest.approx(between / whole, abs=1e-9)
+    policy_row = run(store, "services/alikeness").row(0, named=True)
+    assert (policy_row["resource"], policy_row["services"], policy_row["containers"]) == (
+        "cpu",
+        4,
+        40,
+    )
+    assert policy_row["between_share"] == pytest.approx(between / whole, abs=1e-9)
     assert run(store, "services/alikeness", {"min_containers": 11}).height == 0
 
 
 def test_placement_of_a_chosen_service(containers: tuple[Store, pl.DataFrame]) -> None:
     store, rows = containers
-    found = run(store, "services/placement", {"service": "s2"})
+    replayed = run(store, "services/placement", {"service": "s2"})
     edges = rows.filter(service="s2").select("container", "node").unique().sort(pl.all())
-    assert found.select("container", "node").rows() == edges.rows()
+    assert replayed.select("container", "node").rows() == edges.rows()
     # of services with ten containers each, the first by id
     assert set(run(store, "services/placement")["service"]) == {"s0"}
 
@@ -127,7 +131,7 @@ GIB = 2**30
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+def query_rows(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     """One service runs throughout, one for half of the time, one requests nothing."""
     folder = tmp_path_factory.mktemp("requests")
     files = {
@@ -151,8 +155,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     return run(store, "services/requests")
 
 
-def test_amounts_are_weighted_by_time_and_summed_over_containers(found: pl.DataFrame) -> None:
-    rows = {row["service"]: row for row in found.to_dicts()}
+def test_amounts_are_weighted_by_time_and_summed_over_containers(query_rows: pl.DataFrame) -> None:
+    rows = {row["service"]: row for row in query_rows.to_dicts()}
     assert set(rows) == {"a", "b"}
     assert rows["a"]["containers"] == 2
     assert rows["a"]["cpu_requested_cores"] == pytest.approx(6)

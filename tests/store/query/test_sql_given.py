@@ -159,8 +159,8 @@ OUTPUTS = [
 def test_an_output_that_is_two_things_is_refused(
     store: Path, tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = [word.format(tmp_path) for word in words]
-    assert run(["query", str(store), "usage/zone_summary", *asked]) == 2
+    wanted = [word.format(tmp_path) for word in words]
+    assert run(["query", str(store), "usage/zone_summary", *wanted]) == 2
     assert (capsys.readouterr().out, list(tmp_path.iterdir())) == ("", [])
 
 

@@ -151,9 +151,9 @@ def test_a_query_survives_the_loss_of_a_worker(cluster: SparkCluster, store: Pat
             while not (stage := _at_work(tracker, before)):
                 time.sleep(0.005)
             cluster.kill_worker()
-            while not (found := tracker.getStageInfo(stage)) or not found.numFailedTasks:
+            while not (result := tracker.getStageInfo(stage)) or not result.numFailedTasks:
                 time.sleep(0.02)
-            failed.append(found.numFailedTasks)
+            failed.append(result.numFailedTasks)
 
         killer = threading.Thread(target=lose, daemon=True)
         killer.start()
@@ -180,7 +180,7 @@ def _all_there(context: SparkContext, workers: int) -> None:
 def _at_work(tracker: StatusTracker, workers: int) -> int | None:
     """The stage that all the workers are at."""
     stages = ((at, tracker.getStageInfo(at)) for at in tracker.getActiveStageIds())
-    return next((at for at, told in stages if told and told.numActiveTasks == workers), None)
+    return next((at for at, row in stages if row and row.numActiveTasks == workers), None)
 
 
 def test_a_sweep_survives_the_loss_of_a_worker(

@@ -121,8 +121,8 @@ def _read(folder: Path, files: Files) -> int:
         f"{name}.csv": [HEADERS[name], *(",".join(map(str, row)) for row in rows)]
         for name, rows in files.items()
     }
-    found = discover(written(folder, lines)).files
-    read = [list(ReaderFile(file, folder).blocks(lambda _: None)) for file in found]
+    result = discover(written(folder, lines)).files
+    read = [list(ReaderFile(file, folder).blocks(lambda _: None)) for file in result]
     assert not any(rows.rejects.height for blocks in read for _, rows in blocks)
     return sum(bool(blocks) for blocks in read)
 

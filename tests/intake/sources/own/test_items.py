@@ -30,8 +30,8 @@ def test_whatever_is_no_whole_json_is_refused(tmp_path: Path) -> None:
 def test_half_of_a_character_loses_no_more_than_itself(tmp_path: Path) -> None:
     path = tmp_path / "some.json"
     path.write_text(r'{"items": [{"a\ud800": "p\udfff"}, {"b": "\ud83d\ude00"}]}')
-    found = [item.value for item in items(opened(path)) if isinstance(item, Item)]
-    assert found == [{"a?": "p?"}, {"b": "\U0001f600"}]
+    results = [item.value for item in items(opened(path)) if isinstance(item, Item)]
+    assert results == [{"a?": "p?"}, {"b": "\U0001f600"}]
 
 
 def test_documents_are_read_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,17 +58,17 @@ def test_a_line_of_many_brackets_is_a_reject(tmp_path: Path) -> None:
 
 def test_the_real_traces_of_simkube() -> None:
     folder = shared_data("simkube")
-    found = read("simkube", folder / "dsb-scaling.sktrace")
-    assert found.broken == []
-    pods = found.tables["container"]
+    result = read("simkube", folder / "dsb-scaling.sktrace")
+    assert result.broken == []
+    pods = result.tables["container"]
     assert pods["service"].n_unique() == 27
     assert set(pods.filter(pods["time_ms"] == pods["time_ms"].min())["service"]) == set(
         pods["service"]
     )
-    assert found.tables["container_resource"]["container"].n_unique() == pods.height
-    found = read("simkube", folder / "cronjob.sktrace")
-    assert found.broken == []
-    assert found.rows("container", "service", "time_ms", "departure_ms") == [
+    assert result.tables["container_resource"]["container"].n_unique() == pods.height
+    result = read("simkube", folder / "cronjob.sktrace")
+    assert result.broken == []
+    assert result.rows("container", "service", "time_ms", "departure_ms") == [
         ("default/hello-simkube", 1_743_286_861_000 + at, 1_743_286_891_000 + at)
         for at in (0, 60_000, 120_000)
     ]

@@ -75,19 +75,19 @@ def _of_container(samples: Counted, step: int) -> tuple[dict[int, float], set[in
     every = sorted(steps)
     used = {at: sum(one[0] for one in steps[at]) for at in every}
     assert sum(used.values()) == pytest.approx(samples[-1][1] - samples[0][1])
-    found: dict[int, float] = {}
+    results: dict[int, float] = {}
     silent = max(_SILENT_MS, 2.5 * float(np.median(np.diff([time for time, _ in samples]))))
     for at in every:
         passed = sum(one[1] for one in steps[at])
         rate = used[at] / (passed / MS)
         for back in range(max(1, int(passed / step + 0.5))):
             if back == 0 or not any(one in steps for one in range(at - back * step, at, step)):
-                found[at - back * step] = rate
+                results[at - back * step] = rate
         held = at + step
         while held <= int(steps[at][-1][2] + silent) // step * step and held not in steps:
-            found[held] = rate
+            results[held] = rate
             held += step
-    return found, set(every)
+    return results, set(every)
 
 
 def _expected(containers: Sequence[Counted]) -> dict[int, float]:
@@ -95,21 +95,21 @@ def _expected(containers: Sequence[Counted]) -> dict[int, float]:
     step = _step_ms(containers)
     each = [_of_container(one, step) for one in containers]
     times = set[int]().union(*(new for _, new in each))
-    return {at: sum(found.get(at, 0.0) for found, _ in each) for at in sorted(times)}
+    return {at: sum(match.get(at, 0.0) for match, _ in each) for at in sorted(times)}
 
 
 def _scraped(seed: int, step_s: int, jitter: float, count: int, inner: int) -> list[Counted]:
     """Counters of containers that are scraped at other times each, with jitter."""
     rng = np.random.default_rng(seed)
     phases = rng.permutation(step_s * MS)[:inner]
-    found = []
+    results = []
     for phase in phases:
         late = rng.integers(0, round(step_s * MS * jitter) + 1, count)
         times = START * MS + phase + step_s * MS * np.arange(count) + late
         rises = rng.choice([0.1, 4.0], count) * np.diff(times, prepend=times[0]) / MS
         values = np.round(10 + np.cumsum(rises), 4)
-        found.append(list(zip(times.tolist(), values.tolist(), strict=True)))
-    return found
+        results.append(list(zip(times.tolist(), values.tolist(), strict=True)))
+    return results
 
 
 def _made(containers: Sequence[Counted], name: str = CPU) -> list[Made]:
@@ -134,9 +134,9 @@ def test_core_seconds_are_what_the_counters_rose_by(
     expected = _expected(containers)
     _, name, written_as = form
     with TemporaryDirectory() as folder:
-        found = read(NAME, written(Path(folder) / name, written_as(_made(containers))))
-    assert found.broken == []
-    rows = [(int(str(row[0])), float(str(row[3]))) for row in amounts_of(found)]
+        result = read(NAME, written(Path(folder) / name, written_as(_made(containers))))
+    assert result.broken == []
+    rows = [(int(str(row[0])), float(str(row[3]))) for row in amounts_of(result)]
     assert [time for time, _ in rows] == list(expected)
     assert [amount for _, amount in rows] == pytest.approx(list(expected.values()), rel=1e-9)
 
@@ -178,14 +178,14 @@ def test_every_query_gives_what_the_table_of_metrics_knows() -> None:
     "name", ["in.om", "promtool_tsdb_dump.txt", "victoriametrics_export.jsonl"]
 )
 def test_real_rows_of_one_prometheus_in_three_forms(name: str) -> None:
-    found = read(NAME, shared_data("prometheus") / name)
-    assert found.broken == []
-    assert found.tables["node_resource"].filter(resource="cpu")["amount"].to_list() == [8, 8]
-    assert sorted(found.rows("container", "container", "service", "node")) == [
+    result = read(NAME, shared_data("prometheus") / name)
+    assert result.broken == []
+    assert result.tables["node_resource"].filter(resource="cpu")["amount"].to_list() == [8, 8]
+    assert sorted(result.rows("container", "container", "service", "node")) == [
         ("default/db-0", "default/db", "node-b"),
         ("default/web-7d4b9c6f5d-x2x7k", "default/web", "node-a"),
     ]
-    used = found.tables["container_amount"]
+    used = result.tables["container_amount"]
     first = used.filter(container="default/db-0", time_ms=(START + 30) * MS).sort("resource")
     rate = (14.179023 - 5.077173) / 30
     assert first["amount"].to_list() == [pytest.approx(rate, rel=1e-12), 196_843_463.0]

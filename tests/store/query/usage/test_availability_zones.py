@@ -14,7 +14,7 @@ GIB = 2**30
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+def query_rows(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     """Two nodes in each of two zones, one of them empty, and one in none; one container leaves."""
     folder = tmp_path_factory.mktemp("availability")
     files = {
@@ -45,8 +45,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     return run(store, "usage/availability_zones")
 
 
-def test_requests_count_while_containers_have_samples(found: pl.DataFrame) -> None:
-    rows = {row["availability_zone"]: row for row in found.to_dicts()}
+def test_requests_count_while_containers_have_samples(query_rows: pl.DataFrame) -> None:
+    rows = {row["availability_zone"]: row for row in query_rows.to_dicts()}
     assert set(rows) == {"a", "b"}
     assert (rows["a"]["nodes"], rows["a"]["cpu_cores"]) == (2, 16)
     # two is there for half of the time: 4 + 2 of 16 cores
@@ -81,5 +81,5 @@ def test_a_later_price_takes_no_zone_away(tmp_path: Path) -> None:
             *(f"{now + at * 60_000},one,1000,{GIB}" for at in range(4)),
         ],
     }
-    found = run(store_of(tmp_path, files), "usage/availability_zones")
-    assert found.select("availability_zone", "nodes").rows() == [("a", 2)]
+    replayed = run(store_of(tmp_path, files), "usage/availability_zones")
+    assert replayed.select("availability_zone", "nodes").rows() == [("a", 2)]

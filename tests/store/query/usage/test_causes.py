@@ -44,7 +44,7 @@ def test_every_step_has_its_cause(tmp_path: Path) -> None:
         "gone": ("n", [0, 1, 2, 3]),
     }
     store = usage_store(tmp_path, nodes=nodes, containers=stays(spans))
-    found = run(store, "usage/change_causes").select(
+    frame = run(store, "usage/change_causes").select(
         "cause", "events", "cpu_change_mean", "memory_change_mean"
     )
     # 0.50 to 0.55 is a request by the limit itself; the missing sample of 'gap' is no deployment
@@ -54,8 +54,8 @@ def test_every_step_has_its_cause(tmp_path: Path) -> None:
         ("quiet", 1, 0.01, 0.01),
         ("request", 2, (0.05 - 0.11) / 2, 0.0),
     ]
-    assert found.height == 4
-    for row, wanted in zip(found.rows(), expected, strict=True):
+    assert frame.height == 4
+    for row, wanted in zip(frame.rows(), expected, strict=True):
         assert row == pytest.approx(wanted, abs=1e-9)
 
 
@@ -64,8 +64,8 @@ def test_a_move_is_a_deployment_on_both_nodes(tmp_path: Path) -> None:
     spans = {"still": ("a", [0, 1, 2, 3]), "moves": ("a", [0, 1]), "moved": ("b", [2, 3])}
     rows = stays(spans).with_columns(pl.col("container").replace({"moved": "moves"}))
     store = usage_store(tmp_path, nodes=node_rows({"a": flat, "b": flat}), containers=rows)
-    found = run(store, "usage/node_causes").select("node", "cause", "events").rows()
-    assert found == [
+    records = run(store, "usage/node_causes").select("node", "cause", "events").rows()
+    assert records == [
         ("a", "deploy-", 1),
         ("a", "quiet", 2),
         ("b", "deploy+", 1),
@@ -79,12 +79,12 @@ def test_cohorts(tmp_path: Path) -> None:
     containers = stays({"a": ("n1", [0]), "b": ("n1", [0]), "c": ("n2", [0]), "d": ("n3", [0])})
     cpu = pl.Series([0.1, 0.2, 0.6, 0.4])
     store = usage_store(tmp_path, nodes=nodes, containers=containers.with_columns(cpu=cpu))
-    found = run(store, "usage/node_cohorts").select(
+    frame = run(store, "usage/node_cohorts").select(
         "cohort", "nodes", "containers_per_node", "container_cpu_mean"
     )
     # of four nodes a share of 1,500 / 13,000 is less than one: the most skewed node all the same
-    assert found.rows()[0] == pytest.approx(("HIGH", 2, 1.5, 0.3))
-    assert found.rows()[1:] == [("LOW", 1, 0.0, None), ("MEMSKEW", 1, 0.0, None)]
+    assert frame.rows()[0] == pytest.approx(("HIGH", 2, 1.5, 0.3))
+    assert frame.rows()[1:] == [("LOW", 1, 0.0, None), ("MEMSKEW", 1, 0.0, None)]
     members = run(store, "usage/cohort_members", {"memskew_nodes": 6500})
     assert members.filter(cohort="MEMSKEW")["node"].to_list() == ["n2", "n4"]
 
@@ -92,17 +92,17 @@ def test_cohorts(tmp_path: Path) -> None:
 def test_bands_of_the_difference(tmp_path: Path) -> None:
     differences = {"n1": 0.05, "n2": 0.3, "n3": 0.5, "n4": 0.8}
     nodes = node_rows({name: ([0.1], [0.1 + gap]) for name, gap in differences.items()})
-    found = run(usage_store(tmp_path, nodes=nodes), "usage/util_diff_bands")
-    assert found["bin_start"].to_list() == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
-    assert found["nodes"].to_list() == [1, 0, 0, 1, 0, 2]
-    assert found["zone_share"].sum() == pytest.approx(1)
+    replayed = run(usage_store(tmp_path, nodes=nodes), "usage/util_diff_bands")
+    assert replayed["bin_start"].to_list() == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    assert replayed["nodes"].to_list() == [1, 0, 0, 1, 0, 2]
+    assert replayed["zone_share"].sum() == pytest.approx(1)
 
 
 def test_blocks_of_time(tmp_path: Path) -> None:
     nodes, _ = random_usage(np.random.Generator(np.random.PCG64(5)))
-    found = run(usage_store(tmp_path, nodes=nodes), "usage/node_blocks", {"block_ms": 300_000})
-    assert found["samples"].sum() == nodes.height
-    for row in found.iter_rows(named=True):
+    replayed = run(usage_store(tmp_path, nodes=nodes), "usage/node_blocks", {"block_ms": 300_000})
+    assert replayed["samples"].sum() == nodes.height
+    for row in replayed.iter_rows(named=True):
         start = row["block_start_ms"]
         part = nodes.filter(
             pl.col("node") == row["node"],
@@ -123,5 +123,5 @@ def test_zones_and_their_deployments(tmp_path: Path) -> None:
     nodes = node_rows({"a": (rising, falling), "c": (rising, rising), "d": (rising, rising)})
     containers = stays({"x": ("a", list(range(12))), "y": ("c", list(range(5, 12)))})
     store = usage_store(tmp_path, nodes=nodes, containers=containers)
-    found = run(store, "usage/zone_deployments").rows()
-    assert found == [("A", 1, 0, 0.0), ("C", 2, 1, 0.5)]
+    records = run(store, "usage/zone_deployments").rows()
+    assert records == [("A", 1, 0, 0.0), ("C", 2, 1, 0.5)]

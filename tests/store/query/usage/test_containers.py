@@ -43,10 +43,10 @@ def stays(containers: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_container_profile(rows: Rows) -> None:
-    found = run(rows[0], "usage/container_profile")
+    replayed = run(rows[0], "usage/container_profile")
     expected = stays(rows[2])
     for name in expected.columns:
-        assert found[name].to_list() == (
+        assert replayed[name].to_list() == (
             pytest.approx(expected[name].to_list(), abs=1e-9)
             if expected[name].dtype.is_numeric()
             else expected[name].to_list()
@@ -71,9 +71,9 @@ def test_containers_of_a_node_that_one_joins_later(tmp_path: Path, late: int) ->
         ]
     ).with_columns(cpu=pl.lit(0.1), memory=pl.lit(0.5))
     store = usage_store(tmp_path, containers=frame)
-    found = run(store, "usage/node_containers")
-    assert found["containers"].to_list() == [containers_by_definition(frame)["n"]] == [3]
-    assert found["stays"].to_list() == [3]
+    replayed = run(store, "usage/node_containers")
+    assert replayed["containers"].to_list() == [containers_by_definition(frame)["n"]] == [3]
+    assert replayed["stays"].to_list() == [3]
 
 
 def test_nodes_against_containers(rows: Rows) -> None:
@@ -86,9 +86,11 @@ def test_nodes_against_containers(rows: Rows) -> None:
         for level, frame in (("node", per_node), ("container", stays(containers)))
         for resource in ("cpu", "memory")
     }
-    found = run(store, "usage/node_vs_container")
-    assert found.height == 4
-    for level, resource, *values in found.select("level", "resource", "mean", "peak", "std").rows():
+    replayed = run(store, "usage/node_vs_container")
+    assert replayed.height == 4
+    for level, resource, *values in replayed.select(
+        "level", "resource", "mean", "peak", "std"
+    ).rows():
         assert tuple(values) == pytest.approx(expected[level, resource], abs=1e-9)
 
 
@@ -111,7 +113,7 @@ def test_heat_map_of_the_worked_example(tmp_path: Path) -> None:
         ]
     ).with_columns(cpu=pl.lit(0.1), memory=pl.lit(0.5))
     store = usage_store(tmp_path, nodes=nodes, containers=containers)
-    found = {
+    results = {
         (resource, str(count), str(round(start * 10))): nodes
         for count, resource, start, nodes in run(store, "usage/containers_per_node").rows()
     }
@@ -121,15 +123,15 @@ def test_heat_map_of_the_worked_example(tmp_path: Path) -> None:
         for count, bins in expected[f"{key}[count][bin]"].items()
         for bin_, nodes in bins.items()
     }
-    assert found == cells
+    assert results == cells
 
 
 def test_heat_map_counts_every_node_once_for_each_resource(rows: Rows) -> None:
     for width in (0.1, 0.3):
-        found = run(rows[0], "usage/containers_per_node", {"bin_width": width})
+        replayed = run(rows[0], "usage/containers_per_node", {"bin_width": width})
         hosts = rows[2]["node"].n_unique()
-        assert found.group_by("resource").agg(pl.col("nodes").sum())["nodes"].to_list() == [
+        assert replayed.group_by("resource").agg(pl.col("nodes").sum())["nodes"].to_list() == [
             hosts,
             hosts,
         ]
-        assert found["bin_start"].max() < 1  # type: ignore[operator]
+        assert replayed["bin_start"].max() < 1  # type: ignore[operator]

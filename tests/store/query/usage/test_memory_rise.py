@@ -34,9 +34,9 @@ def test_a_leak_is_found_and_a_day_a_step_and_a_short_one_are_not(tmp_path: Path
         for node, values in series.items()
         for step, value in enumerate(values)
     ]
-    found = run(usage_store(tmp_path, nodes=pl.DataFrame(rows)), "usage/memory_rise")
-    assert found["node"].to_list() == ["leaks", "slowly"]
-    for row in found.to_dicts():
+    replayed = run(usage_store(tmp_path, nodes=pl.DataFrame(rows)), "usage/memory_rise")
+    assert replayed["node"].to_list() == ["leaks", "slowly"]
+    for row in replayed.to_dicts():
         days = at * STEP_MS / 86_400_000
         slope, first = np.polyfit(days, series[row["node"]], 1)
         last = first + slope * days[-1]

@@ -16,7 +16,7 @@ GIB = 2**30
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+def query_rows(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     """Two nodes, one with GPUs; the second container departs as the third arrives."""
     folder = tmp_path_factory.mktemp("requested")
     files = {
@@ -37,8 +37,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     return run(store, "usage/requested_capacity")
 
 
-def test_the_most_at_one_time_and_all_together(found: pl.DataFrame) -> None:
-    rows = {row["resource"]: row for row in found.to_dicts()}
+def test_the_most_at_one_time_and_all_together(query_rows: pl.DataFrame) -> None:
+    rows = {row["resource"]: row for row in query_rows.to_dicts()}
     assert list(rows) == ["cpu", "gpu", "memory"]
     cpu, gpu, memory = (rows[name] for name in rows)
     assert (cpu["nodes"], cpu["capacity"], cpu["containers"]) == (2, 16, 3)
@@ -68,7 +68,7 @@ def test_a_node_has_the_last_size_that_is_none_of_nothing(tmp_path: Path) -> Non
         "container.csv": ["time_ms,container,node", "0,one,a"],
     }
     store = store_of(tmp_path, files)
-    found = run(store, "usage/requested_capacity")
+    replayed = run(store, "usage/requested_capacity")
     _, sizes = nodes_of(read(store, "node"), read(store, "node_resource"))
-    assert dict(found.select("resource", "capacity").rows()) == {"cpu": 4.0, "gpu": 2.0}
+    assert dict(replayed.select("resource", "capacity").rows()) == {"cpu": 4.0, "gpu": 2.0}
     assert dict(sizes.select("resource", "amount").rows()) == {"cpu": 4.0, "gpu": 2.0}
