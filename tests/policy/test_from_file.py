@@ -199,7 +199,7 @@ def test_a_broken_promise_comes_out_of_a_worker_as_it_was(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "spelling"),
     [
         ("mine", "own/mine.py"),
         ("mine[weight=0.5]", "own/mine.py[weight=0.5]"),
@@ -209,9 +209,9 @@ def test_a_broken_promise_comes_out_of_a_worker_as_it_was(tmp_path: Path) -> Non
         ("scheduler.yaml[tie=first]", "own/scheduler.yaml[tie=first]"),
     ],
 )
-def test_a_policy_is_spelled_as_it_can_be_run_again(text: str, said: str) -> None:
+def test_a_policy_is_spelled_as_it_can_be_run_again(text: str, spelling: str) -> None:
     files = [{"path": path} for path in ("own/mine.py", "own/scheduler.yaml")]
-    assert as_given(text, by_name(files)) == said
+    assert as_given(text, by_name(files)) == spelling
     assert as_given(text, {}) == text
 
 

@@ -171,11 +171,13 @@ BALANCE_CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("before", "asked", "score"), BALANCE_CHANGES)
-def test_change_of_balance(before: tuple[int, int], asked: tuple[int, int], score: int) -> None:
+@pytest.mark.parametrize(("before", "pod_request", "score"), BALANCE_CHANGES)
+def test_change_of_balance(
+    before: tuple[int, int], pod_request: tuple[int, int], score: int
+) -> None:
     seen = snapshot([(32_000, 64 * GIB)], [before])
     policy = parse_policy("balanced_allocation[form=v1_36]")
-    assert policy.score(seen, container(*asked), np.array([0])).tolist() == [score]
+    assert policy.score(seen, container(*pod_request), np.array([0])).tolist() == [score]
 
 
 def test_a_node_without_a_resource_is_worst_in_the_paper_forms() -> None:
@@ -255,7 +257,7 @@ def as_pod(amounts: tuple[int, int], limit_factor: int) -> dict[str, Any]:
 def test_the_replay_scores_as_a_recorded_case_does(
     name: str,
     cluster: tuple[list[Any], list[Any], FloatArray],
-    asked: tuple[int, int],
+    pod_request: tuple[int, int],
 ) -> None:
     room, taken, used = cluster
     policy = get_policy(name)()
@@ -280,7 +282,7 @@ def test_the_replay_scores_as_a_recorded_case_does(
         ],
         "metrics": {"window_end": 0, "nodes": metrics},
         "recent_pods": {f"n{node}": [{"timestamp": 0, "pod": running[node]}] for node in range(2)},
-        "pod": as_pod(asked, 2),
+        "pod": as_pod(pod_request, 2),
     }
     settings = {"k0": str(getattr(policy, "k0", 0)), "k1": "-91.5", "k2": "-0.07"}
     question = Question(
@@ -293,7 +295,10 @@ def test_the_replay_scores_as_a_recorded_case_does(
         policy = get_policy(name)(k1=-91.5, k2=-0.07)  # type: ignore[call-arg]
     recorded = all_kinds()["score"].answer(question).values["scores"]
     seen = snapshot(room, taken, used=used)
-    assert list(recorded.values()) == policy.score(seen, container(*asked), np.arange(2)).tolist()
+    assert (
+        list(recorded.values())
+        == policy.score(seen, container(*pod_request), np.arange(2)).tolist()
+    )
 
 
 def replayed(policy: str, loads: list[list[float]], rows: list[tuple[int, ...]]) -> list[int]:

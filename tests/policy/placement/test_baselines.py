@@ -233,12 +233,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("placer", [PlainPlacer, rows_placer, fast_placer])
-@pytest.mark.parametrize(("nodes", "asked", "first", "best"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("nodes", "requests", "first", "best"), CASES.values(), ids=CASES)
 def test_where_it_goes(
-    nodes: list[list[tuple[int, int]]], asked: list[tuple[int, int, int]], first: list[int],
+    nodes: list[list[tuple[int, int]]], requests: list[tuple[int, int, int]], first: list[int],
     best: list[int], placer: MakePlacer,
 ) -> None:  # fmt: skip
-    load = with_cells(nodes, asked)
+    load = with_cells(nodes, requests)
     assert placed(load, "first_fit", placer) == first
     assert placed(load, "best_fit_cell", placer) == best
 

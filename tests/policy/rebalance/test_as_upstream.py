@@ -230,7 +230,7 @@ def test_whom_the_evictor_lets_go(
 
 
 @pytest.mark.parametrize(
-    ("asked", "left"),
+    ("arguments", "left"),
     [
         (
             {"labelSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}},
@@ -239,8 +239,8 @@ def test_whom_the_evictor_lets_go(
         ({"ownerKinds": {"exclude": ["ReplicaSet"]}}, {"marked"}),
     ],
 )
-def test_whom_a_plugin_is_about(asked: dict[str, Any], left: set[str], tmp_path: Path) -> None:
-    assert evicted({"maxPodLifeTimeSeconds": 0, **asked}, {}, tmp_path) == left
+def test_whom_a_plugin_is_about(arguments: dict[str, Any], left: set[str], tmp_path: Path) -> None:
+    assert evicted({"maxPodLifeTimeSeconds": 0, **arguments}, {}, tmp_path) == left
 
 
 def test_who_stays_has_a_reason(tmp_path: Path) -> None:
