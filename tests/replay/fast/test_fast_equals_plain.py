@@ -202,6 +202,19 @@ def test_many_containers_of_one_shape_are_placed_in_one_go_as_one_by_one(policy:
     check_same(load, f"{policy}[tie=first]")
 
 
+@pytest.mark.parametrize("policy", ["load_variation_risk_balancing", "low_risk_overcommitment"])
+def test_loads_that_vary_over_minutes_are_scored_alike(policy: str) -> None:
+    """In a few seconds there is one measurement, which has no deviation."""
+    rng = np.random.default_rng(7)
+    rows: list[Row] = [(150 * at, 99_000, *rng.integers(1, 30, 2).tolist(), 0) for at in range(40)]
+    background = rng.uniform(0, 60, (2, STEPS, 9)).astype(np.float32)
+    load = workload([(100, 120), (150, 90), (120, 120)] * 3, rows, steps=STEPS,
+                    background=background)  # fmt: skip
+    times = {name: 60 * getattr(load.containers, name) for name in ("arrival_ms", "departure_ms")}
+    use = {"step_ms": 60 * load.use.step_ms, "times_ms": 60 * load.use.times_ms}
+    check_same(changed(load, containers=times, use=use), f"{policy}[tie=first]")
+
+
 def test_criteria_are_found_by_their_other_names() -> None:
     """A trace of machines calls the columns ``disk`` and ``disk_io``."""
     rng = np.random.default_rng(44)
