@@ -77,7 +77,7 @@ class MeasureContract:
 
 
 class SourceContract:
-    """What every source says of itself; ``source`` is the object."""
+    """Tests that every source passes; a fixture gives ``source``, the object under test."""
 
     def test_is_described(self, source: Source) -> None:
         """A title, an address, and either described tables or functions that read."""

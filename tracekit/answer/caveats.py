@@ -26,10 +26,10 @@ _DISPLACED = {
 
 
 def caveats(results: Results) -> Iterator[Fact]:
-    """Caveats of a replay.
+    """Return the caveats of a replay.
 
-    Containers that no measure counts, that fit on no node, or that lost their node; remarks on the
-    workload; and notes of policies.
+    They are on containers that no measure counts, that fit on no node or that lost their node; on
+    the workload; and on policies.
     """
     load = results.manifest.get("workload", {})
     of = load.get("containers") or 0

@@ -140,7 +140,7 @@ class Evidence:
 
     @property
     def few_orders(self) -> bool:
-        """Whether orders of arrival differ, and are too few for an interval."""
+        """Return whether orders of arrival differ, but are too few for an interval."""
         return self.choice.because == "few_orders"
 
     @property
@@ -228,7 +228,7 @@ def requests_first(use_over_requested: Mapping[str, float]) -> tuple[str, str] |
 
 
 def acted_on(e: Evidence) -> tuple[str, Count | None]:
-    """The key of the verdict, and the count of the verdict."""
+    """Return the key of the verdict, and the count of nodes that the verdict is about."""
     now, then = e.counts.get("recorded"), e.counts.get("recommended")
     relative = e.counts.get("no_more_often")
     raised = e.requests_first is not None and e.requests_first[1] == "above"

@@ -71,10 +71,11 @@ def _left_out(results: Results) -> tuple[int, int]:
 
 
 def decisive(results: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
-    """Which comparisons a decision reads, shape (pairs times measures,), pair by pair.
+    """Mark the comparisons that a decision reads; shape (pairs times measures,), pair by pair.
 
-    Some 30 policies and 40 measures make thousands of comparisons. If all had an equal share of the
-    permitted error, the few comparisons of a decision would have little of it.
+    Some 30 policies and 40 measures make thousands of comparisons. With an equal share of the
+    permitted error for each, the few comparisons that a decision reads could hardly find a
+    difference.
     """
     every = results.policies
     fit = {one for one in every if barred(results, one, named=every) is None} | {OBSERVED, RANDOM}

@@ -241,7 +241,11 @@ def _following(store: str, out: str, policies: Sequence[str]) -> Iterator[Follow
 
 
 def answer_of_chains(study: ChainStudy) -> Answer:
-    """Facts: whether the agent beats policies of practice, and whether the claims on it hold."""
+    """Return the facts of a study on call chains.
+
+    They say whether the agent beats the policies used in practice, and whether what its source
+    claims of the agent holds.
+    """
     contests = duels(study.summary, study.differences)
     return answer_of(
         [

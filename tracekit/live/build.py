@@ -29,7 +29,7 @@ from tracekit.store.folder import Store
 
 
 def load_store(state: State, store: Store, samples: int) -> float:
-    """Load nodes, pods and use of a store's end into the state; the time of the end in seconds."""
+    """Load the end of a store's record into the state; return the time of that end in seconds."""
     load = source_of(store, None).load()
     last = len(load.use.times_ms) - 1
     for at, name in enumerate(load.nodes.ids):

@@ -45,14 +45,14 @@ class Column:
 
 
 def summary(answer: Answer, *, lines: int = LINES, rank: int = 2) -> list[str]:
-    """The verdict, all facts of rank 1, and the facts of rank 2 that fit into ``lines`` lines.
+    """Return the verdict, the facts of rank 1, and those of rank 2 that fit into ``lines``.
 
-    The count of the verdict is not repeated.
+    The count of nodes that the verdict states is not printed again as a fact.
 
     Parameters
     ----------
     rank : int
-        Facts of a higher rank are left out.
+        The highest rank that is printed; facts of rank 1 matter most after the verdict.
     """
     printed: list[str] = []
     case = answer.facts[0].about.get("case") if answer.facts else None

@@ -207,7 +207,7 @@ _AGAINST = {"binding_first_free": "least_allocated", "binding_whole_cores": "who
 
 
 def binding(frame: Frame) -> Readings:
-    """The change of lost vCPUs from other ways to bind to the patent's way."""
+    """Return by how much the patent's way of binding changes the lost vCPUs, against other ways."""
     repeats = frame("bind/repeats")
     if repeats.is_empty():
         return

@@ -143,7 +143,7 @@ def _no_run(folder: Path) -> TracekitError:
 
 
 def what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Scalar]]:
-    """The settings that differ between two runs: ``setting``, ``base`` and ``new``."""
+    """Return the settings that differ between two runs: ``setting``, ``base`` and ``new``."""
     one, other = _settings(before), _settings(after)
     return [
         {"setting": name, "base": _scalar(one, name), "new": _scalar(other, name)}
@@ -158,7 +158,7 @@ def _scalar(settings: Mapping[str, Any], name: str) -> Scalar:
 
 
 def speaks_of_load(setting: str) -> bool:
-    """Whether a setting is on the size of the workload."""
+    """Return whether a setting concerns the size of the workload."""
     return setting.removeprefix(_LOAD) in _SIZES and setting.startswith(_LOAD)
 
 

@@ -29,7 +29,7 @@ FROM_WHICH_ONE_IS_LEFT_OUT = 100 // (100 - PERCENT)
 
 
 def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
-    """A lower bound on the nodes of any placement within the limits; None where none is proven.
+    """Return a lower bound on nodes for any placement within the limits; None without a proof.
 
     Requests give a bound for a policy that respects them. Use gives a bound where limits cap it.
     Daemons reduce the room of each node.
@@ -111,9 +111,9 @@ def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
 
 
 def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
-    """A lower bound on the cost per hour of nodes that carry all load, with fractions of nodes.
+    """Return a lower bound on the cost per hour of nodes that carry all load.
 
-    None where containers may wait, or a node has no price.
+    Parts of a node may be used. None where containers may wait, or where a node has no price.
     """
     if load.nodes.prices is None or not limits.nobody_waits(str(policy)):
         return None
@@ -122,7 +122,7 @@ def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
 
 
 def keeps_requests(load: Workload, policy: Entrant) -> bool:
-    """Whether the requests on a node never exceed its capacity, with daemons left out.
+    """Return whether requests on a node never exceed its capacity; daemons do not count.
 
     A daemon is placed on its node whether or not the node has room. All other containers are placed
     only where the node has room for their request.

@@ -102,7 +102,7 @@ _ORDINARY = (*BASE, DISK, DISK_IO, NET, PODS)
 
 
 def left_nodes(load: Workload) -> IntArray:
-    """Positions of the nodes that production lost by the end; losses by assumption do not count."""
+    """Return the nodes that production had lost by the end; losses by assumption do not count."""
     return (
         np.zeros(0, np.int64)
         if load.nodes.losses is None
@@ -139,7 +139,7 @@ def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int,
 
 
 def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Workload:
-    """The workload with its special nodes marked as nodes that stay."""
+    """Return the workload with its special nodes marked as nodes that stay."""
     special = list(special_nodes(load, may_remove))
     if not special:
         return load
@@ -153,9 +153,9 @@ def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Work
 
 
 def pools_of(load: Workload) -> list[IntArray]:
-    """Positions of nodes with the same resources and open to the same containers, by pool.
+    """Return the positions of the nodes of each pool, the largest pool first.
 
-    The largest pool comes first.
+    The nodes of a pool have the same resources and are open to the same containers.
     """
     parts = () if load.rules.constraints is None else load.rules.constraints.parts
     masks = [part.mask for part in parts if isinstance(part, Allowed)]
@@ -266,7 +266,7 @@ def zones_among(load: Workload, nodes: IntArray) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """The containers that can run only in one zone, by rules or by their size.
+    """The containers that can run in one zone alone, because of rules or of their size.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def bound_to_zones(load: Workload) -> dict[str, Bound]:
 
 
 def evened(zone: IntArray, size: FloatArray, rank: IntArray) -> IntArray:
-    """An order of the nodes in which any first part has zones of similar size, shape (nodes,).
+    """Return an order of the nodes, shape (nodes,), any beginning of which is spread over zones.
 
     The next node is of the zone with the smallest total size so far. Nodes of one zone keep their
     order. Nodes without a zone come first, as they are never lost.
@@ -332,7 +332,7 @@ def evened(zone: IntArray, size: FloatArray, rank: IntArray) -> IntArray:
 
 
 def least_beside_a_zone(least: int, zone: IntArray) -> int:
-    """The fewest nodes of which ``least`` are left when any one zone is lost.
+    """Return the fewest nodes of which ``least`` are left when any one zone is lost.
 
     The largest zone has at least an equal share of the nodes with a zone. Nodes without a zone are
     never lost.

@@ -320,7 +320,7 @@ OVER_CAPACITY = "containers_recorded_over_capacity"
 
 
 def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
-    """Counts of nodes, containers and steps, assumptions, and production's use.
+    """Return a study's entries: counts, assumptions, and production's use.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
 
 
 def given_again(source: WorkloadSource, called: str | None) -> dict[str, Any]:
-    """The arguments that name the workload in a command."""
+    """Return the arguments by which another command names the same workload."""
     store = source.store
     return {
         "store": "" if store is None else called or str(store.path),
@@ -363,7 +363,7 @@ def given_again(source: WorkloadSource, called: str | None) -> dict[str, Any]:
 
 
 def of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
-    """Production's measures, and the limits that it breaks; empty where it is not recorded."""
+    """Return production's measures and the limits it breaks; empty without a recorded placement."""
     if observed is None:
         return {}
     every = (*limits.ceiling, *limits.given)
@@ -374,7 +374,7 @@ def of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, 
 
 
 def orders_of(facts: Mapping[str, Any], repeats: int | None) -> int:
-    """How many orders of arrival are searched; one where they are alike, or the load is large."""
+    """Return the number of orders to search: one where all are alike, or the load is large."""
     if repeats is not None:
         return repeats
     large = facts["containers"] * facts["nodes"] > LARGEST

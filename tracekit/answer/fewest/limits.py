@@ -81,7 +81,11 @@ class Limits:
     observed: Row = field(default_factory=dict)
 
     def of(self, policy: str) -> list[Threshold]:
-        """All limits of a policy: on waiting, of the ceiling, and given ones."""
+        """Return the limits that apply to a policy.
+
+        They are the limits on waiting, the limits of the ceiling, and the given limits. A given
+        limit replaces the default limit on the same measure.
+        """
         given = [one for one in self.given if one.policy in (None, policy)]
         named = {name for one in given for name in one.measures}
         waiting = [one for one in self.waiting if one.measure not in named]
@@ -94,7 +98,7 @@ class Limits:
         return list(others.values())
 
     def as_with_all(self, most: int, steps: int) -> Limits:
-        """These limits, except that as many containers may wait as on all nodes.
+        """Return these limits, but let as many containers wait as wait on all nodes.
 
         Parameters
         ----------
@@ -108,7 +112,7 @@ class Limits:
         return replace(self, waiting=(*as_base, *few))
 
     def as_production(self) -> Limits:
-        """The limits by which nodes are above the ceiling no more often than in production."""
+        """Return limits that let nodes be above the ceiling no more often than in production."""
         return replace(self, ceiling=(at_most(ABOVE, OBSERVED),))
 
     def broken(self, policy: str, base: Row, row: Row) -> list[Margin]:
@@ -129,7 +133,7 @@ class Limits:
         ]
 
     def broken_at_the_end(self, policy: str, base: Row, row: Row) -> list[Margin]:
-        """The limits that the answer breaks, on measures that fall with the number of nodes."""
+        """Return broken limits among those on measures that fall with the number of nodes."""
         # sums of decimal prices, so that 2.6 is not above 2.6
         plain = {one: round(row[one], _DECIMALS) for one in row if isinstance(row[one], float)}
         return [
@@ -154,7 +158,10 @@ class Limits:
         return min((one for one in highest if one is not None), default=float("inf"))
 
     def nobody_waits(self, policy: str) -> bool:
-        """Whether every container present runs at every judged step, as bounds assume."""
+        """Return whether the limits demand that every container runs, as bounds assume.
+
+        Every container that is present then runs at every judged step.
+        """
         return self.most(policy, WAITING[1]) < 1
 
     def of_waiting(self, margin: Margin) -> bool:
@@ -168,7 +175,7 @@ class Limits:
 
 
 def limits_at(ceiling: Ceiling, given: Sequence[Threshold], observed: Row | None) -> Limits:
-    """The limits of a search: of the ceiling, and given ones."""
+    """Return the limits of a search: those of the ceiling, and the given ones."""
     usual = (at_most(CPU, ceiling.cpu_fraction), at_most(MEMORY, ceiling.memory_fraction))
     return Limits(tuple(given), usual, observed=observed or {})
 

@@ -98,7 +98,10 @@ def nodes_of(
     rank: IntArray,
     zone: IntArray | None,
 ) -> Nodes:
-    """The properties of a workload's nodes; ``fullest``, (3, nodes), is of a full replay."""
+    """Return the properties of a workload's nodes.
+
+    ``fullest``, shape (3, nodes), comes from a replay on all nodes.
+    """
     price = load.nodes.price_per_hour
     cpu, memory = load.rules.ceiling.cpu_fraction, load.rules.ceiling.memory_fraction
     return Nodes(
@@ -120,7 +123,7 @@ _LIGHTEST = 4
 def lighter(
     tried: Trials, policy: Entrant, fixed: BoolArray, each: FloatArray, below: float
 ) -> IntArray | None:
-    """The lightest nodes on which all limits hold; None where none weigh less than ``below``.
+    """Return the lightest nodes on which all limits hold; None if none weigh less than ``below``.
 
     The weight is bisected. At each weight the choices with most spare room are replayed.
 

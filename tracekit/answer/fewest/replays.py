@@ -64,7 +64,7 @@ class LocalReplays:
         self._ordered = (0, load)
 
     def __call__(self, order: int, staying: IntArray | None, lost: str) -> Replayed:
-        """Replay."""
+        """Replay in this process and return the result; see ``ReplayOn``."""
         if order and self._ordered[0] != order:
             self._ordered = order, in_order(self._load, order_seed(self._seed, order))
         load = self._ordered[1] if order else self._load
@@ -81,7 +81,7 @@ class CrewReplays:
     seed: int
 
     def __call__(self, order: int, staying: IntArray | None, lost: str) -> Replayed:
-        """Replay, and wait for it."""
+        """Replay on a process of the crew and return the result; see ``ReplayOn``."""
         nodes = None if staying is None else tuple(staying.tolist())
         task = ReplayTask(self.source, self.policy, self.seed, order, nodes, lost)
         return self.crew.submit(task).result()
@@ -187,7 +187,7 @@ class CachedReplays:
         self._about = f"{fingerprint(load)}\n{policy}\n{seed}\n".encode() + own
 
     def __call__(self, order: int, staying: IntArray | None, lost: str) -> Replayed:
-        """The result from the folder; else replay, and keep the result."""
+        """Return the stored result; where there is none, replay and store the result."""
         which = b"all" if staying is None else staying.tobytes()
         name = hashlib.sha256(self._about + f"\n{order}\n{lost}\n".encode() + which).hexdigest()[
             :24

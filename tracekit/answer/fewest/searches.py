@@ -75,7 +75,7 @@ class Terms:
         replaying: Callable[[Workload], ReplayOn] | None = None,
         beside: int = 1,
     ) -> Outcome:
-        """The result for one policy; without ``replaying`` this process replays."""
+        """Search the fewest nodes for one policy; without ``replaying`` this process replays."""
         return fewest_nodes(
             _staying(self.source, self.scale, self.may_remove),
             policy,
@@ -175,10 +175,11 @@ class Survey:
     survive: bool = False
 
     def run(self, _: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
-        """The nodes, facts about the workload, and production's row where it is recorded.
+        """Return the cluster, facts about the workload, and production's row.
 
-        Raises TracekitError for limits that the workload cannot be held to, and for the loss of a
-        zone where there are fewer than two.
+        The row is None where production's placement is not recorded. Raises TracekitError for a
+        limit on something that the workload does not record, and for the loss of a zone where the
+        workload has fewer than two zones.
         """
         load, given = _scaled(self.source, self.scale), _loaded(self.source)
         bound = bound_to_zones(load) if self.survive else {}

@@ -74,7 +74,11 @@ _MOVES = {
 def ranked(
     results: Mapping[str, Results], measure: str, choices: Mapping[str, Choice]
 ) -> pl.DataFrame:
-    """The ranks of policies within each change; none where the workload lacks the measure."""
+    """Rank the policies by a measure under each change, a row for each change and policy.
+
+    A change under which the measure is unknown has rows without a rank. Raises TracekitError if the
+    workload without changes lacks the measure.
+    """
     rows: list[dict[str, Any]] = []
     for change, one in results.items():
         ours = [policy for policy in one.policies if one.has_value(policy, measure)]

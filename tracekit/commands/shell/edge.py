@@ -150,7 +150,7 @@ class Ending:
     exit_code: int | None = None
 
     def received(self, number: int, _frame: FrameType | None) -> None:
-        """Leave from wherever the process is; cleaning up is not to be interrupted again."""
+        """Ignore further signals, so that cleaning up is not interrupted, and raise."""
         for one in _ENDING:
             signal.signal(one, signal.SIG_IGN)
         self.exit_code = 128 + number
@@ -159,7 +159,7 @@ class Ending:
 
 @contextmanager
 def ended_by_signals() -> Iterator[Ending]:
-    """Raise where a signal asks to end; ``nohup`` and its like, which ignore one, are obeyed."""
+    """Raise where a signal asks the process to end; a signal ignored before stays ignored."""
     ending = Ending()
     before = {}
     for one in _ENDING:
@@ -179,8 +179,9 @@ def ended_by_signals() -> Iterator[Ending]:
 class Leaving:
     """Ends the process without taking apart what was loaded, which takes half a second.
 
-    Make it before anything else is loaded: what libraries want done at the end is done first, the
-    last to ask before the first. Threads that are to be waited for have ended by then.
+    Make it before anything else is loaded. Functions that libraries registered to run at the end
+    then run first, the last registered before the first. Threads that the process waits for have
+    ended by then.
     """
 
     def __init__(self) -> None:
@@ -188,7 +189,7 @@ class Leaving:
         atexit.register(self._leave)
 
     def with_code(self, exit_code: int) -> None:
-        """Leave; what the process was asked to do at its end comes first."""
+        """End the process with this exit code, once the registered functions have run."""
         self._exit_code = exit_code
         sys.exit(exit_code)
 

@@ -93,12 +93,12 @@ def _unknown(path: Path, name: str, names: Sequence[str]) -> TracekitError:
 def defaults(
     settings: Settings, name: str, command: Any, shared: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The defaults of a subcommand's parameters that the settings change.
+    """Return the new defaults of the parameters that the settings file changes.
 
     Parameters
     ----------
     command : the subcommand as typer has it
-    shared : its parameters that take a shared setting, with the name of that
+    shared : the parameters that take a shared setting, each with the name of that setting
     """
     options = {flag.lstrip("-"): one for one in command.params for flag in one.opts
                if flag.startswith("--") and one.name not in {"help", None}}  # fmt: skip
