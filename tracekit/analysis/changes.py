@@ -43,7 +43,10 @@ class Capacities:
 
 
 def capacities(database: AnyDatabase) -> dict[str, Capacities]:
-    """The last recorded capacities of nodes, by resource; several units leave a resource out."""
+    """Return the last recorded capacities of nodes, by resource.
+
+    A resource that is recorded in several units is left out.
+    """
     rows = database.frame(_ROWS).sort("time_ms", "amount")
     rows = rows.unique(["node_key", "resource"], keep="last", maintain_order=True)
     by_resource = {}
@@ -79,7 +82,7 @@ class NodeChanges:
 
 
 def changes(database: AnyDatabase) -> Iterator[NodeChanges]:
-    """The changes of each node that has samples of its own and of containers, node after node."""
+    """Yield the changes of each node that has samples of its own and of its containers."""
     grid = _grid(database)
     if grid is None:
         return
@@ -213,7 +216,7 @@ class Sums:
     nodes: list[NodeSums] = field(default_factory=list)
 
     def normal_equations(self) -> tuple[FloatArray, FloatArray]:
-        """Gram matrix, (services, services), and cross products, (services,), over all nodes."""
+        """Return the Gram matrix, (services, services), and the cross products, (services,)."""
         count = len(self.services)
         gram, cross = np.zeros((count, count)), np.zeros(count)
         for node in self.nodes:
@@ -222,14 +225,14 @@ class Sums:
         return gram, cross
 
     def hosts(self) -> IntArray:
-        """The number of nodes with containers of each service, shape (services,)."""
+        """Return the number of nodes with containers of each service, shape (services,)."""
         each = [np.unique(node.services) for node in self.nodes]
         flat = np.concatenate(each) if each else np.zeros(0, dtype=np.int64)
         return np.bincount(flat, minlength=len(self.services))
 
 
 def sums_of(nodes: Iterable[NodeChanges], resources: Iterable[str]) -> dict[str, Sums]:
-    """The sums of each resource, from one pass over the nodes."""
+    """Return the sums of each resource, from one pass over the nodes."""
     names = list(resources)
     each_node = [
         (node.services, {name: _node_sums(node, name) for name in names}) for node in nodes

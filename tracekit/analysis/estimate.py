@@ -243,7 +243,9 @@ def _noise(node: NodeSums, size: FloatArray) -> float:
 def inferred_sizes(
     database: AnyDatabase, rng: Callable[[str], np.random.Generator]
 ) -> dict[str, tuple[Sums, Estimate]]:
-    """Sums and estimate of each resource; empty when no node has both kinds of samples.
+    """Return the sums and the estimate of each resource.
+
+    The result is empty if no node has both its own samples and samples of containers.
 
     Parameters
     ----------

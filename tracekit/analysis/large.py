@@ -45,7 +45,7 @@ def run_query(
     *,
     own: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """The rows of a query, as of ``tracekit.store.query.run``.
+    """Return the rows of a query, as of ``tracekit.store.query.run``.
 
     The method of ``way_of`` replaces the SQL of this query, and of queries that it reads, where
     none of their parameters is given.
@@ -77,7 +77,7 @@ def run_query(
 
 
 def way_of(query: str, store: Store) -> Way | None:
-    """The faster method for a query on this store; None where the SQL is used."""
+    """Return the faster method for a query on this store, or None where the SQL is used."""
     if query == EDGES and sum(part.rows for part in store.manifest.parts("call")) >= FROM_ROWS:
         return service_edges
     if query == PROFILE and [
@@ -104,7 +104,7 @@ def _views_read(query: SqlFile) -> Collection[str]:
 
 
 def node_profile(store: Store, database: Database) -> pl.DataFrame:
-    """The rows of ``queries/usage/node_profile.sql``, from the single part of ``node_usage``."""
+    """Return the rows of ``queries/usage/node_profile.sql`` for a ``node_usage`` of one part."""
     cpu, memory = pl.col("cpu_fraction"), pl.col("memory_fraction")
     moments = (
         scan_parquet(*store.table_files("node_usage"))
@@ -152,7 +152,10 @@ def _correlated(moments: pl.DataFrame) -> pl.DataFrame:
 
 
 def service_edges(store: Store, database: Database) -> pl.DataFrame:
-    """The rows of ``queries/calls/service_edges.sql``; ``database`` has the ids of services."""
+    """Return the rows of ``queries/calls/service_edges.sql``.
+
+    Ids of services come from ``database``.
+    """
     edges: list[pl.DataFrame] = []
     times: list[pl.DataFrame] = []
     for rows in chunks(open_parts(store)):

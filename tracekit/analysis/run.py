@@ -49,13 +49,13 @@ class Work:
         self._queries = [q for q in in_reading_order(all_queries()) if not needs_a_choice(q)]
 
     def steps(self) -> dict[str, Callable[[], None]]:
-        """Each query and each result, in an order that respects their dependencies."""
+        """Return each query and each result, in an order that respects their dependencies."""
         queries = {query.name: partial(self._query, query) for query in self._queries}
         results = {name: partial(self._result, name) for name in all_results()}
         return {**queries, **results}
 
     def without(self, names: Collection[str]) -> dict[str, Callable[[], None]]:
-        """The steps without these and without those that depend on them."""
+        """Return the steps without these and without those that depend on them."""
         left: dict[str, Callable[[], None]] = {}
         after = self.after()
         for name, step in self.steps().items():
@@ -65,7 +65,7 @@ class Work:
         return left
 
     def after(self) -> dict[str, Collection[str]]:
-        """The queries on which each step depends."""
+        """Return the queries on which each step depends."""
         names = {query.view_name: query.name for query in self._queries}
         queries = {q.name: [names[r] for r in q.reads if r in names] for q in self._queries}
         return {**queries, **{name: result.queries for name, result in all_results().items()}}
@@ -105,7 +105,7 @@ _OTHER_FORM = {"container_usage": "container_amount", "container_amount": "conta
 
 
 def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, ...]:
-    """The base tables that a query reads, directly or through views, sorted."""
+    """Return the base tables that a query reads, directly or through views, sorted."""
     by_view = {other.view_name: other for other in queries.values()}
     needed: set[str] = set()
     waiting = [query]
@@ -120,7 +120,7 @@ def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, 
 
 
 def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
-    """The base tables among these that have no rows in the store.
+    """Return the base tables among these that have no rows in the store.
 
     One of the two tables of containers' use is enough.
     """
@@ -130,7 +130,7 @@ def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def needs_a_choice(query: SqlFile) -> bool:
-    """Whether the query is about a single entity that the user must name."""
+    """Return whether the query is about a single entity that the user must name."""
     return any(param.type == "VARCHAR" and param.default == "''" for param in query.params)
 
 

@@ -28,7 +28,7 @@ class SummaryTable:
 
 
 def summary(analysis: Analysis) -> Iterator[SummaryTable]:
-    """The tables of all results that the analysis has, in the order for a reader."""
+    """Yield the tables of all results that the analysis has, in the order for a reader."""
     if requests_recorded(analysis) and (first := _availability_zones(analysis)):
         yield first
     for name, build in (
@@ -165,7 +165,7 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
 
 
 def requests_recorded(analysis: Analysis) -> bool:
-    """Whether the store has requests of containers; the trace of 2021 has none."""
+    """Return whether the store has requests of containers; the trace of 2021 has none."""
     return not analysis.frames.get("services/requests", pl.DataFrame()).is_empty()
 
 

@@ -120,12 +120,12 @@ class Assumptions:
 
 
 def parse_assumptions(settings: Iterable[str]) -> Assumptions:
-    """The assumptions with ``name=value`` settings; sizes may end in KiB, MiB, GiB."""
+    """Return the assumptions with ``name=value`` settings; sizes may end in KiB, MiB, GiB."""
     return parameters.build_from_settings(Assumptions, settings)
 
 
 def as_values(assumptions: Assumptions) -> dict[str, object]:
-    """Every assumption by name, for manifests."""
+    """Return every assumption by name, for manifests."""
     return {**dataclasses.asdict(assumptions), "requests": shown(assumptions.requests)}
 
 

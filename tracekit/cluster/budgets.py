@@ -58,7 +58,7 @@ class Budgets:
         return len(self.of)
 
     def allowed(self, running: BoolArray, present: BoolArray) -> IntArray:
-        """How many more containers of each budget may be evicted, shape (budgets,).
+        """Return how many more containers of each budget may be evicted, shape (budgets,).
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Budgets:
         return np.where(expected > 0, np.maximum(healthy - wanted, 0), 0)
 
     def against(self, those: Iterable[int], allowed: IntArray) -> list[bool]:
-        """For each of these containers, evicted in this order, whether that breaks a budget."""
+        """Return whether each eviction of these containers, in this order, breaks a budget."""
         left, breaks = allowed.copy(), []
         for one in those:
             own = self.of[one][self.of[one] >= 0]
@@ -83,7 +83,7 @@ class Budgets:
         return breaks
 
     def granted(self, those: IntArray, allowed: IntArray) -> IntArray:
-        """Those of these containers that may be evicted one after another, in this order."""
+        """Return those of the containers that may be evicted one after another, in this order."""
         left, evictable = allowed.copy(), []
         for one in those.tolist():
             own = self.of[one][self.of[one] >= 0]
@@ -94,23 +94,23 @@ class Budgets:
         return np.array(evictable, dtype=np.int64)
 
     def barred(self, those: IntArray, allowed: IntArray) -> BoolArray:
-        """Which of these containers may not be evicted now."""
+        """Return which of these containers may not be evicted now."""
         own = self.of[those]
         spent = np.append(allowed < 1, False)  # the last is that of -1
         held: BoolArray = spent[own].any(axis=1) | ((own >= 0).sum(axis=1) > 1)
         return held
 
     def names_of(self, those: IntArray) -> list[str]:
-        """The budgets that any of these containers is under."""
+        """Return the budgets that any of these containers is under."""
         own = self.of[those]
         return [self.names[at] for at in np.unique(own[own >= 0]).tolist()]
 
     def taken(self, order: IntArray) -> Budgets:
-        """The budgets for the containers at these positions, in this order."""
+        """Return the budgets for the containers at these positions, in this order."""
         return dataclasses.replace(self, of=self.of[order])
 
     def remarks(self) -> tuple[Fact, ...]:
-        """Facts of containers under budgets, and of budgets that allow no eviction."""
+        """Return facts of containers under budgets, and of budgets that allow no eviction."""
         under = int((self.of >= 0).any(axis=1).sum())
         every = np.ones(len(self.of), dtype=np.bool_)
         left = self.allowed(every, every)
@@ -126,7 +126,9 @@ class Budgets:
 
 
 def limit_of(spec: Mapping[str, Any]) -> tuple[bool, int, bool] | None:
-    """Whether the amount must run, the amount, and whether it is a percentage; None if unreadable.
+    """Return whether the amount must run, the amount, and whether it is a percentage.
+
+    Return None if the amount cannot be read.
 
     A budget that states no amount allows no eviction.
     """
@@ -154,7 +156,7 @@ def _rows(text: str) -> list[Mapping[str, Any]]:
 
 
 def budgets_of(stated: pl.Series, waiting: pl.Series | None = None) -> Budgets | None:
-    """The budgets of each container, from the column ``rules``; None if there is no budget.
+    """Return the budgets of each container, from the column ``rules``; None if there is no budget.
 
     Parameters
     ----------

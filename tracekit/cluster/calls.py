@@ -34,7 +34,9 @@ class CallWeights:
         return len(self.offsets) - 1
 
     def shares(self, kind: int) -> FloatArray:
-        """The share of a service's calls with each service; shares sum to 1, or 0 without calls.
+        """Return the share of a service's calls that it has with each service.
+
+        The shares sum to 1, or to 0 for a service without calls.
 
         Returns
         -------
@@ -47,7 +49,7 @@ class CallWeights:
         return counts / total if total > 0 else counts
 
     def stay_share(self, kind: int, kinds: IntArray, nodes: IntArray, size: int) -> FloatArray:
-        """The share of a container's calls that would stay on each node, shape (nodes,).
+        """Return the share of a container's calls that would stay on each node, shape (nodes,).
 
         A call reaches each container of a service with the same probability.
 
@@ -65,7 +67,9 @@ class CallWeights:
         return np.asarray(np.bincount(nodes, each[kinds], minlength=size), dtype=np.float64)
 
     def kept_share(self, node: IntArray) -> float | None:
-        """The share of all calls that stay on a node; None without calls between placed containers.
+        """Return the share of all calls whose two containers are on one node.
+
+        Return None if there is no call between placed containers.
 
         Parameters
         ----------
@@ -92,7 +96,7 @@ class CallWeights:
 
 
 def call_weights(services: tuple[str, ...], edges: pl.DataFrame) -> CallWeights:
-    """The calls between a workload's services, from the edges of a call graph.
+    """Return the calls between a workload's services, from the edges of a call graph.
 
     Parameters
     ----------

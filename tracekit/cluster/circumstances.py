@@ -48,7 +48,7 @@ class Prices:
     table: Mapping[str, float]
 
     def applied(self, load: Workload) -> Workload:
-        """The workload with these prices; its assumptions list the prices that were used.
+        """Return the workload with these prices; its assumptions list the prices that were used.
 
         Raises
         ------
@@ -91,7 +91,7 @@ def _unknown(what: str, name: str, types: Sequence[str]) -> TracekitError:
 
 
 def read_prices(text: str) -> Prices:
-    """The prices that a text states, and those in the tables it names.
+    """Return the prices that a text states, and those in the tables it names.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _read_table(path: Path) -> dict[str, float]:
 
 
 def check_currency(text: str) -> str:
-    """The currency as it follows amounts; raises TracekitError for a text that is none."""
+    """Return the currency as it follows amounts. Raise TracekitError if the text is no currency."""
     if not 0 < len(text) <= _LONGEST_CURRENCY or not text.isprintable() or " " in text:
         raise TracekitError(f"the currency is '{text}', expected a code or sign such as USD")
     return text
@@ -172,14 +172,17 @@ class Money:
     unpriced_nodes: int
 
     def per_hour(self, nodes: BoolArray | None = None) -> float | None:
-        """The cost of some nodes, or of all; None if any node of the workload has no price."""
+        """Return the cost of some nodes per hour, or of all nodes.
+
+        Return None if any node of the workload has no price.
+        """
         if self.unpriced_nodes:
             return None
         return float(self.price_per_hour.sum(where=True if nodes is None else nodes))
 
 
 def money_of(load: Workload) -> Money:
-    """The prices of a workload's nodes, and which of them are not known."""
+    """Return the prices of a workload's nodes, and which of them are not known."""
     price = load.nodes.price_per_hour
     prices = np.full(load.nodes.count, np.nan) if price is None else price
     lacking = np.flatnonzero(np.isnan(prices)).tolist()
@@ -210,7 +213,7 @@ _RENAMED = {"arrival=trace": "arrivals=recorded", "arrival=spread": "arrivals=sp
 
 
 def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """The settings of these assumptions by name, and all other settings."""
+    """Return the settings of these assumptions by name, and all other settings."""
     own: dict[str, str] = {}
     others = []
     for setting in (_RENAMED.get(one.replace(" ", ""), one) for one in assume):
@@ -223,7 +226,7 @@ def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> Workload:
-    """The workload with these assumptions.
+    """Return the workload with these assumptions.
 
     Raises
     ------

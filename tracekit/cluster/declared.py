@@ -33,7 +33,7 @@ Requests = Annotated[
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen source of requests; ``place`` is the folder of ``sized`` or the file."""
+    """The chosen source of requests. ``place`` is a file, or the folder after ``sized``."""
 
     kind: Kind
     place: Path | None = None
@@ -41,7 +41,7 @@ class Choice:
 
 
 def choice_of(text: str, *, recorded: bool) -> Choice:
-    """The choice that a text names.
+    """Return the choice that a text names.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _folder(text: str) -> tuple[Path, str | None]:
 
 
 def absolute(assume: Iterable[str]) -> tuple[str, ...]:
-    """Settings with absolute paths, which hold in another process too."""
+    """Return the settings with absolute paths, which hold in another process too."""
     return tuple(_absolute(setting) for setting in assume)
 
 
@@ -102,7 +102,10 @@ def _absolute(setting: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The choice for manifests: of a path the last part alone, which is equal on all machines."""
+    """Return the choice as manifests show it: a path is cut to its last part.
+
+    So the text is equal on all machines.
+    """
     if text.startswith(_SIZED):
         return f"{_SIZED}{Path(text.removeprefix(_SIZED)).name}"
     return Path(text).name if text.endswith(_FILES) else text
@@ -159,7 +162,10 @@ CEILING_PREFIX = "ceiling_"
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling:
-    """Shares of CPU and memory above which a node is full; raises TracekitError for others."""
+    """Shares of CPU and memory above which a node is full.
+
+    Raises TracekitError for a value that is no such share.
+    """
 
     cpu_fraction: Annotated[
         float,

@@ -19,7 +19,10 @@ _NAMES = {"cpu_milli": "CPU", "memory_bytes": "memory"}
 
 
 def scale_of(value: float) -> Fraction:
-    """The exact fraction that a decimal text spells; raises TracekitError unless it is above 0."""
+    """Return the exact fraction that a decimal text spells.
+
+    Raise TracekitError if it is not above 0.
+    """
     if not 0 < value < float("inf"):
         raise TracekitError(
             f"--scale {value:g} is no number above 0", hint="for example --scale 1.3"
@@ -28,7 +31,7 @@ def scale_of(value: float) -> Fraction:
 
 
 def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Workload:
-    """The workload with ``scale`` times as many containers, of the sizes there are.
+    """Return the workload with ``scale`` times as many containers, of the sizes there are.
 
     Load grows by replicas and not by larger containers, as services do that scale out. The copied
     containers are drawn evenly over sizes. For this, containers are ordered by size, those of equal
@@ -103,7 +106,7 @@ def _use(load: Workload) -> FloatArray:
 
 
 def mark_for(names: Iterable[str]) -> str:
-    """The mark between name and number of a copy, chosen so that no original has that name."""
+    """Return the mark between name and number of a copy; no original's name contains it."""
     mark, taken = "+", set(names)
     while any(mark in name for name in taken):
         mark += "+"
@@ -124,7 +127,7 @@ _STEP = (5**0.5 - 1) / 2
 
 
 def like_nodes(load: Workload, count: int) -> IntArray:
-    """The node that each further node is like, shape (count,).
+    """Return the node that each further node is a copy of, shape (count,).
 
     The further nodes are spread evenly over the sizes of the cluster's nodes, so that the cluster
     keeps its mix. Nodes of the control plane, nodes that are gone by the end, and nodes closed to
@@ -137,26 +140,29 @@ def like_nodes(load: Workload, count: int) -> IntArray:
 
 
 def sizes_of(load: Workload) -> FloatArray:
-    """The mean over resources of each node's amount over the largest amount, shape (nodes,)."""
+    """Return the size of each node: its mean share of the largest amounts, shape (nodes,)."""
     share = load.nodes.capacity / np.maximum(load.nodes.capacity.max(axis=0), 1)
     return np.asarray(share.mean(axis=1))
 
 
 def spread_over(those: IntArray, count: int) -> IntArray:
-    """Picks of ``count`` nodes, spread evenly over their order, shape (count,)."""
+    """Return ``count`` picks of nodes, spread evenly over their order, shape (count,)."""
     at = np.floor((np.arange(1, count + 1) * _STEP % 1.0) * len(those)).astype(np.int64)
     return np.asarray(those[at])
 
 
 def kinds_of(load: Workload) -> list[IntArray]:
-    """Nodes that further ones may be like, grouped by resources and price; largest group first."""
+    """Return the nodes that may be copied, grouped by resources and price, largest group first."""
     price = load.nodes.price_per_hour
     each = None if price is None else np.nan_to_num(price, nan=-1.0)
     return sorted(kinds_among(load, _can_be_had(load), each), key=len, reverse=True)
 
 
 def kinds_among(load: Workload, nodes: IntArray, price: FloatArray | None) -> list[IntArray]:
-    """Some nodes grouped by resources, and by price, (nodes,), if given; each group in order."""
+    """Return these nodes grouped by their resources, and by price if prices are given.
+
+    Each group keeps the order of the nodes.
+    """
     what = load.nodes.capacity[nodes].astype(np.float64)
     if price is not None:
         what = np.column_stack([what, price[nodes]])
@@ -177,7 +183,10 @@ def _can_be_had(load: Workload) -> IntArray:
 
 
 def open_to_some(load: Workload) -> BoolArray:
-    """Nodes that selectors and taints leave open to some container that is no daemon, (nodes,)."""
+    """Return the nodes that are open to some container, daemons aside, shape (nodes,).
+
+    Only selectors and taints close nodes here.
+    """
     parts = () if load.rules.constraints is None else load.rules.constraints.parts
     rules = [part for part in parts if isinstance(part, Allowed)]
     if not rules or not load.containers.count:
@@ -192,7 +201,7 @@ def open_to_some(load: Workload) -> BoolArray:
 
 
 def with_more(load: Workload, like: IntArray) -> Workload:
-    """The workload on its nodes and, behind them, one more like each of these.
+    """Return the workload on its nodes and, behind them, one more like each of these.
 
     A further node has the resources, domains and daemons of its original, and is there from the
     beginning. Nothing was recorded on it, and it has no background use.
@@ -264,7 +273,7 @@ def _with_daemons(load: Workload, more: Workload, like: IntArray) -> Workload:
 
 
 def numbered(names: tuple[str, ...], copied: IntArray) -> tuple[str, ...]:
-    """Names of copies, with a number that no original's name has."""
+    """Return names of copies, with a number that no original's name has."""
     mark = mark_for(names)
     seen: dict[int, int] = {}
     numbered_names = []

@@ -20,7 +20,7 @@ from tracekit.cluster.workload import UNKNOWN, Workload
 
 
 def with_gangs(load: Workload) -> Workload:
-    """The workload with a gang for each service of which several containers are exchangeable.
+    """Return the workload with a gang for each service that has several exchangeable containers.
 
     Gangs of the source stay. A container without a known service is in no gang.
 
@@ -55,7 +55,9 @@ def with_gangs(load: Workload) -> Workload:
 
 
 def enough_of(load: Workload, members: IntArray) -> int:
-    """The number of a gang's members that must run at once for any to run, as the gang states it.
+    """Return the number of a gang's members that must run at once for any of them to run.
+
+    It is the number that the gang states.
 
     If it states none, the number is the most members that exist at one time. So the gang does not
     wait for a member that replaces another after its end.
@@ -67,7 +69,7 @@ def enough_of(load: Workload, members: IntArray) -> int:
 
 
 def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
-    """The most of these containers that exist at one time; each shape (containers,)."""
+    """Return the most of these containers that exist at one time."""
     arrival, departure = np.sort(arrival_ms), np.sort(departure_ms)
     # who departs as another arrives was there before it
     gone = np.searchsorted(departure, arrival, side="right")
@@ -75,7 +77,9 @@ def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
 
 
 def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
-    """The workload in another order; a gang that arrived at one time still does, at its earliest.
+    """Return the workload in another order of arrival.
+
+    If a gang arrived at one time, it still does, at the earliest of its members' new times.
 
     Parameters
     ----------
@@ -92,7 +96,7 @@ def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
 
 
 def spread_gangs(gang: IntArray, arrival_ms: IntArray) -> IntArray:
-    """The gangs whose members do not all arrive at one time, ascending."""
+    """Return the gangs whose members do not all arrive at one time, ascending."""
     members = np.flatnonzero(gang >= 0)
     pairs = np.unique(np.stack([gang[members], arrival_ms[members]], axis=1), axis=0)
     gangs, times = np.unique(pairs[:, 0], return_counts=True)
@@ -115,7 +119,7 @@ def in_order_of(
     arrival_ms: IntArray,
     container_ids: tuple[str, ...] | None = None,
 ) -> Workload:
-    """The workload with its containers in another order; the matrix of usage stays as it is.
+    """Return the workload with its containers in another order; the matrix of usage stays as it is.
 
     Parameters
     ----------
@@ -163,14 +167,14 @@ def _at(value: Any, order: IntArray) -> Any:
 
 
 def runs(gang: IntArray) -> list[tuple[int, int]]:
-    """Stretches of equal values in ``gang``: the first position, and one past the last."""
+    """Return the runs of equal values in ``gang``: the first position, and one past the last."""
     cuts = np.flatnonzero(np.diff(gang)) + 1
     edges = [0, *cuts.tolist(), len(gang)]
     return [(start, end) for start, end in itertools.pairwise(edges) if end > start]
 
 
 def with_drawn_sizes(load: Workload, rng: np.random.Generator) -> Workload:
-    """The workload with sizes drawn from their intervals; unchanged if none is inferred.
+    """Return the workload with sizes drawn from their intervals; unchanged if none is inferred.
 
     If recorded use is a fraction of the sizes, use is scaled with them, and the background becomes
     what is then left of the node's use. The measured use of every node stays.
@@ -235,7 +239,7 @@ def _rest(load: Workload, usage: Float32Array, doubt: SizeDoubt) -> Float32Array
 
 
 def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
-    """The same workload with its containers in another order of arrival, drawn from ``rng``.
+    """Return the same workload with its containers in another order of arrival, drawn from ``rng``.
 
     Exchangeable containers draw new times of arrival among themselves, containers that arrive at
     one time come in a new order, and gangs stay in one piece. Nothing else changes: once all have

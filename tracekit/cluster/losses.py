@@ -32,7 +32,7 @@ _UNITS = {
 
 
 def span_ms(text: str, *, whole: int, what: str) -> int:
-    """A span in milliseconds; a number without a unit is in milliseconds.
+    """Return a span in milliseconds; a number without a unit is in milliseconds.
 
     Parameters
     ----------
@@ -62,7 +62,9 @@ class _Loss:
 
 
 def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload:
-    """The workload with nodes lost; if a number is given, nodes are drawn from those left then.
+    """Return the workload with nodes lost.
+
+    If the text gives a number, the lost nodes are drawn from the nodes that are there then.
 
     Parameters
     ----------
@@ -152,7 +154,9 @@ def _nodes(
 
 
 def losing_zone(load: Workload, zone: str) -> Workload:
-    """The workload that loses a zone when its judged time begins; containers there are placed anew.
+    """Return the workload that loses a zone when its judged time begins.
+
+    The containers of the zone are placed anew.
 
     The background of the lost nodes goes on on the nodes that stay, as when nodes are removed.
 
@@ -173,7 +177,7 @@ def losing_zone(load: Workload, zone: str) -> Workload:
 
 
 def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:
-    """The workload without what belongs to some nodes from the time at which they are gone.
+    """Return the workload without what belongs to some nodes from the time at which they are gone.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class Paper000:
         return capacity, kinds, mean * factors * rng.uniform(0.5, 1.5, factors.shape)
 
     def labelled(self, load: Workload) -> Workload:
-        """The workload of these tables with what it was drawn by, none of which is recorded."""
+        """Return the workload of these tables, marked as assumed, with the drawing's parameters."""
         drawn = ("node sizes", "requests", "use of containers", "arrivals")
         return dataclasses.replace(
             load,
@@ -199,7 +199,7 @@ class Given:
 
     @classmethod
     def of(cls, text: str) -> Given:
-        """The workload that a text of ``spelled`` stands for; nothing is read."""
+        """Return the workload that a text of ``spelled`` stands for; nothing is read."""
         match = _SPELLED.fullmatch(text)
         if match is None:
             return cls("", (), Path(text))
@@ -209,7 +209,7 @@ class Given:
         )
 
     def spelled(self, spell: Callable[[Path], str]) -> str:
-        """The text that stands for it, with its path as ``spell`` writes it."""
+        """Return the text that stands for the workload, with its path as ``spell`` writes it."""
         settings = ",".join(f"{name}={value}" for name, value in self.settings)
         path = "" if self.path is None else f":{spell(self.path)}"
         return f"{self.name}{f'[{settings}]' if settings else ''}{path}"
@@ -225,7 +225,7 @@ class Ingested:
 
 
 def ingested(text: str, assume: Sequence[str] = (), progress: Progress = SILENT) -> Ingested:
-    """The store of the workload that ``--workload`` names; it is made if it is new.
+    """Return the store of the workload that ``--workload`` names. Make the store if it is new.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def ingested(text: str, assume: Sequence[str] = (), progress: Progress = SILENT)
 
 
 def settings_of(name: str, settings: Sequence[str] = ()) -> dict[str, str]:
-    """The assumptions of a replay of this workload: these settings over its own."""
+    """Return the assumptions of a replay of this workload: its own, replaced by these settings."""
     assumed = {**NAMED[name].assumed} if name in NAMED else {}
     for setting in settings:
         key, equals, value = _SETTINGS.get(setting.replace(" ", ""), setting).partition("=")
@@ -259,7 +259,10 @@ def _texts(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def parse_workload(text: str) -> Given:
-    """The workload that a text names; raises TracekitError for an unknown name or missing path."""
+    """Return the workload that a text names.
+
+    Raise TracekitError for an unknown name or a missing path.
+    """
     match = _SPELLED.fullmatch(text)
     if match is None or Path(text).exists() or _is_path(match):
         return _at(Path(text), text)
@@ -279,7 +282,7 @@ def parse_workload(text: str) -> Given:
 
 
 def resolved(text: str) -> str:
-    """The text of the same workload with an absolute path."""
+    """Return the text of the same workload with an absolute path."""
     return parse_workload(text).spelled(lambda path: str(path.resolve()))
 
 
@@ -334,7 +337,7 @@ def _store_of_files(release: str, path: Path, progress: Progress) -> Store:
 
 
 def store_of_drawn(drawn: Paper000) -> Store:
-    """The store of a workload that is made up."""
+    """Return the store of a workload that is made up."""
 
     def make(store: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ from tracekit.cluster.workload import Workload
 
 
 def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None = None) -> Workload:
-    """The workload on the nodes at these positions, in this order.
+    """Return the workload on the nodes at these positions, in this order.
 
     The daemons of a removed node go with it; all other load stays. A container that was pinned to a
     removed node is placed by the policy at its arrival, and its recorded node is unknown.
@@ -74,7 +74,7 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
 
 
 def all_background(load: Workload, nodes: IntArray) -> Float32Array:
-    """The background of all nodes on those that stay, shape (2, steps, kept)."""
+    """Return the background of all nodes, spread over those that stay, shape (2, steps, kept)."""
     gone, steps = _gone(load, nodes), len(load.use.times_ms)
     on_staying = np.empty((2, steps, len(nodes)), np.float32)
     for resource, series in enumerate(load.use.background):
@@ -113,7 +113,7 @@ def _parts(capacity: IntArray, own: FloatArray | IntArray) -> FloatArray:
 
 
 def beside_daemons(load: Workload) -> Workload:
-    """The workload without daemons, on what the daemons of each node leave of it.
+    """Return the workload without daemons, on what the daemons of each node leave of the node.
 
     The request of a daemon that is there all the time is reserved on its node, of each resource
     that is limited; the use of daemons becomes background.
@@ -131,7 +131,7 @@ def beside_daemons(load: Workload) -> Workload:
 
 
 def room_beside_daemons(load: Workload) -> IntArray:
-    """The room for requests beside daemons that are always there, (nodes, resources)."""
+    """Return the room for requests beside daemons that are always there, (nodes, resources)."""
     if load.rules.daemon is None or load.rules.pinned is None:
         return load.nodes.allocatable
     at, node = _daemons(load)
@@ -190,7 +190,7 @@ def _without_daemons_of(load: Workload, place: IntArray) -> Workload:
 
 
 def barred_by(load: Workload) -> tuple[str, ...] | None:
-    """The budgets that bar each node from being drained, as the node was at the last sample.
+    """Return the budgets that bar each node from being drained, as the node was at the last sample.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def barred_by(load: Workload) -> tuple[str, ...] | None:
 
 
 def requests_respected(load: Workload) -> bool:
-    """Whether no node can get more requests than it has, under policies that respect requests.
+    """Return whether policies that respect requests keep every node within its capacity.
 
     A node can if the containers pinned to it are too many, or come after those that policies place.
     """
@@ -226,7 +226,7 @@ def requests_respected(load: Workload) -> bool:
 
 
 def pinned_over_capacity(load: Workload) -> int:
-    """How many pinned containers find too little room beside the containers pinned before them.
+    """Return how many pinned containers lack room beside the containers pinned before them.
 
     Containers that a policy placed or a rebalancer moved there are not considered.
     """
@@ -242,7 +242,7 @@ def pinned_over_capacity(load: Workload) -> int:
 
 
 def recorded_over_capacity(load: Workload) -> int:
-    """How many containers found too little room for their request where production ran them."""
+    """Return how many containers lacked room for their request on the node in production."""
     return over_capacity(
         load.containers.recorded_node,
         load.nodes.allocatable,
@@ -259,7 +259,7 @@ def over_capacity(
     arrival_ms: IntArray,
     departure_ms: IntArray,
 ) -> int:
-    """The count of ``pinned_over_capacity``, from the arrays of a workload.
+    """Return the count of ``pinned_over_capacity``, from the arrays of a workload.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def check_feasible(workload: Workload) -> None:
 
 
 def too_large(workload: Workload) -> str | None:
-    """A clause about containers that fit on no node; None if each fits on some."""
+    """Return a clause about containers that fit on no node, or None if each fits on some."""
     large = workload.too_large()
     if not len(large):
         return None

@@ -40,15 +40,21 @@ class NodeDomains:
     of: IntArray
 
     def by(self, kind: str) -> IntArray | None:
-        """The domain of every node by one kind, shape (nodes,); None where none is stated."""
+        """Return the domain of every node by one kind, shape (nodes,).
+
+        Return None if no node states this kind.
+        """
         return self.of[self.kinds.index(kind)] if kind in self.kinds else None
 
     def on(self, nodes: IntArray) -> NodeDomains:
-        """The part with the nodes at these positions alone."""
+        """Return the part with the nodes at these positions alone."""
         return replace(self, of=self.of[:, nodes])
 
     def named(self, kind: str, name: str) -> IntArray:
-        """Positions of the nodes of a domain, shape (found,); empty if no node is in it."""
+        """Return the positions of the nodes of a domain, shape (found,).
+
+        The array is empty if no node is in the domain.
+        """
         of = self.by(kind)
         if of is None or name not in self.names:
             return np.empty(0, dtype=np.int64)
@@ -81,7 +87,9 @@ class Losses:
         return self.node if self.assumed is None else self.node[~self.assumed]
 
     def on(self, place: IntArray) -> Losses:
-        """The losses of the nodes that stay, at their new positions; -1 for a node that goes.
+        """Return the losses of the nodes that stay, at their new positions.
+
+        ``place`` has the new position of each node, -1 for a node that goes.
 
         Parameters
         ----------
@@ -90,7 +98,10 @@ class Losses:
         return self.of(place[self.node] >= 0, place)
 
     def of(self, some: BoolArray, place: IntArray | None = None) -> Losses:
-        """Some of them, shape (losses,), at the same places if no others are given."""
+        """Return the losses that ``some``, shape (losses,), marks.
+
+        Their nodes get the positions in ``place``, if it is given.
+        """
         node = self.node[some]
         return Losses(
             node=node if place is None else np.asarray(place[node]),
@@ -101,7 +112,7 @@ class Losses:
 
 
 def zone_counts(domains: NodeDomains | None) -> dict[str, int]:
-    """How many zones nodes are in, and how many nodes are in none; empty without any."""
+    """Return how many zones nodes are in, and how many nodes are in none; empty without any."""
     zone = None if domains is None else domains.by("zone")
     if zone is None:
         return {}
@@ -109,7 +120,7 @@ def zone_counts(domains: NodeDomains | None) -> dict[str, int]:
 
 
 def domains_of(columns: dict[str, list[str | None]]) -> NodeDomains | None:
-    """The domains that columns state, one entry a node; None where they state none."""
+    """Return the domains that columns state, one entry a node, or None where they state none."""
     kinds = [kind for kind in KINDS if any(columns.get(kind) or ())]
     if not kinds:
         return None
@@ -266,12 +277,12 @@ class Use:
     further: Float32Array | None = None
 
     def at(self, step: int) -> Float32Array:
-        """Use in millicores and bytes at a sampling step, shape (2, containers)."""
+        """Return use in millicores and bytes at a sampling step, shape (2, containers)."""
         use = self.values[:, step]
         return use if self.column is None else use.take(self.column, axis=1)
 
     def columns_of(self, containers: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-        """The columns of ``values`` for these containers."""
+        """Return the columns of ``values`` for these containers."""
         return containers if self.column is None else self.column[containers]
 
 
@@ -339,7 +350,7 @@ class Rules:
     ceiling: Ceiling = field(default_factory=Ceiling)
 
     def lengths(self) -> dict[str, int]:
-        """The length of each field that has an entry for every container."""
+        """Return the length of each field that has an entry for every container."""
         of_rights = ("pinned", "daemon", "priority", "evicts_nobody", "never_evicted")
         names = (*of_rights, "gang", "gang_minimum", "budgets", "written")
         fields = {name: getattr(self, name) for name in names}
@@ -377,7 +388,7 @@ class Provenance:
         quantities: Mapping[str, str] | None = None,
         remarks: tuple[Fact, ...] = (),
     ) -> Provenance:
-        """The provenance with further entries; an entry replaces one of the same name."""
+        """Return the provenance with further entries; an entry replaces one of the same name."""
         return replace(
             self,
             assumptions={**self.assumptions, **(assumptions or {})},

@@ -29,12 +29,12 @@ SET_ASIDE = "recorded, but set aside by"
 
 
 def set_aside(by: str) -> str:
-    """The origin of a quantity that the files record and that an assumption leaves out."""
+    """Return the origin of a quantity that the files record and that an assumption leaves out."""
     return f"{SET_ASIDE} {by}"
 
 
 def rests_on(store: Store, *needed: str) -> dict[str, str]:
-    """The origin of each quantity of a store; a needed one that is absent is assumed."""
+    """Return the origin of each quantity of a store; a needed one that is absent is assumed."""
     return {
         name: ASSUMED if kind == ABSENT and name in needed else kind
         for name, kind in quantities(store).items()
@@ -42,17 +42,17 @@ def rests_on(store: Store, *needed: str) -> dict[str, str]:
 
 
 def requests_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """The origin of requests: the least certain of all resources, and that of each resource."""
+    """Return where requests come from: for each resource, and the least certain origin for all."""
     return _each("requests", rests)
 
 
 def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """The origin of nodes' sizes: the least certain of all resources, and that of each."""
+    """Return where sizes of nodes come from: for each resource, and the least certain for all."""
     return _each("node sizes", rests)
 
 
 def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
-    """The origin of reserved amounts; empty where nothing is reserved."""
+    """Return where reserved amounts come from; empty if nothing is reserved."""
     return (
         {}
         if reserved is None
@@ -61,7 +61,7 @@ def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
 
 
 def use_rests_on(unknown: BoolArray) -> dict[str, str]:
-    """The numbers of containers whose use is assumed, while that of others is recorded.
+    """Return how many containers have assumed use, while the use of others is recorded.
 
     Parameters
     ----------
@@ -84,18 +84,21 @@ def use_rests_on(unknown: BoolArray) -> dict[str, str]:
 
 
 def in_words(resources: Sequence[str]) -> str:
-    """Names of resources for a sentence: disk and network."""
+    """Return names of resources as they stand in a sentence: disk and network."""
     names = [name.removesuffix("_milli").replace("_", " ") for name in short_names(resources)]
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def further_remark(used: Sequence[str]) -> tuple[Fact, ...]:
-    """A fact of the resources beyond CPU and memory with recorded use; empty if there is none."""
+    """Return a fact of the further resources, beyond CPU and memory, with recorded use.
+
+    The result is empty if there is no such resource.
+    """
     return (remark("further_use", resources=in_words(used)),) if used else ()
 
 
 def unpriced_remark(prices: FloatArray | None) -> tuple[Fact, ...]:
-    """A fact where only some nodes have a price; NaN is an unknown price."""
+    """Return a fact if only some nodes have a price; NaN is an unknown price."""
     lacking = 0 if prices is None else int(np.isnan(prices).sum())
     if prices is None or not lacking:
         return ()
@@ -105,7 +108,7 @@ def unpriced_remark(prices: FloatArray | None) -> tuple[Fact, ...]:
 def further_rests_on(
     used: Sequence[str], lacking: Sequence[int], containers: int
 ) -> dict[str, str]:
-    """The origin of the use of these resources.
+    """Return the origin of the use of these resources.
 
     Parameters
     ----------
@@ -135,7 +138,7 @@ LEAST_PART = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class SizeDoubt:
-    """Inferred sizes with their intervals; containers of one group have one size.
+    """Inferred sizes with their intervals. All containers of one group have one size.
 
     Parameters
     ----------
@@ -173,12 +176,12 @@ class SizeDoubt:
     node_use: Float32Array | None = None
 
     def on(self, nodes: IntArray) -> SizeDoubt:
-        """The doubt for the nodes at these positions alone."""
+        """Return these intervals for the nodes at these positions alone."""
         use = None if self.node_use is None else self.node_use[:, :, nodes]
         return replace(self, node_use=use)
 
     def drawn(self, rng: np.random.Generator) -> FloatArray:
-        """Other sizes that agree with the data, drawn at random, shape (groups, 2).
+        """Return other sizes that agree with the data, drawn at random, shape (groups, 2).
 
         An estimated size is drawn from the normal distribution of its interval. Any other is drawn
         around the common size, which is itself drawn from its interval, with the spread of the
@@ -201,7 +204,7 @@ class SizeDoubt:
 
 
 def allowed(sizes: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Sizes moved into their intervals, where an interval is known and reaches above 0."""
+    """Return the sizes moved into their intervals, if an interval is known and reaches above 0."""
     has_interval = (high > 0) & ~np.isnan(low)
     return np.asarray(
         np.where(has_interval, np.clip(sizes, low, np.where(has_interval, high, sizes)), sizes)

@@ -49,7 +49,7 @@ _MOST = 2.0**55
 def listed(
     choice: Choice, container_ids: Sequence[str], services: Sequence[str], *, whole: bool
 ) -> RequestValues:
-    """The file's values for these containers.
+    """Return the file's values for these containers.
 
     Parameters
     ----------
@@ -251,18 +251,18 @@ class Fixed:
     own_limit: FloatArray
 
     def reserved(self, request: FloatArray) -> FloatArray:
-        """The amount that is reserved if containers request ``request``; NaN stays NaN."""
+        """Return the amount that is reserved if containers request ``request``; NaN stays NaN."""
         return np.asarray(np.maximum(request, self.init) + self.overhead)
 
     def times(self, unit: FloatArray) -> Fixed:
-        """The same amounts in other units."""
+        """Return the same amounts in other units."""
         return Fixed(
             has_part=self.has_part, **{name: getattr(self, name) * unit for name in _PARTS}
         )
 
 
 def nothing_fixed(containers: int) -> Fixed:
-    """For containers whose whole request may change."""
+    """Return empty fixed parts, for containers whose whole request may change."""
     shape = containers, len(BASE)
     return Fixed(
         has_part=np.zeros(shape, dtype=np.bool_),
@@ -272,7 +272,7 @@ def nothing_fixed(containers: int) -> Fixed:
 
 
 def fixed_of(store: Store, container_ids: Sequence[str]) -> Fixed:
-    """The fixed parts that a store records for these containers, in millicores and bytes."""
+    """Return the fixed parts that a store records for these containers, in millicores and bytes."""
     rows = read(store, "fixed_request").sort("container", "resource", "time_ms")
     rows = rows.unique(["container", "resource"], keep="first", maintain_order=True)
     rows = in_columns(rows, SizedAssumptions(), _PARTS)
@@ -295,7 +295,7 @@ MEASURED = ("cpu", "memory")
 
 
 def use_over_requested(load: Workload) -> Mapping[str, float]:
-    """Mean use of containers over what they request, by resource.
+    """Return the mean use of containers over what they request, by resource.
 
     Use and requests are summed over the settled steps and over the containers that run then,
     daemons too, where use is recorded. A container that requests nothing counts with its use.
@@ -337,7 +337,7 @@ def _is_judged(load: Workload, name: str, column: str) -> bool:
 
 
 def request_changes(before: Workload, after: Workload) -> BoolArray:
-    """Containers that restart: they run at the end, and their request of CPU or memory changes.
+    """Return which containers run at the end and must restart for a new CPU or memory request.
 
     A container that is not in both workloads is not counted.
 

@@ -82,7 +82,7 @@ class RequestValues:
 def uniform(
     containers: int, request: IntArray, limit_factor: float, resources: Sequence[str] = BASE
 ) -> ContainerRequests:
-    """One request for all containers; fractions of use are of it."""
+    """Return one request for all containers. Fractions of use are fractions of this request."""
     requests = np.tile(request, (containers, 1))
     return ContainerRequests(
         resources=tuple(resources),
@@ -95,14 +95,16 @@ def uniform(
 
 
 def raised(request: IntArray, limit_factor: float) -> IntArray:
-    """Limits for requests whose limit is not stated."""
+    """Return limits for requests whose limit is not stated."""
     return np.asarray(np.ceil(request * limit_factor).astype(np.int64))
 
 
 def overlaid(
     before: ContainerRequests, values: RequestValues, limit_factor: float
 ) -> ContainerRequests:
-    """The requests with the values of an assumption in place; requests without a value stay.
+    """Return the requests with the values of an assumption put in place of recorded ones.
+
+    Requests for which the assumption has no value stay.
 
     A container with a new request and no new limit gets the limit that ``limit_factor`` gives.
     Resources that ``before`` does not have follow after its own.
@@ -141,7 +143,9 @@ def overlaid(
 
 
 def of_nodes(before: ContainerRequests, resources: tuple[str, ...]) -> ContainerRequests:
-    """The requests of resources that nodes have; other resources are left out, and a fact says so.
+    """Return the requests of those resources that nodes have.
+
+    Other resources are left out, and a fact says so.
 
     Parameters
     ----------
@@ -188,7 +192,7 @@ _FEWEST_ESTIMATED = 4
 def inferred(
     store: Store, services: Sequence[str], capacity: IntArray, limit_factor: float, *, of_use: bool
 ) -> RequestValues:
-    """The sizes of these services' containers, inferred from usage as ``tracekit analyze`` does.
+    """Return the sizes of these services' containers, inferred as ``tracekit analyze`` does.
 
     Parameters
     ----------

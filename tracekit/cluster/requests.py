@@ -53,7 +53,7 @@ def chosen(
     services: Sequence[str],
     full: FloatArray,
 ) -> RequestValues:
-    """The requests that ``tracekit requests`` recommends for these containers, limits alike.
+    """Return the requests that ``tracekit requests`` recommends for these containers, limits alike.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class WithRequests(Protocol):
 
 
 def request_of(assumptions: WithRequests) -> IntArray:
-    """The request under ``requests=uniform``: millicores and bytes."""
+    """Return the request under ``requests=uniform``: millicores and bytes."""
     return np.array(
         [round(assumptions.request_cpu_cores * MILLI_PER_CORE), assumptions.request_memory_bytes],
         dtype=np.int64,
@@ -222,7 +222,7 @@ def laid_over(
     limit_factor: float,
     of_use: bool,
 ) -> ContainerRequests:
-    """The requests of containers, changed as the assumption chooses.
+    """Return the requests of containers, changed as the assumption chooses.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def laid_over(
 
 
 def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Workload:
-    """A workload with recorded sizes and use, and with the requests that the assumptions choose.
+    """Return a workload of recorded sizes and use with the requests that the assumptions choose.
 
     Its use stays as recorded, whatever the requests are.
 

@@ -40,12 +40,12 @@ _ROUNDING = 1e-6
 
 
 def rounded_up(amounts: FloatArray) -> FloatArray:
-    """Amounts rounded up to whole numbers; any shape."""
+    """Round amounts up to whole numbers. Any shape."""
     return np.ceil(amounts - _ROUNDING)
 
 
 def rounded_down(amounts: FloatArray) -> FloatArray:
-    """Amounts rounded down to whole numbers; any shape."""
+    """Round amounts down to whole numbers. Any shape."""
     return np.floor(amounts + _ROUNDING)
 
 
@@ -56,7 +56,7 @@ _SHORT = {"cpu": CPU, "memory": MEMORY}
 
 
 def full_name(short: str) -> str:
-    """The column of a resource as Kubernetes names it: ``cpu_milli`` for ``cpu``."""
+    """Return the column of a resource as Kubernetes names it: ``cpu_milli`` for ``cpu``."""
     return _SHORT.get(short, short)
 
 
@@ -65,7 +65,7 @@ _SAME = {NET: ("net",), DISK: ("disk",), DISK_IO: ("disk_io",)}
 
 
 def amount_text(amount: float, resource: str) -> str:
-    """An amount of a column as people write it: 32 cores, 1.5 GiB, 0.5 gpu, 2 nvidia.com/gpu."""
+    """Return an amount as people write it: 32 cores, 1.5 GiB, 0.5 gpu, 2 nvidia.com/gpu."""
     if resource.endswith("_bytes"):
         return memory(amount)
     thousandths = resource.endswith(_MILLI)
@@ -74,12 +74,12 @@ def amount_text(amount: float, resource: str) -> str:
 
 
 def noun(resource: str) -> str:
-    """The unit of a column that is not in bytes, as a noun."""
+    """Return the unit of a column as a noun. The column must not be in bytes."""
     return "cores" if resource == CPU else resource.removesuffix(_MILLI).replace("_", " ")
 
 
 def column_of(resources: Sequence[str], name: str) -> int | None:
-    """The column of a resource, under its own name or an alias; None if there is none."""
+    """Return the column of a resource, under its own name or an alias, or None if there is none."""
     for alias in (name, *_SAME.get(name, ())):
         if alias in resources:
             return list(resources).index(alias)
@@ -87,7 +87,7 @@ def column_of(resources: Sequence[str], name: str) -> int | None:
 
 
 def lacking(wanted: Iterable[str], resources: Sequence[str]) -> list[str]:
-    """The wanted resources that a workload does not have, under any name."""
+    """Return the wanted resources that a workload does not have, under any name."""
     return [name for name in wanted if column_of(resources, name) is None]
 
 
@@ -102,7 +102,9 @@ _IN_MEASURES = {
 
 
 def short_names(columns: Sequence[str]) -> list[str]:
-    """Names of resources for measures, as ``cpu`` for cpu_milli; letters, digits and _ alone.
+    """Return names of resources for measures, such as ``cpu`` for cpu_milli.
+
+    A name has only letters, digits and _.
 
     If that name is taken, the name is made of all letters of the column.
     """
@@ -115,19 +117,19 @@ def short_names(columns: Sequence[str]) -> list[str]:
 
 
 def is_scalar(name: str) -> bool:
-    """Whether scoring leaves the resource out if a container does not request it."""
+    """Return whether scoring leaves the resource out if a container does not request it."""
     return name not in (CPU, MEMORY, "ephemeral-storage")
 
 
 def column_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Column names: cpu, memory, pods if there is such a column, then the others by name."""
+    """Return the columns in order: cpu, memory, pods if present, then the others by name."""
     others = set(names) - set(BASE)
     pods = (PODS,) if PODS in others else ()
     return (*BASE, *pods, *sorted(others - {PODS}))
 
 
 def amounts(resources: Sequence[str], given: Mapping[str, int]) -> IntArray:
-    """The amounts of a mapping of resources as a row, shape (resources,); 0 if not given."""
+    """Return the amounts of a mapping by resource as a row, shape (resources,); 0 if not given."""
     return np.array([given.get(name, 0) for name in resources], dtype=np.int64)
 
 
@@ -157,7 +159,7 @@ def reserved_of(
     capacity: IntArray,
     held: IntArray,
 ) -> IntArray | None:
-    """The amount that each node reserves for its background; None if nothing is reserved.
+    """Return the amount that each node reserves for its background; None if nothing is reserved.
 
     Parameters
     ----------
@@ -194,7 +196,7 @@ def reserved_of(
 def held_at_most(
     node: IntArray, request: IntArray, arrival_ms: IntArray, departure_ms: IntArray, *, nodes: int
 ) -> IntArray:
-    """The most that containers request on each node at one time, shape (nodes, resources).
+    """Return the most that containers request on each node at one time, shape (nodes, resources).
 
     Parameters
     ----------

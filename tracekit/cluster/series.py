@@ -35,7 +35,7 @@ class Axis:
         return int(self.times_ms[-1]) + self.step_ms
 
     def steps_of(self, times: IntArray) -> IntArray:
-        """The step of each time, -1 for a time outside of the axis."""
+        """Return the step of each time, -1 for a time outside of the axis."""
         steps = (times - self.times_ms[0]) // self.step_ms
         inside = (steps >= 0) & (steps < len(self.times_ms))
         return np.asarray(np.where(inside, steps, -1))
@@ -46,12 +46,15 @@ Gaps = pl.DataFrame
 
 
 def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
-    """The commonest positive gap between successive times of an entity; see ``commonest``."""
+    """Return the commonest positive gap between successive times of an entity.
+
+    ``commonest`` says when it is None.
+    """
     return commonest(gaps_of(frame, entity), frame[entity].n_unique())
 
 
 def gaps_of(frame: pl.DataFrame, entity: str) -> Gaps:
-    """The positive differences between successive times of each entity."""
+    """Return the positive differences between successive times of each entity."""
     return (
         frame.select(entity, "time_ms")
         .unique()
@@ -64,7 +67,7 @@ def gaps_of(frame: pl.DataFrame, entity: str) -> Gaps:
 
 
 def commonest(gaps: Gaps, entities: int) -> int | None:
-    """The gap that occurs most often; a tie goes to the smaller one.
+    """Return the gap that occurs most often; a tie goes to the smaller one.
 
     None if there are fewer gaps than entities: so few samples show no step.
     """
@@ -81,7 +84,7 @@ def over_span(
     start_ms: int,
     span_ms: int,
 ) -> tuple[IntArray, BoolArray]:
-    """Arrivals in which the containers in ``waiting`` are spread over a span.
+    """Return times of arrival that spread the containers in ``waiting`` evenly over a span.
 
     Each has a slot of its own, in the order of ``waiting``. A container that departs before its
     slot keeps its time of arrival. The second array, shape (containers,), says which containers may
@@ -100,13 +103,16 @@ def over_span(
 
 
 def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
-    """Every sampling time from the first to the last, shape (steps,); see ``check_steps``."""
+    """Return every sampling time from the first to the last, shape (steps,).
+
+    Raises as ``check_steps``.
+    """
     check_steps(first_ms, last_ms, step_ms)
     return np.arange(first_ms, last_ms + 1, step_ms, dtype=np.int64)
 
 
 def settled_steps(times_ms: IntArray, settled_ms: int) -> IntArray:
-    """The steps that are judged: from the time at which the cluster is filled; else all."""
+    """Return the steps after the cluster is filled, or all steps if there is none after."""
     settled = np.flatnonzero(times_ms >= settled_ms)
     return settled if len(settled) else np.arange(len(times_ms))
 
@@ -128,7 +134,7 @@ def check_steps(first_ms: int, last_ms: int, step_ms: int) -> None:
 def axis_of(
     tables: Sequence[pl.DataFrame], step_ms: int, *, gap_steps: int, stray_share: float
 ) -> Axis:
-    """The time axis of several tables, without stray timestamps.
+    """Return the time axis of several tables, without stray timestamps.
 
     A table is given as the number of rows at each time: time_ms, rows. Times more than
     ``gap_steps`` steps apart belong to different stretches. The stretch with most rows is kept, and
@@ -175,7 +181,7 @@ def _largest_share(counted: pl.DataFrame, per_time: pl.DataFrame) -> pl.DataFram
 
 
 def hold(values: Float32Array) -> None:
-    """Fill gaps in place with the last known value, and before the first value with that one.
+    """Fill each gap in place with the last known value, and gaps at the start with the first one.
 
     Parameters
     ----------

@@ -77,12 +77,12 @@ _NESTED: dict[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class SharedWorkload:
-    """The place of a shared workload."""
+    """A folder through which processes share one workload."""
 
     folder: Path
 
     def load(self) -> Workload:
-        """The workload; its arrays are in memory once for all processes."""
+        """Return the workload. Its arrays are in memory once for all processes."""
         document = json.loads(read_text(self.folder / _DOCUMENT))
         return Workload(**self._fields(document))
 
@@ -101,7 +101,7 @@ class SharedWorkload:
 
 @contextlib.contextmanager
 def shared(load: Workload, folder: Path) -> Iterator[SharedWorkload]:
-    """The workload shared through a folder of its own, which exists within the ``with`` block."""
+    """Share the workload through a folder of its own, which exists within the ``with`` block."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
@@ -233,7 +233,7 @@ class WorkloadSource:
         return _with_counts(load)
 
     def assuming(self, *settings: str) -> WorkloadSource:
-        """The source with further assumptions; its workload is read again."""
+        """Return the source with further assumptions, whose workload is read again."""
         return dataclasses.replace(self, assume=(*self.assume, *settings), mapped=None)
 
     def _calls(self, load: Workload) -> CallWeights:
@@ -250,7 +250,7 @@ class WorkloadSource:
 
 
 def drawn_workload(drawn: Paper000, rng: np.random.Generator, *assume: str) -> Workload:
-    """The workload of drawn tables; containers arrive in an order drawn from ``rng``."""
+    """Return the workload of drawn tables, with an order of arrival drawn from ``rng``."""
     store = store_of_drawn(drawn)
     assumed = [f"{name}={value}" for name, value in settings_of("paper000", assume).items()]
     return drawn.labelled(_of_store(store, assumed, rng))
@@ -297,7 +297,7 @@ def source_of(
     calls: bool = False,
     progress: Progress = SILENT,
 ) -> WorkloadSource:
-    """The source of a workload, with paths that hold in another process too.
+    """Return the source of a workload, with paths that hold in another process too.
 
     A workload that is new is ingested here; ``progress`` shows how far the ingest is.
     """

@@ -89,7 +89,7 @@ def check_per_container(
 
 
 def nothing_observed() -> TracekitError:
-    """The error of a replay with ``start=observed`` of a workload without recorded nodes."""
+    """Return the error of a replay with ``start=observed`` when no node is recorded."""
     return TracekitError(
         "start=observed, but of nothing that was there at the beginning it is known where it ran",
         hint="leave out --start: everything is placed anew",
@@ -97,7 +97,7 @@ def nothing_observed() -> TracekitError:
 
 
 def all_sound(amounts: Float32Array) -> bool:
-    """Whether every amount is a number of 0 or more, needed or not; this is quick."""
+    """Return whether every amount, needed or not, is a number of 0 or more."""
     return amounts.size == 0 or bool(amounts.min() >= 0 and amounts.max() < np.inf)
 
 
@@ -214,7 +214,7 @@ class Workload:
                 check_usage("node", self.nodes.ids, every, use.background[:, step], now)
 
     def too_large(self) -> IntArray:
-        """Positions of the containers that fit on no node, even an empty one."""
+        """Return the positions of the containers that fit on no node, even an empty one."""
         return np.flatnonzero(~fit_somewhere(self.containers.request, self.nodes.allocatable))
 
     @property
@@ -225,25 +225,25 @@ class Workload:
         return self.rules.daemon
 
     def present(self, step: int) -> BoolArray:
-        """Which containers exist at a sampling step, shape (containers,)."""
+        """Return which containers exist at a sampling step, shape (containers,)."""
         now = self.use.times_ms[step]
         return np.asarray(
             (self.containers.arrival_ms <= now) & (now < self.containers.departure_ms)
         )
 
     def present_but_daemons(self, step: int) -> BoolArray:
-        """Which containers that are no daemons exist at a sampling step, shape (containers,)."""
+        """Return which containers but daemons exist at a sampling step, shape (containers,)."""
         return self.present(step) & ~self.daemons
 
 
 def fit_somewhere(request: IntArray, capacity: IntArray) -> BoolArray:
-    """Which requests fit on some empty node, shape (containers,)."""
+    """Return which requests fit on some empty node, shape (containers,)."""
     shapes, of = np.unique(request, axis=0, return_inverse=True)
     fits = [(capacity >= shape).all(axis=1).any() for shape in shapes]
     return np.array(fits, dtype=np.bool_)[of.reshape(-1)]
 
 
 def nonzero(request: IntArray, stated: BoolArray, resources: tuple[str, ...]) -> IntArray:
-    """Requests with the scheduler's default where CPU or memory is not stated."""
+    """Return the requests, with the scheduler's default where CPU or memory is not stated."""
     defaults = np.array([NONZERO_DEFAULT.get(name, 0) for name in resources], dtype=np.int64)
     return np.asarray(np.where(stated, request, defaults))

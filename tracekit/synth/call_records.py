@@ -25,7 +25,10 @@ class Batch:
 
 
 def trace_truth(batch: Batch) -> pl.DataFrame:
-    """One row for each trace: start, duration, calls, records, depth (dots of the deepest id)."""
+    """Return one row for each trace: start, duration, calls, records, and depth.
+
+    The depth is the number of dots of the deepest id.
+    """
     calls, start_ms, ends = batch.calls, batch.start_ms, batch.ends
     count = len(start_ms)
     records = ends[0].astype(np.int64) + ends[1]
@@ -45,7 +48,7 @@ def trace_truth(batch: Batch) -> pl.DataFrame:
 
 
 def call_truth(directory: Directory, batch: Batch, one_in: int) -> pl.DataFrame:
-    """One row for each call with its true names, for one trace in ``one_in``.
+    """Return one row for each call with its true names, for one trace in ``one_in``.
 
     The caller of an entry is null.
     """
@@ -115,7 +118,7 @@ class CallWorld:
 
 
 def call_parts(world: CallWorld, starts: Sequence[IntArray], first: int = 0) -> Iterator[CallPart]:
-    """The MSCallGraph files from number ``first`` on, each in one or more parts, in order.
+    """Yield the MSCallGraph files from number ``first`` on, each in one or more parts, in order.
 
     Rows after the end of a file go to the next file. No trace reaches beyond that, so a run of
     files needs only the traces of the file before it.
@@ -123,8 +126,8 @@ def call_parts(world: CallWorld, starts: Sequence[IntArray], first: int = 0) -> 
     Parameters
     ----------
     starts : sequence of int64
-        The start times in ms of the traces of each file, sorted; from the file before ``first`` on,
-        if there is one.
+        The start times in ms of the traces of each file, sorted; from the file before ``first``
+        on, if there is one.
     """
     before = first > 0
     rest: list[pl.DataFrame] = []
@@ -189,7 +192,10 @@ def _batch(
 
 
 def trace_starts(preset: Preset, seeds: Seeds) -> list[IntArray]:
-    """The start times in ms of the traces of each file, sorted; they follow the daily curve."""
+    """Draw the start times of the traces of each file, in ms and sorted.
+
+    They follow the daily curve of load.
+    """
     rng = seeds.stream("trace starts")
     grid_ms = np.linspace(0, preset.horizon_ms - LAST_START_MS, 2000)
     load = 1 + 0.3 * shapes.daily(shapes.START_HOUR + grid_ms / MS_PER_HOUR)

@@ -21,7 +21,7 @@ _PAIRS = tuple(PAIR_FACTORS)
 
 
 def calls_in_minute(world: World, minute: int) -> FloatArray:
-    """Calls that each container answers in the minute that ends at ``minute``, shape (containers,).
+    """Return how many calls each container answers in the minute up to ``minute``, (containers,).
 
     These are whole numbers; the trace prints them divided by 60.
     """
@@ -35,13 +35,13 @@ def calls_in_minute(world: World, minute: int) -> FloatArray:
 
 
 def rate_minutes(world: World, number: int) -> range:
-    """The minutes of MSRTQps file ``number``: half an hour; the last file has one minute."""
+    """Return the minutes of MSRTQps file ``number``: half an hour; the last file has one minute."""
     first = number * MINUTES_PER_RATE_FILE
     return range(first, min(first + MINUTES_PER_RATE_FILE, world.preset.minutes))
 
 
 def rate_blocks(world: World, number: int) -> Iterator[pl.DataFrame]:
-    """Rows of MSRTQps file ``number`` in random order, one group of containers after another."""
+    """Yield rows of MSRTQps file ``number`` in random order, one group of containers at a time."""
     minutes = rate_minutes(world, number)
     calls = np.stack([calls_in_minute(world, minute) for minute in minutes], axis=1)
     rng = world.seeds.stream("rate rows", number)
@@ -52,7 +52,7 @@ def rate_blocks(world: World, number: int) -> Iterator[pl.DataFrame]:
 
 
 def row_count(world: World, number: int) -> int:
-    """The number of rows of MSRTQps file ``number``."""
+    """Return the number of rows of MSRTQps file ``number``."""
     minutes = rate_minutes(world, number)
     pairs = np.array([len(metrics) for metrics in METRIC_PAIRS.values()])
     present = np.clip(minutes.stop - np.maximum(_first_minutes(world), minutes.start), 0, None)
@@ -161,7 +161,7 @@ class NoiseState:
 
 
 def noise_states(world: World) -> Iterator[NoiseState]:
-    """The noise at the start of every hour, so that hours can be made in any order."""
+    """Yield the noise at the start of every hour, so that hours can be made in any order."""
     count = world.preset.containers
     cpu, memory = world.seeds.stream("container start").standard_normal((2, count))
     for hour in range(world.preset.hours):
@@ -172,7 +172,7 @@ def noise_states(world: World) -> Iterator[NoiseState]:
 
 
 def usage_hour(world: World, number: int, state: NoiseState) -> UsageHour:
-    """The use of one hour, from the noise at its start.
+    """Return the use of one hour, from the noise at its start.
 
     The arrays are changed in place: for 96,000 containers each takes 93 MB.
     """
@@ -260,7 +260,7 @@ def _put_on_grid(rng: np.random.Generator, cpu: FloatArray, grid: FloatArray) ->
 
 
 def usage_blocks(world: World, hour: UsageHour) -> Iterator[pl.DataFrame]:
-    """Rows of one MSResource file: blocks of containers, ordered by time within a block."""
+    """Yield rows of one MSResource file: blocks of containers, ordered by time within a block."""
     rng = world.seeds.stream("container blocks", hour.number)
     order = rng.permutation(world.preset.containers)
     size = world.preset.block_entities

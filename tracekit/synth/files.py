@@ -104,7 +104,7 @@ def _write(folder: Path, table: str, rows: pl.DataFrame) -> Receipt:
 
 
 def node_table(world: World) -> pl.DataFrame:
-    """The table of nodes: capacity, rack and fault domain, price."""
+    """Return the table of nodes: capacity, rack and fault domain, price."""
     sizes, at = world.node_sizes, np.arange(world.preset.nodes)
     kinds = [sizes.kinds[shape] for shape in sizes.shape]
     return pl.DataFrame(
@@ -134,7 +134,7 @@ def _special(kinds: Sequence[NodeShape]) -> dict[str, Sequence[object]]:
 
 
 def container_table(world: World) -> pl.DataFrame:
-    """The table of containers: service, node, arrival, requests and limits."""
+    """Return the table of containers: service, node, arrival, requests and limits."""
     containers, sizes = world.containers, world.service_sizes
     return pl.DataFrame(
         {
@@ -211,7 +211,7 @@ _PARTIAL = ".synth-partial"
 
 @contextmanager
 def staged(out: Path, parts: Sequence[str]) -> Iterator[Path]:
-    """A temporary folder for ``parts``, which move to ``out`` when all of them are complete.
+    """Make a temporary folder for ``parts``, which move to ``out`` when all are complete.
 
     The old truth is removed first, and the new truth with its manifest moves last, so that a folder
     with a manifest is complete.
@@ -293,7 +293,10 @@ class Selection:
         return self.parts is None and len(self.layouts) == len(LAYOUTS)
 
     def numbers(self, kind: Layout, files: int) -> list[int]:
-        """The archives to write of a table with ``files`` archives; a single archive always."""
+        """Return the archives to write of a table with ``files`` archives.
+
+        A table of a single archive is always written.
+        """
         if kind not in self.layouts:
             return []
         every = self.parts is None or files == 1
@@ -301,7 +304,7 @@ class Selection:
 
 
 def select(tables: Collection[str], parts: Container[int] | None) -> Selection:
-    """The selection of tables by word (``resource``), name or file stem; all for no name.
+    """Return the selection of tables by word (``resource``), name or file stem; all for no name.
 
     Raises
     ------
@@ -349,7 +352,7 @@ class SynthSummary(Shown):
 
 
 def summarise(out: Path, preset: str, seed: int, receipts: list[Receipt]) -> SynthSummary:
-    """The sums of rows, defects and bytes over the receipts of all files."""
+    """Return the sums of rows, defects and bytes over the receipts of all files."""
     rows: Counter[str] = Counter()
     defects: Counter[str] = Counter()
     for receipt in sorted(receipts, key=lambda receipt: receipt.path):

@@ -313,7 +313,10 @@ OVER_STATED = 1.5
 
 
 def decision_tables(world: World) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The tables of the planted decision with their names; none without a planted decision."""
+    """Yield the tables of the planted decision with their names.
+
+    Yield nothing if no decision is planted.
+    """
     if world.planted is None:
         return
     yield "decision", _decision(world, world.planted)

@@ -107,7 +107,7 @@ class FileShape:
 
 
 def file_shape(layout: Layout, number: int) -> FileShape:
-    """The shape of file ``number``; a few files have the peculiarities that users report."""
+    """Return the shape of file ``number``; a few files have the peculiarities that users report."""
     name = f"{layout.stem}_{number}"
     if layout.stem == "MSResource" and number == 0:
         return FileShape(name=name, in_folder=True)
@@ -148,7 +148,7 @@ class Fault:
 
 
 def faults_of(layout: Layout) -> list[Fault]:
-    """The faults that are planted in the files of a table."""
+    """Return the faults that are planted in the files of a table."""
     return [fault for fault in _FAULTS if _applies(fault.name, layout)]
 
 

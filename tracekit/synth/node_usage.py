@@ -104,7 +104,7 @@ def plan_nodes(preset: Preset, seeds: Seeds) -> NodePlan:
 
 
 def zone_of(pearson_r: float) -> str:
-    """The zone of a correlation; as published, -0.3 is in B and 0.3 is in C."""
+    """Return the zone of a correlation; as published, -0.3 is in B and 0.3 is in C."""
     if np.isnan(pearson_r):
         return "U"
     if pearson_r < -ZONE_LIMIT:
@@ -125,7 +125,7 @@ def _zones(rng: np.random.Generator, count: int) -> list[str]:
 def node_blocks(
     world: World, plan: NodePlan, cpu_below: FloatArray, memory_below: FloatArray
 ) -> Iterator[NodeBlock]:
-    """The nodes' series, a group of nodes at a time, in random order.
+    """Yield the nodes' series, a group of nodes at a time, in random order.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _standardised(series: FloatArray) -> FloatArray:
 
 
 def block_rows(world: World, block: NodeBlock) -> pl.DataFrame:
-    """The rows of a group of nodes in the Node file, ordered by time."""
+    """Return the rows of a group of nodes in the Node file, ordered by time."""
     steps = block.cpu_fraction.shape[1]
     return pl.DataFrame(
         {

@@ -151,10 +151,10 @@ _PRESETS = {
 
 
 def all_presets() -> dict[str, Preset]:
-    """Every preset, by name."""
+    """Return every preset, by name."""
     return dict(sorted(_PRESETS.items()))
 
 
 def get_preset(name: str) -> Preset:
-    """The preset of that name; raises TracekitError for an unknown one."""
+    """Return the preset of that name; raises TracekitError for an unknown one."""
     return registry.pick(all_presets(), name, "preset", listing=", ".join(all_presets()))

@@ -59,7 +59,7 @@ class Placing:
     bound: IntArray
 
     def production(self, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """Service and node of each container, such that the nodes have the use ``nodes.level``.
+        """Return the service and node of each container; nodes have the use ``nodes.level``.
 
         Large containers are on large nodes, all others on small nodes, and all requests fit.
         """
@@ -82,7 +82,7 @@ class Placing:
         return placed.service, placed.node
 
     def without(self, rng: np.random.Generator, spare: BoolArray, others: FloatArray) -> Spread:
-        """Homes by use on the nodes that are not spare.
+        """Return homes of the containers on the nodes that are not spare, chosen by use.
 
         ``others``, shape (nodes, 2), is the background use. That of spare nodes moves to the other
         nodes, in proportion to their free capacity.

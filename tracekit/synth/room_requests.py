@@ -116,7 +116,7 @@ class Nodes:
     idle: BoolArray
 
     def of_kind(self, values: list[float]) -> FloatArray:
-        """The value for the kind of each node, shape (nodes,)."""
+        """Return the value for the kind of each node, shape (nodes,)."""
         return np.array(values)[self.sizes.shape]
 
 
@@ -139,7 +139,9 @@ def draw_nodes(preset: Preset, seeds: Seeds) -> Nodes:
 
 
 def spare_nodes(nodes: Nodes) -> BoolArray:
-    """Spare nodes, bool, shape (nodes,): without them all use fills the other nodes to ``FULL``.
+    """Choose the spare nodes, bool of shape (nodes,).
+
+    Without them the whole use fills the other nodes to ``FULL``.
 
     They are the small nodes with the most memory in use, so that the remaining nodes are alike.
     """
@@ -232,7 +234,7 @@ def draw_requests(
 
 
 def busy_minute(activity: FloatArray, cpu_signal: FloatArray) -> FloatArray:
-    """CPU of each service at the percentile of minutes of right requests, over its mean."""
+    """Return each service's CPU in a busy minute, at ``RIGHT_PERCENTILE``, over its mean."""
     calls = np.quantile(activity, RIGHT_PERCENTILE, axis=1)
     return np.asarray(1 - cpu_signal + cpu_signal * calls)
 
@@ -276,7 +278,9 @@ def _in_steps(amounts: FloatArray | IntArray, step: int = MILLI_STEP) -> IntArra
 
 
 def bound_to(services: Services, kind: IntArray) -> IntArray:
-    """The kind of the only nodes on which each service can run, shape (services,); -1 for all.
+    """Return the kind of the only nodes on which each service can run, shape (services,).
+
+    The kind is -1 for a service that can run on all nodes.
 
     Services of few containers need a GPU (one container for each GPU), or tolerate the taint.
     """

@@ -116,7 +116,7 @@ def make_services(preset: Preset, seeds: Seeds) -> Services:
 def container_counts(
     rng: np.random.Generator, services: int, containers: int, cap: int
 ) -> IntArray:
-    """Containers of each service: heavy-tailed, 1..cap, with the sum ``containers``."""
+    """Return containers of each service: heavy-tailed, 1..cap, with the sum ``containers``."""
     weight = np.exp(shapes.SERVICE_SIZE_SIGMA * shapes.normal(shapes.strata(rng, services)))
     low, high = 0.0, float(containers) / weight.min()
     for _ in range(80):
@@ -226,7 +226,7 @@ def node_sizes(preset: Preset, seeds: Seeds) -> NodeSizes:
 
 
 def capacities(kinds: Sequence[NodeShape]) -> IntArray:
-    """The capacity of a node of each kind, int64, shape (kinds, resources)."""
+    """Return the capacity of a node of each kind, int64, shape (kinds, resources)."""
     return np.array(
         [
             (
@@ -276,7 +276,10 @@ def _mixed(score: FloatArray, other: FloatArray, agreement: float) -> FloatArray
 
 
 def drawn(score: FloatArray, containers: IntArray, shares: dict[int, float]) -> IntArray:
-    """Sizes of services by the rank of their score; the stated shares hold for containers."""
+    """Return the sizes of services by the rank of their score.
+
+    The stated shares hold for containers, not for services.
+    """
     ranks = shapes.weighted_ranks(score, containers)
     return np.array(list(shares), dtype=np.int64)[_at(ranks, np.array(list(shares.values())))]
 

@@ -34,12 +34,12 @@ BOUND = 2.5
 
 
 def strata(rng: np.random.Generator, count: int) -> FloatArray:
-    """Evenly spaced probabilities in random order, shape (count,)."""
+    """Draw evenly spaced probabilities in random order, shape (count,)."""
     return (rng.permutation(count) + 0.5) / count
 
 
 def weighted_ranks(score: FloatArray, weight: IntArray) -> FloatArray:
-    """Ranks 0..1 by score: an entry has the middle of a stretch as long as its weight."""
+    """Return the weighted rank of each score, 0..1: the mid-point of its cumulated weight."""
     order = np.argsort(score, kind="stable")
     ends = np.cumsum(weight[order]) / weight.sum()
     ranks = np.empty(len(score))
@@ -48,22 +48,22 @@ def weighted_ranks(score: FloatArray, weight: IntArray) -> FloatArray:
 
 
 def normal(probability: FloatArray) -> FloatArray:
-    """Quantiles of the standard normal distribution."""
+    """Return quantiles of the standard normal distribution."""
     return np.asarray(special.ndtri(probability))
 
 
 def beta(probability: FloatArray, a: float, b: float) -> FloatArray:
-    """Quantiles of the Beta(a, b) distribution."""
+    """Return quantiles of the Beta(a, b) distribution."""
     return np.asarray(special.betaincinv(a, b, probability))
 
 
 def bounded(noise: FloatArray, limit: float = BOUND) -> FloatArray:
-    """Noise, bent to stay within ``limit`` standard deviations."""
+    """Return the noise, bent to stay within ``limit`` standard deviations."""
     return limit * np.tanh(noise / limit)
 
 
 def autoregressive(rng: np.random.Generator, rows: int, columns: int, keep: float) -> FloatArray:
-    """AR(1) noise of unit variance along the second axis, shape (rows, columns)."""
+    """Draw AR(1) noise of unit variance along the second axis, shape (rows, columns)."""
     noise = rng.standard_normal((columns, rows))
     noise[1:] *= np.sqrt(1 - keep**2)
     for at in range(1, columns):
@@ -72,7 +72,7 @@ def autoregressive(rng: np.random.Generator, rows: int, columns: int, keep: floa
 
 
 def daily(hour: FloatArray) -> FloatArray:
-    """The daily curve, within -1..1, of the time of day in hours: highest at 16, calm at night.
+    """Return the load at a time of day in hours, -1..1: highest at 16, low at night.
 
     The real call files are largest for 15:40 to 17:20.
     """
@@ -98,7 +98,7 @@ class Seeds:
             raise TracekitError(f"the seed is {self.seed}, expected 0 or more")
 
     def stream(self, concern: str, number: int = 0) -> np.random.Generator:
-        """The stream of a concern; ``number`` is a part of it: a file, an hour, a minute."""
+        """Return the stream of a concern; ``number`` is a part of it: a file, an hour, a minute."""
         key = (zlib.crc32(concern.encode()), number)
         return np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key))
@@ -106,13 +106,13 @@ class Seeds:
 
 
 def hashes(rng: np.random.Generator, count: int) -> pl.Series:
-    """Ids of nodes, containers, services and interfaces: 64 hex digits each."""
+    """Draw ids of nodes, containers, services or interfaces: 64 hex digits each."""
     digits = rng.bytes(32 * count).hex()
     return pl.Series([digits[at : at + 64] for at in range(0, 64 * count, 64)], dtype=pl.String)
 
 
 def trace_ids(rng: np.random.Generator, born_ms: IntArray) -> pl.Series:
-    """Trace ids of 30 hex digits; digits 9 to 21 are the birth of the trace in epoch ms."""
+    """Draw trace ids of 30 hex digits. Digits 9 to 21 are the trace's birth in epoch ms."""
     digits = rng.bytes(6 * len(born_ms)).hex()
     return pl.Series(
         [

@@ -159,7 +159,7 @@ def _by_file(parts: Iterator[CallPart]) -> Iterator[tuple[int, CallPart, Iterato
 def table_file(
     folder: Path, world: World, kind: Layout, number: int, rows: FileRows
 ) -> Iterator[TableFile]:
-    """The file of a table with this number, with its share of the faults."""
+    """Open the file of a table with this number, with its share of the faults."""
     preset, rng = world.preset, world.seeds.stream(f"faults {kind.stem}", number)
     planned = plan_faults(
         kind,
@@ -176,7 +176,7 @@ def table_file(
 
 
 def file_count(preset: Preset, kind: Layout) -> int:
-    """The number of archives of a table."""
+    """Return the number of archives of a table."""
     return {
         layout.NODE: 1,
         layout.CONTAINER: preset.hours,

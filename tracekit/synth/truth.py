@@ -100,7 +100,7 @@ class ContainerSums:
         )
 
     def table(self, world: World) -> pl.DataFrame:
-        """One row per container."""
+        """Return one row per container."""
         samples, cpu, memory = self._sums
         containers = world.containers
         return pl.DataFrame(
@@ -120,7 +120,7 @@ class ContainerSums:
 
 
 def service_table(world: World) -> pl.DataFrame:
-    """One row per service: the properties of its containers, and the cost of a call."""
+    """Return one row per service: the properties of its containers, and the cost of a call."""
     services = world.services
     return pl.DataFrame(
         {
@@ -159,7 +159,7 @@ class _Series:
 
 
 def node_rows(world: World, plan: NodePlan, block: NodeBlock) -> pl.DataFrame:
-    """One row per node of a group; statistics over the printed values of its good rows.
+    """Return one row per node of a group; statistics over the printed values of its good rows.
 
     Standard deviations are of the population; ``util_diff`` is the mean of |CPU - memory|.
     """
@@ -188,7 +188,7 @@ def _positive(steps: IntArray) -> BoolArray:
 
 
 def defect_table(defects: Iterable[Defect]) -> pl.DataFrame:
-    """One row per planted defect, in file and line order."""
+    """Return one row per planted defect, in file and line order."""
     rows = sorted(defects, key=lambda defect: (defect.source_file, defect.line))
     return pl.DataFrame(
         {
@@ -317,7 +317,7 @@ def _settled(  # noqa: PLR0917 - the model, in its order
 
 
 def binding_table(world: World, planted: Planted) -> pl.DataFrame:
-    """The truth about binding: one row per container."""
+    """Return the truth about binding: one row per container."""
     service = world.containers.service
     return pl.DataFrame(
         {
@@ -337,7 +337,7 @@ def binding_table(world: World, planted: Planted) -> pl.DataFrame:
 
 
 def monitoring_table(world: World, planted: Planted) -> pl.DataFrame:
-    """The rows of a monitor, as ``tracekit fit --binding`` takes them."""
+    """Return the rows of a monitor, as ``tracekit fit --binding`` takes them."""
     table = pl.DataFrame(
         {
             "instance_id": world.containers.ids,
@@ -350,7 +350,7 @@ def monitoring_table(world: World, planted: Planted) -> pl.DataFrame:
 
 
 def topology_table(world: World) -> pl.DataFrame:
-    """The topology of nodes: the rows that ``tracekit fit --topology`` takes."""
+    """Return the topology of nodes: the rows that ``tracekit fit --topology`` takes."""
     return pl.DataFrame(
         {
             "node_ip": world.nodes.ids,

@@ -113,7 +113,7 @@ def _chosen(
 
 
 def wanted_containers(rng: np.random.Generator, cpu_level: FloatArray, mean: float) -> FloatArray:
-    """The number of containers that each node should get, shape (nodes,).
+    """Return the number of containers that each node should get, shape (nodes,).
 
     A busy node gets more than others, a nearly idle node at most two, so that the containers fit
     the node's use.
@@ -179,7 +179,7 @@ class World:
     planted: Planted | None = None
 
     def node_share(self, resource: int) -> FloatArray:
-        """The largest share of its node that each container may use, shape (containers,)."""
+        """Return the largest share of its node that each container may use, shape (containers,)."""
         limit = self.service_sizes.limit[self.containers.service, resource]
         return np.asarray(limit / self.node_sizes.capacity[self.containers.node, resource])
 

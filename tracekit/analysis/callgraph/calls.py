@@ -45,7 +45,7 @@ class Calls:
 
 
 def as_documented(records: Records, places: Places, names: Names) -> Calls:
-    """One call for each rpc id, as the description of the release defines it.
+    """Return one call for each rpc id, as the description of the release defines it.
 
     A call has the first known names of its records, in the order of ``Records``.
     """
@@ -71,7 +71,7 @@ def as_documented(records: Records, places: Places, names: Names) -> Calls:
 
 
 def as_named(records: Records, places: Places, names: Names) -> Calls:
-    """One call for each rpc id, type and names, with the number of its repeats.
+    """Return one call for each rpc id, type and names, with the number of its repeats.
 
     Both ends record a call over the network; the caller alone records any other call. So c records
     of calling ends, d of called ends and z in all stand for ``max(c, d, ceil(z / 2))`` calls.
@@ -160,7 +160,7 @@ def _first_known(values: Int32Array, group: IntArray, groups: int) -> Int32Array
 
 
 def inserted(records: Records, places: Places, names: Names) -> Calls:
-    """Calls for the missing rpc ids, with the names that the records above and below agree on."""
+    """Return calls for the missing rpc ids, with names on which the calls around them agree."""
     store = records.store[records.kind]
     below = most(names.upstream, places.parent[places.of_record], len(places))
     above = agreed(names.downstream, np.where(store, -1, places.of_record), len(places))
@@ -184,7 +184,7 @@ def inserted(records: Records, places: Places, names: Names) -> Calls:
 
 
 def together(one: Calls, other: Calls) -> Calls:
-    """The calls of both, ordered by place."""
+    """Return the calls of both arguments, ordered by place."""
     fields = {name: np.concatenate([value, vars(other)[name]]) for name, value in vars(one).items()}
     order = np.argsort(fields["place"], kind="stable")
     return Calls(**{name: value[order] for name, value in fields.items()})

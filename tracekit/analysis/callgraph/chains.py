@@ -59,7 +59,7 @@ class ChainCounter:
         self._tally.add(counted.agg(pl.len().cast(pl.Int64).alias("traces"), first))
 
     def chains(self) -> list[Chain]:
-        """The most frequent chains in falling order of frequency, then by their edges."""
+        """Return the most frequent chains in falling order of frequency, then by their edges."""
         common = self._tally.frame().sort(
             "edges", "traces", "calls", descending=[False, True, False]
         )
@@ -74,7 +74,7 @@ class ChainCounter:
 
 
 def signatures(calls: pl.DataFrame, services: pl.Series) -> pl.DataFrame:
-    """One row for each trace with an edge between two of the services: trace_key, edges, calls.
+    """Return trace_key, edges and calls for each trace with an edge between two of the services.
 
     The text ``edges`` is equal for traces with the same edges, and the text ``calls`` for traces
     with the same numbers of calls. A call of a service to itself is no edge.
@@ -91,7 +91,7 @@ def signatures(calls: pl.DataFrame, services: pl.Series) -> pl.DataFrame:
 
 
 def signature(chain: Chain) -> str:
-    """The edges of a chain as a text, as in ``signatures``."""
+    """Return the edges of a chain as a text, as in ``signatures``."""
     return " ".join(f"{up}-{down}" for up, down in sorted(chain.edges))
 
 
@@ -156,18 +156,19 @@ ANSWERED = ("providerRPC_MCR", "HTTP_MCR", "consumerMQ_MCR")
 
 
 def rated_calls(store: Store, sampled: pl.DataFrame, period_ms: int) -> pl.DataFrame:
-    """The table of calls from reported rates.
+    """Return the table of calls from reported rates.
 
     Parameters
     ----------
     sampled : DataFrame
-        timestamp, um, dm (container_key), calls of the sampled traces, for each period and edge.
+        timestamp, um, dm (container_key), calls of the sampled traces, for each period and
+        edge.
 
     Returns
     -------
     DataFrame
-        The same columns, sorted; ``calls`` is a float. Edges to containers without rates have the
-        calls of the sample.
+        The same columns, sorted; ``calls`` is a float. Edges to containers without rates have
+        the calls of the sample.
     """
     edges = sampled.group_by("um", "dm").agg(pl.col("calls").sum().cast(pl.Float64).alias("seen"))
     shares = edges.with_columns(share=pl.col("seen") / pl.col("seen").sum().over("dm"))

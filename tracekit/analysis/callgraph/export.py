@@ -85,7 +85,7 @@ def export(
 def simulation_frames(
     store: Store, *, chains: int = CHAINS, progress: Progress = SILENT
 ) -> dict[str, pl.DataFrame]:
-    """The tables of ``export`` by file name; raises as ``export``."""
+    """Return the tables of ``export`` by file name; raises as ``export``."""
     parts = open_parts(store)
     hosts = _containers(store)
     with progress.task("export", None, "pieces") as task:

@@ -45,7 +45,9 @@ class Tree:
 
 
 def by_path(calls: Calls, places: Places, ledger: Ledger) -> Tree:
-    """Each call below the call whose rpc id lacks its last number, if that call is recorded.
+    """Return the tree in which the parent of a call has the call's rpc id without its last number.
+
+    A call whose parent is not recorded has none.
 
     ``calls`` has one call per recorded place. No call is left out; contradictions are noted.
     """
@@ -85,7 +87,7 @@ def _depth(parent: IntArray) -> Int32Array:
 
 
 def by_name(calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger) -> Tree:
-    """Each call below a call that both its path and its upstream name.
+    """Return the tree in which both path and upstream name choose the parent of a call.
 
     Calls are taken from the entries downwards. The parent is the first kept call at the place above
     whose downstream is the call's upstream; a missing name contradicts nothing. If every call there

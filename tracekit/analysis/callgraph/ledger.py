@@ -90,7 +90,7 @@ class Ledger:
             self._counts[defect, action] = counted if before is None else before + counted
 
     def of(self, defect: Defect) -> IntArray:
-        """How many times each trace has a defect, under any action; int64, shape (traces,)."""
+        """Return how often each trace has a defect, under any action, int64 of shape (traces,)."""
         total = np.zeros(self._traces, dtype=np.int64)
         for (name, _), counts in self._counts.items():
             if name == defect:
@@ -98,7 +98,7 @@ class Ledger:
         return total
 
     def frame(self) -> pl.DataFrame:
-        """Columns trace (position among the traces), defect, action, count; sorted, none is 0."""
+        """Return the counts above 0: trace (its position), defect, action, count; sorted."""
         frames = [
             pl.DataFrame({"trace": np.flatnonzero(counts), "count": counts[counts > 0]}).select(
                 "trace",
@@ -145,7 +145,7 @@ class Tally:
             self._fresh = 0
 
     def frame(self) -> pl.DataFrame:
-        """The sums, one row per key, in no order."""
+        """Return the sums, one row per key, in no order."""
         every = pl.concat(self._frames)
         if not self._keys:
             return every.sum()
@@ -207,22 +207,22 @@ class Totals:
         )
 
     def traces(self) -> dict[str, int]:
-        """Sums over traces: traces, records, calls, ... and how many traces are of each kind."""
+        """Return sums over traces: of records, calls and so on, and of traces of each kind."""
         return {name: int(value) for name, value in self._traces.frame().row(0, named=True).items()}
 
     def ledger(self) -> pl.DataFrame:
-        """Counts over all traces: defect, action, count, traces; sorted."""
+        """Return counts over all traces: defect, action, count, traces; sorted."""
         return self._ledger.frame().sort("defect", "action")
 
     def shapes(self) -> pl.DataFrame:
-        """How often each value of a measure occurs: measure, value, count; sorted.
+        """Return how often each value of a measure occurs: measure, value, count; sorted.
 
         Measures: calls, depth and services of a trace; fan_out of a call that made any.
         """
         return self._shapes.frame().sort("measure", "value")
 
     def edges(self) -> pl.DataFrame:
-        """One row per upstream_key, downstream_key and rpc_type.
+        """Return one row per upstream_key, downstream_key and rpc_type.
 
         Columns: calls, response_time_p50_ms, response_time_p95_ms, response_time_max_ms, weight
         (calls of the edge / calls of known upstreams to the downstream: theta of the sizing model).
@@ -242,7 +242,7 @@ class Totals:
         return edges.with_columns(weight=weight.round(12))
 
     def services(self) -> pl.DataFrame:
-        """Calls to and by each service, the busiest service first.
+        """Return how many calls go to and come from each service, the busiest service first.
 
         Columns: service_key, calls (to it), traces (that call it), calls_made (by it).
         """
@@ -288,7 +288,7 @@ def _quantile(share: float) -> pl.Expr:
 
 
 def summary(shapes: pl.DataFrame) -> pl.DataFrame:
-    """Statistics of the shapes: measure, count, mean, p50, p95, p99, max (``Totals.shapes``)."""
+    """Return statistics of ``Totals.shapes``: measure, count, mean, p50, p95, p99, max."""
     reached = pl.col("count").cum_sum()
     shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
     return shapes.group_by("measure", maintain_order=True).agg(

@@ -218,7 +218,7 @@ def _twins(records: Records, place: IntArray, names: Names) -> tuple[IntArray, I
 
 
 def pairs(place: IntArray, kind: Int32Array) -> tuple[IntArray, IntArray]:
-    """Neighbours that are alone together at their place with their type."""
+    """Return the positions of both records of each place and type that has exactly two."""
     fresh = np.ones(len(place) + 1, dtype=np.bool_)
     fresh[1:-1] = (place[1:] != place[:-1]) | (kind[1:] != kind[:-1])
     starts = np.flatnonzero(fresh)

@@ -45,7 +45,7 @@ class Places:
 
 
 def locate(records: Records) -> Places:
-    """The places of these records, and the gaps between recorded places."""
+    """Return the places of these records, and the gaps between recorded places."""
     paths = records.paths
     size = max(len(paths.text), 1)
     of_record = records.trace * size + records.path
@@ -155,17 +155,17 @@ class StoreNames:
         self._ids = {entity: self.of(entity) for entity in ("service", "interface")}
 
     def of(self, entity: str) -> pl.Series:
-        """The original ids of an entity, in the order of its keys."""
+        """Return the original ids of an entity, in the order of its keys."""
         return ids_of(self._store, entity)
 
     def traces(self, keys: pl.Series) -> pl.Series:
-        """The ids of traces, one for each key."""
+        """Return the ids of traces, one for each key."""
         rows = scan_parquet(*self._store.dimension_files("trace"))
         ids = rows.filter(pl.col("key").is_in(keys.unique().implode())).collect()
         return keys.replace_strict(ids["key"], ids["id"], return_dtype=pl.String)
 
     def named(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The frame with ids in place of keys: ``upstream`` for ``upstream_key``, and so on."""
+        """Return the frame with ids for keys, such as ``upstream`` for ``upstream_key``."""
         return frame.select(
             self._ids[_ENTITY[name]].gather(frame[name]).alias(name.removesuffix("_key"))
             if name in _ENTITY
@@ -174,7 +174,7 @@ class StoreNames:
         )
 
     def table(self, frame: pl.DataFrame) -> pa.Table:
-        """The frame as an Arrow table whose ids are dictionaries, which cost little to write.
+        """Return the frame as an Arrow table whose ids are dictionaries, which are quick to write.
 
         ``trace_key`` must be a column, and the keys of the traces must be close together.
         """

@@ -35,7 +35,7 @@ class Part:
 
 
 def open_parts(store: Store) -> list[Part]:
-    """The store's files of calls; raises TracekitError when it has none with a row."""
+    """Return the store's files of calls; raises TracekitError when it has none with a row."""
     entries = store.manifest.parts("call")
     files = store.table_files("call")
     parts = [_part(path, e.part) for path, e in zip(files, entries, strict=True) if e.rows]
@@ -62,7 +62,7 @@ def _part(path: Path, number: int) -> Part:
 
 
 def ranges(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> list[tuple[int, int]]:
-    """Ranges of trace keys, first and last, that hold about ``rows_at_once`` rows each.
+    """Return ranges of trace keys, first and last, of about ``rows_at_once`` rows each.
 
     It is assumed that the rows of a row group are spread evenly over the traces it spans.
     """
@@ -90,7 +90,7 @@ def _rows_below(low: IntArray, high: IntArray, rows: IntArray) -> tuple[IntArray
 
 
 def read(parts: list[Part], first: int, last: int) -> pl.DataFrame:
-    """All rows of the traces of a range: the columns of ``call_keyed`` and ``part``."""
+    """Return all rows of the traces of a range: the columns of ``call_keyed`` and ``part``."""
     frames = [
         scan_parquet(part.path)
         .filter(pl.col(_KEY).is_between(first, last))
@@ -102,7 +102,7 @@ def read(parts: list[Part], first: int, last: int) -> pl.DataFrame:
 
 
 def chunks(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
-    """All rows, about ``rows_at_once`` at a time; no trace is divided."""
+    """Yield all rows, about ``rows_at_once`` at a time; no trace is divided."""
     for first, last in ranges(parts, rows_at_once):
         rows = read(parts, first, last)
         if rows.height:
@@ -118,7 +118,7 @@ SEVERAL = -2
 
 
 def agreed(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
-    """The id that all known ids of each group agree on, int32 of shape (groups,).
+    """Return the id that all known ids of each group agree on, int32 of shape (groups,).
 
     ``UNKNOWN`` where a group has no known id, ``SEVERAL`` where it has different ones. A negative
     group number puts a value in no group.
@@ -132,7 +132,7 @@ def agreed(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
 
 
 def most(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
-    """The id that more than half of the known ids of each group have, int32 of shape (groups,).
+    """Return the id that most known ids of each group have, int32 of shape (groups,).
 
     ``UNKNOWN`` without a known id, ``SEVERAL`` without a majority.
     """
@@ -152,14 +152,14 @@ def most(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
 
 
 def at_or(values: Int32Array, index: IntArray, default: int) -> Int32Array:
-    """``values[index]``, and ``default`` where the index is negative."""
+    """Return ``values[index]``, and ``default`` where the index is negative."""
     if not len(values):
         return np.full(len(index), default, dtype=np.int32)
     return np.where(index >= 0, values[np.maximum(index, 0)], default).astype(np.int32)
 
 
 def find(keys: IntArray, wanted: IntArray) -> IntArray:
-    """The position of each wanted key in the sorted ``keys``, -1 for a key that is missing."""
+    """Return the position of each wanted key in the sorted ``keys``, -1 for a missing key."""
     if not len(keys):
         return np.full(len(wanted), -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -167,7 +167,10 @@ def find(keys: IntArray, wanted: IntArray) -> IntArray:
 
 
 def distinct(values: IntArray) -> IntArray:
-    """The distinct values, sorted; several times as fast as numpy's hashing on many values."""
+    """Return the distinct values, sorted.
+
+    On many values this is several times as fast as numpy's hashing.
+    """
     ordered: IntArray = np.sort(values)
     fresh = np.ones(len(ordered), dtype=np.bool_)
     fresh[1:] = ordered[1:] != ordered[:-1]
@@ -202,7 +205,7 @@ class Paths:
 
 
 def encode(rpc_ids: pl.Series) -> tuple[Paths, Int32Array]:
-    """The paths of rpc ids, and each id's code; ``NO_PATH`` for an id that is no path."""
+    """Return the paths of rpc ids, and each id's code; ``NO_PATH`` for an id that is no path."""
     distinct = rpc_ids.unique().drop_nulls()
     text = _with_ancestors(distinct.filter(distinct.str.contains(PATH)))
     # an enumeration in the order of the text gives each text its place in that order
@@ -249,7 +252,7 @@ STORES = ("db", "mc")
 
 
 def in_order(rpc_types: pl.Series) -> list[str]:
-    """The distinct types: remote ones first, stores last, by name within each.
+    """Return the distinct types: remote ones first, stores last, by name within each.
 
     If several calls share an rpc id, the first of them that can make calls counts as the caller of
     the calls below. So the order matters.
@@ -321,7 +324,7 @@ class Names:
 
 
 def as_recorded(records: Records) -> Names:
-    """Copies of the names as they are recorded."""
+    """Return copies of the names as they are recorded."""
     return Names(
         upstream=records.upstream.copy(),
         downstream=records.downstream.copy(),

@@ -40,7 +40,7 @@ from tracekit.store.folder import Store
 
 
 def calls_frame(graph: Graph) -> pl.DataFrame:
-    """The calls, sorted by trace and path.
+    """Return the calls, sorted by trace and path.
 
     Columns: trace_key, call (number within the trace), parent (call that made it, NULL at the top
     of a tree), rpc_id, depth, upstream_key, downstream_key, rpc_type, interface_key, time_ms,
@@ -78,7 +78,7 @@ def calls_frame(graph: Graph) -> pl.DataFrame:
 
 
 def fan_out(graph: Graph) -> IntArray:
-    """Calls that each call made, repeats counted; int64 of shape (calls,)."""
+    """Return how many calls each call made, repeats counted, int64 of shape (calls,)."""
     made = np.flatnonzero(graph.tree.parent >= 0)
     counted = np.bincount(
         graph.tree.parent[made], weights=graph.calls.repeats[made], minlength=len(graph.calls)
@@ -94,7 +94,7 @@ def _numbers_within_trace(graph: Graph) -> IntArray:
 
 
 def traces_frame(graph: Graph, rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per trace, sorted by trace_key.
+    """Return one row per trace, sorted by trace_key.
 
     Columns: trace_key, start_ms, end_ms (first and last record), records, calls (repeats counted,
     without inserted ones), inserted, left_out (0: every call stays), contradicting (calls),
@@ -159,7 +159,7 @@ def _services(graph: Graph) -> IntArray:
 
 
 def ledger_frame(graph: Graph) -> pl.DataFrame:
-    """The ledger of each trace: trace_key, defect, action, count; sorted.
+    """Return the ledger of each trace: trace_key, defect, action, count; sorted.
 
     Defects and actions are enumerations, because texts would keep the memory of the whole column.
     """
@@ -182,7 +182,7 @@ class PieceTask:
     mode: Mode
 
     def run(self, on_progress: OnProgress) -> Piece | None:
-        """The frames of the piece; None where no call has such a key."""
+        """Return the frames of the piece, or None where no call has such a key."""
         del on_progress  # a piece is short
         rows = read(self.parts, self.first, self.last)
         if not rows.height:
@@ -233,7 +233,7 @@ class Folder:
             self._write(name, self._names.named(frame).to_arrow())
 
     def files(self) -> Iterator[str]:
-        """The names of the written files."""
+        """Yield the names of the written files."""
         yield from (f"{name}.parquet" for name in self._writers)
 
     def _write(self, name: str, table: pa.Table) -> None:

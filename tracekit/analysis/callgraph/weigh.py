@@ -51,7 +51,7 @@ class Votes:
     first: IntArray
 
     def of(self, wanted: IntArray) -> IntArray:
-        """The number of records with each of the wanted keys."""
+        """Return the number of records with each of the wanted keys."""
         at = find(self.keys, wanted)
         return np.where(at >= 0, self.count[np.maximum(at, 0)] if len(self.keys) else 0, 0)
 

@@ -56,7 +56,7 @@ def metric(title: str, unit: str, source: str) -> Callable[[F], F]:
 
 
 def all_metrics() -> dict[str, Metric]:
-    """Every metric, by name."""
+    """Return every metric, by name."""
     for name in registry.module_names(sys.modules[__name__]):
         importlib.import_module(f"{__name__}.{name}")
     return dict(sorted(_METRICS.items()))

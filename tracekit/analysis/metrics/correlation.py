@@ -11,7 +11,7 @@ from tracekit.base.constants import ZONE_LIMIT
 
 @metric("Correlation r of CPU and memory", "-1..1", "CTM21 analysis (Yao et al. 2023), eq 1")
 def pearson_r(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> FloatArray:
-    """Pearson's r over the last axis, two-pass, clipped to -1..1.
+    """Compute Pearson's r over the last axis in two passes, clipped to -1..1.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def pearson_r(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> FloatArray
 
 @metric("Correlation zone", "label", "CTM21 analysis (Yao et al. 2023), section 2.3")
 def zone(r: ArrayLike) -> NDArray[np.str_]:
-    """A below -0.3, B from -0.3 to below 0.3, C from 0.3 on, U for NaN.
+    """Return the zone of r: A below -0.3, B from -0.3 to below 0.3, C from 0.3 on, U for NaN.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def zone(r: ArrayLike) -> NDArray[np.str_]:
     "CTM21 analysis (Yao et al. 2023), 0.8 as stated, 0.5 and 0.3 as read here",
 )
 def strength(r: ArrayLike) -> NDArray[np.str_]:
-    """Strong above 0.8, moderate above 0.5, low from 0.3 on, by the absolute value of r.
+    """Return the strength of r: strong if |r| > 0.8, moderate if > 0.5, low if >= 0.3.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def strength(r: ArrayLike) -> NDArray[np.str_]:
     "this project: Fisher's z with a block jackknife error",
 )
 def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray:
-    """Probability that the true correlation lies in another zone than ``r`` does.
+    """Compute the probability that the true correlation lies in another zone than ``r`` does.
 
     Fisher's z of the true correlation is taken to be Student-t around that of ``r``.
 
@@ -126,7 +126,7 @@ MIN_BLOCKS = 4
 def effective_samples(
     block_mean: ArrayLike, block_var: ArrayLike, block_samples: ArrayLike
 ) -> FloatArray:
-    """The number of independent samples that would give the mean as exactly (batch means).
+    """Compute how many independent samples would give the mean as exactly (batch means).
 
     The series is cut into blocks, and the scatter of the block means gives the variance of the
     mean. The result is the number of independent samples of the same variance whose mean has this
@@ -167,7 +167,10 @@ MANY = 100
 
 
 def resampling_matrix(rng: np.random.Generator, units: int, replicates: int) -> FloatArray:
-    """How often each replicate draws each unit, shape (replicates, units); rows sum to units."""
+    """Draw how often each replicate has each unit, shape (replicates, units).
+
+    Each row sums to the number of units.
+    """
     drawn = np.zeros((replicates, units), dtype=np.float64)
     for at in range(replicates):
         drawn[at] = np.bincount(rng.integers(units, size=units), minlength=units)
@@ -183,7 +186,7 @@ def resampling_matrix(rng: np.random.Generator, units: int, replicates: int) -> 
 def bootstrap_interval(
     totals: ArrayLike, weights: ArrayLike, drawn: ArrayLike, *, level: float = LEVEL
 ) -> FloatArray:
-    """Intervals of ratios of sums; units are drawn with replacement.
+    """Compute bootstrap intervals of ratios of sums. Units are drawn with replacement.
 
     For a mean over nodes, totals are the values and weights are 1; for a group of nodes both are 0
     outside of the group. For a mean over containers, which are drawn with their nodes, they are the
@@ -275,7 +278,7 @@ def correlation_error(
     variances: tuple[ArrayLike, ArrayLike],
     covariance: ArrayLike,
 ) -> FloatArray:
-    """Standard error of ``atanh r``, by leaving out each block of time in turn.
+    """Compute the standard error of ``atanh r`` by leaving out each block of time in turn.
 
     The samples of a block stay together, so that correlation within a block is not counted twice.
     Movements slower than a block are not counted. ``3 + 1 / error**2`` independent samples would

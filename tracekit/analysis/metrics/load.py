@@ -11,7 +11,7 @@ from tracekit.base.arrays import FloatArray
 
 @metric("Debris rate D", "0..1", "CTM21 analysis (Yao et al. 2023), eq 2, every weight 1")
 def debris_rate(used: ArrayLike, total: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """D of each node: the mean over resources of ``1 - weight * min(used / total, 1)``.
+    """Compute D of each node: the mean over resources of ``1 - weight * min(used / total, 1)``.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ def debris_rate(used: ArrayLike, total: ArrayLike, weights: ArrayLike | None = N
 
 
 def idle_share(total: Any, used: Any, weight: Any = 1.0) -> Any:
-    """The idle share of one resource with a capacity above 0."""
+    """Return the idle share of one resource with a capacity above 0."""
     return 1.0 - weight * (np.minimum(used, total) / total)
 
 
 @metric("Utilization difference G", "0..1", "CTM21 analysis (Yao et al. 2023), eq 3")
 def utilization_difference(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> FloatArray:
-    """G: the mean over the last axis of ``|cpu - memory|``.
+    """Compute G, the mean over the last axis of ``|cpu - memory|``.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def utilization_difference(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) 
     "TBESK (Geng & Wang 2023), section 5.3: greatest difference between nodes",
 )
 def spread(utilization_fraction: ArrayLike) -> FloatArray:
-    """Largest less smallest utilisation over the nodes, per resource.
+    """Compute the largest less the smallest utilisation over the nodes, per resource.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def spread(utilization_fraction: ArrayLike) -> FloatArray:
 
 @metric("Imbalance Z", "0..1", "TBESK (Geng & Wang 2023), eqs 32-34, without 1/m as printed")
 def imbalance(utilization_fraction: ArrayLike) -> FloatArray:
-    """Z of each node: the root of the summed squared deviations from the node's mean.
+    """Compute Z of each node: the root of the summed squared deviations from the node's mean.
 
     As printed there is no 1/m under the root, although the source calls it a standard deviation;
     the population form is Z divided by the root of m and keeps every ratio.
@@ -105,7 +105,7 @@ def imbalance(utilization_fraction: ArrayLike) -> FloatArray:
 
 @metric("Overload", "0..1", "this project: what a node cannot serve")
 def overload(used: ArrayLike, total: ArrayLike) -> FloatArray:
-    """Use beyond capacity, summed over the nodes, as a share of the whole capacity.
+    """Compute the use beyond capacity, summed over nodes, as a share of the whole capacity.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def overload(used: ArrayLike, total: ArrayLike) -> FloatArray:
 
 @metric("Theil-Sen slope", "1/h", "Theil 1950, Sen 1968")
 def theil_sen_slope(values: ArrayLike, time_h: ArrayLike) -> FloatArray:
-    """Slope of each series, robust against outliers.
+    """Compute the slope of each series, robust against outliers.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ _MOST_ALIKE = 0.9
     "this project: least squares, interval by effective samples (Bartlett 1935)",
 )
 def growth(values: ArrayLike, season: int = WEEK, level: float = LEVEL) -> FloatArray:
-    """The slope of each series, and its interval.
+    """Compute the slope of each series, and the interval of the slope.
 
     Least squares fits the slope, and a level for each place in the season: each day of a week, or
     each hour of a day. Neighbouring samples resemble each other, so the interval counts fewer
@@ -226,7 +226,7 @@ def _columns(samples: int, season: int) -> FloatArray:
     "CTM21 analysis (Yao et al. 2023), long-tail check of G",
 )
 def ccdf_slope(values: ArrayLike, upper_share: float) -> float:
-    """Least-squares slope of ``log P(X >= x)`` on ``log x`` over the largest values.
+    """Compute the least-squares slope of ``log P(X >= x)`` on ``log x`` over the largest values.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def ccdf_slope(values: ArrayLike, upper_share: float) -> float:
     "Hill 1975; upper 5 % as asked by the CTM21 analysis (Yao et al. 2023), section 2.4",
 )
 def hill_index(values: ArrayLike, upper_share: float) -> float:
-    """Tail index alpha of the largest values: ``P(X > x)`` falls like ``x ** -alpha``.
+    """Compute the tail index alpha of the largest values: ``P(X > x)`` falls like ``x ** -alpha``.
 
     Parameters
     ----------
@@ -270,7 +270,8 @@ def hill_index(values: ArrayLike, upper_share: float) -> float:
     Returns
     -------
     float
-        Larger means lighter; NaN when the tail holds fewer than two values or they are all equal.
+        Larger means lighter; NaN when the tail holds fewer than two values or they are all
+        equal.
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64))[::-1]
     size = int(upper_share * len(ordered))

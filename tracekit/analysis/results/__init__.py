@@ -39,11 +39,11 @@ class Inputs:
     _one_at_a_time: RLock = field(default_factory=RLock)
 
     def rng(self, label: str) -> np.random.Generator:
-        """The random generator of a label."""
+        """Return the random generator of a label."""
         return labelled(self.seed, label)
 
     def once(self, function: Callable[[Inputs], T]) -> T:
-        """The value of a function of these inputs, computed once for all results."""
+        """Return the value of a function of these inputs, computed once for all results."""
         with self._one_at_a_time:
             if function not in self._done:
                 self._done[function] = function(self)
@@ -91,7 +91,7 @@ def result(
 
 
 def all_results() -> dict[str, Result]:
-    """Every computed result, by name."""
+    """Return every computed result, by name."""
     for name in registry.module_names(sys.modules[__name__]):
         importlib.import_module(f"{__name__}.{name}")
     return dict(sorted(_RESULTS.items()))
@@ -119,7 +119,7 @@ class Blocks:
 
 
 def blocks(inputs: Inputs) -> Blocks:
-    """The blocks of all nodes."""
+    """Return the blocks of all nodes."""
     frame = inputs.frames["usage/node_blocks"]
     row = frame["node"].rle_id().to_numpy() if frame.height else np.zeros(0, dtype=np.int64)
     starts, column = np.unique(frame["block_start_ms"].to_numpy(), return_inverse=True)
@@ -137,7 +137,7 @@ REPLICATES = 1000
 
 
 def means_with_intervals(inputs: Inputs, parts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """One row for each mean: its measure, value, 95 % interval and standard error.
+    """Return one row for each mean: its measure, value, 95 % interval and standard error.
 
     Parameters
     ----------

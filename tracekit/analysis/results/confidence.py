@@ -16,7 +16,7 @@ MEASURES = ("cpu_change_mean", "memory_change_mean", "cpu_move_mean", "memory_mo
     queries=("usage/node_causes", "usage/change_causes"),
 )
 def change_causes_confidence(inputs: Inputs) -> pl.DataFrame:
-    """One row per cause and measure of ``usage/change_causes``, bootstrapped over the nodes.
+    """Return one row per cause and measure of ``usage/change_causes``, bootstrapped over the nodes.
 
     A node is drawn with all its steps, because these depend on each other. Columns: cause, measure,
     mean, low, high (95 %), standard_error, nodes.
@@ -39,7 +39,7 @@ def change_causes_confidence(inputs: Inputs) -> pl.DataFrame:
     queries=("usage/cohort_members", "usage/node_containers", "usage/node_cohorts"),
 )
 def node_cohorts_confidence(inputs: Inputs) -> pl.DataFrame:
-    """One row per cohort and measure of ``usage/node_cohorts``, bootstrapped over the nodes.
+    """Return one row per cohort and measure of ``usage/node_cohorts``, bootstrapped over the nodes.
 
     The members of a cohort are taken as given. Columns: cohort, measure, mean, low, high (95 %),
     standard_error, nodes.
@@ -83,7 +83,7 @@ LEVEL_MEASURES = {"mean": "mean", "peak": "max", "std": "std"}
     queries=("usage/node_profile", "usage/node_containers", "usage/node_vs_container"),
 )
 def node_vs_container_confidence(inputs: Inputs) -> pl.DataFrame:
-    """One row per level, resource and measure of ``usage/node_vs_container``.
+    """Return one row per level, resource and measure of ``usage/node_vs_container``.
 
     Containers are drawn with their node, because containers of a node depend on each other.
     Columns: level, resource, measure, mean, low, high (95 %), standard_error, nodes.
@@ -120,7 +120,7 @@ ZONE_MEASURES = (
     queries=("usage/node_profile", "usage/zone_summary"),
 )
 def zone_summary_confidence(inputs: Inputs) -> pl.DataFrame:
-    """One row per zone and measure of ``usage/zone_summary``, bootstrapped over the nodes.
+    """Return one row per zone and measure of ``usage/zone_summary``, bootstrapped over the nodes.
 
     Columns: zone, measure (``node_share`` or a column of that query), mean, low, high (95 %),
     standard_error, nodes.
@@ -159,12 +159,12 @@ def _membership(profile: pl.DataFrame) -> pl.DataFrame:
     queries=("usage/node_profile", "usage/node_blocks"),
 )
 def zones_confidence(inputs: Inputs) -> pl.DataFrame:
-    """One row per node: its zone, and the probability that it is another one.
+    """Return one row per node: its zone, and the probability that it is another one.
 
     Columns: node, zone, pearson_r, r_low, r_high (95 % interval of the true correlation),
-    other_zone_probability (0..1), blocks, samples, cpu_effective_samples,
-    memory_effective_samples (for the means), r_effective_samples (for the correlation). NULL
-    where the correlation is undefined or there are fewer than four blocks of time.
+    other_zone_probability (0..1), blocks, samples, cpu_effective_samples, memory_effective_samples
+    (for the means), r_effective_samples (for the correlation). NULL where the correlation is
+    undefined or there are fewer than four blocks of time.
     """
     cut = inputs.once(blocks)
     error = correlation_error(
@@ -218,11 +218,13 @@ STILL_PART = 0.1
     queries=("usage/node_profile", "usage/node_blocks"),
 )
 def zone_trends(inputs: Inputs) -> pl.DataFrame:
-    """One row per zone: trends of its nodes over the trace (Theil-Sen slopes of block means).
+    """Return one row per zone: trends of its nodes over the trace.
 
-    Columns: zone, nodes, cpu_slope_median and memory_slope_median (fraction of capacity per
-    hour, medians over nodes), falling_share (nodes whose CPU falls while the slope of memory is
-    below a tenth of CPU's, 0..1) and rising_share (the same with CPU rising).
+    The trends are Theil-Sen slopes of block means.
+
+    Columns: zone, nodes, cpu_slope_median and memory_slope_median (fraction of capacity per hour,
+    medians over nodes), falling_share (nodes whose CPU falls while the slope of memory is below a
+    tenth of CPU's, 0..1) and rising_share (the same with CPU rising).
     """
     cut = inputs.once(blocks)
     slopes = pl.DataFrame(
@@ -256,11 +258,11 @@ REPLICATES = 400
 
 @result(title="The upper tail of the utilization difference", queries=("usage/node_profile",))
 def util_diff_tail(inputs: Inputs) -> pl.DataFrame:
-    """One row for each zone and one, 'all', for all nodes: the tail of G.
+    """Return the tail of G, the difference of utilisations, for each zone and for all nodes.
 
     Columns: zone, nodes, tail_nodes (the upper 5 %), tail_start (G at which the tail starts),
-    hill_index, hill_index_low, hill_index_high (95 % bootstrap interval over nodes), ccdf_slope
-    (of the log-log CCDF over the tail). NULL where the tail has fewer than two nodes.
+    hill_index, hill_index_low, hill_index_high (95 % bootstrap interval over nodes), ccdf_slope (of
+    the log-log CCDF over the tail). NULL where the tail has fewer than two nodes.
     """
     profile = inputs.frames["usage/node_profile"]
     groups = {"all": profile["util_diff"].to_numpy()}

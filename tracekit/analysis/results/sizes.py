@@ -9,7 +9,7 @@ from tracekit.analysis.results import Inputs, result
 
 
 def sizes(inputs: Inputs) -> dict[str, tuple[Sums, Estimate]]:
-    """Sums and estimate of each resource; empty when no node has both kinds of samples."""
+    """Return sums and estimate of each resource; empty when no node has both kinds of samples."""
     return inferred_sizes(inputs.database, inputs.rng)
 
 
@@ -22,13 +22,13 @@ TOLD, UNTOLD = "told", "cannot tell"
     tables=("node_usage", "container_usage"),
 )
 def service_sizes(inputs: Inputs) -> pl.DataFrame:
-    """One row per service and resource: its size, where the changes of nodes determine it.
+    """Return one row per service and resource: its size, where the changes of nodes determine it.
 
-    Columns: service, resource, containers, nodes, verdict (``told`` or ``cannot tell``),
-    node_share (share of a node, of the commonest size where sizes are recorded, that one full
-    container takes, 0..1), relative_size (the same
-    / the common size of all services), node_share_low and node_share_high (95 % interval). The
-    size is NULL where they do not determine it; the interval says what they rule out.
+    Columns: service, resource, containers, nodes, verdict (``told`` or ``cannot tell``), node_share
+    (share of a node, of the commonest size where sizes are recorded, that one full container takes,
+    0..1), relative_size (the same / the common size of all services), node_share_low and
+    node_share_high (95 % interval). The size is NULL where they do not determine it; the interval
+    says what they rule out.
     """
     parts = [_frame(name, *fitted) for name, fitted in inputs.once(sizes).items()]
     if not parts:
@@ -76,12 +76,12 @@ def _frame(resource: str, sums: Sums, fitted: Estimate) -> pl.DataFrame:
     tables=("node_usage", "container_usage"),
 )
 def service_sizes_fit(inputs: Inputs) -> pl.DataFrame:
-    """One row per resource: the common size of all services, and how well sizes can be estimated.
+    """Return one row per resource: the common size of all services, and how well it is known.
 
-    Columns: resource, verdict (on the common size), node_share (common size: share of its node
-    that one full container takes, 0..1; NULL when it cannot be told), node_share_low,
-    node_share_high (95 % interval), services, services_told, condition_number,
-    variance_explained_share (of the nodes' changes, 0..1), nodes, steps (changes used).
+    Columns: resource, verdict (on the common size), node_share (common size: share of its node that
+    one full container takes, 0..1; NULL when it cannot be told), node_share_low, node_share_high
+    (95 % interval), services, services_told, condition_number, variance_explained_share (of the
+    nodes' changes, 0..1), nodes, steps (changes used).
     """
     rows = [
         {

@@ -51,7 +51,10 @@ class FurtherUse:
     at: IntArray
 
     def by_column(self, column: IntArray, columns: int) -> Float32Array | None:
-        """The values by columns of usage, NaN without a record; None where there is no record."""
+        """Return the values by columns of usage, or None if no resource has a record.
+
+        A column is NaN if its container has no record.
+        """
         if not self.used:
             return None
         use = np.full((*self.values.shape[:2], columns), np.nan, dtype=np.float32)
@@ -60,14 +63,14 @@ class FurtherUse:
         return use
 
     def lacking(self) -> list[int]:
-        """For each resource, the number of containers without a record of its use."""
+        """Return the number of containers without a record of use, for each resource."""
         return [len(self.at) - int((~np.isnan(first)).sum()) for first in self.values[:, 0]]
 
 
 def columns_used(
     store: Store, assumptions: SizedAssumptions, recorded: Recorded = CONTAINERS
 ) -> dict[str, str]:
-    """The resources beyond CPU and memory with recorded use, each with its column."""
+    """Return the resources beyond CPU and memory with recorded use, each with its column."""
     files = store.stated_files(recorded.amounts)
     if not files:
         return {}
@@ -81,7 +84,7 @@ def columns_used(
 
 
 def with_disk_io(store: Store, sizes: Sizes, nodes: Sequence[str]) -> Sizes:
-    """The sizes with disk IO: a node has 1 of it, and a container requests its mean share.
+    """Return the sizes with disk IO: each node has 1, and a container requests its mean share.
 
     Raises
     ------
@@ -122,7 +125,10 @@ def further_use_of(
     life: Lives,
     assumptions: SizedAssumptions,
 ) -> FurtherUse:
-    """The recorded use of these containers, by resource of ``resources``; gaps are held."""
+    """Return the recorded use of these containers, by resource of ``resources``.
+
+    A gap in the record keeps the last recorded value.
+    """
     recorded = set(columns_used(store, assumptions).values())
     wanted = {name: at for at, name in enumerate(resources) if name in recorded}
     spoken = np.zeros(len(ids), dtype=np.bool_)
@@ -174,7 +180,7 @@ class _Samples:
 def passed_over(
     store: Store, assumptions: SizedAssumptions, resources: Sequence[str], used: Collection[int]
 ) -> list[Fact]:
-    """Resources whose recorded use does not count, with the reason."""
+    """Return facts that name the resources whose recorded use does not count, with the reason."""
     counted = {resources[at] for at in used}
     recorded = columns_used(store, assumptions)
     without = [name for name, column in recorded.items() if column not in resources]

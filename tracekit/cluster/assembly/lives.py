@@ -37,7 +37,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Lives:
-    """Containers in the order they arrive.
+    """The times of arrival and departure of containers, in order of arrival.
 
     Parameters
     ----------
@@ -84,13 +84,16 @@ class Lives:
         return int(self.times_ms[0]) if self.moment else None
 
     def due(self) -> tuple[IntArray, IntArray]:
-        """The first step, and one past the last, at which an order may need a container's use."""
+        """Return the steps between which some order of arrival may need each container's use.
+
+        The first array has the first step, the second has one past the last step.
+        """
         start = np.searchsorted(self.times_ms, self.arrival_ms)
         end = np.searchsorted(self.times_ms, self.departure_ms)
         return np.where(self.exchangeable, 0, start), end
 
     def taken(self, some: IntArray) -> Lives:
-        """The lives of the containers at these positions."""
+        """Return the lives of the containers at these positions."""
         each = ("order", "arrival_ms", "departure_ms", "at_start", "exchangeable")
         return dataclasses.replace(self, **{name: getattr(self, name)[some] for name in each})
 
@@ -102,7 +105,7 @@ def lives(
     rng: np.random.Generator,
     nodes: Sequence[str],
 ) -> Lives:
-    """When each container arrives and departs, in order of arrival, on the time axis of the replay.
+    """Return when each container arrives and departs in the replay, in order of arrival.
 
     The replay begins with the first sample of use; without use it begins with the first arrival. It
     ends with the latest arrival, departure or sample. A list of running containers begins with the
@@ -216,7 +219,7 @@ def _waiting(
 
 
 def present_from(start_ms: int, leaves_ms: FloatArray) -> IntArray:
-    """Positions of the containers that have not departed when the replay begins.
+    """Return the positions of the containers that have not departed when the replay begins.
 
     Raises
     ------
@@ -240,7 +243,9 @@ def axis_from(
     *,
     assumed: tuple[int, int],
 ) -> tuple[int, IntArray, int]:
-    """The step, the sampling times, and the span of arrivals of containers there from the start.
+    """Return the step, the sampling times, and the span over which the first containers arrive.
+
+    The first containers are those that run when the replay begins.
 
     The end is the latest of arrivals, departures and use, for folders and stores alike.
 
@@ -289,7 +294,9 @@ def _step_without_use(start: int, end: int, arrival: IntArray, leaves: FloatArra
 def between_samples(
     times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray
 ) -> tuple[int, int]:
-    """How many containers come and go between two sampling times, so that no step has them.
+    """Return how many containers come and go between two sampling times, and their share.
+
+    No step shows such a container.
 
     The second number is their share, in percent, of the time that all containers run.
     """
@@ -312,7 +319,7 @@ class Seen(NamedTuple):
 
 
 def seen_of(first: IntArray, last: IntArray, axis: Axis, assumptions: Assumptions) -> Seen:
-    """The steps at which containers run, from the steps of their first and last samples."""
+    """Return the steps at which containers run, from the steps of their first and last samples."""
     final = len(axis.times_ms) - 1
     return Seen(
         first=first,
@@ -324,7 +331,9 @@ def seen_of(first: IntArray, last: IntArray, axis: Axis, assumptions: Assumption
 def lives_of_samples(
     seen: Seen, axis: Axis, assumptions: Assumptions, rng: np.random.Generator
 ) -> Lives:
-    """Lives of containers that samples show; those that arrive at one time come in drawn order.
+    """Return the lives of containers that are known only from samples of their use.
+
+    Containers that arrive at the same time come in random order.
 
     With ``arrivals='spread'`` the containers there from the start share the span evenly; one that
     would arrive after its own departure arrives at its first sample instead.

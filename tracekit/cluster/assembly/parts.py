@@ -71,7 +71,7 @@ class Used:
 
 
 def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> Used:
-    """The use of containers, and the amount of each node that is reserved for other use.
+    """Return the use of containers, and the amount of each node that is reserved for other use.
 
     A container without recorded use uses ``used_share`` of its request all the time. Such
     containers share a column if their requests are equal, except those with recorded use of a
@@ -172,7 +172,7 @@ _GROUPS = (
 
 
 def rules_of(replayed: Replayed, assumptions: SizedAssumptions, start: Start) -> Rules:
-    """The rules in the tables, without those that the assumptions leave out.
+    """Return the rules in the tables, without those that the assumptions leave out.
 
     With ``start=observed`` the containers there at the beginning stay where they ran. A daemon
     always stays on its node, where the node is known.
@@ -199,7 +199,10 @@ def rules_of(replayed: Replayed, assumptions: SizedAssumptions, start: Start) ->
 
 
 def priority_of(recorded: pl.Series) -> IntArray | None:
-    """The priority of each container, 0 where none is recorded; None if no container has one."""
+    """Return the priority of each container, or None if no container has a priority.
+
+    A container without a recorded priority has 0.
+    """
     if recorded.null_count() == len(recorded):
         return None
     return np.asarray(recorded.fill_null(0).to_numpy().astype(np.int64))
@@ -245,7 +248,9 @@ def _constraints(replayed: Replayed, assumptions: SizedAssumptions) -> Constrain
 
 
 def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
-    """The gang of each container, -1 for none, and the number of members that is enough.
+    """Return the gang of each container, and the number of members that is enough for the gang.
+
+    The gang is -1 for a container that is in none.
 
     That number is 0 where the source states none, and never above the number of members. None where
     no container is in a gang.
@@ -263,7 +268,7 @@ def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
 
 
 def short_gangs(rows: pl.DataFrame) -> dict[str, int]:
-    """A fact of gangs that have fewer members than they need; empty if there is none."""
+    """Return a fact of gangs that have fewer members than they need; empty if there is none."""
     of = rows.drop_nulls("gang").group_by("gang").agg(pl.len(), pl.col("gang_minimum").max())
     short = of.filter(pl.col("gang_minimum") > pl.col("len")).height
     return {"gangs_short_of_members": short} if short else {}

@@ -47,7 +47,7 @@ def provenance_of(
     assumptions: SizedAssumptions,
     shut_out: list[tuple[int, str]],
 ) -> Provenance:
-    """What a workload of listed containers rests on.
+    """Return the origins, the counts and the facts that a workload of listed containers rests on.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ _MANY = 0.5
 def without_waiting(
     store: Store, sizes: Sizes, life: Lives, assumptions: SizedAssumptions
 ) -> tuple[Lives, tuple[Fact, ...], bool]:
-    """The lives without containers that waited in production throughout, and a fact of these.
+    """Return the lives without containers that waited throughout in production, and facts of them.
 
     Load that production could not place is load that it did not carry. A policy that places it
     would be compared with nothing. The third value says whether other containers that waited are
@@ -54,13 +54,16 @@ def without_waiting(
 
 
 def without_gated(sizes: Sizes, life: Lives) -> tuple[Lives, int]:
-    """The lives without containers that no scheduler may place yet, and the number of these."""
+    """Return the lives without gated containers, and the number of gated ones.
+
+    No scheduler may place a gated container yet.
+    """
     is_gated = sizes.containers[life.order].select(gated()).to_series().to_numpy()
     return (life.taken(np.flatnonzero(~is_gated)) if is_gated.any() else life), int(is_gated.sum())
 
 
 def to_place_remark(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[Fact, ...]:
-    """A fact of the containers that waited in production and are to be placed."""
+    """Return a fact of the containers that waited in production and are to be placed."""
     rows = rows.filter(waits())
     return (never_ran.waiting_fact("waiting_placed", rows, requests),) if rows.height else ()
 
@@ -74,7 +77,9 @@ def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> 
 def without_lacking(
     store: Store, sizes: Sizes, life: Lives
 ) -> tuple[Lives, tuple[tuple[int, str], ...]]:
-    """The lives without containers that request a resource that no node has, and these containers.
+    """Return the lives without containers that request a resource that no node has.
+
+    Return these containers too.
 
     Kubernetes lists all resources of a node. If a container with such a request ran all the same,
     the amounts of nodes are not recorded, and the container stays. All stay if no life were left.
@@ -104,7 +109,9 @@ def without_lacking(
 
 
 def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
-    """The lives without containers that fit on no node, even an empty one, and these containers.
+    """Return the lives without containers that are too large for every node, even an empty one.
+
+    Return these containers too.
 
     No policy can place such a container, and production could not. A bound that counts it would
     bound nothing. All stay if no other container were left, so that the error can say why.
@@ -118,7 +125,7 @@ def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
 def too_large_remark(
     sizes: Sizes, amounts: Amounts, too_large: tuple[int, ...]
 ) -> tuple[Fact, ...]:
-    """A fact of the containers that fit on no node, with the request of the first."""
+    """Return a fact of the containers that fit on no node, with the request of the first."""
     if not too_large:
         return ()
     room, requested = amounts.capacity.max(axis=0), amounts.request[too_large[0]]
@@ -137,7 +144,7 @@ def too_large_remark(
 
 
 def lacking_remark(sizes: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[Fact, ...]:
-    """A fact of the containers that request a resource that no node has."""
+    """Return a fact of the containers that request a resource that no node has."""
     if not lacking:
         return ()
     names = [sizes.containers["container"][at] for at, _ in lacking]
@@ -146,7 +153,7 @@ def lacking_remark(sizes: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[
 
 
 def barred_now(constraints: Constraints | None, ran: IntArray) -> list[tuple[int, str]]:
-    """Containers whose own node is closed to them, each with the reason.
+    """Return the containers whose own node is closed to them, each with the reason.
 
     Kubernetes evicts no container for a selector, and for few taints, so a container that was there
     before stays. Only reasons that do not depend on other containers count.
@@ -179,7 +186,7 @@ def _why(parts: Sequence[Constraint], index: int, node: int, nodes: int) -> str:
 def barred_remark(
     barred: Sequence[tuple[int, str]], ran: IntArray, ids: Sequence[str], nodes: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """A fact of these containers, with the node of the first and the reason why it is closed."""
+    """Return a fact of these containers, which names the first one's node and why it is closed."""
     if not barred:
         return ()
     at, why = barred[0]
@@ -241,7 +248,7 @@ class Replayed:
 
 
 def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Generator) -> Replayed:
-    """The nodes and containers to replay; raises TracekitError where there are none."""
+    """Return the nodes and containers to replay. Raise TracekitError if there are none."""
     tables = sizes_of(store)
     for entity, listed in (("node", tables.nodes), ("container", tables.containers)):
         if not listed.height and (lost := all_rejected(store.manifest, LISTS[entity])):

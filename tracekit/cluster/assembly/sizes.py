@@ -68,7 +68,7 @@ class Sizes:
 
 
 def is_sized(store: Store) -> bool:
-    """Whether a store lists containers, and records their requests or the sizes of nodes.
+    """Return whether a store lists containers, and records their requests or the sizes of nodes.
 
     A container without a request in a store that records nodes is one that requests nothing.
     """
@@ -77,12 +77,12 @@ def is_sized(store: Store) -> bool:
 
 
 def records_nodes(store: Store) -> bool:
-    """Whether a store records sizes of nodes."""
+    """Return whether a store records sizes of nodes."""
     return bool(_rows(store, "node_resource"))
 
 
 def used_by_others(store: Store) -> bool:
-    """Whether use comes as fractions from a source that lists no containers, such as CTM21.
+    """Return whether use comes as fractions from a source that lists no containers, such as CTM21.
 
     Samples of use tell then when containers come and go.
     """
@@ -206,7 +206,7 @@ def amounts_of(
     assumptions: SizedAssumptions,
     used: Collection[str] = (),
 ) -> Amounts:
-    """A column for each resource that some container requests.
+    """Return the amounts of nodes and containers, with a column for each requested resource.
 
     Requests are rounded up, and capacities down.
 
@@ -257,7 +257,7 @@ def _whole(amounts: FloatArray) -> IntArray:
 def in_columns(
     rows: pl.DataFrame, assumptions: SizedAssumptions, values: Sequence[str]
 ) -> pl.DataFrame:
-    """Rows of amounts with their ``column`` and with values in the unit of that column."""
+    """Return the rows with the workload's ``column`` of each, and values in the column's unit."""
     pairs = rows.select("resource", "unit").unique()
     wanted = [_column(r, u or "", assumptions) for r, u in pairs.iter_rows()]
     factors = pairs.with_columns(

@@ -67,7 +67,10 @@ BACKGROUND = Recorded(entity="node", amounts="node_amount", prefix="background_"
 
 
 def measured(store: Store, recorded: Recorded) -> Measured | None:
-    """The span of recorded use; None without a record, and for nodes with a single moment."""
+    """Return the span of recorded use; None without a record.
+
+    Also return None for nodes whose use was recorded at a single moment.
+    """
     aside = recorded == NODES and is_moment(store.manifest)
     entries = [
         entry
@@ -95,7 +98,7 @@ def use_of(
     instead: Float32Array | None = None,
     lives_ms: tuple[IntArray, IntArray] | None = None,
 ) -> Use:
-    """Use in millicores and bytes at every step: the last sample of the step or before it.
+    """Return use in millicores and bytes at every step: the last sample of the step or before it.
 
     Parameters
     ----------
@@ -150,7 +153,7 @@ def sampled(
     step_ms: int,
     assumptions: SizedAssumptions,
 ) -> tuple[Float32Array, BoolArray]:
-    """The last sample in each step, in millicores and bytes, and which ids have any sample.
+    """Return the last sample in each step, in millicores and bytes, and which ids have a sample.
 
     Returns
     -------
@@ -230,7 +233,7 @@ def _pieces(store: Store, recorded: Recorded, columns: tuple[str, ...]) -> Itera
 
 
 def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
-    """Row groups that sources recorded, without rows that ingest derived from other rows."""
+    """Yield the row groups that sources recorded, without rows that ingest derived from others."""
     for path in store.stated_files(table):
         with parquet_file(path) as file:
             for group in range(file.num_row_groups):
@@ -241,12 +244,12 @@ def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[p
 
 
 def positions_of(store: Store, recorded: Recorded, ids: pl.Series) -> IntArray:
-    """For each key of the store its position among ``ids``, -1 for a key that is not among them."""
+    """Return the position among ``ids`` of each key of the store, -1 for a key without one."""
     return positions_in(ids_of(store, recorded.entity), ids)
 
 
 def positions_in(names: pl.Series, among: pl.Series | Sequence[str]) -> IntArray:
-    """The position of each name among these names, -1 for a null or another name."""
+    """Return the position of each name among these names, -1 for a null or another name."""
     index = pl.DataFrame(
         {"id": among, "at": np.arange(len(among))}, schema_overrides={"id": pl.String}
     )

@@ -45,7 +45,7 @@ CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.
 
 
 def nodes_of(store: Store, replayed: Replayed, reserved: IntArray | None) -> Nodes:
-    """The nodes with their sizes, labels, domains and prices from the table ``node``.
+    """Return the nodes with their sizes, labels, domains and prices from the table ``node``.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def nodes_of(store: Store, replayed: Replayed, reserved: IntArray | None) -> Nod
 
 
 def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
-    """The price of each node, NaN where none is recorded; None where no node has a price."""
+    """Return the price of each node, NaN where none is recorded; None where no node has a price."""
     prices = nodes["price_per_hour"].cast(pl.Float64)
     if prices.null_count() == len(prices):
         return None
@@ -76,7 +76,7 @@ def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
 
 
 def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
-    """Which nodes are never removed: those that run the control plane, or are marked so.
+    """Return which nodes are never removed: those of the control plane, or marked so.
 
     Labels and taints of Kubernetes tell. None where no node has one.
 
@@ -92,7 +92,7 @@ def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
 
 
 def cordoned_of(nodes: pl.DataFrame, rows: pl.DataFrame) -> BoolArray | None:
-    """Which nodes take nothing new at the end of the record; None where every node does."""
+    """Return which nodes are cordoned at the end of the record, or None if no node is."""
     is_cordoned = nodes["node"].is_in(cordoned(rows)["node"].implode()).to_numpy()
     return is_cordoned if is_cordoned.any() else None
 
@@ -116,7 +116,7 @@ def _first(labels: Labels, *names: str) -> list[str | None]:
 
 
 def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Lives) -> Workload:
-    """The workload with nodes closed before they came, while they are away and after they left.
+    """Return the workload with nodes closed before they came, while away and after they left.
 
     Parameters
     ----------
@@ -172,7 +172,9 @@ def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
 
 
 def with_absences(load: Workload, store: Store, nodes: pl.DataFrame) -> Workload:
-    """The workload with nodes closed while they are away; a container that runs there is evicted.
+    """Return the workload with nodes closed while they are away.
+
+    A container that runs on a node when it leaves is evicted.
 
     A daemon ends when its node leaves. A daemon that would arrive while its node is away is left
     out: what runs there afterwards is another daemon.
@@ -245,7 +247,7 @@ def _unpinned(
 def workload_from_sizes(
     store: Store, assumptions: SizedAssumptions, rng: np.random.Generator
 ) -> Workload:
-    """The workload of a store with sizes; its name is that of the store's folder.
+    """Return the workload of a store with sizes; its name is that of the store's folder.
 
     Raises
     ------
@@ -278,7 +280,9 @@ def assembled(
     rules: Rules,
     provenance: Provenance,
 ) -> Workload:
-    """The workload of five parts, for a store that lists containers and for one of usage alone.
+    """Return the workload made of its five parts.
+
+    Both stores that list containers and stores of usage alone use this function.
 
     Parameters
     ----------
@@ -348,5 +352,5 @@ def _shut_out(replayed: Replayed, rules: Rules) -> list[tuple[int, str]]:
 
 
 def sized_assumptions(settings: Sequence[str]) -> SizedAssumptions:
-    """The assumptions for a store with sizes, from ``name=value`` settings."""
+    """Return the assumptions for a store with sizes, from ``name=value`` settings."""
     return parameters.build_from_settings(SizedAssumptions, settings, of="a store with sizes")

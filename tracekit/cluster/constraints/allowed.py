@@ -57,21 +57,21 @@ class Allowed(Constraint):
         return int(self.mask.shape[1])
 
     def taken(self, order: IntArray) -> Self:
-        """The constraint for the containers at these positions, in this order."""
+        """Return the constraint for the containers at these positions, in this order."""
         why = None if self.reasons is None else self.reasons.taken(order)
         return replace(self, of=self.of[order], reasons=why)
 
     def on(self, nodes: IntArray) -> Self:
-        """The constraint for the nodes at these positions alone."""
+        """Return the constraint for the nodes at these positions alone."""
         why = None if self.reasons is None else self.reasons.on(nodes)
         return replace(self, mask=self.mask[:, nodes], reasons=why)
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
-        """The reasons that close these nodes to a container, where reasons are kept."""
+        """Return the reasons that close these nodes to a container, if reasons are kept."""
         return self.reasons.closed(index) if self.reasons else super().why(index, nodes)
 
     def keeper(self, nodes: int) -> AllowedKeeper:
-        """The keeper, for which nothing changes during a replay."""
+        """Return the keeper of open nodes, which do not change during a replay."""
         return AllowedKeeper(self, nodes)
 
 
@@ -84,7 +84,7 @@ class AllowedKeeper:
         self._rows = np.concatenate([allowed.mask, everywhere(nodes)[None]])
 
     def open(self, index: int) -> BoolArray:
-        """The nodes of the container's class."""
+        """Return the nodes of the container's class."""
         return np.asarray(self._rows[self._of[index]])
 
     def add(self, index: int, node: int) -> None:
@@ -119,13 +119,13 @@ class Suited:
         self._bearing = np.where(bearing < 0, len(self._tolerated), bearing)
 
     def selectors(self) -> Allowed | None:
-        """The constraint that selectors make."""
+        """Return the constraint that selectors make."""
         allowed = _allowed("selector", self._asking, self._selected, self._nodes)
         why = of_selectors(self._labels, self._asking, self._alternatives, self._nodes)
         return None if allowed is None else replace(allowed, reasons=why)
 
     def taints(self) -> Allowed | None:
-        """The constraint that taints make."""
+        """Return the constraint that taints make."""
         if not any(self._taints) and not self._closed.any():
             return None
         masks = [self._borne(tolerated) for tolerated in (*self._tolerated, ())]
@@ -150,12 +150,12 @@ class Suited:
         )
 
     def selects(self, at: int) -> BoolArray:
-        """The nodes that the selector of a container selects, shape (nodes,)."""
+        """Return the nodes that the selector of a container selects, shape (nodes,)."""
         mask = None if self._asking[at] < 0 else self._selected[self._asking[at]]
         return np.ones(self._nodes, dtype=np.bool_) if mask is None else mask
 
     def bears(self, at: int) -> BoolArray:
-        """The nodes whose taints a container tolerates, shape (nodes,)."""
+        """Return the nodes whose taints a container tolerates, shape (nodes,)."""
         return self._borne((*self._tolerated, ())[self._bearing[at]])
 
     def _borne(self, tolerated: tuple[Toleration, ...]) -> BoolArray:
@@ -204,7 +204,7 @@ def _allowed(
 def nowhere(
     constraints: Constraints | None, request: IntArray, capacity: IntArray
 ) -> list[tuple[int, str]]:
-    """Containers that no node can take, while nothing runs, although some node is large enough.
+    """Return the containers that every large enough node is closed to, even while nothing runs.
 
     Only selectors, taints and cells count: what other containers may open is not considered.
 

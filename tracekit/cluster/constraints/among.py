@@ -33,7 +33,12 @@ EVERY = "*"
 
 @dataclass(frozen=True)
 class Whom:
-    """A selection of containers by namespaces and requirements, all of them; None selects none."""
+    """A selection of containers by namespaces and by requirements, all of which must be met.
+
+    If ``asks`` is None, no container is selected.
+
+    A container must meet all requirements. Requirements of None select no container.
+    """
 
     namespaces: tuple[str, ...]
     asks: tuple[Requirement, ...] | None
@@ -66,7 +71,7 @@ class Rule:
 
 
 def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
-    """The rules in a JSON list; raises ValueError if it is not a list of rules.
+    """Return the rules in a JSON list. Raise ValueError if the text is not a list of rules.
 
     Parameters
     ----------
@@ -80,7 +85,7 @@ def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
 
 
 def rules_in(rows: Sequence[object], namespace: str) -> tuple[Rule, ...]:
-    """The rules in a list of rows; see ``rules_of``."""
+    """Return the rules in a list of rows; see ``rules_of``."""
     return tuple(_rule(row, namespace) for row in rows if not _of_eviction(row))
 
 
@@ -137,13 +142,16 @@ class Port:
     address: str = ""
 
     def clashes(self, other: Port) -> bool:
-        """Whether the two ports cannot be on one node."""
+        """Return whether the two ports cannot be on one node."""
         same = (self.number, self.protocol) == (other.number, other.protocol)
         return same and (self.address == other.address or not (self.address and other.address))
 
 
 def ports_of(text: str) -> tuple[Port, ...]:
-    """Ports from a text such as ``80/TCP,10.0.0.1:53/UDP``; raises ValueError for other texts."""
+    """Return the ports in a text such as ``80/TCP,10.0.0.1:53/UDP``.
+
+    Raise ValueError for other texts.
+    """
     return tuple(_port(one.strip()) for one in text.split(","))
 
 

@@ -33,7 +33,10 @@ def cells_of(
     capacity: IntArray,
     whole: Mapping[str, float],
 ) -> Cells | None:
-    """Room in cells; None unless some container is bound to cells and some node has cells."""
+    """Return the room in NUMA cells.
+
+    Return None unless some container is bound to cells and some node has cells.
+    """
     if cells is None or "numa_cells" not in containers.columns or "cell" not in cells.columns:
         return None
     bound = containers["numa_cells"].fill_null(0).cast(pl.Int64).to_numpy()
@@ -96,7 +99,7 @@ def constraints_of(
     capacity: IntArray,
     whole: Mapping[str, float] | None = None,
 ) -> Constraints | None:
-    """The constraints that the tables state; None if they state none.
+    """Return the constraints that the tables state, or None if they state none.
 
     Parameters
     ----------
@@ -147,7 +150,7 @@ def constraints_of(
 
 
 def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
-    """Number of containers with groups or rules by a domain that no node states.
+    """Return the number of containers with groups or rules by a domain that no node states.
 
     Returns
     -------

@@ -57,7 +57,7 @@ class Stated:
     def classes(
         self, states: Sequence[Numbers], whom: Sequence[Sequence[Whom]]
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """The rules that each statement makes, and the label pairs that each rule selects."""
+        """Return classes of the containers, as ``classes_of`` does, for these rules."""
         meant: defaultdict[int, list[int]] = defaultdict(list)
         for rule, those in enumerate(whom):
             selected = self.wearers.meeting(those[0])
@@ -73,7 +73,7 @@ class Stated:
 def classes_of(
     statement: IntArray, states: Sequence[Numbers], worn: IntArray, meant: Sequence[Numbers]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Classes of containers that state the same rules and are selected by the same rules.
+    """Return classes of containers that state the same rules and are selected by the same rules.
 
     Returns
     -------
@@ -97,7 +97,10 @@ def classes_of(
 
 
 def stated_in(containers: pl.DataFrame) -> Stated | None:
-    """What the columns namespace, labels and rules state; None if no container states a rule."""
+    """Return what the columns namespace, labels and rules state.
+
+    Return None if no container states a rule.
+    """
     texts = texts_of(containers, "rules")
     if not any(texts):
         return None
@@ -148,7 +151,7 @@ _COUNT: Mapping[Kind, int] = {"podAntiAffinity": 0, "podAffinity": 1}
 def among(
     labels: Labels, nodes: int, containers: pl.DataFrame, selects: Suits, bears: Suits
 ) -> list[CountRules]:
-    """The constraints of affinity, anti-affinity, spread and ports that containers state.
+    """Return the constraints of affinity, anti-affinity, spread and ports that containers state.
 
     Parameters
     ----------
@@ -208,7 +211,10 @@ def _of_kind(
 
 
 def not_among(labels: Labels, containers: pl.DataFrame) -> dict[str, int]:
-    """Number of containers with rules by labels that no node has, by ``podAffinity_by_rack``."""
+    """Return the number of containers with rules by labels that no node has.
+
+    The counts are by kind and label, such as ``podAffinity_by_rack``.
+    """
     stated = stated_in(containers)
     if stated is None:
         return {}
@@ -260,7 +266,7 @@ def _ports(containers: pl.DataFrame, nodes: int) -> list[CountRules]:
 
 
 def domain_of(labels: Labels, key: str) -> IntArray:
-    """The domain of each node by a label, shape (nodes,); -1 for a node without one.
+    """Return the domain of each node by a label, shape (nodes,); -1 for a node without one.
 
     Where no node has Kubernetes' label of the host, or of the zone, the node's name and its column
     zone stand for it.

@@ -61,7 +61,7 @@ class Cells(Constraint):
 
     @property
     def about(self) -> BoolArray:
-        """Which containers are bound to cells."""
+        """Return which containers are bound to cells."""
         return np.asarray(self.numa_cells > 0)
 
     @property
@@ -70,23 +70,23 @@ class Cells(Constraint):
         return len(self.capacity)
 
     def taken(self, order: IntArray) -> Self:
-        """The constraint for the containers at these positions, in this order."""
+        """Return the constraint for the containers at these positions, in this order."""
         return replace(self, request=self.request[order], numa_cells=self.numa_cells[order])
 
     def on(self, nodes: IntArray) -> Self:
-        """The constraint for the nodes at these positions alone."""
+        """Return the constraint for the nodes at these positions alone."""
         return replace(self, capacity=self.capacity[nodes])
 
     def choosing(self, cell: CellChoice) -> Self:
-        """A copy that chooses cells in this way."""
+        """Return a copy that chooses cells in this way."""
         return replace(self, cell=cell)
 
     def keeper(self, nodes: int) -> CellsKeeper:
-        """The keeper of the room that is left in each cell."""
+        """Return the keeper of the room that is left in each cell."""
         return CellsKeeper(self, nodes)
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
-        """That too few cells are large enough, with the nodes where that is so."""
+        """Return the nodes on which too few cells are large enough, with this as the reason."""
         bound = int(self.numa_cells[index])
         what = "no NUMA cell that is large enough"
         if bound > 1:
@@ -112,7 +112,7 @@ class CellsKeeper:
         return view
 
     def open(self, index: int) -> BoolArray:
-        """Which nodes have enough cells with room for the container's parts."""
+        """Return which nodes have enough cells with room for the container's parts."""
         bound = self._bound(index)
         if not bound:
             return self._everywhere

@@ -18,7 +18,7 @@ _OF_ONE = {"lack": "lacks", "have": "has", "are": "is", "meet": "meets"}
 
 
 class Reason(NamedTuple):
-    """Why nodes are closed: a verb and its object; without a verb, the name of a rule."""
+    """Why nodes are closed: a verb and its object. Without a verb, the object names a rule."""
 
     verb: str
     what: str
@@ -34,7 +34,7 @@ class Reason(NamedTuple):
         return f"{_OF_ONE[self.verb]} {self.what}" if self.verb else f"is closed by {self.what}"
 
     def of(self, nodes: int) -> str:
-        """The reason with the number of nodes: ``1 node lacks the label disk=ssd``."""
+        """Return the reason with the number of nodes: ``1 node lacks the label disk=ssd``."""
         if nodes == 1:
             return f"1 node {self.of_one}"
         return f"{nodes:,} nodes {self.text if self.verb else f'are closed by {self.what}'}"
@@ -44,13 +44,16 @@ class Keeper(Protocol):
     """Follows which container runs where; containers and nodes are positions in the workload."""
 
     def open(self, index: int) -> BoolArray:
-        """The nodes that are open to a container, shape (nodes,); callers must not write to it."""
+        """Return the nodes that are open to a container, shape (nodes,).
+
+        Callers must not write to the array.
+        """
 
     def add(self, index: int, node: int) -> None:
-        """The container starts on the node, whether or not the node was open to it."""
+        """Record that the container starts on the node, whether or not the node was open to it."""
 
     def remove(self, index: int, node: int) -> None:
-        """The container leaves the node."""
+        """Record that the container leaves the node."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,7 +98,7 @@ class Constraint:
 
     @property
     def awaits(self) -> BoolArray:
-        """Which containers another container's arrival may let in, shape (containers,)."""
+        """Whether each container may need another one's arrival first, shape (containers,)."""
         return np.zeros(len(self.kinds), dtype=np.bool_)
 
     @property
@@ -104,39 +107,41 @@ class Constraint:
         return None
 
     def taken(self, order: IntArray) -> Self:
-        """The constraint for the containers at these positions, in this order."""
+        """Return the constraint for the containers at these positions, in this order."""
         raise NotImplementedError
 
     def on(self, nodes: IntArray) -> Self:
-        """The constraint for the nodes at these positions alone."""
+        """Return the constraint for the nodes at these positions alone."""
         raise NotImplementedError
 
     def choosing(self, cell: CellChoice) -> Self:  # noqa: ARG002 - only cells are chosen
-        """The constraint under a policy that chooses cells in this way."""
+        """Return the constraint under a policy that chooses cells in this way."""
         return self
 
     def keeper(self, nodes: int) -> Keeper:
-        """The keeper for one replay on this number of nodes."""
+        """Return the keeper for one replay on this number of nodes."""
         raise NotImplementedError
 
     def apart(self) -> Iterator[tuple[IntArray, int]]:
-        """Sets of containers of which any node takes at most a number at a time."""
+        """Yield sets of containers, each with the most of them that one node takes at a time."""
         return iter(())
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
-        """The reasons that close these nodes to a container while nothing runs."""
+        """Return the reasons that close these nodes to a container while nothing runs."""
         return {Reason("", self.name): ~self.keeper(nodes).open(index)}
 
 
 def everywhere(nodes: int) -> BoolArray:
-    """A mask in which all nodes are open; it is shared and read-only."""
+    """Return a mask in which all nodes are open; it is shared and read-only."""
     every = np.ones(nodes, dtype=np.bool_)
     every.flags.writeable = False
     return every
 
 
 def domains_on(domain: IntArray, nodes: IntArray) -> IntArray:
-    """Domains of the nodes at these positions; one given again is a further node.
+    """Return the domains of the nodes at these positions.
+
+    A position that is given again stands for a further node like that one.
 
     If every node is a domain of its own, as with host names, a further node is a new domain.
 

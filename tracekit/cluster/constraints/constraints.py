@@ -39,15 +39,15 @@ class Constraints:
                 )
 
     def taken(self, order: IntArray) -> Constraints:
-        """The constraints for the containers at these positions, in this order."""
+        """Return the constraints for the containers at these positions, in this order."""
         return Constraints(parts=tuple(part.taken(order) for part in self.parts))
 
     def on(self, nodes: IntArray) -> Constraints:
-        """The constraints for the nodes at these positions alone."""
+        """Return the constraints for the nodes at these positions alone."""
         return Constraints(parts=tuple(part.on(nodes) for part in self.parts))
 
     def without(self, lifted: frozenset[str]) -> Constraints | None:
-        """The constraints without those of these labels; None if none is left.
+        """Return the constraints without those of these labels, or None if none is left.
 
         The constraint on cells stays.
         """
@@ -55,11 +55,14 @@ class Constraints:
         return Constraints(parts=left) if left else None
 
     def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:
-        """The keeper for one replay, under a policy that chooses cells in this way."""
+        """Return the keeper for one replay, under a policy that chooses cells in this way."""
         return ConstraintsKeeper([part.choosing(cell) for part in self.parts], nodes)
 
     def kind(self, index: int) -> Hashable:
-        """A container's class in every constraint; equal requests and classes make alike."""
+        """Return a container's class in every constraint.
+
+        Containers with equal requests and equal classes have the same nodes open.
+        """
         return tuple(int(part.kinds[index]) for part in self.parts)
 
     @functools.cached_property
@@ -77,12 +80,12 @@ class Constraints:
 
     @functools.cached_property
     def awaits(self) -> BoolArray | None:
-        """Which containers another's arrival may let in, shape (containers,); None if none."""
+        """Return which containers may get a node only after another arrives; None if none."""
         waiting = np.any([part.awaits for part in self.parts], axis=0)
         return np.asarray(waiting) if waiting.any() else None
 
     def facts(self) -> dict[str, int]:
-        """The number of containers that each constraint concerns."""
+        """Return the number of containers that each constraint concerns."""
         return {
             f"constraint_{part.name}".replace(" ", "_"): int(part.about.sum())
             for part in self.parts
@@ -103,7 +106,10 @@ class ConstraintsKeeper:
         self._nodes = nodes
 
     def open(self, index: int) -> BoolArray | None:
-        """The nodes that are open to a container, shape (nodes,); None without constraints."""
+        """Return the nodes that are open to a container, shape (nodes,).
+
+        Return None if there are no constraints.
+        """
         open_nodes: BoolArray | None = None
         for keeper in self._keepers:
             mask = keeper.open(index)
@@ -111,19 +117,19 @@ class ConstraintsKeeper:
         return open_nodes
 
     def closed(self, index: int) -> list[tuple[str, BoolArray]]:
-        """The nodes that each constraint closes to a container, by the constraint's name."""
+        """Return the nodes that each constraint closes to a container, by the constraint's name."""
         return [
             (name, ~keeper.open(index))
             for name, keeper in zip(self._names, self._keepers, strict=True)
         ]
 
     def add(self, index: int, node: int) -> None:
-        """A container starts on a node."""
+        """Record that a container starts on a node."""
         for keeper in self._keepers:
             keeper.add(index, node)
 
     def remove(self, index: int, node: int) -> None:
-        """A container leaves its node."""
+        """Record that a container leaves its node."""
         for keeper in self._keepers:
             keeper.remove(index, node)
 
@@ -144,7 +150,7 @@ OF_NODES = ("labels", "taints", "state", *COLUMNS)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Written:
-    """Rows of the tables ``container`` and ``node``.
+    """Rows of the tables ``container`` and ``node`` that only a descheduler reads.
 
     Parameters
     ----------
@@ -166,20 +172,20 @@ class Written:
         return len(self.container)
 
     def taken(self, order: IntArray) -> Written:
-        """The part for the containers at these positions, in this order."""
+        """Return the part for the containers at these positions, in this order."""
         return dataclasses.replace(
             self, container=self.container[order], created_ms=self.created_ms[order]
         )
 
     def on(self, nodes: IntArray) -> Written:
-        """The part for the nodes at these positions alone."""
+        """Return the part for the nodes at these positions alone."""
         return dataclasses.replace(self, node=self.node[nodes])
 
 
 def written_of(
     containers: pl.DataFrame, nodes: pl.DataFrame, begin_ms: int | None = None
 ) -> Written | None:
-    """The rows of containers and nodes; None if a descheduler would find nothing to read.
+    """Return the rows of containers and nodes, or None if a descheduler would find nothing to read.
 
     Parameters
     ----------

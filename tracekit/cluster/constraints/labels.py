@@ -24,18 +24,18 @@ _SHOWN = 80
 
 
 class DocumentError(ValueError):
-    """A text is JSON, but not of the expected form."""
+    """The error of a text that is JSON, but not of the expected form."""
 
 
 def texts_of(frame: pl.DataFrame, column: str) -> list[str]:
-    """A column as texts, empty for null and for a column that is missing."""
+    """Return a column as texts, empty for null and for a column that is missing."""
     if column not in frame.columns:
         return [""] * frame.height
     return frame[column].cast(pl.String).fill_null("").to_list()
 
 
 def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, list[int]]:
-    """A number for each distinct key, -1 for None, and the first position of each number."""
+    """Return a number for each distinct key, -1 for None, and the first position of each number."""
     number: dict[Hashable, int] = {None: -1}
     of = [number.setdefault(key, len(number) - 1) for key in keys]
     first: dict[int, int] = {}
@@ -45,7 +45,7 @@ def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, list[int]]:
 
 
 def read_text(read: Callable[[str], T], frame: pl.DataFrame, at: int, column: str) -> T:
-    """What ``read`` makes of a row's text.
+    """Return what ``read`` makes of a row's text.
 
     Raises
     ------
@@ -65,7 +65,10 @@ def read_text(read: Callable[[str], T], frame: pl.DataFrame, at: int, column: st
 def statements(
     frame: pl.DataFrame, column: str, read: Callable[[str], T], but: BoolArray | None = None
 ) -> tuple[IntArray, list[T]]:
-    """The position of each row's text among the distinct ones, -1 for none and for rows ``but``."""
+    """Return the position of each row's text among the distinct texts, and what these say.
+
+    The position is -1 for a row without a text, and for rows that ``but`` marks.
+    """
     silent = [False] * frame.height if but is None else but.tolist()
     texts = zip(texts_of(frame, column), silent, strict=True)
     of, first = numbered([text if text and not skip else None for text, skip in texts])
@@ -113,15 +116,15 @@ class Labels:
         self._coded = functools.cache(self._coded_by)
 
     def domain(self, name: str) -> IntArray:
-        """A number for each value of a label, -1 where a node lacks it; shape (nodes,)."""
+        """Return a number for each value of a label, -1 where a node lacks it; shape (nodes,)."""
         return self._coded(name)[0]
 
     def stated(self, name: str) -> bool:
-        """Whether some node has the label."""
+        """Return whether some node has the label."""
         return bool((self.domain(name) >= 0).any())
 
     def values(self, key: str) -> list[str | None]:
-        """The value of a label at each node, None for a node that lacks it."""
+        """Return the value of a label at each node, None for a node that lacks it."""
         column = self._columns.get(key, [None] * self._count)
         if not self._labels:
             return column
@@ -145,7 +148,9 @@ class Labels:
 
 
 def alternatives(selector: str) -> list[list[Requirement]]:
-    """The alternatives of a selector; a node that meets every requirement of one is selected.
+    """Return the alternatives of a selector.
+
+    A node is selected if it meets every requirement of one alternative.
 
     The text is a JSON list of alternatives, each a list of ``{"key", "operator", "values"}``. A
     plain object of labels and values, like a nodeSelector, is one alternative.
@@ -164,7 +169,10 @@ def alternatives(selector: str) -> list[list[Requirement]]:
 
 
 def selected(labels: Labels, selector: Sequence[Sequence[Requirement]], nodes: int) -> BoolArray:
-    """The nodes that a selector selects; an alternative without requirements selects none."""
+    """Return the nodes that a selector selects.
+
+    An alternative without requirements selects no node.
+    """
     mask = np.zeros(nodes, dtype=np.bool_)
     for requirements in selector:
         if requirements:
@@ -179,7 +187,10 @@ def _alternative(read: object) -> list[Requirement]:
 
 
 def requirement(read: object) -> Requirement:
-    """The requirement in an object of key, operator, values; raises ValueError for others."""
+    """Return the requirement in an object of key, operator and values.
+
+    Raise ValueError for other objects.
+    """
     if not isinstance(read, Mapping) or not isinstance(read.get("key"), str):
         raise DocumentError("expected a requirement with a key, an operator and values")
     operator, values = read.get("operator", "In"), read.get("values") or []
@@ -193,7 +204,7 @@ def requirement(read: object) -> Requirement:
 
 
 def whole_number(text: str) -> int | None:
-    """The whole number that a label spells; None if it spells none."""
+    """Return the whole number that a label spells, or None if it spells none."""
     try:
         return int(text)
     except ValueError:
@@ -224,7 +235,7 @@ _OPERATORS: Mapping[str, Callable[[IntArray, Codes, tuple[str, ...]], BoolArray]
 
 
 def labels_of(text: str) -> dict[str, str]:
-    """The labels in a JSON object; raises ValueError for anything else."""
+    """Return the labels in a JSON object; raises ValueError for anything else."""
     read = json.loads(text)
     if not isinstance(read, Mapping):
         raise DocumentError("expected an object")
@@ -255,7 +266,7 @@ UNSCHEDULABLE = Taint(CORDON_TAINT, "", "NoSchedule")
 
 @dataclass(frozen=True)
 class Toleration:
-    """Taints that a container tolerates; an empty key or effect stands for any."""
+    """A statement of which taints a container tolerates; an empty key or effect stands for any."""
 
     key: str
     operator: str
@@ -263,7 +274,7 @@ class Toleration:
     effect: str
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether the container tolerates this taint."""
+        """Return whether the container tolerates this taint."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -272,19 +283,22 @@ class Toleration:
 
 
 def taints(text: str) -> tuple[Taint, ...]:
-    """The taints in a JSON list that close a node; raises ValueError for anything else."""
+    """Return the taints in a JSON list that close a node; raises ValueError for anything else."""
     return tuple(taint for taint in all_taints(text) if taint.effect in CLOSING)
 
 
 def all_taints(text: str) -> tuple[Taint, ...]:
-    """All taints in a JSON list, also those that only advise; raises ValueError otherwise."""
+    """Return all taints in a JSON list, also those that only advise.
+
+    Raise ValueError for any other text.
+    """
     return tuple(
         Taint(_text(row, "key"), _text(row, "value"), _text(row, "effect")) for row in _rows(text)
     )
 
 
 def tolerations(text: str) -> tuple[Toleration, ...]:
-    """The tolerations in a JSON list; raises ValueError for anything else."""
+    """Return the tolerations in a JSON list; raises ValueError for anything else."""
     return tuple(_toleration(row) for row in _rows(text))
 
 

@@ -42,15 +42,15 @@ class Reasons:
     masks: BoolArray
 
     def taken(self, order: IntArray) -> Self:
-        """The reasons for the containers at these positions, in this order."""
+        """Return the reasons for the containers at these positions, in this order."""
         return replace(self, of=self.of[order])
 
     def on(self, nodes: IntArray) -> Self:
-        """The reasons for the nodes at these positions alone."""
+        """Return the reasons for the nodes at these positions alone."""
         return replace(self, masks=self.masks[:, nodes])
 
     def closed(self, index: int) -> dict[Reason, BoolArray]:
-        """Each reason that closes some of these nodes to a container, with the nodes it closes."""
+        """Return each reason that closes some of these nodes to a container, with those nodes."""
         if self.of[index] < 0:
             return {}
         mine = np.flatnonzero(self.holds[self.of[index]]).tolist()
@@ -60,7 +60,7 @@ class Reasons:
 def of_selectors(
     labels: Labels, of: IntArray, selectors: Sequence[Sequence[Sequence[Requirement]]], nodes: int
 ) -> Reasons | None:
-    """The reasons that selectors give; None if there are too many to keep.
+    """Return the reasons that selectors give, or None if there are too many to keep.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def of_taints(
     taints: Sequence[Taint | None],
     has: BoolArray,
 ) -> Reasons | None:
-    """The reasons that taints give; None if there are too many to keep.
+    """Return the reasons that taints give, or None if there are too many to keep.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _written(taint: Taint) -> str:
 
 
 def shut_out_remark(shut_out: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[Fact, ...]:
-    """A fact of the containers that may run on no node, with the reason of the first."""
+    """Return a fact of the containers that may run on no node, with the reason of the first."""
     if not shut_out:
         return ()
     names = [ids[at] for at, _ in shut_out]

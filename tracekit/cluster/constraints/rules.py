@@ -82,7 +82,7 @@ class CountRules(Constraint):
 
     @property
     def awaits(self) -> BoolArray:
-        """Containers that need a member to run first, and that cannot be the first themselves."""
+        """Whether each container can start only after a member runs, shape (containers,)."""
         needing = {"most": set(), "least": _pairs(self.states) - _pairs(self.meant)}
         pairs = needing.get(self.bound, _pairs(self.states))
         return np.isin(self.of, [of for of, _ in pairs])
@@ -93,16 +93,16 @@ class CountRules(Constraint):
         return int(self.domain.shape[1])
 
     def taken(self, order: IntArray) -> Self:
-        """The constraint for the containers at these positions, in this order."""
+        """Return the constraint for the containers at these positions, in this order."""
         return replace(self, of=self.of[order])
 
     def on(self, nodes: IntArray) -> Self:
-        """The constraint for the nodes at these positions alone."""
+        """Return the constraint for the nodes at these positions alone."""
         rows = [domains_on(row, nodes) for row in self.domain]
         return replace(self, domain=np.array(rows, dtype=np.int64).reshape(-1, len(nodes)))
 
     def apart(self) -> Iterator[tuple[IntArray, int]]:
-        """The containers that hold a ``most`` and are members of it."""
+        """Yield the containers that hold a ``most`` and are members of it."""
         if self.bound != "most":
             return
         both = _grouped((rule, of) for of, rule in sorted(_pairs(self.states) & _pairs(self.meant)))
@@ -115,19 +115,19 @@ class CountRules(Constraint):
                 yield np.concatenate(those), count + 1
 
     def keeper(self, nodes: int) -> RulesKeeper:
-        """The counts of one replay."""
+        """Return the keeper of the counts of one replay."""
         return _KEEPERS[self.bound](self, nodes)
 
 
 def apart(by: str, group: IntArray, domain: IntArray, most: IntArray) -> CountRules:
-    """Members of a group keep apart: at most ``most`` of each, (groups,), in one domain."""
+    """Return rules that let at most ``most``, (groups,), members of a group run in one domain."""
     return CountRules(
         label="apart", bound="most", by=by, domain=domain[None], **_itself(group, most - 1)
     )
 
 
 def together(by: str, group: IntArray, domain: IntArray) -> CountRules:
-    """Members of a group stay together: the first that is placed chooses their domain."""
+    """Return rules that keep each group in the domain that its first placed member chooses."""
     one = np.ones(group.max(initial=-1) + 1, dtype=np.int64)
     return CountRules(
         label="together", bound="least", by=by, domain=domain[None], **_itself(group, one)
@@ -143,7 +143,7 @@ def _itself(group: IntArray, count: IntArray) -> dict[str, Any]:
 
 
 def sharing(service: IntArray, limits: IntArray, nodes: int) -> CountRules:
-    """Limits on two services: a node with containers of the holder has at most that many guests.
+    """Return limits on two services: how many guests may be on a node with the holder's containers.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class RulesKeeper:
         self._change(index, node, -1)
 
     def open(self, index: int) -> BoolArray:
-        """The nodes that every rule of the container leaves open."""
+        """Return the nodes that every rule of the container leaves open."""
         mask, of = self._everywhere, self._of[index]
         for rule in self._stated.get(of, ()):
             mask = mask & self._open(rule, rule in self._meant.get(of, ()))

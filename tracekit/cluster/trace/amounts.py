@@ -108,7 +108,7 @@ ORDER BY container
 
 
 def call_rates(store: Store) -> dict[str, float]:
-    """Mean calls per second of each container, over all kinds of calls.
+    """Return the mean calls per second of each container, over all kinds of calls.
 
     Empty where the store has no call rates.
     """
@@ -124,7 +124,7 @@ def call_rates(store: Store) -> dict[str, float]:
 def with_network_and_disk(
     load: Workload, assumptions: Assumptions, rates: Mapping[str, float]
 ) -> Workload:
-    """The workload with requests of network and disk, and capacities of nodes for them.
+    """Return the workload with requests of network and disk, and capacities of nodes for them.
 
     A container requests its mean call rate times ``kbit_per_call``, and a constant amount of disk.
     If no rate is recorded, the network is left out. A resource that is recorded is not modelled.

@@ -57,7 +57,7 @@ class UsageTable:
         return self._keys[self.entity]
 
     def pieces(self, *columns: str) -> Iterator[tuple[Piece, int]]:
-        """Complete rows, with these columns, and the number of incomplete rows left out.
+        """Yield complete rows with these columns, and the number of incomplete rows left out.
 
         The next row group is read while the last one is used. A missing key is -1.
         """
@@ -97,17 +97,17 @@ class UsageTable:
 
 
 def node_table(store: Store) -> UsageTable:
-    """Use of nodes."""
+    """Return the table of the use of nodes."""
     return UsageTable(store, "node_usage", NODE, (TIME, NODE, *VALUES))
 
 
 def container_table(store: Store) -> UsageTable:
-    """Use of containers; the service may be missing."""
+    """Return the table of the use of containers, whose service may be missing."""
     return UsageTable(store, "container_usage", CONTAINER, (TIME, CONTAINER, NODE, *VALUES))
 
 
 def positions(ids: pl.Series) -> IntArray:
-    """The rank of each id among all, in order of their text, shape (ids,)."""
+    """Return the rank of each id among all, in order of their text, shape (ids,)."""
     order = ids.arg_sort().to_numpy()
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
@@ -155,12 +155,12 @@ class Matrix:
         return self._key[: self.entities]
 
     def whole(self) -> Float32Array:
-        """The values, without columns of entities that have no row on the axis."""
+        """Return the values, without columns of entities that have no row on the axis."""
         left_out = self.entities < self.values.shape[2]
         return np.ascontiguousarray(self.values[:, :, : self.entities]) if left_out else self.values
 
     def columns(self, keys: NDArray[Any]) -> IntArray:
-        """The columns of these entities; an entity that has none gets one."""
+        """Return the columns of these entities. Add a column for an entity that has none."""
         column: IntArray = self._column[keys]
         if (column < 0).any():
             fresh = keys[column < 0]

@@ -65,7 +65,10 @@ class Survey:
 
 
 def survey(table: UsageTable) -> Survey:
-    """Read the times of a table once; again only for entities whose stretches cross."""
+    """Read the times of a table, once or twice.
+
+    The second reading is needed only if the row groups of an entity overlap in time.
+    """
     times, gaps, ends = _Tally(), _Tally(), _Ends(table.keys)
     incomplete = 0
     for piece, missing in table.pieces(TIME, table.entity):
@@ -220,7 +223,7 @@ class Trace:
 
 
 def trace_of(store: Store, assumptions: Assumptions) -> Trace:
-    """The usage tables of a store, read twice: for their times, then for their values.
+    """Return the usage tables of a store, read twice: for their times, then for their values.
 
     Raises
     ------

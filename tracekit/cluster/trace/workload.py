@@ -64,7 +64,7 @@ class Sizing:
 
 
 def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
-    """The sizes of nodes and containers that the assumptions choose.
+    """Return the sizes of nodes and containers that the assumptions choose.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def _filled(capacity: IntArray, request: IntArray, target: float) -> IntArray:
 def workload_from_store(
     store: Store, assumptions: Assumptions, rng: np.random.Generator
 ) -> Workload:
-    """The workload of a store's usage tables; its name is that of the store's folder.
+    """Return the workload of a store's usage tables; its name is that of the store's folder.
 
     The step is the commonest time between samples of a container, else of a node, else between any
     two times of ``container_usage``. No table is held in memory, only the matrices.
@@ -289,7 +289,7 @@ def _doubt(
 
 
 def calls_of_store(store: Store, services: tuple[str, ...]) -> CallWeights:
-    """The calls between a workload's services.
+    """Return the calls between a workload's services.
 
     They come from the table ``service_calls``, or else from the query ``calls/service_edges``.
 
