@@ -78,9 +78,9 @@ def estimate(sums: Sums, rng: np.random.Generator) -> Estimate:
     """Fit one size for all services, then one for each.
 
     Nodes are weighted by the inverse of the variance that a first fit leaves on each. Intervals
-    draw nodes with replacement, with one matrix for all sizes. They are linear around the
-    least-squares solution, which saves a fit for each draw. They are never narrower than the noise
-    of the nodes alone makes them.
+    come from drawing nodes with replacement, with the same draws for all sizes. They are linear
+    around the least-squares solution, which saves a fit for each draw, and never narrower than the
+    noise of the nodes alone makes them.
     """
     drawn = resampling_matrix(rng, len(sums.nodes), REPLICATES)
     weighed = _weighed(sums)

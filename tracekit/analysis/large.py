@@ -45,10 +45,10 @@ def run_query(
     *,
     own: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """Return the rows of a query, as of ``tracekit.store.query.run``.
+    """Return the rows of a query, as ``tracekit.store.query.run`` does.
 
-    The method of ``way_of`` replaces the SQL of this query, and of queries that it reads, where
-    none of their parameters is given.
+    If none of its parameters is given, this query, and each query that it reads, is computed by the
+    method of ``way_of`` in place of its SQL.
 
     Raises
     ------

@@ -120,9 +120,9 @@ def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, 
 
 
 def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the base tables among these that have no rows in the store.
+    """Return those of the base tables that have no rows in the store.
 
-    One of the two tables of containers' use is enough.
+    Of the two tables with containers' use, one is enough.
     """
     present = {name for name in needed if any(part.rows for part in store.manifest.parts(name))}
     lacking = (name for name in needed if name not in present)
@@ -137,10 +137,9 @@ def needs_a_choice(query: SqlFile) -> bool:
 def side_by_side(
     steps: Mapping[str, Callable[[], None]], after: Mapping[str, Collection[str]], lanes: int
 ) -> Iterator[str]:
-    """Run every step once, after those on which it depends; yields its name when it has ended.
+    """Run every step once, after the steps on which it depends. Yield its name when it has ended.
 
-    After the error of a step no other step starts, and the error is raised when the running steps
-    have ended.
+    After an error no other step starts, and the error is raised when the running steps have ended.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ from tracekit.cluster.resources import NONE, OF_TRACE, Reserved
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """Assumptions that make a workload of a trace; ``--assume name=value`` sets one."""
+    """Assumptions that make a workload of a trace's fractions; ``--assume name=value`` sets one."""
 
     requests: Requests = AUTO
     node_sizes: Annotated[

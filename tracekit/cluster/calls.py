@@ -51,7 +51,7 @@ class CallWeights:
     def stay_share(self, kind: int, kinds: IntArray, nodes: IntArray, size: int) -> FloatArray:
         """Return the share of a container's calls that would stay on each node, shape (nodes,).
 
-        A call reaches each container of a service with the same probability.
+        A call is assumed to reach each container of the called service with the same probability.
 
         Parameters
         ----------

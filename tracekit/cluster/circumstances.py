@@ -144,7 +144,7 @@ def _read_table(path: Path) -> dict[str, float]:
 
 
 def check_currency(text: str) -> str:
-    """Return the currency as it follows amounts. Raise TracekitError if the text is no currency."""
+    """Return the currency as amounts show it; raise TracekitError if the text is no currency."""
     if not 0 < len(text) <= _LONGEST_CURRENCY or not text.isprintable() or " " in text:
         raise TracekitError(f"the currency is '{text}', expected a code or sign such as USD")
     return text
@@ -213,7 +213,7 @@ _RENAMED = {"arrival=trace": "arrivals=recorded", "arrival=spread": "arrivals=sp
 
 
 def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the settings of these assumptions by name, and all other settings."""
+    """Return the settings of these assumptions by name, and separately all other settings."""
     own: dict[str, str] = {}
     others = []
     for setting in (_RENAMED.get(one.replace(" ", ""), one) for one in assume):

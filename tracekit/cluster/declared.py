@@ -102,9 +102,9 @@ def _absolute(setting: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return the choice as manifests show it: a path is cut to its last part.
+    """Return the choice as manifests show it, so that it is the same on all machines.
 
-    So the text is equal on all machines.
+    Of a path only the last part is left.
     """
     if text.startswith(_SIZED):
         return f"{_SIZED}{Path(text.removeprefix(_SIZED)).name}"
@@ -164,7 +164,7 @@ CEILING_PREFIX = "ceiling_"
 class Ceiling:
     """Shares of CPU and memory above which a node is full.
 
-    Raises TracekitError for a value that is no such share.
+    Raises TracekitError for a share that is out of range.
     """
 
     cpu_fraction: Annotated[

@@ -31,17 +31,17 @@ def scale_of(value: float) -> Fraction:
 
 
 def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Workload:
-    """Return the workload with ``scale`` times as many containers, of the sizes there are.
+    """Return the workload with ``scale`` times as many containers, of the sizes that it has.
 
-    Load grows by replicas and not by larger containers, as services do that scale out. The copied
-    containers are drawn evenly over sizes. For this, containers are ordered by size, those of equal
-    size by what they use, and equal ones in drawn order; counting starts at a drawn position, and
-    of the first n containers about n * scale are made. So requests and use grow by nearly ``scale``
-    in whatever order containers are listed, and the count of nodes depends little on the draw.
+    Load grows by replicas and not by larger containers, as it does for services that scale out.
+    Containers are ordered by size, then by use, then at random. Counting starts at a random
+    position, and of the first n containers about n * scale are made. So requests and use grow by
+    nearly ``scale``, whatever the order in which containers are listed, and the count of nodes
+    depends little on the draw.
 
-    A replica equals its original in requests, use over time, times, gang, rules and recorded node.
-    It is pinned nowhere. Daemons belong to nodes and are not multiplied; the background stays as it
-    is. The growth of requests and of use is a fact of the workload.
+    A replica equals its original in requests, use over time, times, gang, rules and recorded node,
+    and is pinned nowhere. Daemons belong to nodes and are not multiplied; the background stays. A
+    fact of the workload states the growth of requests and of use.
     """
     if scale == 1:
         return load
@@ -129,9 +129,9 @@ _STEP = (5**0.5 - 1) / 2
 def like_nodes(load: Workload, count: int) -> IntArray:
     """Return the node that each further node is a copy of, shape (count,).
 
-    The further nodes are spread evenly over the sizes of the cluster's nodes, so that the cluster
-    keeps its mix. Nodes of the control plane, nodes that are gone by the end, and nodes closed to
-    all containers are never copied. Empty where no node can be.
+    The originals are spread evenly over the sizes of the cluster's nodes, so that the cluster keeps
+    its mix. Nodes of the control plane, nodes that are gone by the end, and nodes closed to all
+    containers are never copied. The result is empty if no node can be copied.
     """
     those = _can_be_had(load)
     if not len(those):
@@ -201,7 +201,7 @@ def open_to_some(load: Workload) -> BoolArray:
 
 
 def with_more(load: Workload, like: IntArray) -> Workload:
-    """Return the workload on its nodes and, behind them, one more like each of these.
+    """Return the workload on its nodes and, behind them, one more node like each of ``like``.
 
     A further node has the resources, domains and daemons of its original, and is there from the
     beginning. Nothing was recorded on it, and it has no background use.

@@ -57,10 +57,8 @@ def with_gangs(load: Workload) -> Workload:
 def enough_of(load: Workload, members: IntArray) -> int:
     """Return the number of a gang's members that must run at once for any of them to run.
 
-    It is the number that the gang states.
-
-    If it states none, the number is the most members that exist at one time. So the gang does not
-    wait for a member that replaces another after its end.
+    It is the number that the gang states, or else the most members that exist at one time. So the
+    gang does not wait for a member that replaces another after the other's end.
     """
     stated = 0 if load.rules.gang_minimum is None else int(load.rules.gang_minimum[members[0]])
     return stated or most_together(
@@ -69,7 +67,7 @@ def enough_of(load: Workload, members: IntArray) -> int:
 
 
 def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
-    """Return the most of these containers that exist at one time."""
+    """Return how many of these containers exist at one time at most; arrays (containers,)."""
     arrival, departure = np.sort(arrival_ms), np.sort(departure_ms)
     # who departs as another arrives was there before it
     gone = np.searchsorted(departure, arrival, side="right")
@@ -241,13 +239,13 @@ def _rest(load: Workload, usage: Float32Array, doubt: SizeDoubt) -> Float32Array
 def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
     """Return the same workload with its containers in another order of arrival, drawn from ``rng``.
 
-    Exchangeable containers draw new times of arrival among themselves, containers that arrive at
-    one time come in a new order, and gangs stay in one piece. Nothing else changes: once all have
-    arrived, every order makes the same demand on the cluster. Sizes that were inferred are drawn
-    from their intervals, so that the spread over orders includes their doubt.
+    Exchangeable containers swap times of arrival, containers that arrive at one time come in a new
+    order, and gangs stay together. Nothing else changes: once all have arrived, every order makes
+    the same demand on the cluster. Inferred sizes are drawn from their intervals, so that the
+    spread over orders includes the uncertainty of sizes.
 
-    Daemons keep their time and order, and come before other containers of that time. Nothing is
-    drawn for them, so that the others come in the same order on more nodes and on fewer.
+    Daemons keep their time and order, and come before other containers of the same time. Nothing is
+    drawn for daemons, so that other containers come in the same order however many nodes there are.
     """
     daemons, others = np.flatnonzero(load.daemons), np.flatnonzero(~load.daemons)
     arrival = load.containers.arrival_ms.copy()

@@ -64,7 +64,7 @@ class _Loss:
 def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload:
     """Return the workload with nodes lost.
 
-    If the text gives a number, the lost nodes are drawn from the nodes that are there then.
+    If the text gives a number of nodes, they are drawn from the nodes that have not left by then.
 
     Parameters
     ----------
@@ -156,9 +156,8 @@ def _nodes(
 def losing_zone(load: Workload, zone: str) -> Workload:
     """Return the workload that loses a zone when its judged time begins.
 
-    The containers of the zone are placed anew.
-
-    The background of the lost nodes goes on on the nodes that stay, as when nodes are removed.
+    The containers that run in the zone are placed anew. The background of the lost nodes continues
+    on the nodes that stay, as when nodes are removed.
 
     Raises
     ------
@@ -177,7 +176,7 @@ def losing_zone(load: Workload, zone: str) -> Workload:
 
 
 def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:
-    """Return the workload without what belongs to some nodes from the time at which they are gone.
+    """Return the workload without all that belongs to some nodes, from the time each is gone.
 
     Parameters
     ----------

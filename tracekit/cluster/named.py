@@ -127,7 +127,7 @@ _SPELLED = re.compile(r"(?P<name>[a-z]\w*)(?P<given>\[[^\]]*\])?(?::(?P<path>.*)
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """The meaning of a workload's name.
+    """A name that ``--workload`` accepts: what it stands for, and the assumptions of its replay.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Ingested:
-    """The store of a workload, the assumptions of its replay, and its drawing if it is made up."""
+    """The store of a workload, its replay's assumptions, and the drawing of a made-up one."""
 
     store: Store
     assume: tuple[str, ...]

@@ -15,11 +15,11 @@ from tracekit.cluster.workload import Workload
 def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None = None) -> Workload:
     """Return the workload on the nodes at these positions, in this order.
 
-    The daemons of a removed node go with it; all other load stays. A container that was pinned to a
-    removed node is placed by the policy at its arrival, and its recorded node is unknown.
-    Background is work that is not listed: the background of removed nodes is spread over the nodes
-    that stay, to each by what its own background leaves free on average. Reserved amounts are
-    spread likewise.
+    The daemons of a removed node go with the node; all other load stays. A container that was
+    pinned to a removed node is placed by the policy at its arrival, and its recorded node is
+    unknown. Background is use by work that is not listed. The background of removed nodes is spread
+    over the nodes that stay, in proportion to what each node's own background leaves free on
+    average. Reserved amounts are spread likewise.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ def _parts(capacity: IntArray, own: FloatArray | IntArray) -> FloatArray:
 def beside_daemons(load: Workload) -> Workload:
     """Return the workload without daemons, on what the daemons of each node leave of the node.
 
-    The request of a daemon that is there all the time is reserved on its node, of each resource
-    that is limited; the use of daemons becomes background.
+    The request of a daemon that is always there is reserved on its node, for each limited resource.
+    The use of daemons becomes background.
     """
     without_daemons = _without_daemons_of(load, np.full(load.nodes.count + 1, -1, dtype=np.int64))
     if without_daemons is load:
@@ -190,7 +190,7 @@ def _without_daemons_of(load: Workload, place: IntArray) -> Workload:
 
 
 def barred_by(load: Workload) -> tuple[str, ...] | None:
-    """Return the budgets that bar each node from being drained, as the node was at the last sample.
+    """Return the budgets that forbid to drain each node, in its state at the last sample.
 
     Returns
     -------
@@ -217,7 +217,8 @@ def barred_by(load: Workload) -> tuple[str, ...] | None:
 def requests_respected(load: Workload) -> bool:
     """Return whether policies that respect requests keep every node within its capacity.
 
-    A node can if the containers pinned to it are too many, or come after those that policies place.
+    A node can get more requests than its capacity if too many containers are pinned to it, or if
+    pinned containers arrive after those that policies place.
     """
     if load.rules.pinned is None:
         return True
@@ -228,7 +229,7 @@ def requests_respected(load: Workload) -> bool:
 def pinned_over_capacity(load: Workload) -> int:
     """Return how many pinned containers lack room beside the containers pinned before them.
 
-    Containers that a policy placed or a rebalancer moved there are not considered.
+    Containers that a policy or a rebalancer put on the same node are not considered.
     """
     if load.rules.pinned is None:
         return 0
@@ -287,7 +288,7 @@ def over_capacity(
 def check_feasible(workload: Workload) -> None:
     """Raise TracekitError when no container fits on any node, even an empty one.
 
-    If only some fit on no node that is no error: they wait to the end, and are counted.
+    If only some containers fit on no node, this is no error: they wait to the end, and are counted.
     """
     large = workload.too_large()
     if len(large) == workload.containers.count:

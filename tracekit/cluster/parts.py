@@ -201,7 +201,7 @@ class Nodes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Containers:
-    """Containers in order of arrival, what they request, and when they run.
+    """Containers in order of arrival, with their requests and the times at which they run.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def set_aside(by: str) -> str:
 
 
 def rests_on(store: Store, *needed: str) -> dict[str, str]:
-    """Return the origin of each quantity of a store; a needed one that is absent is assumed."""
+    """Return the origin of each quantity of a store; absent ones that are needed are assumed."""
     return {
         name: ASSUMED if kind == ABSENT and name in needed else kind
         for name, kind in quantities(store).items()
@@ -61,7 +61,7 @@ def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
 
 
 def use_rests_on(unknown: BoolArray) -> dict[str, str]:
-    """Return how many containers have assumed use, while the use of others is recorded.
+    """Return how many containers have assumed use, if others have recorded use.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def further_remark(used: Sequence[str]) -> tuple[Fact, ...]:
 
 
 def unpriced_remark(prices: FloatArray | None) -> tuple[Fact, ...]:
-    """Return a fact if only some nodes have a price; NaN is an unknown price."""
+    """Return a fact if some nodes have a price and others have none (NaN), else no fact."""
     lacking = 0 if prices is None else int(np.isnan(prices).sum())
     if prices is None or not lacking:
         return ()
@@ -138,7 +138,9 @@ LEAST_PART = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class SizeDoubt:
-    """Inferred sizes with their intervals. All containers of one group have one size.
+    """Inferred sizes with their intervals, by group of containers.
+
+    All containers of a group have one size.
 
     Parameters
     ----------
@@ -183,9 +185,9 @@ class SizeDoubt:
     def drawn(self, rng: np.random.Generator) -> FloatArray:
         """Return other sizes that agree with the data, drawn at random, shape (groups, 2).
 
-        An estimated size is drawn from the normal distribution of its interval. Any other is drawn
-        around the common size, which is itself drawn from its interval, with the spread of the
-        estimated sizes; it is then moved into the group's own interval.
+        An estimated size is drawn from the normal distribution of its interval. Any other size is
+        drawn around a common size with the spread of the estimated sizes, and is then moved into
+        the group's own interval. The common size is itself drawn from its interval.
         """
         noise = rng.standard_normal(self.size.shape)
         own = self.size + noise * (self.high - self.low) / (2 * NORMAL_95)

@@ -297,8 +297,8 @@ MEASURED = ("cpu", "memory")
 def use_over_requested(load: Workload) -> Mapping[str, float]:
     """Return the mean use of containers over what they request, by resource.
 
-    Use and requests are summed over the settled steps and over the containers that run then,
-    daemons too, where use is recorded. A container that requests nothing counts with its use.
+    Both are summed over the settled steps, and over the containers that run then and have recorded
+    use, daemons included. A container that requests nothing counts with its use.
 
     Returns
     -------

@@ -58,7 +58,7 @@ class ContainerRequests:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestValues:
-    """The values of an assumption for containers, in the same order; NaN where it has none.
+    """The values that an assumption gives to containers, in their order; NaN if it gives none.
 
     Parameters
     ----------
@@ -102,12 +102,11 @@ def raised(request: IntArray, limit_factor: float) -> IntArray:
 def overlaid(
     before: ContainerRequests, values: RequestValues, limit_factor: float
 ) -> ContainerRequests:
-    """Return the requests with the values of an assumption put in place of recorded ones.
+    """Return the requests with the values of an assumption in place of their own.
 
-    Requests for which the assumption has no value stay.
-
-    A container with a new request and no new limit gets the limit that ``limit_factor`` gives.
-    Resources that ``before`` does not have follow after its own.
+    Requests for which the assumption has no value stay. A container with a new request and no new
+    limit gets the limit that ``limit_factor`` gives. Resources that ``before`` lacks follow after
+    its resources.
     """
     resources = (
         *before.resources,

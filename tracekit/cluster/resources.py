@@ -40,12 +40,12 @@ _ROUNDING = 1e-6
 
 
 def rounded_up(amounts: FloatArray) -> FloatArray:
-    """Round amounts up to whole numbers. Any shape."""
+    """Return the amounts rounded up to whole numbers, in the same shape."""
     return np.ceil(amounts - _ROUNDING)
 
 
 def rounded_down(amounts: FloatArray) -> FloatArray:
-    """Round amounts down to whole numbers. Any shape."""
+    """Return the amounts rounded down to whole numbers, in the same shape."""
     return np.floor(amounts + _ROUNDING)
 
 
@@ -74,7 +74,7 @@ def amount_text(amount: float, resource: str) -> str:
 
 
 def noun(resource: str) -> str:
-    """Return the unit of a column as a noun. The column must not be in bytes."""
+    """Return the unit of a column as a noun, for columns that are not in bytes."""
     return "cores" if resource == CPU else resource.removesuffix(_MILLI).replace("_", " ")
 
 
@@ -104,9 +104,8 @@ _IN_MEASURES = {
 def short_names(columns: Sequence[str]) -> list[str]:
     """Return names of resources for measures, such as ``cpu`` for cpu_milli.
 
-    A name has only letters, digits and _.
-
-    If that name is taken, the name is made of all letters of the column.
+    A name has only letters, digits and _. If a short name is taken, the next column is named by all
+    of its letters.
     """
     names: list[str] = []
     for column in columns:

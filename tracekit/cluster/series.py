@@ -46,10 +46,7 @@ Gaps = pl.DataFrame
 
 
 def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
-    """Return the commonest positive gap between successive times of an entity.
-
-    ``commonest`` says when it is None.
-    """
+    """Return the commonest positive gap between an entity's times, as ``commonest`` defines it."""
     return commonest(gaps_of(frame, entity), frame[entity].n_unique())
 
 
@@ -67,9 +64,9 @@ def gaps_of(frame: pl.DataFrame, entity: str) -> Gaps:
 
 
 def commonest(gaps: Gaps, entities: int) -> int | None:
-    """Return the gap that occurs most often; a tie goes to the smaller one.
+    """Return the gap that occurs most often; a tie goes to the smaller gap.
 
-    None if there are fewer gaps than entities: so few samples show no step.
+    Return None if there are fewer gaps than entities: so few samples do not show the step.
     """
     ordered = gaps.sort("len", "gap", descending=[True, False])
     enough = int(gaps["len"].sum()) >= entities
@@ -86,9 +83,9 @@ def over_span(
 ) -> tuple[IntArray, BoolArray]:
     """Return times of arrival that spread the containers in ``waiting`` evenly over a span.
 
-    Each has a slot of its own, in the order of ``waiting``. A container that departs before its
-    slot keeps its time of arrival. The second array, shape (containers,), says which containers may
-    swap slots: those that are there after the span.
+    Each of these containers has its own slot, in the order of ``waiting``. A container that departs
+    before its slot keeps its time of arrival. The second array, shape (containers,), says which
+    containers may swap slots: those that still run after the span.
 
     Parameters
     ----------
@@ -105,7 +102,7 @@ def over_span(
 def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
     """Return every sampling time from the first to the last, shape (steps,).
 
-    Raises as ``check_steps``.
+    Raises TracekitError as ``check_steps`` does.
     """
     check_steps(first_ms, last_ms, step_ms)
     return np.arange(first_ms, last_ms + 1, step_ms, dtype=np.int64)
@@ -120,7 +117,7 @@ def settled_steps(times_ms: IntArray, settled_ms: int) -> IntArray:
 def check_steps(first_ms: int, last_ms: int, step_ms: int) -> None:
     """Raise TracekitError for more steps than any trace has.
 
-    A cause is a mixture of times since 1970 and times since the start.
+    The usual cause is a table that mixes times since 1970 with times since the start.
     """
     steps = (last_ms - first_ms) // step_ms + 1
     if steps > MOST_STEPS:
@@ -136,9 +133,9 @@ def axis_of(
 ) -> Axis:
     """Return the time axis of several tables, without stray timestamps.
 
-    A table is given as the number of rows at each time: time_ms, rows. Times more than
-    ``gap_steps`` steps apart belong to different stretches. The stretch with most rows is kept, and
-    so is any other that holds at least ``stray_share`` of some table.
+    A table is given as the number of rows at each time: time_ms, rows. Times that are more than
+    ``gap_steps`` steps apart belong to different stretches. The axis covers the stretch with the
+    most rows, and every other stretch that holds at least ``stray_share`` of some table.
     """
     counted = pl.concat([_shares(times, at) for at, times in enumerate(tables)])
     if not counted.height:

@@ -171,7 +171,7 @@ class Source(Protocol):
 def check_assumed(settings: Sequence[str]) -> None:
     """Raise TracekitError for an assumption that no store has, before any store is read.
 
-    Values, and names that only one kind of store has, are checked when the store is read.
+    The values, and the names that only one kind of store has, are checked when the store is read.
     """
     every = [*names(Assumptions), *names(SizedAssumptions)]
     for setting in taken_apart(settings)[1]:
@@ -186,9 +186,10 @@ def check_assumed(settings: Sequence[str]) -> None:
 class WorkloadSource:
     """A store, or a workload that ``tracekit.cluster.named`` reads.
 
-    With ``gangs`` the containers of a service are admitted together: ``tracekit.cluster.gangs``.
-    With ``calls`` the workload has the calls between services, which ``near_weight`` reads.
-    ``mapped`` is a folder in which another process shares the workload that it has read.
+    With ``gangs`` the containers of a service are admitted together: see
+    ``tracekit.cluster.gangs``. With ``calls`` the workload has the calls between services, which
+    ``near_weight`` reads. ``mapped`` is a folder through which another process shares the workload
+    that it has read.
     """
 
     store: Store | None
@@ -297,9 +298,9 @@ def source_of(
     calls: bool = False,
     progress: Progress = SILENT,
 ) -> WorkloadSource:
-    """Return the source of a workload, with paths that hold in another process too.
+    """Return the source of a workload, with paths that are also valid in another process.
 
-    A workload that is new is ingested here; ``progress`` shows how far the ingest is.
+    A new workload is ingested here; ``progress`` shows how far the ingest is.
     """
     source = WorkloadSource(
         None if store is None else dataclasses.replace(store, path=store.path.resolve()),

@@ -165,7 +165,7 @@ _STEPS_AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """The input of a replay: five parts that fit together, which is checked when it is made.
+    """The input of a replay: five parts. Making a workload checks that the parts fit together.
 
     Parameters
     ----------

@@ -120,8 +120,8 @@ class CallWorld:
 def call_parts(world: CallWorld, starts: Sequence[IntArray], first: int = 0) -> Iterator[CallPart]:
     """Yield the MSCallGraph files from number ``first`` on, each in one or more parts, in order.
 
-    Rows after the end of a file go to the next file. No trace reaches beyond that, so a run of
-    files needs only the traces of the file before it.
+    Rows after the end of a file go to the next file. No trace reaches further than the next file,
+    so a run of files needs only the traces of the file before it.
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ class UsageHour:
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseState:
-    """The state of the noise of CPU and memory, arrays of shape (containers,)."""
+    """The current noise of CPU and memory; arrays of shape (containers,)."""
 
     cpu: FloatArray
     memory: FloatArray
@@ -174,7 +174,7 @@ def noise_states(world: World) -> Iterator[NoiseState]:
 def usage_hour(world: World, number: int, state: NoiseState) -> UsageHour:
     """Return the use of one hour, from the noise at its start.
 
-    The arrays are changed in place: for 96,000 containers each takes 93 MB.
+    The arrays are changed in place, because each takes 93 MB for 96,000 containers.
     """
     rng = world.seeds.stream("container noise", number)
     cpu_factor = _factor(_walk(rng, state.cpu, NOISE_KEEP), NOISE_SD)

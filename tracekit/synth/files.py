@@ -213,8 +213,8 @@ _PARTIAL = ".synth-partial"
 def staged(out: Path, parts: Sequence[str]) -> Iterator[Path]:
     """Make a temporary folder for ``parts``, which move to ``out`` when all are complete.
 
-    The old truth is removed first, and the new truth with its manifest moves last, so that a folder
-    with a manifest is complete.
+    The old truth is removed first, and the new truth with its manifest moves last. So a folder with
+    a manifest is complete.
 
     Raises
     ------

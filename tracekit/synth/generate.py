@@ -65,7 +65,7 @@ from tracekit.synth.world import World, make_world
 
 @dataclass(frozen=True)
 class SentTask:
-    """A task for another process, which draws the world of the trace again from its seed."""
+    """A task for another process, which draws the world of the trace anew from its seed."""
 
     task: Task
     folder: Path
@@ -128,30 +128,30 @@ def write(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> SynthSummary:
-    """Write a made-up trace into the folder ``out``; the same preset and seed give the same bytes.
+    """Write a made-up trace into the folder ``out``, and replace an earlier made-up trace there.
 
-    An earlier made-up trace in ``out`` is replaced.
+    The same preset and seed give the same bytes.
 
     Parameters
     ----------
     jobs : int
-        The number of processes that write; the bytes do not depend on it. 0 chooses the number by
-        cores, memory and the size of the trace.
+        The number of processes that write; the bytes do not depend on it. 0 chooses the number
+        by cores, memory and the size of the trace.
     tables : collection of str
-        Words or names of tables (``node``, ``resource``, ``rate``, ``call``, and ``size`` for the
-        tables of nodes and containers, which the release lacks); all when empty.
+        Words or names of tables (``node``, ``resource``, ``rate``, ``call``, and ``size`` for
+        the tables of nodes and containers, which the release lacks); all when empty.
     parts : container of int, optional
-        Numbers of archives of each table; all when None. The bytes of an archive do not depend on
-        the other archives. The truth then covers the written archives only.
+        Numbers of archives of each table; all when None. The bytes of an archive do not depend
+        on the other archives. The truth then covers the written archives only.
     crew : Crew, optional
-        Running processes, used where ``jobs`` is 0 and they are not too many. They are closed only
-        after an error.
+        Running processes, used where ``jobs`` is 0 and they are not too many. They are closed
+        only after an error.
 
     Raises
     ------
     TracekitError
-        For an unknown preset or table, parts that no table has, a negative seed or number of jobs,
-        and a folder with other files.
+        For an unknown preset or table, parts that no table has, a negative seed or number of
+        jobs, and a folder with other files.
     """
     plan, seeds = get_preset(preset), Seeds(seed)
     selection = select(tables, parts)

@@ -250,8 +250,8 @@ def plan_faults(
 ) -> list[Planned]:
     """Choose distinct rows of file ``number`` (of ``files``) for faults, in row order.
 
-    A table has ``share`` of its rows, but at least ``minimum``, as faults of each kind. They are
-    distributed over its files in turn; each kind starts at another file.
+    Each kind of fault gets ``share`` of the table's rows, but at least ``minimum`` rows. Its rows
+    are distributed over the files in turn; each kind starts at another file.
     """
     kinds: list[Fault] = []
     for at, fault in enumerate(faults_of(layout)):

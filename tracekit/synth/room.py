@@ -51,7 +51,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Placing:
-    """The containers of each service, their requests, the nodes, and the bound services."""
+    """The input of a placement: services' containers and requests, nodes, and bound services."""
 
     containers: IntArray
     requests: Requests
@@ -84,8 +84,8 @@ class Placing:
     def without(self, rng: np.random.Generator, spare: BoolArray, others: FloatArray) -> Spread:
         """Return homes of the containers on the nodes that are not spare, chosen by use.
 
-        ``others``, shape (nodes, 2), is the background use. That of spare nodes moves to the other
-        nodes, in proportion to their free capacity.
+        ``others``, shape (nodes, 2), is the background use. The background of spare nodes moves to
+        the other nodes, in proportion to their free capacity.
         """
         capacity = self.nodes.sizes.capacity[:, : MEMORY + 1].astype(np.float64)
         free = np.where(spare[:, None], 0, (1 - others) * capacity)

@@ -199,7 +199,7 @@ def draw_requests(
     """Draw limits and requests that fill the nodes, for given use as a fraction of the limits.
 
     All small containers use about the same amount of CPU; their limits follow from the fraction.
-    Memory is in proportion to the CPU in use, and its requests are right.
+    Memory is in proportion to the CPU in use. Requests for memory are not over-stated.
 
     Parameters
     ----------

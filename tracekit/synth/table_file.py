@@ -29,9 +29,9 @@ _STORED = 0
 
 
 class Archive:
-    """The archive at ``path`` with the file ``name``.csv; complete after ``finish``.
+    """The archive at ``path`` with the file ``name``.csv. It is complete after ``finish``.
 
-    Its bytes do not depend on the machine or the time.
+    The archive's bytes do not depend on the machine or the time.
     """
 
     def __init__(self, path: Path, *, name: str, in_folder: bool) -> None:
@@ -136,7 +136,7 @@ class _Event:
 
 
 class TableFile:
-    """A file of the trace; its archive is complete when its ``with`` block ends without an error.
+    """A file of the trace. Its archive is complete when its ``with`` block ends without an error.
 
     Parameters
     ----------

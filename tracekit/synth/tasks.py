@@ -31,7 +31,7 @@ class Done:
 
 @dataclass(frozen=True)
 class FileRows:
-    """The numbers of rows of a file and of its table; faults are distributed by them."""
+    """The numbers of rows of a file and of its table, by which faults are distributed."""
 
     here: int
     table: int
@@ -54,7 +54,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class UsageTask:
-    """An hour of container usage; without ``written`` only its sums are computed."""
+    """The task to write an hour of container usage, or only to sum it up without ``written``."""
 
     number: int
     state: NoiseState
@@ -85,7 +85,7 @@ class UsageTask:
 
 @dataclass(frozen=True, kw_only=True)
 class RateTask:
-    """Half an hour of call rates."""
+    """The task to write half an hour of call rates."""
 
     number: int
     rows: FileRows
@@ -109,7 +109,10 @@ class RateTask:
 
 @dataclass(frozen=True, kw_only=True)
 class CallTask:
-    """Call files from number ``first`` on; ``starts`` is the argument of ``call_parts``."""
+    """The task to write call files from number ``first`` on.
+
+    ``starts`` is the argument of ``call_parts``.
+    """
 
     first: int
     archives: int

@@ -159,7 +159,7 @@ class _Series:
 
 
 def node_rows(world: World, plan: NodePlan, block: NodeBlock) -> pl.DataFrame:
-    """Return one row per node of a group; statistics over the printed values of its good rows.
+    """Return one row per node of a group, with statistics over the printed values of its good rows.
 
     Standard deviations are of the population; ``util_diff`` is the mean of |CPU - memory|.
     """

@@ -29,9 +29,9 @@ BURST_FACTORS = (2.2, 9.0)
 
 
 def service_activity(preset: Preset, seeds: Seeds, *, steady: BoolArray) -> FloatArray:
-    """Call rate relative to its mean over the trace, shape (services, minutes), all positive.
+    """Draw each service's call rate, relative to its mean over the trace; all values are positive.
 
-    ``steady``, shape (services,), marks services without bursts.
+    The shape is (services, minutes). ``steady``, shape (services,), marks services without bursts.
     """
     rng = seeds.stream("activity")
     count = preset.services
@@ -60,10 +60,7 @@ def _bursts(rng: np.random.Generator, preset: Preset, steady: BoolArray) -> Floa
 
 @dataclass(frozen=True)
 class Room:
-    """Capacities, int64 (nodes, resources), and requests, (services, resources).
-
-    The capacity is that of an empty node.
-    """
+    """Capacities of empty nodes, int64 (nodes, resources), and requests, (services, resources)."""
 
     capacity: IntArray
     request: IntArray

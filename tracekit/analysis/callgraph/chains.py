@@ -46,7 +46,7 @@ class Chain:
 
 
 class ChainCounter:
-    """Counts the traces of each set of edges, and of each set with its numbers of calls."""
+    """Counter of the traces with each set of edges, and with each set and its numbers of calls."""
 
     def __init__(self, services: pl.Series) -> None:
         self._services = services
@@ -104,8 +104,8 @@ def choose(chains: list[Chain], count: int, spare: dict[int, int]) -> list[Chain
     """Choose chains that differ most, greedily by the Jaccard distance of their edges.
 
     The first chain is the most frequent one. Each further chain has the largest distance to the
-    nearest chosen one; the more frequent chain breaks ties. A chain takes one container of each of
-    its services; chains for which a service has no container left are skipped.
+    nearest chosen chain; of equal distances the more frequent chain is chosen. A chain takes one
+    container of each of its services. Chains with a service that has no container left are skipped.
 
     Parameters
     ----------

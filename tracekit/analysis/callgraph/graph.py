@@ -45,11 +45,10 @@ class Tree:
 
 
 def by_path(calls: Calls, places: Places, ledger: Ledger) -> Tree:
-    """Return the tree in which the parent of a call has the call's rpc id without its last number.
+    """Return the tree that rpc ids alone give: a call's parent has its id without the last number.
 
-    A call whose parent is not recorded has none.
-
-    ``calls`` has one call per recorded place. No call is left out; contradictions are noted.
+    A call whose parent is not recorded has none. ``calls`` has one call per recorded place. No call
+    is left out; contradictions of names are noted.
     """
     above = places.parent[calls.place]
     parent = np.where(above >= 0, find(calls.place, above), -1)
@@ -87,15 +86,15 @@ def _depth(parent: IntArray) -> Int32Array:
 
 
 def by_name(calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger) -> Tree:
-    """Return the tree in which both path and upstream name choose the parent of a call.
+    """Return the tree in which a call's parent fits both its rpc id and its upstream.
 
-    Calls are taken from the entries downwards. The parent is the first kept call at the place above
-    whose downstream is the call's upstream; a missing name contradicts nothing. If every call there
-    contradicts it, the parent is a call with the same rpc id that reaches its upstream, since a
-    service may pass on the id it was called with. Else it is the nearest call above that reaches
-    its upstream, since the call was then numbered below its sibling. Without either it stays where
-    its path says, and is marked. A call without upstream is placed below the nearest call that can
-    make others. No call is left out.
+    Calls are taken from the entries downwards. The parent is the first call at the place above that
+    reaches the call's upstream; a missing name fits any. If there is no such call, the parent is a
+    call with the same rpc id that reaches the upstream, since a service may pass on the id it was
+    called with. If there is none either, it is the nearest call above that reaches the upstream,
+    since the call was then numbered below its sibling. Otherwise the call stays where its path
+    says, and is marked. A call without upstream is placed below the nearest call that can make
+    others. No call is left out.
 
     Parameters
     ----------

@@ -122,7 +122,8 @@ class Tally:
     """Counts by key, added up now and then so that memory stays small.
 
     New rows are added up when they outnumber the stored rows, so that the cost does not grow with
-    the number of pieces; and when there are many frames, because each frame takes memory.
+    the number of pieces. They are also added up when there are many frames, because each frame
+    takes memory.
 
     Parameters
     ----------
@@ -244,7 +245,8 @@ class Totals:
     def services(self) -> pl.DataFrame:
         """Return how many calls go to and come from each service, the busiest service first.
 
-        Columns: service_key, calls (to it), traces (that call it), calls_made (by it).
+        Columns: service_key, calls (to the service), traces (that call the service), calls_made (by
+        the service).
         """
         both = self._called.frame().join(
             self._calling.frame(), on="service_key", how="full", coalesce=True, nulls_equal=True

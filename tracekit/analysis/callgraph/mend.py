@@ -39,12 +39,12 @@ def note_missing(records: Records, places: Places, names: Names, ledger: Ledger)
 def mend(records: Records, places: Places, ledger: Ledger) -> Names:
     """Fill in the names that other records of the trace tell, and note each in the ledger.
 
-    In this order: names that are outvoted (``weigh``); a missing upstream from the records with the
-    same rpc id, if they agree; missing and doubtful names from a call's twin record; a missing
-    downstream from records of the same rpc id, type and interface, if they agree; a missing
-    downstream of a remote call from the upstreams of the calls below it, if most agree; a missing
-    upstream from the downstream of the call above, if there is one only, else from the other calls
-    below it, if most agree.
+    First, outvoted names are changed (``weigh``). A missing upstream then comes from the records
+    with the same rpc id, if these agree. Missing and doubtful names come from the record of the
+    call's other end. A missing downstream comes from records of the same rpc id, type and
+    interface, if these agree; for a remote call, then from the upstreams of the calls below, if
+    most agree. Last, a missing upstream comes from the downstream of the call above, if there is
+    one only, else from the other calls below that call, if most agree.
     """
     names = as_recorded(records)
     weigh(records, places, names, ledger)

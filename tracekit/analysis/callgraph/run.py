@@ -174,7 +174,7 @@ Piece = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 
 @dataclass(frozen=True)
 class PieceTask:
-    """Rebuild the traces with keys from ``first`` to ``last``."""
+    """The task to rebuild the traces with keys from ``first`` to ``last``."""
 
     parts: list[Part]
     first: int

@@ -24,9 +24,9 @@ ENOUGH = 2
 def weigh(records: Records, places: Places, names: Names, ledger: Ledger) -> None:
     """Change outvoted names in place, and note each change in the ledger.
 
-    In this order: records that name their ends the wrong way round; the downstream of a call, by
-    the upstreams of the calls below it; the upstream of a call, by the downstream of the call above
-    it and the upstreams of the calls beside it.
+    First come records that name their ends the wrong way round. Then the calls below a call vote
+    with their upstreams on its downstream. Last, the downstream of the call above and the upstreams
+    of the calls beside a call vote on its upstream.
     """
     doubts = _Doubts(records, places, names)
     for step in (_turn_round, _downstream, _upstream):

@@ -129,8 +129,9 @@ def effective_samples(
     """Compute how many independent samples would give the mean as exactly (batch means).
 
     The series is cut into blocks, and the scatter of the block means gives the variance of the
-    mean. The result is the number of independent samples of the same variance whose mean has this
-    variance. Autocorrelation that outlasts a block shows in the scatter of the block means.
+    mean. The result is the number of independent samples, of the variance of the series, whose mean
+    has the same variance. Autocorrelation that outlasts a block shows in the scatter of the block
+    means.
 
     Parameters
     ----------
@@ -188,9 +189,9 @@ def bootstrap_interval(
 ) -> FloatArray:
     """Compute bootstrap intervals of ratios of sums. Units are drawn with replacement.
 
-    For a mean over nodes, totals are the values and weights are 1; for a group of nodes both are 0
-    outside of the group. For a mean over containers, which are drawn with their nodes, they are the
-    sum over a node's containers and the number of these.
+    For a mean over nodes, totals are the values and weights are 1; for a group of nodes, both are 0
+    outside of the group. For a mean over containers, which are drawn with their nodes, the total is
+    the sum over a node's containers, and the weight is their number.
 
     With few units plain percentiles are far too narrow: with two units they hold the mean in half
     of all cases. So below ``MANY`` units the interval is studentized: the distance of each draw's

@@ -26,10 +26,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The inputs of a result: rows of queries, and the database for what rows do not hold.
+    """The inputs of a result: rows of queries, and the database for all that these rows lack.
 
-        The seed and the label of a result give its random numbers, so that no result changes
-    another.
+    The seed and the label of a result give its random numbers, so that no result changes another.
     """
 
     database: AnyDatabase

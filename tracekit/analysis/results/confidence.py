@@ -159,7 +159,7 @@ def _membership(profile: pl.DataFrame) -> pl.DataFrame:
     queries=("usage/node_profile", "usage/node_blocks"),
 )
 def zones_confidence(inputs: Inputs) -> pl.DataFrame:
-    """Return one row per node: its zone, and the probability that it is another one.
+    """Return one row per node: its zone, and the probability that its true zone is another one.
 
     Columns: node, zone, pearson_r, r_low, r_high (95 % interval of the true correlation),
     other_zone_probability (0..1), blocks, samples, cpu_effective_samples, memory_effective_samples

@@ -22,13 +22,13 @@ TOLD, UNTOLD = "told", "cannot tell"
     tables=("node_usage", "container_usage"),
 )
 def service_sizes(inputs: Inputs) -> pl.DataFrame:
-    """Return one row per service and resource: its size, where the changes of nodes determine it.
+    """Return one row per service and resource: its size, if the changes of nodes determine it.
 
     Columns: service, resource, containers, nodes, verdict (``told`` or ``cannot tell``), node_share
-    (share of a node, of the commonest size where sizes are recorded, that one full container takes,
-    0..1), relative_size (the same / the common size of all services), node_share_low and
-    node_share_high (95 % interval). The size is NULL where they do not determine it; the interval
-    says what they rule out.
+    (share of a node that one full container takes, 0..1; the node has the commonest size if sizes
+    are recorded), relative_size (node_share / the common node_share of all services),
+    node_share_low and node_share_high (95 % interval). The size is NULL if the changes do not
+    determine it; the interval says which sizes they rule out.
     """
     parts = [_frame(name, *fitted) for name, fitted in inputs.once(sizes).items()]
     if not parts:

@@ -84,9 +84,9 @@ class Lives:
         return int(self.times_ms[0]) if self.moment else None
 
     def due(self) -> tuple[IntArray, IntArray]:
-        """Return the steps between which some order of arrival may need each container's use.
+        """Return the steps between which some order of arrival may need a container's use.
 
-        The first array has the first step, the second has one past the last step.
+        The first array has the first such step, the second has one past the last.
         """
         start = np.searchsorted(self.times_ms, self.arrival_ms)
         end = np.searchsorted(self.times_ms, self.departure_ms)
@@ -107,10 +107,10 @@ def lives(
 ) -> Lives:
     """Return when each container arrives and departs in the replay, in order of arrival.
 
-    The replay begins with the first sample of use; without use it begins with the first arrival. It
-    ends with the latest arrival, departure or sample. A list of running containers begins with the
-    last arrival: the containers that came earlier and ended are not in the list, so their number
-    would seem to grow whatever the cluster did.
+    The replay begins with the first sample of use, or with the first arrival if no use is recorded.
+    It ends with the latest arrival, departure or sample. A list of running containers begins with
+    the last arrival: containers that ended earlier are not in the list, so from an earlier
+    beginning the number of containers would only grow.
 
     Parameters
     ----------
@@ -245,9 +245,8 @@ def axis_from(
 ) -> tuple[int, IntArray, int]:
     """Return the step, the sampling times, and the span over which the first containers arrive.
 
-    The first containers are those that run when the replay begins.
-
-    The end is the latest of arrivals, departures and use, for folders and stores alike.
+    The first containers are those that run when the replay begins. The last sampling time is the
+    latest of arrivals, departures and samples of use, for folders and stores alike.
 
     Parameters
     ----------
@@ -294,11 +293,10 @@ def _step_without_use(start: int, end: int, arrival: IntArray, leaves: FloatArra
 def between_samples(
     times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray
 ) -> tuple[int, int]:
-    """Return how many containers come and go between two sampling times, and their share.
+    """Return how many containers come and go between two sampling times, and their share of time.
 
-    No step shows such a container.
-
-    The second number is their share, in percent, of the time that all containers run.
+    No sampling step shows such a container. The share is in percent of the time that all containers
+    run.
     """
     after = np.append(times_ms, np.iinfo(np.int64).max)
     unseen = after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms
@@ -309,8 +307,9 @@ def between_samples(
 class Seen(NamedTuple):
     """The steps at which samples show each container; each field has the shape (containers,).
 
-    ``start`` and ``end`` (inclusive) reach the edge of the record for containers first or last seen
-    close to it; ``first`` is the step of the first sample itself.
+    ``first`` is the step of a container's first sample. ``start`` and ``end`` (inclusive) are the
+    steps between which the container runs: if the first or last sample is close to an edge of the
+    record, the container runs up to that edge.
     """
 
     first: IntArray
@@ -333,10 +332,9 @@ def lives_of_samples(
 ) -> Lives:
     """Return the lives of containers that are known only from samples of their use.
 
-    Containers that arrive at the same time come in random order.
-
-    With ``arrivals='spread'`` the containers there from the start share the span evenly; one that
-    would arrive after its own departure arrives at its first sample instead.
+    Containers that arrive at the same time come in random order. With ``arrivals='spread'`` the
+    containers that run from the start on share the span evenly. A container that would arrive after
+    its own departure arrives at its first sample instead.
     """
     shuffle = rng.permutation(len(seen.first))
     arrival = axis.times_ms[seen.first].copy()

@@ -174,8 +174,8 @@ _GROUPS = (
 def rules_of(replayed: Replayed, assumptions: SizedAssumptions, start: Start) -> Rules:
     """Return the rules in the tables, without those that the assumptions leave out.
 
-    With ``start=observed`` the containers there at the beginning stay where they ran. A daemon
-    always stays on its node, where the node is known.
+    With ``start=observed`` the containers that run at the beginning stay where they ran. A daemon
+    whose node is known always stays on this node.
     """
     rows = replayed.rows
     gang, minimum = gangs_of(rows)
@@ -250,10 +250,8 @@ def _constraints(replayed: Replayed, assumptions: SizedAssumptions) -> Constrain
 def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
     """Return the gang of each container, and the number of members that is enough for the gang.
 
-    The gang is -1 for a container that is in none.
-
-    That number is 0 where the source states none, and never above the number of members. None where
-    no container is in a gang.
+    The gang is -1 for a container in no gang. The number is 0 if the source states none, and never
+    above the number of members. Both are None if no container is in a gang.
     """
     names = rows["gang"]
     if names.null_count() == len(names):
@@ -268,7 +266,7 @@ def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
 
 
 def short_gangs(rows: pl.DataFrame) -> dict[str, int]:
-    """Return a fact of gangs that have fewer members than they need; empty if there is none."""
+    """Return a fact of gangs with fewer members than they need, or no fact if there is none."""
     of = rows.drop_nulls("gang").group_by("gang").agg(pl.len(), pl.col("gang_minimum").max())
     short = of.filter(pl.col("gang_minimum") > pl.col("len")).height
     return {"gangs_short_of_members": short} if short else {}

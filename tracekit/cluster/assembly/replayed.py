@@ -38,9 +38,8 @@ def without_waiting(
 ) -> tuple[Lives, tuple[Fact, ...], bool]:
     """Return the lives without containers that waited throughout in production, and facts of them.
 
-    Load that production could not place is load that it did not carry. A policy that places it
-    would be compared with nothing. The third value says whether other containers that waited are
-    placed.
+    Production did not carry this load, so a policy that places it could not be compared with
+    production. The third value says whether containers that waited are to be placed instead.
     """
     rows = sizes.containers[life.order]
     waiting = rows.select(waits()).to_series().to_numpy()
@@ -77,12 +76,11 @@ def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> 
 def without_lacking(
     store: Store, sizes: Sizes, life: Lives
 ) -> tuple[Lives, tuple[tuple[int, str], ...]]:
-    """Return the lives without containers that request a resource that no node has.
-
-    Return these containers too.
+    """Return the lives without containers that request what no node has, and these containers.
 
     Kubernetes lists all resources of a node. If a container with such a request ran all the same,
-    the amounts of nodes are not recorded, and the container stays. All stay if no life were left.
+    the amounts of nodes are not recorded, and the container stays. If no container were left, all
+    stay.
 
     Returns
     -------
@@ -109,12 +107,10 @@ def without_lacking(
 
 
 def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
-    """Return the lives without containers that are too large for every node, even an empty one.
+    """Return the lives without containers that are too large for every node, and these containers.
 
-    Return these containers too.
-
-    No policy can place such a container, and production could not. A bound that counts it would
-    bound nothing. All stay if no other container were left, so that the error can say why.
+    Neither a policy nor production can place such a container, and a lower bound on nodes that
+    counts it would be useless. If no container were left, all stay, so that the error can say why.
     """
     fitting = fit_somewhere(amounts.request[life.order], amounts.capacity)
     if fitting.all() or not fitting.any():
@@ -153,10 +149,10 @@ def lacking_remark(sizes: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[
 
 
 def barred_now(constraints: Constraints | None, ran: IntArray) -> list[tuple[int, str]]:
-    """Return the containers whose own node is closed to them, each with the reason.
+    """Return the containers whose own node is closed to them now, each with the reason.
 
-    Kubernetes evicts no container for a selector, and for few taints, so a container that was there
-    before stays. Only reasons that do not depend on other containers count.
+    Kubernetes evicts no container because of a selector, and for few taints, so such a container
+    stays where it is. Only reasons that do not depend on other containers count.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Sizes:
 def is_sized(store: Store) -> bool:
     """Return whether a store lists containers, and records their requests or the sizes of nodes.
 
-    A container without a request in a store that records nodes is one that requests nothing.
+    If a store records nodes, a container without a request counts as requesting nothing.
     """
     sizes = _rows(store, "container_resource") or _rows(store, "node_resource")
     return bool(sizes and _rows(store, "container"))
@@ -84,7 +84,7 @@ def records_nodes(store: Store) -> bool:
 def used_by_others(store: Store) -> bool:
     """Return whether use comes as fractions from a source that lists no containers, such as CTM21.
 
-    Samples of use tell then when containers come and go.
+    In this case samples of use tell when containers come and go.
     """
     listing = {entry.release for entry in store.manifest.parts("container") if entry.rows}
     using = {entry.release for entry in store.manifest.stated("container_usage")}

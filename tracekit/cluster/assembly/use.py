@@ -23,7 +23,7 @@ _FRACTIONS = ("cpu_fraction", "memory_fraction")
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """Where the use of nodes or containers is recorded: in amounts, as fractions of sizes, or both.
+    """The tables that record use of nodes or containers: amounts, fractions of sizes, or both.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ BACKGROUND = Recorded(entity="node", amounts="node_amount", prefix="background_"
 
 
 def measured(store: Store, recorded: Recorded) -> Measured | None:
-    """Return the span of recorded use; None without a record.
+    """Return the span of recorded use.
 
-    Also return None for nodes whose use was recorded at a single moment.
+    Return None if no use is recorded, and for nodes whose use is recorded at a single moment.
     """
     aside = recorded == NODES and is_moment(store.manifest)
     entries = [
@@ -98,7 +98,7 @@ def use_of(
     instead: Float32Array | None = None,
     lives_ms: tuple[IntArray, IntArray] | None = None,
 ) -> Use:
-    """Return use in millicores and bytes at every step: the last sample of the step or before it.
+    """Return use in millicores and bytes at each step: the last sample in the step or before it.
 
     Parameters
     ----------

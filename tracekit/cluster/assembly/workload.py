@@ -78,7 +78,7 @@ def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
 def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
     """Return which nodes are never removed: those of the control plane, or marked so.
 
-    Labels and taints of Kubernetes tell. None where no node has one.
+    The nodes' Kubernetes labels and taints say so. None if no node has such a mark.
 
     Source: kubernetes v1.34, "Well-Known Labels, Annotations and Taints".
     """
@@ -174,10 +174,8 @@ def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
 def with_absences(load: Workload, store: Store, nodes: pl.DataFrame) -> Workload:
     """Return the workload with nodes closed while they are away.
 
-    A container that runs on a node when it leaves is evicted.
-
-    A daemon ends when its node leaves. A daemon that would arrive while its node is away is left
-    out: what runs there afterwards is another daemon.
+    When a node leaves, its containers are evicted and its daemons end. A daemon that would arrive
+    while its node is away is left out, because another daemon runs there afterwards.
 
     Parameters
     ----------
@@ -282,7 +280,7 @@ def assembled(
 ) -> Workload:
     """Return the workload made of its five parts.
 
-    Both stores that list containers and stores of usage alone use this function.
+    It serves both stores that list containers and stores with usage alone.
 
     Parameters
     ----------

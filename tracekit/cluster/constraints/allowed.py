@@ -76,7 +76,7 @@ class Allowed(Constraint):
 
 
 class AllowedKeeper:
-    """Gives the open nodes of each class."""
+    """The keeper of open nodes by class, which do not change during a replay."""
 
     def __init__(self, allowed: Allowed, nodes: int) -> None:
         self._of = allowed.of.tolist()
@@ -95,7 +95,7 @@ class AllowedKeeper:
 
 
 class Suited:
-    """Which nodes the selectors of containers select, and the taints of which nodes they tolerate.
+    """The nodes that containers' selectors select, and the nodes whose taints containers tolerate.
 
     Parameters
     ----------
@@ -204,9 +204,10 @@ def _allowed(
 def nowhere(
     constraints: Constraints | None, request: IntArray, capacity: IntArray
 ) -> list[tuple[int, str]]:
-    """Return the containers that every large enough node is closed to, even while nothing runs.
+    """Return the containers for which every large enough node is closed, even while nothing runs.
 
-    Only selectors, taints and cells count: what other containers may open is not considered.
+    Only selectors, taints and NUMA cells are considered, not what other containers may open or
+    close.
 
     Parameters
     ----------

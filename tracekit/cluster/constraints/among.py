@@ -36,8 +36,6 @@ class Whom:
     """A selection of containers by namespaces and by requirements, all of which must be met.
 
     If ``asks`` is None, no container is selected.
-
-    A container must meet all requirements. Requirements of None select no container.
     """
 
     namespaces: tuple[str, ...]
@@ -135,7 +133,7 @@ def _count(row: Mapping[str, object], name: str) -> int:
 
 @dataclass(frozen=True, order=True)
 class Port:
-    """A port of the host on one address; without an address, on every address."""
+    """A port of the host on one address, or on every address if none is given."""
 
     number: int
     protocol: str

@@ -57,7 +57,7 @@ class Stated:
     def classes(
         self, states: Sequence[Numbers], whom: Sequence[Sequence[Whom]]
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return classes of the containers, as ``classes_of`` does, for these rules."""
+        """Return the classes of containers, as ``classes_of`` returns them, for these rules."""
         meant: defaultdict[int, list[int]] = defaultdict(list)
         for rule, those in enumerate(whom):
             selected = self.wearers.meeting(those[0])
@@ -266,10 +266,10 @@ def _ports(containers: pl.DataFrame, nodes: int) -> list[CountRules]:
 
 
 def domain_of(labels: Labels, key: str) -> IntArray:
-    """Return the domain of each node by a label, shape (nodes,); -1 for a node without one.
+    """Return the domain of each node by a label, shape (nodes,); -1 for a node without the label.
 
-    Where no node has Kubernetes' label of the host, or of the zone, the node's name and its column
-    zone stand for it.
+    If no node has Kubernetes' label of the host, nodes' names replace the label. If no node has the
+    label of the zone, the column ``zone`` does.
     """
     if not labels.stated(key):
         if key == HOSTNAME:

@@ -61,7 +61,7 @@ class Cells(Constraint):
 
     @property
     def about(self) -> BoolArray:
-        """Return which containers are bound to cells."""
+        """Which containers are bound to cells."""
         return np.asarray(self.numa_cells > 0)
 
     @property
@@ -86,7 +86,7 @@ class Cells(Constraint):
         return CellsKeeper(self, nodes)
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
-        """Return the nodes on which too few cells are large enough, with this as the reason."""
+        """Return the nodes on which too few cells are large enough, keyed by this reason."""
         bound = int(self.numa_cells[index])
         what = "no NUMA cell that is large enough"
         if bound > 1:
@@ -95,7 +95,7 @@ class Cells(Constraint):
 
 
 class CellsKeeper:
-    """Follows the room that is left in each cell, and the cells that each container got."""
+    """The room that is left in each cell during a replay, and the cells that each container got."""
 
     def __init__(self, cells: Cells, nodes: int) -> None:
         self._cells = cells

@@ -18,7 +18,7 @@ _OF_ONE = {"lack": "lacks", "have": "has", "are": "is", "meet": "meets"}
 
 
 class Reason(NamedTuple):
-    """Why nodes are closed: a verb and its object. Without a verb, the object names a rule."""
+    """The reason why nodes are closed: a verb and its object, or a rule's name without a verb."""
 
     verb: str
     what: str
@@ -41,7 +41,10 @@ class Reason(NamedTuple):
 
 
 class Keeper(Protocol):
-    """Follows which container runs where; containers and nodes are positions in the workload."""
+    """The state of a constraint during a replay: which container runs where.
+
+    Containers and nodes are positions in the workload.
+    """
 
     def open(self, index: int) -> BoolArray:
         """Return the nodes that are open to a container, shape (nodes,).
@@ -79,15 +82,15 @@ class Constraint:
 
     @property
     def name(self) -> str:
-        """The name of the constraint where it closed a node."""
+        """The name of the constraint in reports of nodes that it closed."""
         return self.label
 
     @property
     def kinds(self) -> IntArray:
         """The class of each container, shape (containers,).
 
-        Containers with equal requests and of one class have the same nodes open. A container that
-        the constraint does not concern has a class below 0; for cells, below 1.
+        Containers with equal requests and of one class have the same nodes open. The class of a
+        container that the constraint does not concern is below 0; for cells it is below 1.
         """
         raise NotImplementedError
 

@@ -47,9 +47,9 @@ class Constraints:
         return Constraints(parts=tuple(part.on(nodes) for part in self.parts))
 
     def without(self, lifted: frozenset[str]) -> Constraints | None:
-        """Return the constraints without those of these labels, or None if none is left.
+        """Return the constraints without those that have these labels, or None if none is left.
 
-        The constraint on cells stays.
+        The constraint on NUMA cells always stays.
         """
         left = tuple(part for part in self.parts if part.label not in lifted)
         return Constraints(parts=left) if left else None
@@ -69,8 +69,8 @@ class Constraints:
     def fixed(self) -> IntArray:
         """A group number for each container, shape (containers,).
 
-        Containers of one group have the same nodes open, whatever is placed. -1 for a container
-        whose open nodes change with placements.
+        Containers of one group have the same nodes open, whatever is placed. The number is -1 for a
+        container whose open nodes change with placements.
         """
         none = np.zeros(len(self.parts[0].kinds), dtype=np.int64)
         rows = [part.kinds if part.fixed else none for part in self.parts]
@@ -80,7 +80,7 @@ class Constraints:
 
     @functools.cached_property
     def awaits(self) -> BoolArray | None:
-        """Return which containers may get a node only after another arrives; None if none."""
+        """Which containers may get a node only after another arrives; None if there are none."""
         waiting = np.any([part.awaits for part in self.parts], axis=0)
         return np.asarray(waiting) if waiting.any() else None
 
@@ -98,7 +98,7 @@ class Constraints:
 
 
 class ConstraintsKeeper:
-    """Follows which container runs where, for all constraints."""
+    """The state of all constraints during a replay: which container runs where."""
 
     def __init__(self, parts: list[Constraint], nodes: int) -> None:
         self._names = [part.name for part in parts]
@@ -172,13 +172,13 @@ class Written:
         return len(self.container)
 
     def taken(self, order: IntArray) -> Written:
-        """Return the part for the containers at these positions, in this order."""
+        """Return the rows for the containers at these positions, in this order."""
         return dataclasses.replace(
             self, container=self.container[order], created_ms=self.created_ms[order]
         )
 
     def on(self, nodes: IntArray) -> Written:
-        """Return the part for the nodes at these positions alone."""
+        """Return the rows for the nodes at these positions alone."""
         return dataclasses.replace(self, node=self.node[nodes])
 
 

@@ -75,7 +75,7 @@ class CountRules(Constraint):
 
     @functools.cached_property
     def kinds(self) -> IntArray:
-        """The class of each container that holds a rule, or is a member of a ``most``; else -1."""
+        """The class of each container with a rule, or that a ``most`` counts; -1 for all others."""
         if self.bound == "most":
             return self.of
         return np.where(np.isin(self.of, self.states[:, 0]), self.of, -1)
@@ -102,7 +102,7 @@ class CountRules(Constraint):
         return replace(self, domain=np.array(rows, dtype=np.int64).reshape(-1, len(nodes)))
 
     def apart(self) -> Iterator[tuple[IntArray, int]]:
-        """Yield the containers that hold a ``most`` and are members of it."""
+        """Yield containers that hold a ``most`` rule and are its members, and their limit."""
         if self.bound != "most":
             return
         both = _grouped((rule, of) for of, rule in sorted(_pairs(self.states) & _pairs(self.meant)))
@@ -180,9 +180,9 @@ def _grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
 
 
 class RulesKeeper:
-    """Counts, for each domain, the containers of some classes that run there.
+    """The number of containers of some classes that run in each domain, during a replay.
 
-    All counts lie in one array, one counted set of classes after the other. Each set has one entry
+    All counts lie in one array, one counted set of classes after the other. A set has one entry
     more than it has domains: the last is that of nodes in no domain, and stays 0.
     """
 

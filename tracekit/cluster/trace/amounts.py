@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Settled:
-    """Turns the fractions of a trace into amounts; ``background`` may be called once.
+    """Converter of a trace's fractions into amounts; ``background`` may be called only once.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ ORDER BY container
 def call_rates(store: Store) -> dict[str, float]:
     """Return the mean calls per second of each container, over all kinds of calls.
 
-    Empty where the store has no call rates.
+    The result is empty if the store has no call rates.
     """
     if not store.manifest.parts("service_rate"):
         return {}

@@ -117,8 +117,8 @@ def positions(ids: pl.Series) -> IntArray:
 class Matrix:
     """A matrix that is filled from the rows of a table.
 
-    Entities have columns in the order they are met, so that neighbouring rows of a sorted table are
-    neighbours in memory.
+    Columns follow the order in which entities first occur, so that neighbouring rows of a sorted
+    table are neighbours in memory.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ _NEVER = np.iinfo(np.int64).max
 class Places:
     """The node, service and steps that rows name for each container, by column of the matrix.
 
-    The first row is that of the earliest time, then of the first node by id.
+    A container's first row is the earliest; of equal times, the one with the first node by id.
 
     Attributes
     ----------

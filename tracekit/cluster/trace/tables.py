@@ -65,9 +65,9 @@ class Survey:
 
 
 def survey(table: UsageTable) -> Survey:
-    """Read the times of a table, once or twice.
+    """Read the times of a table.
 
-    The second reading is needed only if the row groups of an entity overlap in time.
+    A second reading covers only entities whose stretches of rows overlap in time.
     """
     times, gaps, ends = _Tally(), _Tally(), _Ends(table.keys)
     incomplete = 0

@@ -195,8 +195,9 @@ def workload_from_store(
 ) -> Workload:
     """Return the workload of a store's usage tables; its name is that of the store's folder.
 
-    The step is the commonest time between samples of a container, else of a node, else between any
-    two times of ``container_usage``. No table is held in memory, only the matrices.
+    The step is the commonest time between samples of a container. If that cannot be told, it is the
+    commonest time between samples of a node, or else between any two times of ``container_usage``.
+    No table is held in memory, only the matrices.
 
     Raises
     ------
