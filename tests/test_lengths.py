@@ -32,42 +32,42 @@ _IMPORTS = re.compile(r"^from [\w.]+ import (\([^)]*\)|.*)\n", re.MULTILINE)
 
 
 def test_folders_hold_what_belongs_together() -> None:
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for path in _PACKAGE.rglob("*.py"):
         folder = path.parent.relative_to(_PACKAGE).as_posix()
-        found[folder] = found.get(folder, 0) + 1
+        results[folder] = results.get(folder, 0) + 1
     beyond = {
         name: modules
-        for name, modules in found.items()
+        for name, modules in results.items()
         if name not in _REGISTRIES and modules > _FOLDER_MODULES
     }
     assert not beyond, f"folders of more than {_FOLDER_MODULES} modules: {beyond}"
-    few = [name for name in _REGISTRIES if found.get(name, 0) <= _FOLDER_MODULES]
+    few = [name for name in _REGISTRIES if results.get(name, 0) <= _FOLDER_MODULES]
     assert not few, "no exception without a folder that needs it"
 
 
 @pytest.mark.slow
 def test_functions_are_short() -> None:
-    found = dict(_long_functions())
+    result = dict(_long_functions())
     allowed = {name: lines for name, (lines, _) in _LONG_FUNCTIONS.items()}
     beyond = {
-        name: lines for name, lines in found.items() if lines > allowed.get(name, _FUNCTION_LINES)
+        name: lines for name, lines in result.items() if lines > allowed.get(name, _FUNCTION_LINES)
     }
     assert not beyond, f"bodies of more than {_FUNCTION_LINES} lines: {beyond}"
-    assert not allowed.keys() - found.keys(), "no exception without a function that needs it"
+    assert not allowed.keys() - result.keys(), "no exception without a function that needs it"
 
 
 def test_modules_are_short() -> None:
-    found = {
+    results = {
         str(path.relative_to(_PACKAGE)): len(path.read_text(encoding="utf-8").splitlines())
         for path in _PACKAGE.rglob("*.py")
     }
     allowed = {name: lines for name, (lines, _) in _LONG_MODULES.items()}
     beyond = {
-        name: lines for name, lines in found.items() if lines > allowed.get(name, _MODULE_LINES)
+        name: lines for name, lines in results.items() if lines > allowed.get(name, _MODULE_LINES)
     }
     assert not beyond, f"modules of more than {_MODULE_LINES} lines: {beyond}"
-    unneeded = [name for name in allowed if found.get(name, 0) <= _MODULE_LINES]
+    unneeded = [name for name in allowed if results.get(name, 0) <= _MODULE_LINES]
     assert not unneeded, "no exception without a module that needs it"
 
 
@@ -102,7 +102,7 @@ def _equal_runs(texts: dict[Path, str]) -> Iterator[tuple[str, str]]:
         before: tuple[Path, int] | None = None
         lines = [line.strip() for line in _IMPORTS.sub("", text).splitlines()]
         for at in range(len(lines) - _EQUAL_LINES + 1):
-            found = first.setdefault(tuple(lines[at : at + _EQUAL_LINES]), (path, at))
-            if found not in {(path, at), before}:
-                yield f"{found[0].name}:{found[1] + 1}", f"{path.name}:{at + 1}"
-            before = (found[0], found[1] + 1) if found != (path, at) else None
+            result = first.setdefault(tuple(lines[at : at + _EQUAL_LINES]), (path, at))
+            if result not in {(path, at), before}:
+                yield f"{result[0].name}:{result[1] + 1}", f"{path.name}:{at + 1}"
+            before = (result[0], result[1] + 1) if result != (path, at) else None

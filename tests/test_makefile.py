@@ -28,9 +28,9 @@ def test_a_target_installs_only_what_is_missing(tmp_path: Path, target: str) -> 
 def test_the_documentation_installs_its_own_tools(tmp_path: Path) -> None:
     for mark in (".user", ".dev"):
         (tmp_path / mark).touch()
-    asked = _would_run("docs", tmp_path)
-    (line,) = (line for line in asked.splitlines() if "pip install" in line)
+    wanted = _would_run("docs", tmp_path)
+    (line,) = (line for line in wanted.splitlines() if "pip install" in line)
     # tracekit is there already: only what the documentation needs besides is looked for
     assert "tracekit[docs]" in line
     assert "--editable" not in line
-    assert asked.index(line) < asked.index("zensical build")
+    assert wanted.index(line) < wanted.index("zensical build")

@@ -33,8 +33,8 @@ def test_the_list_of_ci_has_both_parts() -> None:
 
 
 def test_what_no_start_allows_is_counted() -> None:
-    found = unexpected(["no engine here", "real rows of x", "why", "why"], ("no engine",))
-    assert found == {"real rows of x": 1, "why": 2}
+    result = unexpected(["no engine here", "real rows of x", "why", "why"], ("no engine",))
+    assert result == {"real rows of x": 1, "why": 2}
 
 
 def test_each_group_has_files_and_every_other_file_is_its_own() -> None:

@@ -149,11 +149,11 @@ def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(made_up: Path, tmp_
     always = (load.containers.departure_ms > load.use.times_ms[-1]) & (
         load.containers.arrival_ms <= load.use.times_ms[0]
     )
-    throughout = {name for name, there in zip(load.containers.ids, always, strict=True) if there}
+    throughout = {name for name, place in zip(load.containers.ids, always, strict=True) if place}
     hosts = planted.group_by("node_id").agg(pl.col("container_id").is_in(throughout).all())
     whole = hosts.filter("container_id")["node_id"].to_list()
-    there = result.containers.filter(pl.col("policy") == "recorded", pl.col("node").is_in(whole))
-    both = there.join(planted, left_on="container", right_on="container_id")
+    place = result.containers.filter(pl.col("policy") == "recorded", pl.col("node").is_in(whole))
+    both = place.join(planted, left_on="container", right_on="container_id")
     assert both.height > 10
     lost = both["k1"] * both["cpu_sc"] + both["k2"] * both["cpu_ss"]
     assert both["inflation_fraction"].to_numpy() == pytest.approx(lost.to_numpy(), abs=1e-9)

@@ -45,21 +45,21 @@ def main(share: float | None = None, names: frozenset[str] = frozenset()) -> int
 def _through(scenario: Scenario, folder: Path, share: float | None) -> dict[str, tuple[int, int]]:
     """The points that were tried in each part, and how many losses there were."""
     started = time.monotonic()
-    found: dict[str, tuple[int, int]] = {}
+    results: dict[str, tuple[int, int]] = {}
     with Forks(folder / f"{scenario.name}-said", faults=True) as forks:
         loop = Loop(scenario, folder / scenario.name, forks)
         points = loop.every_point(ERRORS) if share is None else loop.points(ERRORS, share=share)
-        found["calls"] = _tried(loop.try_point(point) for point in points)
+        results["calls"] = _tried(loop.try_point(point) for point in points)
         if not scenario.side_by_side:
             part = 1.0 if share is None else share
             power = loop.power_points(max(round(part * _IMAGES), 2))
-            found["power"] = _tried(loop.try_power(power))
+            results["power"] = _tried(loop.try_power(power))
             few = loop.allocation_points(max(round(part * _ALLOCATIONS), 2))
-            found["allocations"] = _tried(loop.try_point(point) for point in few)
-    told = ", ".join(f"{tried} {part} ({lost} losses)" for part, (tried, lost) in found.items())
+            results["allocations"] = _tried(loop.try_point(point) for point in few)
+    rows = ", ".join(f"{tried} {part} ({lost} losses)" for part, (tried, lost) in results.items())
     seconds = time.monotonic() - started
-    print(f"{scenario.name}: {loop.counted}; {told}; {seconds:.0f} s", flush=True)
-    return found
+    print(f"{scenario.name}: {loop.counted}; {rows}; {seconds:.0f} s", flush=True)
+    return results
 
 
 def _tried(outcomes: Iterator[Loss | None]) -> tuple[int, int]:

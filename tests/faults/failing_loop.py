@@ -204,11 +204,11 @@ class Loop:
     @property
     def counted(self) -> str:
         """How many calls there are, and from how many places."""
-        told = [
+        facts = [
             f"{sum(map(len, sites.values())):,} {what} from {len(sites)} places"
             for what, sites in zip(("calls", "opens for reading"), self.sites.values(), strict=True)
         ]
-        return " and ".join(told)
+        return " and ".join(facts)
 
     def try_point(self, fault: Fault) -> Loss | None:
         """Let one call fail, look at what is left, run again; what was lost, if anything."""

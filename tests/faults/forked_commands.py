@@ -61,9 +61,9 @@ def _failing_calls() -> ctypes.CDLL | None:
     def tell_place(now: int) -> None:
         calls.fault_set_place(now, _place().encode())
 
-    told = ctypes.CFUNCTYPE(None, ctypes.c_long)(tell_place)
-    calls.fault_tell_place(told)
-    _KEPT.append(told)
+    result = ctypes.CFUNCTYPE(None, ctypes.c_long)(tell_place)
+    calls.fault_tell_place(result)
+    _KEPT.append(result)
     return calls
 
 
@@ -88,13 +88,13 @@ class _Site(ctypes.Structure):
 def _place() -> str:
     """The innermost lines of tracekit that are at work, the caller of a helper too."""
     frame: FrameType | None = sys._getframe(2)
-    found: list[str] = []
-    while frame is not None and len(found) < _LINES:
+    results: list[str] = []
+    while frame is not None and len(results) < _LINES:
         file = frame.f_code.co_filename
         if f"{os.sep}tracekit{os.sep}" in file:
-            found.append(f"{Path(file).stem}:{frame.f_lineno}")
+            results.append(f"{Path(file).stem}:{frame.f_lineno}")
         frame = frame.f_back
-    return " < ".join(found)
+    return " < ".join(results)
 
 
 def _import_everything() -> None:

@@ -66,15 +66,15 @@ class Disk:
         self._top = self._loaded(folder)
 
     def _loaded(self, folder: Path) -> _Folder:
-        found: dict[str, _File | _Folder] = {}
+        results: dict[str, _File | _Folder] = {}
         for path in folder.iterdir():
             if path.is_dir():
-                found[path.name] = self._loaded(path)
+                results[path.name] = self._loaded(path)
                 continue
             content = path.read_bytes()
-            made = found[path.name] = _File(bytearray(content), content)
+            made = results[path.name] = _File(bytearray(content), content)
             self._inodes[path.stat().st_ino] = made
-        return _Folder(dict(found), dict(found))
+        return _Folder(dict(results), dict(results))
 
     def _at(self, path: str) -> tuple[dict[str, _File | _Folder], str] | None:
         """The names that a path stands among, and its own; None outside of the folder."""
@@ -92,8 +92,8 @@ class Disk:
     def _thing(self, path: str) -> _File | _Folder | None:
         if path == self._root:
             return self._top
-        found = self._at(path)
-        return None if found is None else found[0].get(found[1])
+        result = self._at(path)
+        return None if result is None else result[0].get(result[1])
 
     def apply(self, call: Call) -> None:
         """Do what the call did."""
@@ -106,10 +106,10 @@ class Disk:
         does.get(call.kind, self._name)(call)
 
     def _create(self, call: Call) -> None:
-        found = self._at(call.paths[0])
-        if found is None:
+        result = self._at(call.paths[0])
+        if result is None:
             return
-        names, name = found
+        names, name = result
         if not isinstance(names.get(name), _File):
             names[name] = self._inodes[call.inode] = _File()
         del self._inodes[call.inode].now[call.size :]
@@ -148,13 +148,13 @@ class Disk:
     def image(self, kind: str, torn: Call | None = None) -> Image:
         """What is on the disk; the call at hand is a write of which half came through."""
         half = None if torn is None else (self._inodes.get(torn.inode), torn)
-        found: Image = {}
-        self._fill(found, self._top, "", kind, half)
-        return found
+        results: Image = {}
+        self._fill(results, self._top, "", kind, half)
+        return results
 
     def _fill(
         self,
-        found: Image,
+        result: Image,
         folder: _Folder,
         above: str,
         kind: str,
@@ -163,13 +163,13 @@ class Disk:
         names = folder.safe if kind == "synced" else folder.now
         for name, thing in sorted(names.items()):
             if isinstance(thing, _Folder):
-                found[f"{above}{name}"] = None
-                self._fill(found, thing, f"{above}{name}/", kind, half)
+                result[f"{above}{name}"] = None
+                self._fill(result, thing, f"{above}{name}/", kind, half)
                 continue
             content = bytearray(thing.now if kind == "cached" else thing.safe)
             if half is not None and half[0] is thing:
                 _put(content, half[1].offset, half[1].content[: len(half[1].content) // 2])
-            found[f"{above}{name}"] = bytes(content)
+            result[f"{above}{name}"] = bytes(content)
 
 
 def _put(content: bytearray, offset: int, some: bytes) -> None:
@@ -203,19 +203,19 @@ def images(disk: Disk, record: Path, work: Path | None) -> Iterator[tuple[int, s
     yield ENDED, "synced", disk.image("synced")
     if work is None:
         return
-    there = {path.relative_to(work).as_posix(): path for path in work.rglob("*")}
-    meant = {name: path.read_bytes() if path.is_file() else None for name, path in there.items()}
+    existing = {path.relative_to(work).as_posix(): path for path in work.rglob("*")}
+    meant = {name: path.read_bytes() if path.is_file() else None for name, path in existing.items()}
     now = disk.image("cached")
     wrong = sorted(name for name in {*now, *meant} if now.get(name, 0) != meant.get(name, 0))
     assert not wrong, f"calls were not seen: {wrong}"
 
 
 def _digest(image: Image) -> str:
-    told = hashlib.sha256()
+    result = hashlib.sha256()
     for name, content in image.items():
-        told.update(f"{name}\0{content is None}\0{len(content or b'')}\0".encode())
-        told.update(content or b"")
-    return told.hexdigest()
+        result.update(f"{name}\0{content is None}\0{len(content or b'')}\0".encode())
+        result.update(content or b"")
+    return result.hexdigest()
 
 
 def put_down(image: Image, folder: Path) -> None:

@@ -37,7 +37,7 @@ def _rows(contents: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_a_kill_while_a_store_is_made_anew_loses_nothing(tmp_path: Path) -> None:
-    work, kept = tmp_path / "work", tmp_path / "kept"
+    work, staying = tmp_path / "work", tmp_path / "kept"
     work.mkdir()
     write_lists(work / "lists")
     rng, kills, tries = np.random.default_rng(18), 0, 0
@@ -46,7 +46,7 @@ def test_a_kill_while_a_store_is_made_anew_loses_nothing(tmp_path: Path) -> None
     (work / "cluster" / "notes.txt").write_text("mine")
     # a store's catalog names the folder that it stands in: all is tried in one place
     before = _contents(work / "cluster")
-    shutil.copytree(work, kept)
+    shutil.copytree(work, staying)
     undisturbed = forks.run(*_BOTH, folder=work)
     after = _contents(work / "cluster")
     assert undisturbed.code == 0
@@ -55,7 +55,7 @@ def test_a_kill_while_a_store_is_made_anew_loses_nothing(tmp_path: Path) -> None
         tries += 1
         assert tries < 10 * KILLS, "it ends before it is killed"
         shutil.rmtree(work)
-        shutil.copytree(kept, work)
+        shutil.copytree(staying, work)
         moment_s = rng.random() * undisturbed.seconds
         killed = forks.run(*_BOTH, folder=work, seconds=moment_s)
         assert killed.code in (None, 0), killed.err

@@ -41,11 +41,11 @@ def test_a_disk_has_what_was_synced(
     disk = Disk(tmp_path)
     for call in _calls(tmp_path, script):
         disk.apply(call)
-    found = [
+    results = [
         ",".join(f"{name}={(content or b'').decode()}" for name, content in disk.image(one).items())
         for one in KINDS
     ]
-    assert found == [synced, named, cached]
+    assert results == [synced, named, cached]
 
 
 def test_the_last_write_is_there_by_half(tmp_path: Path) -> None:

@@ -134,8 +134,8 @@ class TraceStates(States):
         rows[-1:] = [f"{len(lines)},{make()[0]}", ""]
         name = f"{table}_{len(self.fates)}.csv"
         (self.folder / "given" / name).write_bytes("\n".join(rows).encode())
-        known = fate(table, "\n".join(rows))
-        self.fates[name] = (known.read, known.rejected)
+        recorded = fate(table, "\n".join(rows))
+        self.fates[name] = (recorded.read, recorded.rejected)
 
     @rule()
     def ingest(self) -> None:
@@ -203,10 +203,10 @@ class ClusterStates(States):
         shutil.rmtree(self.folder / "fresh", ignore_errors=True)
         fresh = self.forks.run("ingest", "given", "fresh", *_WHOLE, folder=self.folder)
         assert fresh.code == 0, fresh.err
-        here, there = self._rows("store"), self._rows("fresh")
-        assert there["container_usage"]
+        here, present = self._rows("store"), self._rows("fresh")
+        assert present["container_usage"]
         for table in _READ:
-            assert here[table] == there[table], table
+            assert here[table] == present[table], table
 
     @rule(data=st.data())
     def ingest_one_file(self, data: st.DataObject) -> None:

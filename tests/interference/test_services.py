@@ -101,7 +101,7 @@ def test_a_service_with_one_container_takes_the_pooled_coefficients(rows: pl.Dat
 
 
 @pytest.mark.parametrize(
-    ("instances", "basis", "said"),
+    ("instances", "basis", "expected"),
     [
         (1, "pooled", "1 instance, 3"),
         (2, "pooled", "2 instances, 3"),
@@ -109,7 +109,7 @@ def test_a_service_with_one_container_takes_the_pooled_coefficients(rows: pl.Dat
     ],
 )
 def test_a_service_of_few_instances_says_that_these_are_too_few(
-    rows: pl.DataFrame, instances: int, basis: str, said: str
+    rows: pl.DataFrame, instances: int, basis: str, expected: str
 ) -> None:
     """It said '12 rows, 8 are needed'."""
     rng = np.random.default_rng(4)
@@ -129,9 +129,9 @@ def test_a_service_of_few_instances_says_that_these_are_too_few(
     row = fit.fitted.services.row(by_predicate=pl.col("service") == "few", named=True)
     assert (row["instances"], row["basis"]) == (instances, basis)
     assert row["rows"] >= 8
-    assert said in row["reason"]
-    assert "are needed" not in row["reason"] or said
-    assert ("fit_few_instances" in causes(fit.remarks)) == bool(said)
+    assert expected in row["reason"]
+    assert "are needed" not in row["reason"] or expected
+    assert ("fit_few_instances" in causes(fit.remarks)) == bool(expected)
 
 
 def test_too_few_rows_in_all_are_told_as_they_are(rows: pl.DataFrame) -> None:

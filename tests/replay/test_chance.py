@@ -44,20 +44,20 @@ def family(values: FloatArray) -> Compared:
     return compare(np.concatenate([values[:, a] - values[:, b] for a, b in pairs], axis=1))
 
 
-def seldom(found: int, runs: int, rate: float) -> bool:
+def seldom(result: int, runs: int, rate: float) -> bool:
     """Whether so many are no more than a rate explains, but for 1 in 1,000 tests."""
-    return bool(stats.binom.sf(found - 1, runs, rate) > 0.001) if found else True
+    return bool(stats.binom.sf(result - 1, runs, rate) > 0.001) if result else True
 
 
 @pytest.mark.parametrize("orders", [6, 10])
 @pytest.mark.parametrize("kind", ["normal", "skewed", "whole numbers"])
 def test_equal_policies_are_seldom_told_apart(kind: str, orders: int) -> None:
     rng, runs = np.random.Generator(np.random.PCG64(orders)), 300
-    told = sum(
+    result = sum(
         bool(family(noise(kind, (orders, POLICIES, MEASURES), rng)).separated.any())
         for _ in range(runs)
     )
-    assert seldom(told, runs, 1 - LEVEL)
+    assert seldom(result, runs, 1 - LEVEL)
 
 
 @pytest.mark.parametrize(
@@ -67,23 +67,23 @@ def test_a_policy_that_is_better_by_a_margin_is_found(
     orders: int, margin: float, rate: float
 ) -> None:
     """The margin is in standard deviations of one policy's values over the orders."""
-    rng, runs, found, false = np.random.Generator(np.random.PCG64(orders)), 100, 0, 0
+    rng, runs, result, false = np.random.Generator(np.random.PCG64(orders)), 100, 0, 0
     for _ in range(runs):
         values = noise("normal", (orders, POLICIES, MEASURES), rng)
         values[:, 0] -= margin
-        told = family(values).separated.reshape(-1, MEASURES)
+        reported = family(values).separated.reshape(-1, MEASURES)
         against = POLICIES - 1  # the first pairs are those of the first policy
-        found += bool(told[:against, 0].all())
-        false += bool(told[against:].any())
-    assert found >= rate * runs
+        result += bool(reported[:against, 0].all())
+        false += bool(reported[against:].any())
+    assert result >= rate * runs
     assert seldom(false, runs, 1 - LEVEL)
 
 
 def test_one_order_that_stands_out_makes_no_difference() -> None:
     values = np.zeros((10, 1))
     values[3] = 1e6
-    found = compare(values + np.linspace(-1, 1, 10)[:, None])
-    assert not found.separated.any()
+    study = compare(values + np.linspace(-1, 1, 10)[:, None])
+    assert not study.separated.any()
 
 
 def test_whole_numbers_that_happen_to_be_equal_are_not_sure() -> None:
@@ -95,8 +95,8 @@ def test_whole_numbers_that_happen_to_be_equal_are_not_sure() -> None:
 def test_intervals_of_many_means_hold_together() -> None:
     rng, runs, held = np.random.Generator(np.random.PCG64(5)), 400, 0
     for _ in range(runs):
-        found = means(rng.normal(5.0, 1.0, size=(6, POLICIES)), comparisons=POLICIES)
-        held += bool(((found.low <= 5) & (found.high >= 5)).all())
+        result = means(rng.normal(5.0, 1.0, size=(6, POLICIES)), comparisons=POLICIES)
+        held += bool(((result.low <= 5) & (result.high >= 5)).all())
     assert seldom(runs - held, runs, 1 - LEVEL)
 
 
@@ -114,26 +114,26 @@ WIDE = "paper000[nodes=12,containers=24,target_alloc_fraction=0.3,step_ms=180000
 def differences(policies: list[str], *, seed: int, workload: str = SMALL) -> pl.DataFrame:
     """What a replay says of pairs of policies, without a folder of it and without an answer."""
     load = source_of(None, workload, seed=seed).load()
-    found = repeat_replay(
+    result = repeat_replay(
         load, choose_policies(Entrants.of(policies), load), seed=seed, repeats=6
     ).differences
-    assert found is not None
-    return found
+    assert result is not None
+    return result
 
 
 @pytest.mark.slow
 def test_one_policy_spelled_eight_ways_is_one_policy() -> None:
     """A rate of 5 % passes in 999 of 1,000; one of 25 % fails in 15 of 16 of the 60 runs."""
     assert len(SPELLED) == POLICIES
-    told, differed, runs = 0, 0, few_or_many(15, 60)
+    reported, differed, runs = 0, 0, few_or_many(15, 60)
     for number in range(runs):
-        found = differences(SPELLED, seed=1000 * number)
-        ours = found.filter(pl.col("policy_a") != "observed")
+        result = differences(SPELLED, seed=1000 * number)
+        ours = result.filter(pl.col("policy_a") != "observed")
         # two nodes that swap their containers differ by rounding alone: that is no difference
         differed += bool(ours["p"].is_not_null().any())
-        told += bool(ours["separated"].any())
+        reported += bool(ours["separated"].any())
     assert differed > runs / 2
-    assert seldom(told, runs, 1 - LEVEL)
+    assert seldom(reported, runs, 1 - LEVEL)
 
 
 CHANCE = ("random", "random[tie=reservoir]")
@@ -160,40 +160,40 @@ def test_a_planted_policy_is_found(tmp_path: Path) -> None:
     """In four of five runs it is told from both; two spellings of chance are told apart seldom."""
     planted = tmp_path / "stack.py"
     planted.write_text(PLANTED, encoding="utf-8")
-    names, found, false, runs = [str(planted), *CHANCE], 0, 0, few_or_many(2, 40)
+    names, result, false, runs = [str(planted), *CHANCE], 0, 0, few_or_many(2, 40)
     for number in range(runs):
-        told = differences(names, seed=1000 * number, workload=WIDE)
-        told = told.filter("separated")
-        nodes = told.filter(measure="nodes_used_max")
+        reported = differences(names, seed=1000 * number, workload=WIDE)
+        reported = reported.filter("separated")
+        nodes = reported.filter(measure="nodes_used_max")
         pairs = {frozenset(pair) for pair in nodes.select("policy_a", "policy_b").iter_rows()}
-        found += {frozenset({"stack", name}) for name in CHANCE} <= pairs
-        false += not told.filter(
+        result += {frozenset({"stack", name}) for name in CHANCE} <= pairs
+        false += not reported.filter(
             pl.all_horizontal(pl.col("policy_a", "policy_b").is_in(CHANCE))
         ).is_empty()
-    assert found >= 0.8 * runs
+    assert result >= 0.8 * runs
     assert seldom(false, runs, 1 - LEVEL)
 
 
 @pytest.mark.parametrize("kind", ["normal", "whole numbers"])
 def test_production_that_is_one_draw_of_a_policy_is_seldom_told_from_it(kind: str) -> None:
     """And a policy that is better than it by twelve standard deviations of one order is found."""
-    rng, runs, told, found = np.random.Generator(np.random.PCG64(1)), 300, 0, 0
+    rng, runs, reported, result = np.random.Generator(np.random.PCG64(1)), 300, 0, 0
     once = np.ones(MEASURES, dtype=np.bool_)
     for _ in range(runs):
         values = noise(kind, (7, 1, MEASURES), rng)[:, 0]
-        told += bool(compare(values[:6] - values[6], once=once).separated.any())
-        found += bool(compare(values[:6] - 12.0 - values[6], once=once).separated[0])
-    assert seldom(told, runs, 1 - LEVEL)
-    assert found >= 0.95 * runs
+        reported += bool(compare(values[:6] - values[6], once=once).separated.any())
+        result += bool(compare(values[:6] - 12.0 - values[6], once=once).separated[0])
+    assert seldom(reported, runs, 1 - LEVEL)
+    assert result >= 0.95 * runs
 
 
 def test_what_differs_by_rounding_alone_is_the_same() -> None:
     one = np.full((6, 2), 0.29961463450590775)
     other = np.column_stack([np.full(6, 0.2996146345059077), np.full(6, 0.3)])
-    found = compare(apart(one, other))
-    assert found.separated.tolist() == [False, True]
-    assert found.mean[0] == 0.0
-    assert np.isnan(found.p[0])
+    study = compare(apart(one, other))
+    assert study.separated.tolist() == [False, True]
+    assert study.mean[0] == 0.0
+    assert np.isnan(study.p[0])
     assert means(102.742759 + 1e-7 * np.arange(6.0)[:, None]).high[0] == pytest.approx(102.742759)
 
 
@@ -203,7 +203,7 @@ def test_a_policy_that_was_production_is_seldom_told_from_it() -> None:
 
     Held against production as against a constant, this test fails.
     """
-    told, runs = 0, few_or_many(12, 40)
+    reported, runs = 0, few_or_many(12, 40)
     for seed in range(runs):
         load = small_cluster(np.random.Generator(np.random.PCG64(seed)))
         once = in_order(load, 900 + seed)
@@ -212,11 +212,11 @@ def test_a_policy_that_was_production_is_seldom_told_from_it() -> None:
         recorded = np.array([where[name] for name in load.containers.ids])
         load = changed(load, containers={"recorded_node": recorded})
         policies = choose_policies(Entrants.of(["default_scheduler"]), load)
-        found = repeat_replay(load, policies, seed=seed, repeats=6).differences
-        assert found is not None
-        assert found["p"].is_not_null().any()
-        told += bool(found["separated"].any())
-    assert seldom(told, runs, 1 - LEVEL)
+        result = repeat_replay(load, policies, seed=seed, repeats=6).differences
+        assert result is not None
+        assert result["p"].is_not_null().any()
+        reported += bool(result["separated"].any())
+    assert seldom(reported, runs, 1 - LEVEL)
 
 
 def small_cluster(rng: np.random.Generator) -> Workload:
@@ -232,8 +232,8 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 @pytest.mark.parametrize("rows", [6, 20])
 def test_ninety_five_of_a_hundred_intervals_cover_the_truth(rows: int) -> None:
-    found = means(rng(1).normal(3.0, 2.0, size=(rows, 2000)))
-    covered = ((found.low <= 3.0) & (found.high >= 3.0)).mean()
+    result = means(rng(1).normal(3.0, 2.0, size=(rows, 2000)))
+    covered = ((result.low <= 3.0) & (result.high >= 3.0)).mean()
     assert 0.92 < covered < 0.97
 
 
@@ -264,9 +264,9 @@ def drawn(seed: int, columns: int = 8, orders: int = 7) -> FloatArray:
 def test_corrected_p_is_that_of_closed_testing(seed: int) -> None:
     values = drawn(seed)
     alone = [float(one) for one in stats.ttest_1samp(values, 0).pvalue]
-    found = compare(values)
-    assert found.p == pytest.approx(alone)
-    assert found.p_corrected == pytest.approx(closed(alone))
+    study = compare(values)
+    assert study.p == pytest.approx(alone)
+    assert study.p_corrected == pytest.approx(closed(alone))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -277,10 +277,10 @@ def test_two_families_share_what_may_go_wrong(seed: int) -> None:
     alone = [float(one) for one in stats.ttest_1samp(values, 0).pvalue]
     parts = [(closed(alone[:3]), 0.8), (closed(alone[3:]), 0.2)]
     for looks in (1, 2):
-        found = compare(values, first=first, looks=looks)
+        study = compare(values, first=first, looks=looks)
         long_way = [min(1.0, looks * p / of_all) for part, of_all in parts for p in part]
-        assert found.p_corrected == pytest.approx(long_way)
-        assert not found.separated[np.array(long_way) > ALPHA].any()
+        assert study.p_corrected == pytest.approx(long_way)
+        assert not study.separated[np.array(long_way) > ALPHA].any()
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -288,20 +288,20 @@ def test_runs_that_share_no_orders_are_corrected_as_one_family(seed: int) -> Non
     """Welch's t of each column, then the same correction."""
     base, new = drawn(seed), drawn(seed + 100, orders=9)
     alone = [float(one) for one in stats.ttest_ind(new, base, equal_var=False).pvalue]
-    found = judged(unpaired(base, new))
-    assert found.p == pytest.approx(alone)
-    assert found.p_corrected == pytest.approx(closed(alone))
-    assert found.separated.tolist() == [p <= ALPHA for p in closed(alone)]
+    result = judged(unpaired(base, new))
+    assert result.p == pytest.approx(alone)
+    assert result.p_corrected == pytest.approx(closed(alone))
+    assert result.separated.tolist() == [p <= ALPHA for p in closed(alone)]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_an_interval_leaves_0_out_just_where_the_difference_is_told(seed: int) -> None:
-    found = compare(drawn(seed))
-    assert ((found.low > 0) | (found.high < 0)).tolist() == found.separated.tolist()
+    study = compare(drawn(seed))
+    assert ((study.low > 0) | (study.high < 0)).tolist() == study.separated.tolist()
 
 
 def test_equal_columns_are_told_no_more_often_than_stated() -> None:
     """Family-wise: 1,000 families of eight equal columns."""
     rng = np.random.Generator(np.random.PCG64(31))
-    told = sum(compare(rng.normal(size=(7, 8))).separated.any() for _ in range(1000))
-    assert stats.binom.sf(told - 1, 1000, ALPHA) > 0.001
+    result = sum(compare(rng.normal(size=(7, 8))).separated.any() for _ in range(1000))
+    assert stats.binom.sf(result - 1, 1000, ALPHA) > 0.001

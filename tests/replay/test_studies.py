@@ -128,13 +128,13 @@ def test_intervals_do_not_hang_on_who_else_takes_part(small: Study) -> None:
 def test_imbalance_is_recounted_from_the_containers() -> None:
     load = drawn_workload(Paper000(containers=150, nodes=4), np.random.default_rng(0))
     node = Engine(load, parse_policy("lra"), np.random.default_rng(0)).run().node
-    for upto, found in zip(counts(150), imbalance_by_count(load, node), strict=True):
+    for upto, match in zip(counts(150), imbalance_by_count(load, node), strict=True):
         uneven = []
         for at in range(load.nodes.count):
             mine = [load.containers.request[i] for i in range(upto) if node[i] == at]
             share = np.sum(mine, axis=0) / load.nodes.capacity[at] if mine else np.zeros(4)
             uneven.append(float(np.sqrt(((share - share.mean()) ** 2).sum())))
-        assert found == pytest.approx(np.mean(uneven))
+        assert match == pytest.approx(np.mean(uneven))
 
 
 def test_every_policy_that_needs_no_record_takes_part() -> None:
@@ -215,9 +215,9 @@ def test_with_no_room_at_all_everybody_is_left_out() -> None:
 
 
 def test_nothing_passes_the_best() -> None:
-    found = study_solvers(SolverStudy(batches=2, batch_size=4, containers=120, nodes=6))
-    quality = found.frames["quality"]
-    assert found.about["proven"]
+    result = study_solvers(SolverStudy(batches=2, batch_size=4, containers=120, nodes=6))
+    quality = result.frames["quality"]
+    assert result.about["proven"]
     assert (quality["gap_mean"] >= -1e-9).all()
     assert {"integer_program", "greedy", "local_search", "first_fit_decreasing", "tbesk"} <= set(
         quality["method"]

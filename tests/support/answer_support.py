@@ -41,8 +41,8 @@ def results_of(
             own = {name: one[at % len(one)] for name, one in given.items()}
             rows.append({"policy": policy, "repeat": at, "seed": at, **usual, **own})
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    known = all_policies()
-    kinds = {name: known[name].used_by if name in known else "paper" for name in values}
+    recorded = all_policies()
+    kinds = {name: recorded[name].used_by if name in recorded else "paper" for name in values}
     manifest = {
         "workload": {
             "nodes": nodes,
@@ -89,21 +89,21 @@ def count_of(
 
 
 def evidence_of(
-    found: Results | None = None, *, named: Sequence[str] = (), **given: Any
+    result: Results | None = None, *, named: Sequence[str] = (), **given: Any
 ) -> Evidence:
     """Evidence of a run; production is at half of its nodes' CPU, and nothing was counted."""
-    found = found or results_of(
+    result = result or results_of(
         {OBSERVED: {CPU: [0.6] * 6}, "default_scheduler": {CPU: draws(0.6, 0.01, 1)}}
     )
     usual: dict[str, Any] = {
-        "choice": choose(found, named=named),
+        "choice": choose(result, named=named),
         "counts": {},
         "today": (Fullest(node="node-1", measure=CPU, value=0.6),
                   Fullest(node="node-2", measure=MEMORY, value=0.5)),
         "ceiling": {"cpu": 0.8, "memory": 0.9},
         "use_over_requested": {"cpu": 0.7, "memory": 0.8},
     }  # fmt: skip
-    return Evidence(results=found, **{**usual, **given})
+    return Evidence(results=result, **{**usual, **given})
 
 
 def five_cases() -> dict[str, Evidence]:

@@ -34,26 +34,26 @@ def opened(
     """The report in a new window of this width; what its console said is an error."""
     size = {"width": width, "height": height}
     context = browser.new_context(viewport=size, color_scheme=scheme, **more)
-    page, said = _loaded(context, report, scripts=more.get("java_script_enabled", True))
+    page, message = _loaded(context, report, scripts=more.get("java_script_enabled", True))
     yield page
     context.close()
-    _nothing_said(said)
+    _nothing_said(message)
 
 
 def _loaded(context: Any, report: Path, *, scripts: bool = True) -> tuple[Any, list[str]]:
     """A page of a report, and what its console will have said."""
-    page, said = context.new_page(), []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    page, lines = context.new_page(), []
+    page.on("console", lambda message: lines.append(message.text))
+    page.on("pageerror", lambda error: lines.append(str(error)))
     page.goto(report.as_uri())
     if scripts:
         page.wait_for_selector("html[data-ready=yes]", state="attached")
-    return page, said
+    return page, lines
 
 
-def _nothing_said(said: list[str]) -> None:
+def _nothing_said(expected: list[str]) -> None:
     # plotly gives up on the last pixel of a margin: nothing is wrong with the figure
-    assert [text for text in said if "auto-margin redraws" not in text] == []
+    assert [text for text in expected if "auto-margin redraws" not in text] == []
 
 
 class Windows:
@@ -72,9 +72,9 @@ class Windows:
         if (report, width) not in self._open:
             context = self._browser.new_context(viewport={"width": width, "height": 900})
             self._open[report, width] = _loaded(context, report)
-        page, said = self._open[report, width]
+        page, message = self._open[report, width]
         page.evaluate("location.hash = '#/answer'")
         page.wait_for_function("tracekit.shown() === tracekit.pages[0]")
         page.evaluate("scrollTo(0, 0)")
         yield page
-        _nothing_said(said)
+        _nothing_said(message)

@@ -29,17 +29,17 @@ def experiments() -> dict[str, Followup]:
 
 def record() -> None:
     """Run what was not run yet, and write the readings that are not recorded so already."""
-    known, made = dict(recorded()), experiments()
+    expected, made = dict(recorded()), experiments()
     for one in made.values():
         if not Path(str(one.arguments["out"])).is_dir() and run(shlex.split(command(one))[1:]):
             raise SystemExit(1)
     with opened(Path("demo/store")) as data:
         for name, one in made.items():
-            read = {claim: asdict(found) for claim, found in readings(data.frame, (name,)).items()}
+            read = {claim: asdict(match) for claim, match in readings(data.frame, (name,)).items()}
             own = {"command": command(one), "readings": read}
-            if not own.items() <= dict(known.get(name, {})).items():
-                known[name] = {"version": VERSION, "commit": _commit(), **own}
-    text = json.dumps(known, indent=1)
+            if not own.items() <= dict(expected.get(name, {})).items():
+                expected[name] = {"version": VERSION, "commit": _commit(), **own}
+    text = json.dumps(expected, indent=1)
     (asset_dir("reports") / RECORDED).write_text(f"{text}\n", encoding="utf-8")
 
 

@@ -89,26 +89,26 @@ def constrained(load: Workload, rng: np.random.Generator) -> Workload:
     )
 
 
-def broken(part: Constraint, node: IntArray, there: list[int]) -> bool:
+def broken(part: Constraint, node: IntArray, present: list[int]) -> bool:
     """Whether containers that run where ``node`` says break a constraint, counted anew.
 
     Cells are not judged: who got which is not told. Who leaves may break affinity and spread.
     """
-    where = {index: int(node[index]) for index in there}
+    where = {index: int(node[index]) for index in present}
     if isinstance(part, Allowed):
         return any(part.of[i] >= 0 and not part.mask[part.of[i], at] for i, at in where.items())
     if not isinstance(part, CountRules) or part.label in ("affinity", "spread"):
         return False
     pairs = [set(map(tuple, side.tolist())) for side in (part.states, part.meant)]
     for rule, by, _, count, _ in part.table.tolist():
-        states, meant = ([i for i in there if (part.of[i], rule) in side] for side in pairs)
+        states, meant = ([i for i in present if (part.of[i], rule) in side] for side in pairs)
         domain = {index: part.domain[by, at] for index, at in where.items()}
         for one in states:
             beside = [other for other in meant if other != one]
-            near = sum(domain[other] == domain[one] for other in beside)
-            if part.bound == "most" and domain[one] >= 0 and near > count:
+            close = sum(domain[other] == domain[one] for other in beside)
+            if part.bound == "most" and domain[one] >= 0 and close > count:
                 return True
             alone = one in meant and not beside
-            if part.bound == "least" and (domain[one] < 0 or (near < count and not alone)):
+            if part.bound == "least" and (domain[one] < 0 or (close < count and not alone)):
                 return True
     return False

@@ -41,8 +41,8 @@ def pages() -> list[Path]:
 
 def blocks(page: Path) -> Iterator[tuple[str, str]]:
     """Language and text of each block of code that says what it is written in."""
-    for found in _BLOCK.finditer(page.read_text(encoding="utf-8")):
-        yield found[1], found[2]
+    for match in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+        yield match[1], match[2]
 
 
 def file_of(text: str) -> tuple[str, str] | None:
@@ -123,8 +123,8 @@ def _listing(kind: str, title: str, lists: Sequence[str]) -> str:
     parts = [f"# {title}\n", _NOTE]
     for entry in catalogue.listing(kind):
         parts.append(f"## {entry['name']}\n\n{entry['title'].removesuffix('.')}.\n")
-        told = [key for key in _TOLD if entry.get(key)]
-        parts += [f"{key.capitalize().replace('_', ' ')}: {entry[key]}\n" for key in told]
+        facts = [key for key in _TOLD if entry.get(key)]
+        parts += [f"{key.capitalize().replace('_', ' ')}: {entry[key]}\n" for key in facts]
         parts += [_table(entry[key]) for key in lists if entry.get(key)]
     return "\n".join(parts)
 

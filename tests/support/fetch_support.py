@@ -37,7 +37,7 @@ class Mirror:
 
     def ranges(self, path: str) -> list[str | None]:
         """The Range header of each request of a path, in order."""
-        return [asked for name, asked in self.requests if name == path]
+        return [wanted for name, wanted in self.requests if name == path]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -81,9 +81,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def begin(self, content: bytes) -> int:
         """Send the headers for what was asked; the place of the first byte to come."""
-        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         condition = self.headers.get("If-Range")
-        start = int(found[1]) if found and condition in {None, self.etag} else 0
+        start = int(match[1]) if match and condition in {None, self.etag} else 0
         if start >= len(content) > 0:
             self.refuse(416, {"Content-Range": f"bytes */{len(content)}"})
             return len(content)

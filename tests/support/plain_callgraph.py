@@ -125,26 +125,26 @@ class _Plain(Mending):
             self.ledger["missing_downstream", "kept"] += sum(r.downstream is None for r in records)
 
     def naive(self, at: dict[str, list[Record]]) -> None:
-        kept: dict[str, Call] = {}
+        staying: dict[str, Call] = {}
         for path in sorted(at, key=lambda path: path.count(".")):
             records = at[path]
             self.ledger["several_upstreams", "first taken"] += several(r.upstream for r in records)
             downs = [r.downstream for r in records]
             self.ledger["several_downstreams", "first taken"] += several(downs)
-            kept[path] = replace(
+            staying[path] = replace(
                 self.call(path, records),
                 upstream=first_known(r.upstream for r in records),
                 downstream=first_known(downs),
                 interface=first_known(r.interface for r in records),
                 repeats=1,
-                parent=kept.get(above(path) or ""),
+                parent=staying.get(above(path) or ""),
             )
-            parent = kept[path].parent
-            if parent and several([kept[path].upstream, parent.downstream]):
+            parent = staying[path].parent
+            if parent and several([staying[path].upstream, parent.downstream]):
                 self.ledger["contradicts_parent", "kept"] += 1
-                kept[path] = replace(kept[path], contradicts=True)
-        self.result.calls = list(kept.values())
-        tops = {path: top_of(call) for path, call in kept.items()}
+                staying[path] = replace(staying[path], contradicts=True)
+        self.result.calls = list(staying.values())
+        tops = {path: top_of(call) for path, call in staying.items()}
         if tops:
             first = min(tops.values(), key=lambda path: (path.count("."), path))
             self.ledger["orphan", "kept"] = sum(top != first for top in tops.values())
@@ -176,22 +176,22 @@ class _Plain(Mending):
     def beside(self, lost: list[tuple[str, int, Call]]) -> list[tuple[str, int, Call]]:
         """Hang what a call with the same rpc id can have made, again and again."""
         while True:
-            found = [
+            results = [
                 (path, number, call, parent)
                 for path, number, call in lost
                 if call.upstream is not None and (parent := self.reaching(path, call.upstream))
             ]
-            if not found:
+            if not results:
                 return lost
-            for path, number, call, parent in found:
+            for path, number, call, parent in results:
                 self.kept[path][number] = replace(call, parent=parent)
                 lost.remove((path, number, call))
                 self.ledger["contradicts_parent", "moved beside"] += 1
 
     def makers(self, path: str) -> list[Call]:
         """The kept calls of a path that can make others, in order."""
-        kept = self.kept.get(path, {})
-        return [kept[at] for at in sorted(kept) if kept[at].rpc_type not in STORES]
+        staying = self.kept.get(path, {})
+        return [staying[at] for at in sorted(staying) if staying[at].rpc_type not in STORES]
 
     def reaching(self, path: str, name: int | None) -> Call | None:
         return next((other for other in self.makers(path) if other.downstream == name), None)
@@ -202,10 +202,10 @@ class _Plain(Mending):
         while path in self.kept:
             makers = self.makers(path)
             named = makers[0] if makers and call.upstream is None else None
-            found = named or (call.upstream is not None and self.reaching(path, call.upstream))
-            if found:
+            result = named or (call.upstream is not None and self.reaching(path, call.upstream))
+            if result:
                 self.ledger["contradicts_parent", "moved up"] += 1
-                return found, False
+                return result, False
             path = above(path)
         path = above(call.rpc_id)
         while path in self.kept:
@@ -322,20 +322,20 @@ def both_ways(rows: pl.DataFrame, mode: Mode) -> tuple[dict[int, Told], dict[int
     calls = calls_frame(graph).partition_by("trace_key", as_dict=True)
     ledgers = ledger_frame(graph).partition_by("trace_key", as_dict=True)
     traces = records_of(rows)
-    found = {trace: told(calls.get((trace,)), ledgers.get((trace,))) for trace in traces}
+    results = {trace: told(calls.get((trace,)), ledgers.get((trace,))) for trace in traces}
     plain = {
         trace: told_plainly(rebuild_plainly(records, mode)) for trace, records in traces.items()
     }
-    return found, plain
+    return results, plain
 
 
 def told(calls: pl.DataFrame | None, ledger: pl.DataFrame | None) -> Told:
-    found = [] if calls is None else calls.to_dicts()
+    result = [] if calls is None else calls.to_dicts()
     noted = [] if ledger is None else ledger.to_dicts()
     return Told(
         Counter({(row["defect"], row["action"]): row["count"] for row in noted}),
-        [row["call"] for row in found],
-        Counter(described(found, row) for row in found),
+        [row["call"] for row in result],
+        Counter(described(result, row) for row in result),
     )
 
 

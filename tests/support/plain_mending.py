@@ -20,14 +20,14 @@ def named_record(record: Record, column: str, value: int) -> Record:
 
 
 def one_known(values: Iterable[int | None]) -> int | None:
-    known = {value for value in values if value is not None}
-    return known.pop() if len(known) == 1 else None
+    names = {value for value in values if value is not None}
+    return names.pop() if len(names) == 1 else None
 
 
 def most_known(values: Iterable[int | None]) -> int | None:
     """The value that more than half of those known are."""
-    known = Counter(value for value in values if value is not None)
-    return next((value for value, n in known.items() if 2 * n > known.total()), None)
+    recorded = Counter(value for value in values if value is not None)
+    return next((value for value, n in recorded.items() if 2 * n > recorded.total()), None)
 
 
 def first_known(values: Iterable[int | None]) -> int | None:
@@ -42,10 +42,10 @@ def known(values: Iterable[int | None]) -> Counter[int | None]:
     return Counter(value for value in values if value is not None)
 
 
-def chosen(ends: list[int | None], told: set[int | None]) -> int | None:
+def chosen(ends: list[int | None], expected: set[int | None]) -> int | None:
     """The first of two names that is known, but the second where only that is told."""
     first, second = ends
-    if second is not None and second in told and first not in told:
+    if second is not None and second in expected and first not in expected:
         return second
     return first if first is not None else second
 
@@ -108,9 +108,9 @@ class Mending:
                     break
                 common.append(numbers[0])
             entry = ".".join(common)
-            upper, there = above(entry), self.at.get(entry, [])
-            called = one_known(r.upstream for r in there) is not None
-            if upper and called and any(r.downstream is not None for r in there):
+            upper, present = above(entry), self.at.get(entry, [])
+            called = one_known(r.upstream for r in present) is not None
+            if upper and called and any(r.downstream is not None for r in present):
                 entry = upper
             entries.add(entry)
             gaps.add(entry)
@@ -192,15 +192,15 @@ class Mending:
 
     def doubtful(self) -> list[tuple[str, int]]:
         """Path and number of the records that do not name the service above as their upstream."""
-        found = []
+        results = []
         for path, records in self.at.items():
             for number, r in enumerate(records):
                 reached = set() if path in self.entries else set(self.own(above(path)))
                 other = bool(reached) and reached != {r.upstream}
                 halved = path in self.entries and r.downstream is None
                 if r.upstream is not None and (other or halved):
-                    found.append((path, number))
-        return found
+                    results.append((path, number))
+        return results
 
     def turn_round(self, doubtful: list[tuple[str, int]]) -> None:
         turned = []
@@ -264,8 +264,8 @@ class Mending:
         reached = {path: set(self.own(above(path))) for path, _ in pairs}
         for path, which in pairs:
             ends = [self.at[path][i].upstream for i in which]
-            told = set() if path in self.entries else reached[path]
-            self.share(path, which, "upstream", chosen(ends, told))
+            result = set() if path in self.entries else reached[path]
+            self.share(path, which, "upstream", chosen(ends, result))
         callers = {path: set(self.below(path)) for path, _ in pairs}
         for path, which in pairs:
             records = self.at[path]
@@ -304,5 +304,5 @@ class Mending:
         records = self.at[path]
         for key in {(r.rpc_type, r.interface) for r in records if r.rpc_type in REMOTE}:
             alike = {i for i, r in enumerate(records) if (r.rpc_type, r.interface) == key}
-            found = one_known(records[i].downstream for i in alike)
-            self.fill(path, "downstream", "named by twin", found, chosen=alike)
+            result = one_known(records[i].downstream for i in alike)
+            self.fill(path, "downstream", "named by twin", result, chosen=alike)

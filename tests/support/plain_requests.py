@@ -43,9 +43,9 @@ def random_use(seed: int, *, containers: int = 9, steps: int = 40) -> RecordedUs
     limit = request * rng.uniform(1.0, 1.5, (containers, 2))
     limit[rng.random((containers, 2)) < 0.2] = np.nan
     # every other container has init containers or overhead beside what it asks for
-    known = rng.random((containers, 2)) < 0.5
+    recorded = rng.random((containers, 2)) < 0.5
     init, overhead = (
-        np.where(known, rng.uniform(0.0, most, (containers, 2)) * (1.0, GIB), 0.0)
+        np.where(recorded, rng.uniform(0.0, most, (containers, 2)) * (1.0, GIB), 0.0)
         for most in (2.0, 0.5)
     )
     reserved = np.maximum(np.nan_to_num(request), init) + overhead
@@ -56,7 +56,7 @@ def random_use(seed: int, *, containers: int = 9, steps: int = 40) -> RecordedUs
         limit=limit,
         reserved=np.where(reserved > 0, reserved, np.nan),
         fixed=Fixed(
-            has_part=known, init=init, overhead=overhead, own_request=request, own_limit=limit
+            has_part=recorded, init=init, overhead=overhead, own_request=request, own_limit=limit
         ),
         arrival_ms=arrival * STEP_MS,
         departure_ms=departure * STEP_MS,
@@ -78,11 +78,11 @@ def plain_judged(use: RecordedUse, recommended: Any, service: int, resource: int
             continue
         now = use.request[one, resource]
         now = 0.0 if math.isnan(now) else now
-        told = recommended[service, resource]
+        result = recommended[service, resource]
         init, extra = use.fixed.init[one, resource], use.fixed.overhead[one, resource]
         reserved_now = max(now, init) + extra
-        request = now if math.isnan(told) else told
-        reserved = reserved_now if math.isnan(told) else max(told, init) + extra
+        request = now if math.isnan(result) else result
+        reserved = reserved_now if math.isnan(result) else max(result, init) + extra
         lives = max(min(use.departure_ms[one], end) - max(use.arrival_ms[one], begin), 0)
         lived_ms += lives
         asked_ms += lives * reserved
@@ -161,8 +161,8 @@ def made_cluster(folder: Path) -> Path:
 
 
 def _pod(name: str) -> Object:
-    asked, begin, end = PODS[name]
-    main = container() | {"resources": {"requests": asked} if asked else {}}
+    wanted, begin, end = PODS[name]
+    main = container() | {"resources": {"requests": wanted} if wanted else {}}
     meta = owned("StatefulSet", name.partition("-")[0]) | {"creationTimestamp": _time(begin)}
     status = None
     if end is not None:

@@ -101,13 +101,13 @@ def _assembled(
     measured = _matrix(node_rows, steps, "node", node_ids)
     first, last = (table[name].to_numpy().astype(np.int64) for name in ("first_step", "last_step"))
     seen = seen_of(first, last, axis, assumptions)
-    there = _at_steps(seen, steps)
+    present = _at_steps(seen, steps)
     facts = {
         "rows_incomplete": incomplete,
         "rows_stray": axis.stray_rows,
         "nodes_without_usage": int(np.isnan(measured[0]).all(axis=0).sum()),
         "containers_on_several_nodes": int((table["node_count"] > 1).sum()),
-        "container_steps_held": int((there & np.isnan(used[0])).sum()),
+        "container_steps_held": int((present & np.isnan(used[0])).sum()),
     }
     hold(used)
     hold(measured)
@@ -121,7 +121,7 @@ def _assembled(
     capacity = _capacity(len(node_ids), assumptions, requests)
     background = np.zeros(measured.shape, dtype=np.float32)
     if assumptions.background != "none":
-        background = _background(measured, capacity, used, there, where)
+        background = _background(measured, capacity, used, present, where)
     timing = lives_of_samples(seen, axis, assumptions, rng)
     used, where, table = used[:, :, timing.order], where[timing.order], table[timing.order]
     used[:, _absent(timing, axis)] = np.nan
@@ -178,12 +178,12 @@ def _background(
     measured: Float32Array,
     capacity: IntArray,
     used: Float32Array,
-    there: BoolArray,
+    present: BoolArray,
     where: IntArray,
 ) -> Float32Array:
     """``max(0, node use - use of its containers)``; 0 for nodes that were not measured."""
     result = np.zeros(measured.shape, dtype=np.float32)
-    for step, at in enumerate(there):
+    for step, at in enumerate(present):
         for resource in range(len(BASE)):
             own = np.bincount(where[at], used[resource, step][at], len(capacity))
             whole = measured[resource, step] * capacity[:, resource]
@@ -202,10 +202,10 @@ def _reserved(
     reserved = np.zeros_like(capacity)
     for node in range(len(capacity)):
         its = where == node
-        comes, goes, asked = (
+        comes, goes, wanted = (
             one[its] for one in (timing.arrival_ms, timing.departure_ms, requests[:, 1])
         )
-        most = max((asked[(comes <= now) & (now < goes)].sum() for now in comes), default=0)
+        most = max((wanted[(comes <= now) & (now < goes)].sum() for now in comes), default=0)
         mean = int(np.ceil(background[1, :, node].mean(dtype=np.float64)))
         reserved[node, 1] = min(mean, max(capacity[node, 1] - most, 0))
     return reserved if reserved.any() else None
@@ -241,11 +241,11 @@ def usage_store(
             path.parent.mkdir(parents=True, exist_ok=True)
             _keyed(frame, keys).write_parquet(path, row_group_size=group_rows)
             entries.append(_entry(table, part, frame.height))
-    for entity, known in keys.items():
-        if known:
-            ids, path = pl.Series(list(known)), folder / dimension_path(entity, 0)
-            write_part(path, np.arange(len(known), dtype=np.int32), ids, hashed(ids))
-    counts = {entity: len(known) for entity, known in keys.items()}
+    for entity, name in keys.items():
+        if name:
+            ids, path = pl.Series(list(name)), folder / dimension_path(entity, 0)
+            write_part(path, np.arange(len(name), dtype=np.int32), ids, hashed(ids))
+    counts = {entity: len(name) for entity, name in keys.items()}
     write_manifest(
         folder, Manifest(tool_version=VERSION, sources=tuple(entries), dimensions=counts)
     )
@@ -253,15 +253,17 @@ def usage_store(
 
 
 def _keyed(frame: pl.DataFrame, keys: dict[str, dict[str, int]]) -> pl.DataFrame:
-    found = {}
+    results = {}
     for name in frame.columns:
         if name in keys:
-            known = keys[name]
-            given = [None if i is None else known.setdefault(i, len(known)) for i in frame[name]]
-            found[f"{name}_key"] = pl.Series(given, dtype=pl.Int32)
+            recorded = keys[name]
+            given = [
+                None if i is None else recorded.setdefault(i, len(recorded)) for i in frame[name]
+            ]
+            results[f"{name}_key"] = pl.Series(given, dtype=pl.Int32)
         else:
-            found[name] = frame[name].cast(pl.Float64 if name in _VALUES else pl.Int64)
-    return pl.DataFrame(found)
+            results[name] = frame[name].cast(pl.Float64 if name in _VALUES else pl.Int64)
+    return pl.DataFrame(results)
 
 
 def _entry(table: str, part: int, rows: int) -> SourceEntry:

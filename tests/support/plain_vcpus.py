@@ -106,12 +106,12 @@ def windows(free: Sequence[int], request: int, step: int = STEP) -> list[tuple[i
 
 def by_core(topology: Topology, free: Sequence[int]) -> list[int]:
     """Free ids, those of a core one after another, cores by their lowest free id."""
-    left, found = sorted(free), []
+    left, results = sorted(free), []
     while left:
         core = [left[0], *sorted(sharing_core(topology, {left[0]}) & set(left))]
-        found += core
+        results += core
         left = [one for one in left if one not in core]
-    return found
+    return results
 
 
 def score_instance(
@@ -137,12 +137,12 @@ def score_socket(
 ) -> float:
     """Predicted rise of a socket's utilization by interference ([0035]), a fraction of it."""
     size = len(topology.vcpus_of(socket))
-    there = [
+    existing = [
         name for name, vcpus in placed.items() if vcpus and topology.socket[vcpus[0]] == socket
     ]
     return sum(
         len(placed[name]) * score_instance(topology, placed, services, model, name) / size
-        for name in there
+        for name in existing
     )
 
 
@@ -162,7 +162,7 @@ def plain_candidates(
     if service in services.values():
         return []
     taken = {vcpu for vcpus in placed.values() for vcpu in vcpus}
-    found = []
+    results = []
     for socket in topology.sockets.tolist():
         free = [vcpu for vcpu in topology.vcpus_of(socket).tolist() if vcpu not in taken]
         before = score_socket(topology, placed, services, model, socket) if delta else 0.0
@@ -176,5 +176,5 @@ def plain_candidates(
         ):
             tried = {**placed, "": window}
             score = score_socket(topology, tried, {**services, "": service}, model, socket)
-            found.append((round(score - before, DECIMALS), socket, window))
-    return found
+            results.append((round(score - before, DECIMALS), socket, window))
+    return results

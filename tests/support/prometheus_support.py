@@ -79,8 +79,8 @@ def _wait_until_ready(url: str, running: subprocess.Popen[bytes], log: Path) -> 
 
 def instant(url: str, promql: str, at_s: float) -> dict[tuple[tuple[str, str], ...], float]:
     """The answer to a query at one time, asked for by hand: value by sorted labels."""
-    asked = urllib.parse.urlencode({"query": promql, "time": at_s})
-    with _opened(f"{url}/api/v1/query?{asked}") as reply:
+    wanted = urllib.parse.urlencode({"query": promql, "time": at_s})
+    with _opened(f"{url}/api/v1/query?{wanted}") as reply:
         result = json.load(reply)["data"]["result"]
     return {tuple(sorted(one["metric"].items())): float(one["value"][1]) for one in result}
 
@@ -136,12 +136,12 @@ def described(nodes: int, pods: int, samples: int) -> Iterator[str]:
     next node. Node ``n0`` takes nothing new. Nodes use 1.5 cores and 3 GiB of 8.
     """
     half = samples // 2
-    told: set[str] = set()
+    names: set[str] = set()
     for number, (name, rows) in enumerate(_families(nodes, pods)):
         kind = "counter" if name.endswith("_total") else "gauge"
-        if name not in told:
+        if name not in names:
             yield f"# TYPE {name.removesuffix('_total')} {kind}\n"
-        told.add(name)
+        names.add(name)
         for labels, value, life in rows:
             first, last = {"": (0, samples), "first": (0, half), "second": (half, samples)}[life]
             for twice in ("a", "b") if name.startswith("kube_") else ("a",):
@@ -242,15 +242,15 @@ def serving(made: Made) -> Iterator[Made]:
 
         def do_GET(self) -> None:
             made.heard.append(dict(self.headers))
-            asked = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
-            made.asked.append(asked["query"][0])
+            wanted = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+            made.asked.append(wanted["query"][0])
             if made.moved_to is not None:
                 self.send_response(302)
                 path = self.path.removeprefix("/prefix")
                 self.send_header("Location", f"{made.moved_to.url}{path}")
                 self.end_headers()
                 return
-            code, body = (made.replies.pop(0) if made.replies else some)(asked["query"][0])
+            code, body = (made.replies.pop(0) if made.replies else some)(wanted["query"][0])
             self.send_response(code)
             if made.cut:
                 self.send_header("Content-Length", str(2 * len(body)))

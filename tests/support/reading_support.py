@@ -26,9 +26,9 @@ def rows_of(coded: CodedFile) -> tuple[pl.DataFrame, pl.DataFrame, Reading]:
         if column.kind in {"id", "text"}:
             some = coded.keys.texts(key_kinds(table).index(kind_of(column)))
             texts = pl.Series(pa.chunked_array(some, pa.large_string()), dtype=pl.String)
-            found = texts.gather(np.where(values < 0, 0, values)) if texts.len() else texts
-            found = found if texts.len() else pl.Series([None] * values.size, dtype=pl.String)
-            columns[column.name] = found.set(pl.Series(values < 0), None)
+            result = texts.gather(np.where(values < 0, 0, values)) if texts.len() else texts
+            result = result if texts.len() else pl.Series([None] * values.size, dtype=pl.String)
+            columns[column.name] = result.set(pl.Series(values < 0), None)
     columns[LINE] = pl.Series(np.concatenate([block.columns[LINE] for block in blocks]))
     rejects = pl.concat([block.rejects for block in blocks])
     return pl.DataFrame(columns), rejects, coded.reading

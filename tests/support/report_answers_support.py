@@ -24,8 +24,8 @@ def report_of(case: str) -> tuple[Answer, str]:
     """The answer of a kind of cluster, and its report."""
     evidence = five_cases()[case]
     answer = answer_run(evidence)
-    found = evidence.results
-    data = Data(answer=answer, run=dict(found.manifest), run_frames={"summary": found.summary})
+    result = evidence.results
+    data = Data(answer=answer, run=dict(result.manifest), run_frames={"summary": result.summary})
     return answer, render_data(data)
 
 

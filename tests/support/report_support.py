@@ -24,12 +24,12 @@ _TYPES: dict[str, type[pl.DataType]] = {
 }
 
 
-def _filled(name: str, known: Mapping[str, Any] | None = None) -> pl.DataFrame:
+def _filled(name: str, recorded: Mapping[str, Any] | None = None) -> pl.DataFrame:
     """A query's result whose columns that are not given are missing; without rows unless given."""
     schema = pl.Schema({one.name: _TYPES[one.type] for one in get_query(name).columns})
-    rows = len(next(iter(known.values()))) if known else 0
+    rows = len(next(iter(recorded.values()))) if recorded else 0
     missing = {column: [None] * rows for column in schema}
-    return pl.DataFrame({**missing, **(known or {})}).select(schema.names()).cast(schema)
+    return pl.DataFrame({**missing, **(recorded or {})}).select(schema.names()).cast(schema)
 
 
 def _node_profile(nodes: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -117,7 +117,7 @@ def _results(services: int) -> dict[str, pl.DataFrame]:
         for name, value in (("k1", k1), ("k2", k1 / 4))
         for side, off in (("", 0.0), ("_low", -0.05), ("_high", 0.05))
     }
-    known = {"service": ids, "basis": ["own"] * services, "verdict": ["usable"] * services}
+    by_name = {"service": ids, "basis": ["own"] * services, "verdict": ["usable"] * services}
     orders = at[:50]
     return {
         "callgraph/edges": pl.DataFrame(
@@ -140,7 +140,7 @@ def _results(services: int) -> dict[str, pl.DataFrame]:
                 "traces": [2, 2, 1],
             }
         ),
-        "fit/coefficients": pl.DataFrame({**known, **limits, "mode": ["bound"] * services}),
+        "fit/coefficients": pl.DataFrame({**by_name, **limits, "mode": ["bound"] * services}),
         "bind/repeats": pl.DataFrame(
             {
                 "repeat": np.repeat(orders, 2),
@@ -204,11 +204,11 @@ def _repeats_frame(rows: _Rows, orders: int = 8) -> pl.DataFrame:
     rng = np.random.default_rng(19)
     parts = []
     for order in range(orders):
-        near = {
+        by_name = {
             policy: (z * rng.uniform(0.98, 1.02), cpu * rng.uniform(0.99, 1.01), n)
             for policy, (z, cpu, n) in rows.items()
         }
-        frame = summary_frame(near if order else rows)
+        frame = summary_frame(by_name if order else rows)
         parts.append(frame.with_columns(repeat=pl.lit(order, pl.Int64), seed=pl.lit(3, pl.Int64)))
     return pl.concat(parts, how="vertical_relaxed")
 

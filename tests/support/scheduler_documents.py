@@ -41,9 +41,9 @@ def profile(folder: Path, plugins: Any = None, args: Any = None, **top: Any) -> 
     one |= {"plugins": plugins} if plugins else {}
     if args:
         one["pluginConfig"] = [{"name": name, "args": given} for name, given in args.items()]
-    found = parse_policy(str(written(folder, {**BASE, "profiles": [one], **top})))
-    assert isinstance(found, Profile)
-    return found
+    result = parse_policy(str(written(folder, {**BASE, "profiles": [one], **top})))
+    assert isinstance(result, Profile)
+    return result
 
 
 def weights(policy: Profile) -> dict[str, float]:

@@ -95,14 +95,14 @@ CALLS: tuple[tuple[str, ...], ...] = (
 
 def documents(folder: Path) -> dict[str, list[Any]]:
     """Documents by the schema that they name: printed ones, and those of the folders written."""
-    found: dict[str, list[Any]] = {}
+    results: dict[str, list[Any]] = {}
     with contextlib.chdir(folder):
         written(Path("cluster.json"), listed(*_budgeted()))
         made_cluster(Path("used"))
         Path("mine.py").write_text(OWN, encoding="utf-8")
         for call in CALLS:
             for document in _printed(call):
-                found.setdefault(document["schema"], []).append(document)
+                results.setdefault(document["schema"], []).append(document)
         for path in sorted(folder.rglob("*.json")):
             document = json.loads(path.read_bytes())
             if isinstance(document, dict):
@@ -110,8 +110,8 @@ def documents(folder: Path) -> dict[str, list[Any]]:
                     "schema", "tracekit/store/1" if "format_version" in document else ""
                 )
                 if name:
-                    found.setdefault(name, []).append(document)
-    return found
+                    results.setdefault(name, []).append(document)
+    return results
 
 
 def _budgeted() -> Iterator[dict[str, Any]]:
@@ -148,15 +148,15 @@ def _container() -> str:
     return str(tracekit.query("store", "SELECT container FROM container_usage LIMIT 1").item())
 
 
-def schema_of(name: str, found: list[Any]) -> dict[str, Any]:
+def schema_of(name: str, result: list[Any]) -> dict[str, Any]:
     """The schema of some documents: types, and what stands in each of them."""
     builder = SchemaBuilder()
-    for document in found:
+    for document in result:
         builder.add_object(document)
     made = _plain(builder.to_schema(), "")
     made["properties"]["schema"] = {"const": name}
     title = name.removeprefix("tracekit/").rpartition("/")[0]
-    required = sorted(set.intersection(*(set(one) for one in found)))
+    required = sorted(set.intersection(*(set(one) for one in result)))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"{name}.json",
@@ -213,8 +213,8 @@ def write_schemas() -> None:
     """Write docs/reference/schemas anew."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        for name, found in documents(Path(folder)).items():
-            text = json.dumps(schema_of(name, found), indent=1) + "\n"
+        for name, match in documents(Path(folder)).items():
+            text = json.dumps(schema_of(name, match), indent=1) + "\n"
             file_of_schema(name).write_text(text, encoding="utf-8")
 
 

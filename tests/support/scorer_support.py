@@ -82,14 +82,14 @@ def load_variation(node: Document, pod: Document, args: Document, metrics: Docum
     """The worse of the measured resources."""
     scores = []
     for name, kind in zip(NAMES, ("CPU", "Memory"), strict=True):
-        found = load(metrics, node["name"], kind)
-        if found is None:
+        document = load(metrics, node["name"], kind)
+        if document is None:
             continue
         room = node["allocatable"][name]
         if room <= 0:
             scores.append(0.0)
             continue
-        used, spread = (clamp(one * room / 100, 0, room) for one in found)
+        used, spread = (clamp(one * room / 100, 0, room) for one in document)
         mu = clamp((used + claims(pod, name)[0]) / room, 0, 1)
         sigma = clamp(spread / room, 0, 1)
         root = args["safe_variance_sensitivity"]

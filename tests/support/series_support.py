@@ -95,9 +95,9 @@ def of_pod(name: str = "web-1", container: str | None = "main", **more: str) -> 
     return {"namespace": "default", "pod": name, **inner, **more}
 
 
-def amounts_of(found: Reading, table: str = "container") -> list[tuple[object, ...]]:
+def amounts_of(result: Reading, table: str = "container") -> list[tuple[object, ...]]:
     columns = ("time_ms", table, "resource", "amount", "unit")
-    return found.rows(f"{table}_amount", *columns)
+    return result.rows(f"{table}_amount", *columns)
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ def read(source: str, path: Path) -> Reading:
         if isinstance(one, Broken):
             broken.append(one)
             continue
-        known = {column.name for column in all_tables()[one.table].columns}
-        assert {"line"} <= set(one.rows.columns) <= {*known, "line"}
+        names = {column.name for column in all_tables()[one.table].columns}
+        assert {"line"} <= set(one.rows.columns) <= {*names, "line"}
         frames.setdefault(one.table, []).append(one.rows)
     joined = {table: pl.concat(some, how="diagonal_relaxed") for table, some in frames.items()}
     return Reading(joined, broken)

@@ -52,13 +52,13 @@ def limits(load: Workload, *texts: str) -> Limits:
 def shrunk(
     load: Workload, *texts: str, policies: Sequence[str] = ("best_fit",), **more: Any
 ) -> Study:
-    asked = {
+    requested = {
         "policies": Entrants.of(policies).chosen,
         "limits": thresholds(*texts),
         "repeats": 1,
         **more,
     }
-    return shrink_cluster(given_source(load), **asked)
+    return shrink_cluster(given_source(load), **requested)
 
 
 def row(study: Study, policy: str = "best_fit") -> dict[str, Any]:

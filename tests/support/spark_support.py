@@ -44,9 +44,11 @@ def why_not() -> str | None:
     java = shutil.which("java")
     if java is None:
         return "Java is not installed"
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(\d+)', said)
-    return None if found and int(found[1]) >= 17 else "Java is older than 17"
+    replayed = subprocess.run(
+        [java, "-version"], capture_output=True, text=True, check=False
+    ).stderr
+    match = re.search(r'version "(\d+)', replayed)
+    return None if match and int(match[1]) >= 17 else "Java is older than 17"
 
 
 @dataclass(frozen=True)

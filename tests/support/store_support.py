@@ -30,10 +30,10 @@ def _content(path: Path) -> bytes:
     try:
         with duckdb.connect(path, read_only=True) as con:
             views = con.execute("SELECT schema_name, sql FROM duckdb_views() ORDER BY ALL")
-            told = repr(views.fetchall())
+            result = repr(views.fetchall())
     except duckdb.Error:
         return path.read_bytes()
-    return told.replace(str(path.parent.resolve()), "STORE").encode()
+    return result.replace(str(path.parent.resolve()), "STORE").encode()
 
 
 def tree_but_lock(folder: Path) -> dict[str, str]:

@@ -140,8 +140,8 @@ def causes(facts: Iterable[Fact]) -> list[str]:
 
 def the(facts: Iterable[Fact], because: str) -> Fact:
     """The only fact of a cause."""
-    (found,) = (one for one in facts if one.because == because)
-    return found
+    (results,) = (one for one in facts if one.because == because)
+    return results
 
 
 """The text of a file with a policy of one's own."""

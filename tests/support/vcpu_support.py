@@ -79,7 +79,7 @@ def plain_best(
     state: VcpuState, instance: int, *, delta: bool, hosts: int = 0, only: int | None = None
 ) -> tuple[float, int]:
     """The lowest score by plain enumeration, and its host, of the first hosts or of one alone."""
-    found = [(float("inf"), -1)]
+    results = [(float("inf"), -1)]
     occupancy = state.occupancy
     for host in range(hosts) if only is None else [only]:
         start, end = state.room.offset[host : host + 2].tolist()
@@ -97,8 +97,8 @@ def plain_best(
             int(occupancy.service[instance]),
             delta=delta,
         )
-        found += [(score, host) for score, _, _ in candidates]
-    return min(found)
+        results += [(score, host) for score, _, _ in candidates]
+    return min(results)
 
 
 def bindings(rng: np.random.Generator, hosts: int, each: int) -> tuple[Room, Bound]:

@@ -36,10 +36,10 @@ sizes = some.tuples(some.integers(1, 100), some.integers(1, 100))
 @some.composite
 def workloads(draw: some.DrawFn) -> Workload:
     nodes = draw(some.lists(sizes, min_size=1, max_size=3))
-    asked = draw(some.lists(sizes, min_size=1, max_size=4))
+    wanted = draw(some.lists(sizes, min_size=1, max_size=4))
     used = draw(some.lists(some.integers(0, 80), min_size=2 * len(nodes), max_size=2 * len(nodes)))
     background = np.array(used, dtype=np.float32).reshape(2, 1, len(nodes))
-    rows = [(0, 9000, cpu, memory) for cpu, memory in asked]
+    rows = [(0, 9000, cpu, memory) for cpu, memory in wanted]
     return workload(nodes, rows, steps=1, used_share=1.0, background=background)
 
 
@@ -78,13 +78,13 @@ def priced(draw: some.DrawFn) -> Workload:
     room = rng.choice([0, 2, 4], (load.nodes.count, 1))
     load = widened(load, room, rng.integers(0, 3, (load.containers.count, 1)), "gpu")
     used = rng.choice([0, 0.5, 3, np.nan], (1, 1, load.containers.count)).astype(np.float32)
-    known = draw(some.booleans())
+    recorded = draw(some.booleans())
     return changed(
         load,
         nodes={
-            "price_per_hour": rng.choice([1.0, 2.5, 4.0 if known else np.nan], load.nodes.count)
+            "price_per_hour": rng.choice([1.0, 2.5, 4.0 if recorded else np.nan], load.nodes.count)
         },
-        use={"further_resources": (2,) if known else (), "further": used if known else None},
+        use={"further_resources": (2,) if recorded else (), "further": used if recorded else None},
     )
 
 
@@ -184,15 +184,15 @@ def test_what_is_not_bounded_is_missing_and_nothing_has_to_move() -> None:
     assert (bound["moves"], bound["pending"]) == (0, 0)
 
 
-def fewest(asked: list[tuple[int, int]], nodes: list[tuple[int, int]]) -> int:
+def fewest(arguments: list[tuple[int, int]], nodes: list[tuple[int, int]]) -> int:
     """The fewest nodes, by trying every placement."""
-    found = []
-    for chosen in itertools.product(range(len(nodes)), repeat=len(asked)):
+    results = []
+    for chosen in itertools.product(range(len(nodes)), repeat=len(arguments)):
         requested = np.zeros((len(nodes), 2), dtype=np.int64)
-        np.add.at(requested, np.array(chosen), np.array(asked))
+        np.add.at(requested, np.array(chosen), np.array(arguments))
         if (requested <= np.array(nodes)).all():
-            found.append(len(set(chosen)))
-    return min(found)
+            results.append(len(set(chosen)))
+    return min(results)
 
 
 CASES = [
@@ -209,15 +209,15 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "nodes", "volume", "best"), CASES)
+@pytest.mark.parametrize(("requested", "nodes", "volume", "best"), CASES)
 def test_node_bounds_by_hand(
-    asked: list[tuple[int, int]], nodes: list[tuple[int, int]], volume: int, best: int
+    requested: list[tuple[int, int]], nodes: list[tuple[int, int]], volume: int, best: int
 ) -> None:
-    request, capacity = np.array(asked), np.array(nodes)
+    request, capacity = np.array(requested), np.array(nodes)
     linear = linear_bound(request, capacity)
     assert volume_bound(request, capacity) == volume
     assert linear is not None
-    assert max(volume, linear) <= best == fewest(asked, nodes)
+    assert max(volume, linear) <= best == fewest(requested, nodes)
 
 
 @settings(max_examples=60)
@@ -226,10 +226,10 @@ def test_node_bounds_by_hand(
     some.lists(some.tuples(some.integers(1, 99), some.integers(1, 99)), min_size=1, max_size=6),
 )
 def test_without_a_row_for_each_pair_the_bound_is_weaker_and_not_below_room(
-    asked: list[tuple[int, int]], nodes: list[tuple[int, int]]
+    requested: list[tuple[int, int]], nodes: list[tuple[int, int]]
 ) -> None:
     """Every solution with the rows is one without them; a node's room stays a limit."""
-    request, capacity = np.array(asked), np.array(nodes)
+    request, capacity = np.array(requested), np.array(nodes)
     whole = linear_bound(request, capacity)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node_bound_module, "LARGEST_WHOLE", 0)
@@ -265,8 +265,8 @@ def pooled(draw: some.DrawFn) -> tuple[Workload, np.ndarray]:
     rng = np.random.default_rng(draw(some.integers(0, 2**32)))
     nodes, rows = draw(some.integers(1, 4)), draw(some.integers(1, 4))
     sizes = [tuple(rng.integers(20, 100, 2).tolist()) for _ in range(nodes)]
-    asked = [(0, 9000, *rng.integers(0, 60, 2).tolist()) for _ in range(rows)]
-    load = workload(sizes, asked, steps=1)
+    wanted = [(0, 9000, *rng.integers(0, 60, 2).tolist()) for _ in range(rows)]
+    load = workload(sizes, wanted, steps=1)
     masks = rng.random((rows, nodes)) < rng.choice([0.3, 0.6, 1.0])
     daemon = rng.random(rows) < 0.2
     put = np.where(daemon, rng.integers(0, nodes, rows), -1)
@@ -318,8 +318,8 @@ def test_who_ran_where_rules_bar_it_now_is_in_no_pool() -> None:
     own[:3, :4] = True
     own[3:, 4:8] = True
     for ran, needed in ((0, 4), (8, 3)):
-        there = changed(load, containers={"recorded_node": np.array([ran, 0, 0, 4, 4, 4])})
-        assert bounds_of(_only_on(there, own)).rows[0]["nodes_used"] == needed
+        present = changed(load, containers={"recorded_node": np.array([ran, 0, 0, 4, 4, 4])})
+        assert bounds_of(_only_on(present, own)).rows[0]["nodes_used"] == needed
 
 
 def test_costs_of_pools_add_up() -> None:

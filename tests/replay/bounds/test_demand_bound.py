@@ -34,7 +34,7 @@ def curves(load: Workload, cpu: list[list[float]]) -> Workload:
 
 def fewest(load: Workload) -> int | None:
     """The fewest nodes on which use never exceeds capacity, by trying every placement."""
-    found = []
+    results = []
     for nodes in itertools.product(range(load.nodes.count), repeat=load.containers.count):
         over = False
         for step in range(len(load.use.times_ms)):
@@ -42,8 +42,8 @@ def fewest(load: Workload) -> int | None:
             np.add.at(used, np.array(nodes), load.use.values[:, step].T)
             over |= bool((used > load.nodes.capacity).any())
         if not over:
-            found.append(len(set(nodes)))
-    return min(found, default=None)
+            results.append(len(set(nodes)))
+    return min(results, default=None)
 
 
 @settings(max_examples=40)
@@ -88,8 +88,8 @@ def test_only_settled_steps_count(settled: int) -> None:
 def enough(load: Workload) -> int | None:
     """The fewest nodes that carry all load within capacity, by trying every choice of them."""
     for count in range(1, load.nodes.count + 1):
-        for kept in itertools.combinations(range(load.nodes.count), count):
-            some = on_nodes(load, np.array(kept))
+        for staying in itertools.combinations(range(load.nodes.count), count):
+            some = on_nodes(load, np.array(staying))
             if any(_carried(some, nodes) for nodes in _placements(some)):
                 return count
     return None
@@ -105,9 +105,9 @@ def _carried(load: Workload, nodes: tuple[int, ...]) -> bool:
         np.add.at(used, np.array(nodes), load.use.values[:, step].T)
         if (used > load.nodes.capacity).any():
             return False
-    asked = np.zeros_like(load.nodes.capacity)
-    np.add.at(asked, np.array(nodes), load.containers.request)
-    return bool((asked <= load.nodes.allocatable).all())
+    wanted = np.zeros_like(load.nodes.capacity)
+    np.add.at(wanted, np.array(nodes), load.containers.request)
+    return bool((wanted <= load.nodes.allocatable).all())
 
 
 @settings(max_examples=60, deadline=None)
@@ -123,8 +123,8 @@ def test_no_choice_of_nodes_that_carries_all_load_is_smaller(
     rng = np.random.default_rng(seed)
     background = rng.uniform(0, 30, (2, 2, len(nodes))).astype(np.float32)
     load = workload(nodes, [(0, 9000, 5, 1)] * len(cpu), steps=2, background=background)
-    kept = np.minimum(rng.integers(0, 20, (len(nodes), 2)), load.nodes.capacity)
-    load = changed(curves(load, cpu), nodes={"reserved": kept})
+    staying = np.minimum(rng.integers(0, 20, (len(nodes), 2)), load.nodes.capacity)
+    load = changed(curves(load, cpu), nodes={"reserved": staying})
     best = enough(load)
     if best is not None:
         assert load_bound(load, (1.0, 1.0), requests=True) <= best
@@ -136,8 +136,8 @@ def test_the_background_of_nodes_that_go_is_carried_by_the_others() -> None:
     assert demand_bound(load) == 1
     assert load_bound(load, (1.0, 1.0), requests=False) == 3
     assert load_bound(load, (float("inf"), float("inf")), requests=False) == 0
-    kept = changed(load, nodes={"reserved": np.full((4, 2), 60)})
-    assert load_bound(kept, (float("inf"), float("inf")), requests=True) == 3
+    staying = changed(load, nodes={"reserved": np.full((4, 2), 60)})
+    assert load_bound(staying, (float("inf"), float("inf")), requests=True) == 3
 
 
 def test_what_is_there_after_a_loss_is_on_the_nodes_that_are_left() -> None:

@@ -123,8 +123,8 @@ def test_a_group_needs_its_nodes(most: int, domain: list[int], needed: list[int]
     load = _four(most, domain)
     assert list(load.use.times_ms) == [0, 1000]
     assert apart_bounds(load).tolist() == needed
-    told = [row["nodes_used"] for row in bounds_of(load).rows]
-    assert told == [max(one, 1) for one in needed]
+    facts = [row["nodes_used"] for row in bounds_of(load).rows]
+    assert facts == [max(one, 1) for one in needed]
 
 
 @settings(max_examples=40, deadline=None)
@@ -209,7 +209,7 @@ def test_it_is_the_use_of_what_moves_over_all_use(seed: int, rebalanced: bool) -
                 rebalanced or gone or evictable or load.rules.pinned[c] < 0
             ):
                 moved += use
-    found = bounds_of(load, rebalanced=rebalanced).movable
+    result = bounds_of(load, rebalanced=rebalanced).movable
     expected = {
         name: m / w
         for name, m, w in zip(("cpu", "memory", "gpu"), moved, whole, strict=True)
@@ -217,7 +217,7 @@ def test_it_is_the_use_of_what_moves_over_all_use(seed: int, rebalanced: bool) -
     }
     if not load.containers.request[:, 2].any():
         expected.pop("gpu", None)
-    assert found == pytest.approx(expected)
+    assert result == pytest.approx(expected)
 
 
 def test_it_stands_in_the_manifest() -> None:

@@ -42,9 +42,9 @@ def answer(given: dict[str, Any], policy: str = LOW) -> Answer:
 
 
 def evicted(given: dict[str, Any], policy: str = LOW) -> list[str]:
-    found = answer(given, policy)
-    assert found.values["evicted"] == len(found.values["evicted_subset_of"])
-    return list(found.values["evicted_subset_of"])
+    result = answer(given, policy)
+    assert result.values["evicted"] == len(result.values["evicted_subset_of"])
+    return list(result.values["evicted_subset_of"])
 
 
 def test_a_request_of_what_no_node_has_fits_nowhere() -> None:
@@ -69,9 +69,9 @@ def test_a_pod_without_metrics_is_passed_over() -> None:
 
 
 def test_a_node_without_metrics_stops_it_all() -> None:
-    found = answer(metrics(node_metrics={"n1": {"cpu_milli": 900}}))
-    assert found.values["evicted"] == 0
-    assert "'n2' has no metrics" in found.note
+    result = answer(metrics(node_metrics={"n1": {"cpu_milli": 900}}))
+    assert result.values["evicted"] == 0
+    assert "'n2' has no metrics" in result.note
 
 
 @pytest.mark.parametrize("sample", [None, 1.01, -0.1])
@@ -84,9 +84,9 @@ def test_a_sample_that_is_no_fraction_stops_it_all(sample: float | None) -> None
     given = inputs(args=args, prometheus_samples={"n1": 0.9, "n2": 0.1})
     assert evicted(given) == ["p2"]
     given["prometheus_samples"]["n2"] = sample
-    found = answer(given)
-    assert found.values["evicted"] == 0
-    assert "expected 0..1" in found.note
+    result = answer(given)
+    assert result.values["evicted"] == 0
+    assert "expected 0..1" in result.note
 
 
 def test_high_may_consider_only_pods_that_state_a_request_of_the_resource() -> None:

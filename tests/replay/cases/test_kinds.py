@@ -38,10 +38,10 @@ CLEANED = [
 ]
 
 
-@pytest.mark.parametrize(("cache", "bound", "kept"), CLEANED)
-def test_recent_pods(cache: list[dict[str, Any]], bound: str | None, kept: list[str]) -> None:
+@pytest.mark.parametrize(("cache", "bound", "staying"), CLEANED)
+def test_recent_pods(cache: list[dict[str, Any]], bound: str | None, staying: list[str]) -> None:
     inputs = {"cache": cache, "bind_now": bound}
-    assert answered("recent_pod_cache_cleanup", inputs) == {"cache": kept}
+    assert answered("recent_pod_cache_cleanup", inputs) == {"cache": staying}
 
 
 SERVER = "KubernetesMetricsServer"
@@ -63,9 +63,9 @@ DEFAULTED = [
 def test_defaults(
     policy: str, args: dict[str, Any], expected: dict[str, Any], provider: str
 ) -> None:
-    found = answered("defaults", {"args": args}, policy)["args"]
-    assert found.items() >= {**expected, "metric_provider": provider}.items()
-    assert "watcher_address" not in found
+    result = answered("defaults", {"args": args}, policy)["args"]
+    assert result.items() >= {**expected, "metric_provider": provider}.items()
+    assert "watcher_address" not in result
 
 
 def one(**requests: int) -> dict[str, Any]:

@@ -60,8 +60,8 @@ def test_cases_as_a_file_through_the_command(tmp_path: Path) -> None:
     for plugin in VERSIONS["v1_34"]:
         for one, case in zip(_scored(tmp_path, cases, plugin), cases, strict=True):
             wanted = case["v1_34"][plugin]
-            found = one.document()
-            assert (found if "pre_score" in wanted else found["scores"]).items() >= wanted.items()
+            result = one.document()
+            assert (result if "pre_score" in wanted else result["scores"]).items() >= wanted.items()
 
 
 def test_every_verdict_of_the_filter_with_its_reason() -> None:
@@ -77,9 +77,10 @@ def test_every_verdict_of_the_filter_with_its_reason() -> None:
 
 def _reasons(snapshot: Snapshot, short: Any) -> list[str]:
     named = {"cpu_milli": "cpu", "memory_bytes": "memory"}
-    found = [snapshot.resources[at] for at in np.flatnonzero(short)]
+    results = [snapshot.resources[at] for at in np.flatnonzero(short)]
     return [
-        "Too many pods" if one == "pods" else f"Insufficient {named.get(one, one)}" for one in found
+        "Too many pods" if one == "pods" else f"Insufficient {named.get(one, one)}"
+        for one in results
     ]
 
 
@@ -93,10 +94,10 @@ def test_how_many_nodes_are_looked_for(tmp_path: Path) -> None:
 def test_the_host_is_among_those_that_may_be_chosen(tmp_path: Path) -> None:
     cases = [one for one in recorded_cases() if one["kind"] == "select_host"]
     for one, case in zip(_scored(tmp_path, cases, None), cases, strict=True):
-        wanted, found = case["v1_34"], one.document()
-        assert found.get("error") == wanted.get("error"), one.name
+        wanted, result = case["v1_34"], one.document()
+        assert result.get("error") == wanted.get("error"), one.name
         if "host" in wanted:
-            assert wanted["host"] in found["possible"], one.name
+            assert wanted["host"] in result["possible"], one.name
 
 
 def _as_before(case: dict[str, Any]) -> bool:
@@ -150,11 +151,11 @@ def test_every_pod_is_on_the_node_of_the_real_scheduler(tmp_path: Path) -> None:
     for at, recorded in enumerate(recorded_runs()):
         folder = as_workload(tmp_path / f"cluster{at}", recorded)
         out = tmp_path / f"run{at}"
-        asked = ["--workload", str(folder), "--policy", _policy(recorded), "--out", str(out)]
-        assert run(["replay", *asked]) == 0
+        arguments = ["--workload", str(folder), "--policy", _policy(recorded), "--out", str(out)]
+        assert run(["replay", *arguments]) == 0
         placed = pl.read_parquet(out / "placements.parquet").sort("container")
-        found = ["" if node is None else node for node in placed["node"]]
-        assert found == recorded["chosen"], recorded["name"]
+        results = ["" if node is None else node for node in placed["node"]]
+        assert results == recorded["chosen"], recorded["name"]
 
 
 def _policy(recorded: dict[str, Any]) -> str:

@@ -70,9 +70,9 @@ TOLERANT = [
 ]
 
 
-@pytest.mark.parametrize(("expected", "found", "differ"), TOLERANT)
-def test_differences(expected: dict[str, Any], found: dict[str, Any], differ: list[str]) -> None:
-    assert [one.partition(":")[0] for one in differences(expected, found)] == differ
+@pytest.mark.parametrize(("expected", "result", "differ"), TOLERANT)
+def test_differences(expected: dict[str, Any], result: dict[str, Any], differ: list[str]) -> None:
+    assert [one.partition(":")[0] for one in differences(expected, result)] == differ
 
 
 def test_an_unknown_kind_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,14 +135,14 @@ DAMAGES: list[Any] = [
 
 def cases() -> list[dict[str, Any]]:
     """One case of each kind and document, with its document's policy."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    results: dict[tuple[str, str], dict[str, Any]] = {}
     for path in CARRIED:
         document = json.loads(path.read_text(encoding="utf-8"))
         for case in document["cases"]:
             policy = case.get("policy") or document.get("policy")
             whole = {**case, **({"policy": policy} if policy else {})}
-            found.setdefault((path.stem, case["kind"]), whole)
-    return list(found.values())
+            results.setdefault((path.stem, case["kind"]), whole)
+    return list(results.values())
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -174,8 +174,8 @@ def test_any_damage_is_answered_or_refused_in_one_line(
     for at in (everywhere[one] for one in rng.permutation(len(everywhere))[:6]):
         for value in DAMAGES:
             file.write_text(json.dumps(damaged(case, at, value)))
-            said = refused(file)
-            assert not said or said.startswith((f"{file}: case 1", f"'{file}' ")), (at, value)
+            message = refused(file)
+            assert not message or message.startswith((f"{file}: case 1", f"'{file}' ")), (at, value)
 
 
 def refused(file: Path) -> str:

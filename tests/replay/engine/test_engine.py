@@ -144,29 +144,29 @@ LOAD = workload(
 @pytest.mark.parametrize("policy", ["least_allocated", "best_fit", "cwt", "target_load_packing"])
 @pytest.mark.parametrize("container", ["c0", "c1", "c2"])
 def test_it_explains_what_the_replay_does(policy: str, container: str) -> None:
-    found = explain(LOAD, parse_entrant(policy), container)
+    result = explain(LOAD, parse_entrant(policy), container)
     placed = replay(LOAD, [parse_entrant(policy)], seed=0).placements
     (node,) = placed.filter(placed["container"] == container)["node"].to_list()
-    assert found.chosen == found.nodes[0].node == node
-    assert len(found.nodes) == LOAD.nodes.count
-    scored = [one.score for one in found.nodes if one.score is not None]
+    assert result.chosen == result.nodes[0].node == node
+    assert len(result.nodes) == LOAD.nodes.count
+    scored = [one.score for one in result.nodes if one.score is not None]
     assert scored == sorted(scored, reverse=True)
 
 
 def test_the_filter_that_removed_a_node_is_named() -> None:
-    found = explain(LOAD, parse_entrant("least_allocated"), "c2")
-    removed = {one.node: one.removed for one in found.nodes if one.removed}
+    result = explain(LOAD, parse_entrant("least_allocated"), "c2")
+    removed = {one.node: one.removed for one in result.nodes if one.removed}
     assert [re.findall(r"\w+_\w+", text) for text in removed.values()] == [
         ["cpu_milli", "memory_bytes"]
     ]
-    assert {name for one in found.nodes for name in one.parts} == {"cpu", "memory"}
+    assert {name for one in result.nodes for name in one.parts} == {"cpu", "memory"}
 
 
 def test_who_fits_nowhere_waits() -> None:
     load = workload([(10, 10)] * 2, [(0, 9000, 5, 5), (1, 9000, 50, 5)])
-    found = explain(load, parse_entrant("first_fit"), "c1")
-    assert found.chosen is None
-    assert [one.removed for one in found.nodes] == ["too little cpu_milli"] * 2
+    result = explain(load, parse_entrant("first_fit"), "c1")
+    assert result.chosen is None
+    assert [one.removed for one in result.nodes] == ["too little cpu_milli"] * 2
 
 
 def test_a_container_on_which_no_policy_decides_is_named() -> None:
@@ -197,7 +197,7 @@ NODES, CONTAINERS = 4, 12
     some.integers(0, 5),
 )
 def test_residents_are_those_of_a_count(
-    moves: list[tuple[int, int]], asked: set[int], known_from: int
+    moves: list[tuple[int, int]], requested: set[int], known_from: int
 ) -> None:
     """A container that runs leaves when it is named, one that does not comes to the node."""
     running, node = np.zeros(CONTAINERS, np.bool_), np.full(CONTAINERS, -1)
@@ -211,8 +211,8 @@ def test_residents_are_those_of_a_count(
             node[index] = where
             residents.add(index, where)
         running[index] = not running[index]
-    found = residents.on(np.array(sorted(asked), dtype=np.int64))
-    assert found.tolist() == np.flatnonzero(running & np.isin(node, sorted(asked))).tolist()
+    result = residents.on(np.array(sorted(requested), dtype=np.int64))
+    assert result.tolist() == np.flatnonzero(running & np.isin(node, sorted(requested))).tolist()
 
 
 # What policies are shown of running containers is as if copied each time.

@@ -118,18 +118,18 @@ def test_who_found_no_other_node_is_who_did_not_run_again(policy: str, seed: int
     placement, rebalance = entrant.placement, entrant.rebalance
     engine = Logged(load, placement, np.random.default_rng(0), rebalance=rebalance)
     outcome, last = engine.run(), dict(engine.log)
-    found = (
+    results = (
         outcome.taken_off.unplaced_after_loss.tolist(),
         outcome.taken_off.unplaced_after_eviction.tolist(),
     )
-    assert found == tuple(
+    assert results == tuple(
         sorted(index for index, what in last.items() if what == why) for why in ("loss", "priority")
     )
     ends = [last.get(index) in {"runs", "departs"} for index in range(load.containers.count)]
     assert (outcome.node >= 0).tolist() == ends
     fast = run(load, policy, rows_placer)
-    assert fast.taken_off.unplaced_after_loss.tolist() == found[0]
-    assert fast.taken_off.unplaced_after_eviction.tolist() == found[1]
+    assert fast.taken_off.unplaced_after_loss.tolist() == results[0]
+    assert fast.taken_off.unplaced_after_eviction.tolist() == results[1]
 
 
 def test_measures_of_losses_are_there_only_where_nodes_are_lost() -> None:
@@ -188,9 +188,9 @@ def test_both_engines_agree_and_nothing_is_on_a_lost_node(policy: str) -> None:
     losses = load.nodes.losses
     assert losses is not None
     for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
-        there = (plain.node == node) & (load.containers.departure_ms > when)
+        present = (plain.node == node) & (load.containers.departure_ms > when)
         waits = np.isin(np.arange(load.containers.count), plain.taken_off.unplaced_after_loss)
-        assert (plain.time_ms[there & ~waits] < when).sum() == 0
+        assert (plain.time_ms[present & ~waits] < when).sum() == 0
 
 
 @pytest.mark.parametrize(

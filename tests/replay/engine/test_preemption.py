@@ -59,17 +59,17 @@ def violating(
     """As filterPodsWithPDBViolation: whose budget has nothing left when its turn comes."""
     left = [sum(b in one for one in under) - least[b] for b in (0, 1)]
     left = [max(one, 0) for one in left]
-    found = set()
+    names = set()
     for row in here:
         for b in under[row[0]]:
             left[b] -= 1
         if any(left[b] < 0 for b in under[row[0]]):
-            found.add(row[0])
-    return found
+            names.add(row[0])
+    return names
 
 
 def slowly(
-    there: list[tuple[int, int, int, int]],
+    present: list[tuple[int, int, int, int]],
     size: int,
     priority: int,
     under: list[tuple[int, ...]],
@@ -80,11 +80,11 @@ def slowly(
 
     The search ends with as many nodes as are wanted, one of them against no budget.
     """
-    found: list[tuple[tuple[int, int, int, int, int, int], list[int]]] = []
+    results: list[tuple[tuple[int, int, int, int, int, int], list[int]]] = []
     for node in range(3):
-        if len(found) >= wanted and any(cost[0] == 0 for cost, _ in found):
+        if len(results) >= wanted and any(cost[0] == 0 for cost, _ in results):
             break
-        here = [row for row in there if row[3] == node]
+        here = [row for row in present if row[3] == node]
         stays = [row for row in here if row[2] >= priority]
         gone: list[tuple[int, int, int, int]] = []
         lower = sorted((row for row in here if row[2] < priority), key=lambda r: (-r[2], r[0]))
@@ -101,10 +101,10 @@ def slowly(
         total = sum(row[2] + 2**31 for row in gone)
         broken = sum(row[0] in against for row in gone)
         cost = (broken, highest, total, len(gone), -since, node)
-        found.append((cost, [row[0] for row in gone]))
-    if not found:
+        results.append((cost, [row[0] for row in gone]))
+    if not results:
         return None
-    cost, chosen = min(found)
+    cost, chosen = min(results)
     return cost[-1], sorted(chosen), cost[0]
 
 
@@ -112,26 +112,26 @@ def slowly(
 @example([(4, 0, 0), (4, 0, 1)], 4, 1, [(0,), ()], (1, 0), 1)
 @example([(6, 0, 0), (6, 2, 1), (6, 0, 2)], 6, 4, [(0,), (), ()], (1, 0), 2)
 def test_who_goes_is_who_kube_scheduler_would_evict(
-    found: list[tuple[int, int, int]],
+    result: list[tuple[int, int, int]],
     size: int,
     priority: int,
     under: list[tuple[int, ...]],
     least: tuple[int, int],
     wanted: int,
 ) -> None:
-    under = under[: len(found)]
-    rows: list[Row] = [(at, 9000, cpu, 0) for at, (cpu, _, _) in enumerate(found)]
-    load = urgent([*rows, (100, 9000, size, 0)], [row[1] for row in found] + [priority])
+    under = under[: len(result)]
+    rows: list[Row] = [(at, 9000, cpu, 0) for at, (cpu, _, _) in enumerate(result)]
+    load = urgent([*rows, (100, 9000, size, 0)], [row[1] for row in result] + [priority])
     load = changed(load, rules={"budgets": budgeted([*under, ()], least)})
     state = ReplayState(load, parse_policy("first_fit"))
-    for at, (_, _, node) in enumerate(found):
+    for at, (_, _, node) in enumerate(result):
         state.start(at, node, at)
     assert load.rules.priority is not None
     before = state.cluster.requested.copy()
     with mock.patch.object(placer_module, "_LEAST", wanted):
-        got = Preemption(state, load.rules.priority).victims(len(found), 100)
-    there = [(at, cpu, rank, node) for at, (cpu, rank, node) in enumerate(found)]
-    expected = slowly(there, size, priority, under, least, wanted)
+        got = Preemption(state, load.rules.priority).victims(len(result), 100)
+    existing = [(at, cpu, rank, node) for at, (cpu, rank, node) in enumerate(result)]
+    expected = slowly(existing, size, priority, under, least, wanted)
     assert (None if got is None else (got[0], got[1].tolist(), got[2])) == expected
     assert np.array_equal(before, state.cluster.requested)
 
@@ -154,11 +154,11 @@ def run(load: Workload, policy: str = "first_fit") -> Outcome:
     some.sampled_from(["first_fit", "least_allocated", "random"]),
 )  # fmt: skip
 def test_at_the_end_nobody_waits_who_could_evict(
-    found: list[tuple[int, int, int, int]], policy: str
+    result: list[tuple[int, int, int, int]], policy: str
 ) -> None:
-    found = sorted(found)
-    rows: list[Row] = [(at * 100, (at + life) * 100, cpu, 0) for at, life, cpu, _ in found]
-    load = urgent(rows, [row[3] for row in found])
+    result = sorted(result)
+    rows: list[Row] = [(at * 100, (at + life) * 100, cpu, 0) for at, life, cpu, _ in result]
+    load = urgent(rows, [row[3] for row in result])
     engine = Engine(load, parse_policy(policy), np.random.default_rng(1), placer=rows_placer)
     outcome = engine.run()
     assert load.rules.priority is not None

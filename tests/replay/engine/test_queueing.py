@@ -44,9 +44,9 @@ rows = some.lists(
 PINNED_FIRST = np.array([1, -1, -1, -1])
 
 
-def made(found: list[tuple[int, int, int, int]]) -> Workload:
+def made(result: list[tuple[int, int, int, int]]) -> Workload:
     given_rows: list[Row] = [
-        (at * 100, (at + life) * 100, cpu, memory) for at, life, cpu, memory in found
+        (at * 100, (at + life) * 100, cpu, memory) for at, life, cpu, memory in result
     ]
     return workload([(15, 15), (10, 20), (15, 15)], given_rows, steps=2)
 
@@ -66,11 +66,11 @@ BETWEEN = [
 @given(rows, some.integers(0, 2**32))
 @example(BETWEEN, 82367)
 def test_the_engine_queues_as_a_slow_reading_of_the_rules(
-    found: list[tuple[int, int, int, int]], seed: int
+    result: list[tuple[int, int, int, int]], seed: int
 ) -> None:
     """First fit in plain Python: who is pinned, who goes first, who goes with whom."""
     load = changed(
-        constrained(made(found), np.random.default_rng(seed)), rules={"constraints": None}
+        constrained(made(result), np.random.default_rng(seed)), rules={"constraints": None}
     )
     outcome = run(load)
     placed = Slow(load).run()
@@ -92,18 +92,20 @@ def test_the_engine_queues_as_a_slow_reading_of_the_rules(
 @pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
 def test_who_waits_where_there_is_little_room_comes_as_a_slow_reading_says(
     placer: MakePlacer,
-    found: list[tuple[int, int, int, int, int]],
+    result: list[tuple[int, int, int, int, int]],
     room: int,
     stated: list[int] | None,
 ) -> None:
     """By priority, gang by gang; several members of gangs leave before there is more room."""
-    found.sort(key=lambda row: row[1])
-    given_rows: list[Row] = [(100 * at, 100 * (at + life), cpu, 1) for _, at, life, cpu, _ in found]
-    gang = np.array([of for of, *_ in found])
+    result.sort(key=lambda row: row[1])
+    given_rows: list[Row] = [
+        (100 * at, 100 * (at + life), cpu, 1) for _, at, life, cpu, _ in result
+    ]
+    gang = np.array([of for of, *_ in result])
     gangs = {} if stated is None else {"gang": gang, "gang_minimum": np.array(stated)[gang]}
     load = changed(
         workload([(room, 90)], given_rows, steps=2),
-        rules={"priority": np.array([priority for *_, priority in found]), **gangs},
+        rules={"priority": np.array([priority for *_, priority in result]), **gangs},
     )
     outcome = Engine(load, parse_policy("first_fit"), np.random.default_rng(1), placer=placer).run()
     placed = Slow(load).run()
@@ -173,13 +175,13 @@ class Slow:
 
     def pieces(self, indices: list[int]) -> list[list[int]]:
         """Neighbours of one gang; whoever is in none is alone."""
-        found: list[list[int]] = []
+        results: list[list[int]] = []
         for index in indices:
-            if found and self.gang[index] == self.gang[found[-1][0]] >= 0:
-                found[-1].append(index)
+            if results and self.gang[index] == self.gang[results[-1][0]] >= 0:
+                results[-1].append(index)
             else:
-                found.append([index])
-        return found
+                results.append([index])
+        return results
 
     def members(self, index: int) -> list[int]:
         if self.gang[index] < 0:
@@ -216,27 +218,27 @@ class Slow:
                     del self.where[index], self.placed[index]
 
     def place(self, index: int, now: int) -> None:
-        pin, asked = self.pinned[index], self.load.containers.request[index]
+        pin, wanted = self.pinned[index], self.load.containers.request[index]
         for to in [pin] if pin >= 0 else range(self.load.nodes.count):
             used = [self.load.containers.request[i] for i, n in self.where.items() if n == to]
             left = self.load.nodes.capacity[to] - sum(used)
-            if pin >= 0 or ((asked <= left) | (asked == 0)).all():
+            if pin >= 0 or ((wanted <= left) | (wanted == 0)).all():
                 self.where[index], self.placed[index] = to, (to, now)
                 return
 
 
 @given(rows, some.integers(0, 2**32), some.sampled_from(["first_fit", "worst_fit", "tssa"]))
 def test_nothing_that_is_placed_breaks_a_constraint(
-    found: list[tuple[int, int, int, int]], seed: int, policy: str
+    result: list[tuple[int, int, int, int]], seed: int, policy: str
 ) -> None:
-    load = changed(constrained(made(found), np.random.default_rng(seed)), rules={"pinned": None})
+    load = changed(constrained(made(result), np.random.default_rng(seed)), rules={"pinned": None})
     outcome = run(load, policy)
     for now in sorted(set(outcome.time_ms.tolist()) - {-1}):
-        there = (
+        present = (
             (outcome.node >= 0) & (outcome.time_ms <= now) & (now < load.containers.departure_ms)
         )
         for part in load.rules.constraints.parts if load.rules.constraints else ():
-            assert not broken(part, outcome.node, np.flatnonzero(there).tolist())
+            assert not broken(part, outcome.node, np.flatnonzero(present).tolist())
 
 
 def test_a_pinned_container_goes_to_its_node_even_when_that_is_full() -> None:
@@ -254,8 +256,8 @@ def test_a_pinned_container_goes_to_its_node_even_when_that_is_full() -> None:
     assert [requests_respected(one) for one in (load, free, first)] == [False, True, True]
     # no bound is of a placement that asks for more than a node has
     rows = [replay(one, [parse_entrant("first_fit")], seed=0).summary for one in (load, free)]
-    known = [one.filter(policy="bound")["nodes_used_mean"].item() is not None for one in rows]
-    assert known == [False, True]
+    names = [one.filter(policy="bound")["nodes_used_mean"].item() is not None for one in rows]
+    assert names == [False, True]
     assert not requests_respected(changed(load, rules={"pinned": PINNED_FIRST[::-1]}))
 
 
@@ -320,9 +322,9 @@ def test_a_rebalancer_knows_daemons_and_takes_the_lowest_priority_first() -> Non
 
 @given(rows, some.integers(0, 2**32))
 def test_production_runs_the_same_with_and_without_gangs(
-    found: list[tuple[int, int, int, int]], seed: int
+    result: list[tuple[int, int, int, int]], seed: int
 ) -> None:
-    load = constrained(made(found), np.random.default_rng(seed))
+    load = constrained(made(result), np.random.default_rng(seed))
     free = changed(load, rules={"gang": None, "gang_minimum": None})
     held, without = run(load, "observed"), run(free, "observed")
     assert held.time_ms.tolist() == without.time_ms.tolist()
@@ -336,9 +338,9 @@ def test_the_constraint_that_closed_a_node_is_named() -> None:
         apart(by="node", group=np.array([0, 0]), domain=np.arange(3), most=np.array([1])),
     )
     load = changed(load, rules={"constraints": Constraints(parts=parts)})
-    found = explain(load, parse_entrant("first_fit"), "c1")
-    assert found.chosen == "n2"
-    assert {one.node: one.removed for one in found.nodes} == {
+    result = explain(load, parse_entrant("first_fit"), "c1")
+    assert result.chosen == "n2"
+    assert {one.node: one.removed for one in result.nodes} == {
         "n0": "apart by node", "n1": "taints", "n2": ""
     }  # fmt: skip
 

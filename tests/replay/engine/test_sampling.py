@@ -48,9 +48,11 @@ def test_history_shows_each_reader_its_window_however_samples_come(
         step = steps.stop
         for reader, (samples, delay) in zip(readers, looks, strict=True):
             seen = history.usage(steps[-1] * STEP_MS + STEP_MS, reader)
-            known = max(min(step, step - delay + 1), 0)
-            shown.append((seen.peak(0, samples), seen, every[max(known - samples, 0) : known]))
-            assert seen.requested is None or (seen.requested == (known - 1) // 3).all()
+            recorded = max(min(step, step - delay + 1), 0)
+            shown.append(
+                (seen.peak(0, samples), seen, every[max(recorded - samples, 0) : recorded])
+            )
+            assert seen.requested is None or (seen.requested == (recorded - 1) // 3).all()
     for peak, seen, window in shown:
         assert np.array_equal(seen.latest(1), window[-1, :, 1]) if len(window) else True
         assert np.array_equal(peak, window[..., 0].max(axis=0)) if len(window) else True

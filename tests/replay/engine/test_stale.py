@@ -110,17 +110,17 @@ class Plain:
         self.seen[mine] = list({*self.there(of_ms), *own})
         self.of_ms[mine] = of_ms
 
-    def fits(self, index: int, node: int, there: list[int]) -> bool:
-        asked = [
+    def fits(self, index: int, node: int, present: list[int]) -> bool:
+        wanted = [
             self.load.containers.request[at]
-            for at in [index, *there]
+            for at in [index, *present]
             if at == index or self.node[at] == node
         ]
-        return bool((np.sum(asked, axis=0) <= self.load.nodes.capacity[node]).all())
+        return bool((np.sum(wanted, axis=0) <= self.load.nodes.capacity[node]).all())
 
-    def first(self, index: int, there: list[int]) -> int | None:
+    def first(self, index: int, present: list[int]) -> int | None:
         return next(
-            (at for at in range(self.load.nodes.count) if self.fits(index, at, there)), None
+            (at for at in range(self.load.nodes.count) if self.fits(index, at, present)), None
         )
 
 
@@ -131,10 +131,10 @@ def test_it_does_as_a_plain_reading_of_the_rules(
 ) -> None:
     load = workload(nodes, lives_of(rows), steps=6)
     schedulers = Schedulers(number=number, cache_age_ms=age_ms)
-    told, plain = replayed(load, "first_fit", schedulers), Plain(load, schedulers)
-    assert told.conflicts == plain.conflicts
-    assert told.node.tolist() == plain.node
-    assert told.time_ms.tolist() == plain.placed
+    result, plain = replayed(load, "first_fit", schedulers), Plain(load, schedulers)
+    assert result.conflicts == plain.conflicts
+    assert result.node.tolist() == plain.node
+    assert result.time_ms.tolist() == plain.placed
 
 
 @settings(max_examples=20)
@@ -152,8 +152,8 @@ def test_with_a_new_view_at_each_decision_several_place_as_one(
 def test_an_entrant_is_spelled_as_it_is_read() -> None:
     for text in ("best_fit+schedulers", "best_fit+load_spread+schedulers[number=4]"):
         assert str(parse_entrant(text)) == parse_entrant(text).address().replace("[]", "") == text
-    told = parse_entrant("best_fit+schedulers[number=4]").spelled()
-    assert (told["schedulers.number"], told["schedulers.cache_age_ms"]) == ("4", "10000")
+    result = parse_entrant("best_fit+schedulers[number=4]").spelled()
+    assert (result["schedulers.number"], result["schedulers.cache_age_ms"]) == ("4", "10000")
 
 
 @pytest.mark.parametrize("text", ["observed", "tpso", "lra+schedulers[number=1]"])
@@ -175,11 +175,11 @@ def test_conflicts_stand_beside_one_scheduler(
     one, several = "best_fit", "best_fit+schedulers[cache_age_ms=60000]"
     summary = {row["policy"]: row["conflicts"] for row in document["summary"]}
     assert summary[one] == 0
-    told = [fact for fact in document["facts"] if fact["kind"] == "conflicts"]
-    assert [(fact["subject"], fact["value"]) for fact in told] == [(several, summary[several])]
+    facts = [fact for fact in document["facts"] if fact["kind"] == "conflicts"]
+    assert [(fact["subject"], fact["value"]) for fact in facts] == [(several, summary[several])]
     orders = pl.read_parquet(folders[0] / "repeats.parquet").filter(policy=several)["conflicts"]
-    assert (told[0]["low"], told[0]["high"]) == (orders.min(), orders.max())
-    assert told[0]["about"]["orders"] == len(orders) > 1
+    assert (facts[0]["low"], facts[0]["high"]) == (orders.min(), orders.max())
+    assert facts[0]["about"]["orders"] == len(orders) > 1
     for name in ("summary", "placements", "steps"):
         same = [(folder / f"{name}.parquet").read_bytes() for folder in folders]
         assert same[0] == same[1]

@@ -96,8 +96,8 @@ def wide_workloads(draw: some.DrawFn) -> Workload:
     rows: list[Row] = []
     for _ in range(draw(some.integers(20, 120))):
         arrival = int(rng.integers(0, 6)) * 900
-        asked = rng.integers(0, max(size // 3, 2), 2)
-        rows.append((arrival, arrival + int(rng.integers(1, 9000)), *asked.tolist(), 0))
+        wanted = rng.integers(0, max(size // 3, 2), 2)
+        rows.append((arrival, arrival + int(rng.integers(1, 9000)), *wanted.tolist(), 0))
     loaded = draw(some.sampled_from([0.0, 0.1, 0.7, 1.3]))
     background = rng.uniform(0, loaded, (2, STEPS, nodes)) * np.array(capacity).T[:, None]
     load = workload(capacity, rows, steps=STEPS, background=background.astype(np.float32))
@@ -220,8 +220,8 @@ def test_criteria_are_found_by_their_other_names() -> None:
     rng = np.random.default_rng(44)
     rows = [(900 * at, 9000, *rng.integers(1, 9, 2).tolist(), 0) for at in range(6)]
     load = workload([(30, 46), (36, 23), (58, 41)] * 2, rows, steps=STEPS)
-    asked, room = rng.integers(0, 8, (6, 2)), rng.integers(9, 50, (6, 2))
-    check_same(widened(load, room, asked, "disk", "disk_io"), "cwt")
+    wanted, room = rng.integers(0, 8, (6, 2)), rng.integers(9, 50, (6, 2))
+    check_same(widened(load, room, wanted, "disk", "disk_io"), "cwt")
 
 
 #: One policy of each way to a kernel; formulas differ in their functions, not in their tables.

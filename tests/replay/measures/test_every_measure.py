@@ -122,8 +122,8 @@ def test_a_measure_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     policies = ["--policy", "first_fit", "--policy", "worst_fit", "--seed", "1"]
     for out, nodes in (("base", 4), ("new", 5)):
         load = f"paper000[nodes={nodes},containers=40,target_alloc_fraction=0.4]"
-        told = ["replay", "--workload", load, *policies, "--repeat", "6"]
-        assert run([*told, "--out", str(tmp_path / out)]) == 0
+        arguments = ["replay", "--workload", load, *policies, "--repeat", "6"]
+        assert run([*arguments, "--out", str(tmp_path / out)]) == 0
     capsys.readouterr()
 
     base = tmp_path / "base"

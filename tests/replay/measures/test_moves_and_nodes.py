@@ -104,11 +104,11 @@ def test_the_percentile_over_time_is_the_nearest_rank(
         first = until
     judged = use[:, settled:] if settled < steps else use
     many = judged.shape[1]
-    found = collected.result()
+    results = collected.result()
     for node in range(nodes):
         in_order = sorted(judged[0, :, node].tolist())
-        assert found.cpu_p99[node] == in_order[math.ceil(0.99 * many) - 1]
-        assert found.highest[:, node].tolist() == judged[:, :, node].max(axis=1).tolist()
+        assert results.cpu_p99[node] == in_order[math.ceil(0.99 * many) - 1]
+        assert results.highest[:, node].tolist() == judged[:, :, node].max(axis=1).tolist()
 
 
 def test_a_replay_is_judged_at_the_ceiling_that_is_set() -> None:

@@ -40,43 +40,45 @@ def plain_step(
         [c for c in range(load.containers.count) if running[c] and node[c] == n]
         for n in range(load.nodes.count)
     ]
-    found: dict[str, float | None] = {}
+    results: dict[str, float | None] = {}
     for column, resource in enumerate(load.resources):
         nodes = [
             n for n in range(load.nodes.count) if 0 < load.nodes.capacity[n, column] < UNLIMITED
         ]
-        asked = any(load.containers.request[c, column] for c in range(load.containers.count))
-        if not nodes or (column > 1 and not asked and column not in load.use.further_resources):
+        wanted = any(load.containers.request[c, column] for c in range(load.containers.count))
+        if not nodes or (column > 1 and not wanted and column not in load.use.further_resources):
             continue
-        found |= _of_resource(load, here, step, column, NAMES[resource], nodes)
+        results |= _of_resource(load, here, step, column, NAMES[resource], nodes)
     shares = _shares(load, here, step)
     if any(len(one) > 2 for one in shares):
         off = [[share - _mean(one) for share in one] for one in shares]
-        found["imbalance_of_all"] = _mean([math.hypot(*one) for one in off])
-    found["above_ceiling_nodes"] = sum(_above(load, here, n, step) for n in range(load.nodes.count))
+        results["imbalance_of_all"] = _mean([math.hypot(*one) for one in off])
+    results["above_ceiling_nodes"] = sum(
+        _above(load, here, n, step) for n in range(load.nodes.count)
+    )
     full = [n for n in range(load.nodes.count) if _is_full(load, here, n)]
     idle = [1 - _mean(_allocated(load, here, n)) for n in full]
-    found["debris_full_fraction"] = _mean(idle) if idle else None
+    results["debris_full_fraction"] = _mean(idle) if idle else None
     if load.nodes.price_per_hour is not None and not any(
         map(math.isnan, load.nodes.price_per_hour)
     ):
         used = [n for n in range(load.nodes.count) if any(not _daemon(load, c) for c in here[n])]
-        found["cost_per_hour"] = math.fsum(float(load.nodes.price_per_hour[n]) for n in used)
-    return found
+        results["cost_per_hour"] = math.fsum(float(load.nodes.price_per_hour[n]) for n in used)
+    return results
 
 
 def _shares(load: Workload, here: Sequence[Sequence[int]], step: int) -> list[list[float]]:
     """Of each node the share in use of each measured resource that it has."""
-    found: list[list[float]] = [[] for _ in here]
+    results: list[list[float]] = [[] for _ in here]
     for column in range(len(load.resources)):
-        asked = any(load.containers.request[c, column] for c in range(load.containers.count))
+        wanted = any(load.containers.request[c, column] for c in range(load.containers.count))
         for n in range(load.nodes.count):
             size = int(load.nodes.capacity[n, column])
-            if column > 1 and not (asked or column in load.use.further_resources):
+            if column > 1 and not (wanted or column in load.use.further_resources):
                 continue
             if 0 < size < UNLIMITED:
-                found[n].append(_used(load, here, step, column, n) / size)
-    return found
+                results[n].append(_used(load, here, step, column, n) / size)
+    return results
 
 
 def _used(load: Workload, here: Sequence[Sequence[int]], step: int, column: int, n: int) -> float:
@@ -167,12 +169,12 @@ def _is_full(load: Workload, here: Sequence[Sequence[int]], n: int) -> bool:
     return bool(would) and not any(_fits(load, here[n], n, c) for c in would)
 
 
-def _fits(load: Workload, there: Sequence[int], n: int, c: int) -> bool:
+def _fits(load: Workload, present: Sequence[int], n: int, c: int) -> bool:
     return all(
-        asked == 0
-        or sum(int(load.containers.request[o, r]) for o in there) + asked
+        wanted == 0
+        or sum(int(load.containers.request[o, r]) for o in present) + wanted
         <= load.nodes.capacity[n, r]
-        for r, asked in enumerate(load.containers.request[c].tolist())
+        for r, wanted in enumerate(load.containers.request[c].tolist())
     )
 
 
@@ -265,18 +267,18 @@ def test_every_step_is_that_of_plain_loops(
         list(sampler.sample(running, node, steps))
         expected += [plain_step(load, running.tolist(), node.tolist(), step) for step in steps]
         over += [overloaded(load, running.tolist(), node.tolist(), step) for step in steps]
-    found = sampler.measures()
-    assert found["overloaded_nodes"].tolist() == over
+    result = sampler.measures()
+    assert result["overloaded_nodes"].tolist() == over
     whole = {name for name, kind in step_schema(load).items() if kind == pl.Int64}
-    assert {name for name, values in found.items() if values.dtype.kind == "i"} == whole & set(
-        found
+    assert {name for name, values in result.items() if values.dtype.kind == "i"} == whole & set(
+        result
     )
     for name in expected[0]:
-        values = [None if np.isnan(value) else float(value) for value in found[name]]
+        values = [None if np.isnan(value) else float(value) for value in result[name]]
         assert values == pytest.approx([row[name] for row in expected], abs=1e-9), name
-    beyond = sorted(set(found) - set(expected[0]) - OF_CPU_AND_MEMORY)
+    beyond = sorted(set(result) - set(expected[0]) - OF_CPU_AND_MEMORY)
     assert not beyond, f"add to plain_step, in plain loops: {beyond}"
-    assert set(found) == set(expected[0]) | OF_CPU_AND_MEMORY
+    assert set(result) == set(expected[0]) | OF_CPU_AND_MEMORY
 
 
 @given(workloads(300))
@@ -318,19 +320,19 @@ def test_of_very_many_shapes_some_stand_for_all(monkeypatch: pytest.MonkeyPatch)
 
 def test_room_looks_again_at_nodes_that_changed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     load = workload([(10, 10)] * 4, [(0, 9000, 6, 2), (0, 9000, 5, 1)], steps=1)
-    kept = Room(load)
+    staying = Room(load)
     looked: list[int] = []
-    fitting = kept._fitting
+    fitting = staying._fitting
 
     def noted(free: np.ndarray) -> object:
         looked.append(len(free))
         return fitting(free)
 
-    monkeypatch.setattr(kept, "_fitting", noted)
+    monkeypatch.setattr(staying, "_fitting", noted)
     first = np.array([[6, 2], [0, 0], [5, 1], [0, 0]])
     for requested in (first, first, np.where(np.arange(4)[:, None] == 1, 6, first)):
         anew = Room(load).closed(requested[None])
-        for one, other in zip(kept.closed(requested[None]), anew, strict=True):
+        for one, other in zip(staying.closed(requested[None]), anew, strict=True):
             assert np.array_equal(one, other)
     assert looked == [4, 0, 1]
 
@@ -353,9 +355,9 @@ def test_measures_are_found_by_their_names() -> None:
     assert list(measures_in(columns)) == [
         "cpu_max_fraction", "nvidia_com_gpu_max_fraction", "nvidia_com_gpu_stranded_share", "moves"
     ]  # fmt: skip
-    found = find_measure("network_spread_mean_fraction")
-    assert found is not None
-    assert found.bound == "requests"
+    result = find_measure("network_spread_mean_fraction")
+    assert result is not None
+    assert result.bound == "requests"
     assert find_measure("imbalance_mean") is not None
     assert find_measure("imbalance") is None
 

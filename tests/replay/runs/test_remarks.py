@@ -43,8 +43,8 @@ def test_requests_that_count_as_use_are_facts(
     expected: list[tuple[str, int | None]],
 ) -> None:
     """A source whose use is assumed need not count containers, and few hardly move a measure."""
-    found = use_assumed(counts, containers, quantities)
-    assert [(one.because, one.value) for one in found] == expected
+    result = use_assumed(counts, containers, quantities)
+    assert [(one.because, one.value) for one in result] == expected
 
 
 def load(early: float, late: float, **provenance: object) -> Workload:
@@ -64,12 +64,12 @@ def test_a_higher_peak_is_a_fact_with_what_judges_it() -> None:
     made = load(97, 58)
     usage = made.use.values.copy()
     usage[MEMORY, 1, 0] = 90
-    found = list(unjudged(changed(made, use={"values": usage})))
-    assert causes(found) == ["early_peak"] * 2
-    assert [one.value for one in found] == pytest.approx([0.97, 0.9])
-    assert [one.against for one in found] == pytest.approx([0.58, 0.2])
+    names = list(unjudged(changed(made, use={"values": usage})))
+    assert causes(names) == ["early_peak"] * 2
+    assert [one.value for one in names] == pytest.approx([0.97, 0.9])
+    assert [one.against for one in names] == pytest.approx([0.58, 0.2])
     about = {"resource": "CPU", "first_ms": 4 * STEP_MS, "assumption": "arrival_span_ms"}
-    assert dict(found[0].about) == about
+    assert dict(names[0].about) == about
     (plain,) = unjudged(load(97, 58, assumptions={}))
     assert plain.about["assumption"] is None
 

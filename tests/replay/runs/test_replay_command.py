@@ -47,9 +47,9 @@ def test_what_a_lost_node_held_is_a_fact(store: str, tmp_path: Path) -> None:
     row = pl.read_parquet(out / "summary.parquet").row(
         by_predicate=pl.col("policy") == "first_fit", named=True
     )
-    found = [(one.because, one.value, one.about["unplaced"]) for one in answer.of("displaced")]
+    results = [(one.because, one.value, one.about["unplaced"]) for one in answer.of("displaced")]
     lost_place = row["evicted_by_loss"]
-    assert found == ([("loss", lost_place, row["unplaced_after_loss"])] if lost_place else [])
+    assert results == ([("loss", lost_place, row["unplaced_after_loss"])] if lost_place else [])
 
 
 @pytest.mark.slow
@@ -64,14 +64,14 @@ def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixtur
     ]
     policies = ["--policy", "first_fit", "--policy", "least_allocated"]
     assert run([*arguments, *policies, "--repeat", "8"]) == 0
-    found = pl.read_parquet(out / "differences.parquet")
-    assert found.height == pl.read_parquet(out / "repeats.parquet").width - 3
+    rows = pl.read_parquet(out / "differences.parquet")
+    assert rows.height == pl.read_parquet(out / "repeats.parquet").width - 3
     assert "imbalance_mean_low" in pl.read_parquet(out / "summary.parquet").columns
     capsys.readouterr()
     assert run([*arguments, *policies, "--repeat", "8", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["repeats"] == 8
-    assert len(document["differences"]) == found.height
+    assert len(document["differences"]) == rows.height
     assert run([*arguments, *policies]) == 0
     assert pl.read_parquet(out / "repeats.parquet")["repeat"].n_unique() == 6
     capsys.readouterr()

@@ -103,15 +103,15 @@ def test_an_interrupted_run_goes_on(
 
 
 def test_what_is_kept_is_of_one_workload_seed_and_policy(tmp_path: Path) -> None:
-    kept, policy = StoredReplays(tmp_path / "run", LOAD), parse_policy("first_fit")
+    staying, policy = StoredReplays(tmp_path / "run", LOAD), parse_policy("first_fit")
     one = replay_one(LOAD, policy, 0)
-    kept.put(policy, 0, 0, one)
-    found = kept.get(policy, 0, 0)
-    assert found is not None
-    assert found.steps.equals(one.steps)
-    assert kept.get(policy, 1, 0) is None
-    assert kept.get(policy, 0, 1) is None
-    assert kept.get(parse_policy("random"), 0, 0) is None
+    staying.put(policy, 0, 0, one)
+    result = staying.get(policy, 0, 0)
+    assert result is not None
+    assert result.steps.equals(one.steps)
+    assert staying.get(policy, 1, 0) is None
+    assert staying.get(policy, 0, 1) is None
+    assert staying.get(parse_policy("random"), 0, 0) is None
     other = workload([(100, 100)] * 4, [(0, 9000, 5, 3)])
     assert StoredReplays(tmp_path / "run", other).get(policy, 0, 0) is None
 
@@ -135,10 +135,10 @@ def test_a_kept_replay_that_is_damaged_is_done_again(
     others = [files[at - 1].read_bytes() for at in range(len(files))]
     for file, sort, other in zip(files, sorts, others, strict=True):
         spoil(file, sort, tmp_path / "ran", other)
-    told = Told()
-    replay(None, POLICIES, out=out, workload=load, repeats=1, progress=told)
+    result = Told()
+    replay(None, POLICIES, out=out, workload=load, repeats=1, progress=result)
     assert contents(out) == contents(whole)
-    assert sum("is replayed anew" in line for line in told.stages) == len(files)
+    assert sum("is replayed anew" in line for line in result.stages) == len(files)
     assert not (tmp_path / "ran").exists()
     assert not list(out.parent.glob(f".{out.name}*"))
 

@@ -21,9 +21,9 @@ ROW = {"policy": "lra", "cpu_max_fraction": 0.5, "cpu_max_fraction_low": 0.4, "n
     ],
 )
 def test_a_share_in_percent_is_no_share(option: str, text: str, meant: str) -> None:
-    with pytest.raises(TracekitError) as told:
+    with pytest.raises(TracekitError) as raised:
         parse_threshold(text, option)
-    assert meant in str(told.value.hint)
+    assert meant in str(raised.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,9 @@ def test_nobody_waits() -> None:
 
 def test_who_left_before_is_counted_apart() -> None:
     rows: list[Row] = [*[(0, 9000, 800, 10)] * 3, (0, 2000, 800, 10), (0, 9000, 900, 10)]
-    told = found(of_one_service(workload([(1000, 100)] * 3, rows)))
-    assert (told["containers"], told["gone"]) == (2, 1)
-    assert [kind["request"]["cpu_milli"] for kind in told["kinds"]] == [900]
+    result = found(of_one_service(workload([(1000, 100)] * 3, rows)))
+    assert (result["containers"], result["gone"]) == (2, 1)
+    assert [kind["request"]["cpu_milli"] for kind in result["kinds"]] == [900]
 
 
 def test_closed_nodes_are_not_counted_as_full() -> None:
@@ -96,15 +96,15 @@ def test_what_lacks_is_what_the_decision_lacked(
 ) -> None:
     """Nobody leaves: the last of those that wait finds at its arrival what is there at the end."""
     load = workload([(100, 100), (80, 120)], [(0, 9000, *one) for one in requests])
-    told = found(load, policy)
-    if not told:
+    result = found(load, policy)
+    if not result:
         return
     run = replay(load, [parse_policy(policy)], seed=0)
     never = run.placements.filter(outcome="pending")["container"].to_list()
-    assert told["containers"] == len(never)
-    assert sum(kind["containers"] for kind in told["kinds"]) <= len(never)
+    assert result["containers"] == len(never)
+    assert sum(kind["containers"] for kind in result["kinds"]) <= len(never)
     placed = run.placements.filter(outcome="placed")["container"].to_list()
-    for kind in told["kinds"]:
+    for kind in result["kinds"]:
         if any(int(name[1:]) > int(kind["container"][1:]) for name in placed):
             continue
         verdicts = explain(load, parse_policy(policy), kind["container"]).nodes
@@ -127,10 +127,10 @@ def test_each_node_counts_once_by_the_first_filter_that_it_fails(
 ) -> None:
     """Node by node: cordoned, tainted, not selected, too small, and only then what is free."""
     load = on_a_kind_of_nodes(drawn)
-    told = found(load)
-    if not told:
+    result = found(load)
+    if not result:
         return
-    (kind,) = told["kinds"]
+    (kind,) = result["kinds"]
     assert kind["service"] == "train"
     closed: Counter[str] = Counter()
     for cordoned, tainted, ssd, gpus in drawn:
@@ -160,8 +160,8 @@ def on_a_kind_of_nodes(drawn: Sequence[tuple[bool, bool, bool, int]]) -> Workloa
             "state": ["closed" if cordoned else "ready" for cordoned, *_ in drawn],
         }
     )
-    asked = {"container": [str(at) for at in range(pods)], "selector": [SSD] * pods}
-    rules = Suited(Labels(nodes), nodes, pl.DataFrame({**asked, "tolerations": [None] * pods}))
+    requested = {"container": [str(at) for at in range(pods)], "selector": [SSD] * pods}
+    rules = Suited(Labels(nodes), nodes, pl.DataFrame({**requested, "tolerations": [None] * pods}))
     parts = tuple(one for one in (rules.selectors(), rules.taints()) if one is not None)
     load = workload([(10_000, 10_000)] * len(drawn), [(0, 9000, 1, 1)] * pods)
     return changed(

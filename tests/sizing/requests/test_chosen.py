@@ -236,16 +236,16 @@ def study() -> Study:
 
 
 @pytest.mark.parametrize(
-    ("request_cores", "kept"),
+    ("request_cores", "kept_rows"),
     [(1.15, True), (1.999, True), (2.0, False), (2.5, False), (3.5, False)],
 )
 def test_a_lower_request_that_is_exceeded_too_often_is_not_recommended(
-    request_cores: float, kept: bool
+    request_cores: float, kept_rows: bool
 ) -> None:
     use = rising()
     given: FloatArray = np.full((3, 2), (request_cores, 1.5e9))
     result = spared(given, use, np.full((3, 2), (2.0, 2e9)), 0.05)
-    assert result.staying.tolist() == [[kept, False], [False, False], [False, False]]
+    assert result.staying.tolist() == [[kept_rows, False], [False, False], [False, False]]
     assert np.isnan(result.request).tolist() == result.staying.tolist()
     again = judged(use, result.request)
     for name in ("above", "requested", "excess"):
