@@ -94,8 +94,7 @@ fairness_mean = Measure(
     order=15,
     group="answer",
     per_resource=True,
-    step=Step(column="fairness", at=_at, drawn="{resource} fairness [0..1]"),
-    spoken=True,
+    step=Step(column="fairness", at=_at),
     short="{resource} fair",
 )
 '''

@@ -245,7 +245,7 @@ def _parsed(rows: pl.DataFrame, table: Table, file_lines: pl.DataFrame | None) -
         rows = rows.with_columns(pl.col("line").alias("position"))
     strange = set(rows.columns) - {column.name for column in table.columns} - {"line"}
     if strange:
-        raise TypeError(f"table {table.name} has no column {', '.join(sorted(strange))}")
+        raise AssertionError(f"table {table.name} has no column {', '.join(sorted(strange))}")
     empty = pl.Series([None] * rows.height, dtype=pl.String)
     columns = [
         typed(rows[c.name] if c.name in rows.columns else empty.alias(c.name), c.kind).alias(c.name)

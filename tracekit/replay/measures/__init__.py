@@ -34,7 +34,7 @@ _HEADS = {"memory": "mem", "network": "net"}
 #: Measures that answers read by their names.
 OVERLOAD, COST_PER_HOUR = "overloaded_node_steps", "cost_per_hour"
 CONFLICTS = "conflicts"
-NODES, NODES_MOST, NODES_AT_END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
+NODES = "nodes_used_mean"
 #: The use of the fullest node, and how often a node was overloaded.
 FULLEST = ("cpu_max_fraction", "memory_max_fraction", OVERLOAD)
 #: The need (``Measure.needs``) of a measure over all resources: one beyond CPU and memory.
@@ -102,15 +102,12 @@ class Step:
         measure that the engine counts has neither ``at`` nor ``held``.
     whole : bool
         Whether the values are whole numbers.
-    drawn : str
-        The label of its axis with the unit, for a measure that is drawn over time; else ''.
     """
 
     column: str
     at: Callable[[Sampled], NDArray[Any]] | None = None
     held: Callable[[Held], NDArray[Any]] | None = None
     whole: bool = False
-    drawn: str = ""
 
     @property
     def sampled(self) -> bool:
@@ -156,10 +153,9 @@ class Measure:
         Whether policies and runs are compared by it.
     falls : bool
         Whether fewer nodes reduce it.
-    spoken : bool
-        Whether a sentence names the policy with its best value.
     short : str
-        Its head in the printed table of a replay; '' leaves it out of the table.
+        Its head in the printed table of a replay, which shows ``answer.intervals.COMPARED``; ''
+        for its name.
     name : str
         Set by the registry.
     """
@@ -181,7 +177,6 @@ class Measure:
     bound: Literal["any", "requests"] | None = None
     compared: bool = True
     falls: bool = False
-    spoken: bool = False
     short: str = ""
     name: str = ""
 
@@ -334,10 +329,7 @@ def _of_resource(name: str, measure: Measure, resource: str) -> Measure:
         meaning=filled(measure.meaning) + (DEMAND if further else ""),
         formula=filled(measure.formula),
         short=measure.short.format(resource=_HEADS.get(resource, resource)),
-        step=step
-        and dataclasses.replace(
-            step, column=f"{resource}_{step.column}", drawn=heading(step.drawn)
-        ),
+        step=step and dataclasses.replace(step, column=f"{resource}_{step.column}"),
     )
 
 

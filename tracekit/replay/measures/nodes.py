@@ -33,7 +33,6 @@ def of_nodes_used(**fields: Any) -> Measure:
             column="nodes_used",
             at=lambda sampled: (sampled.containers_but_daemons > 0).sum(axis=-1),
             whole=True,
-            drawn="Nodes used [nodes]",
         ),
         falls=True,
         because="no policy is better for merely using fewer nodes: they save only where nodes can"
@@ -51,7 +50,6 @@ nodes_used_mean = of_nodes_used(
     order=14,
     over_steps="mean",
     bound="requests",
-    spoken=True,
     short="nodes",
 )
 
@@ -92,11 +90,10 @@ cost_per_hour = Measure(
     because="no policy is better for merely using cheaper nodes: they save only where the others"
     " can be switched off",
     order=16,
-    step=Step(column="cost_per_hour", held=_cost_per_hour, drawn="Cost [1/h]"),
+    step=Step(column="cost_per_hour", held=_cost_per_hour),
     needs="nodes.prices",
     bound="requests",
     falls=True,
-    spoken=True,
     short="cost/h",
 )
 
@@ -159,7 +156,6 @@ conflicts = Measure(
     better="low",
     because="each is a decision that has to be made twice",
     order=51,
-    short="conflicts",
     of_run=lambda run: run.conflicts,
     needs="schedulers",
     compared=False,
@@ -233,8 +229,7 @@ pending_container_steps = Measure(
     better="low",
     because="a container that waits does no work",
     order=13,
-    short="wait steps",
-    step=Step(column="pending", whole=True, drawn="Containers waiting [containers]"),
+    step=Step(column="pending", whole=True),
     over_steps="sum",
     compared=False,
 )

@@ -45,11 +45,9 @@ max_fraction = Measure(
     step=Step(
         column="max_fraction",
         at=lambda sampled: sampled.by_resource.max(axis=-1).T,
-        drawn="{resource} of the fullest node [%]",
     ),
     over_steps="max",
     bound="any",
-    spoken=True,
     short="{resource} max",
 )
 
@@ -78,9 +76,7 @@ p99_fraction = Measure(
     because="all but one node in a hundred always keep the rest for a peak",
     order=22,
     per_resource=True,
-    step=Step(
-        column="p99_fraction", at=_p99_fraction, drawn="{resource} of the 99th of 100 nodes [%]"
-    ),
+    step=Step(column="p99_fraction", at=_p99_fraction),
     over_steps="max",
     bound="any",
 )
@@ -95,6 +91,7 @@ cpu_p99_over_time_fraction = Measure(
     better="low",
     because="the fullest node is the first to slow down what it holds",
     order=21,
+    short="CPU p99",
     of_run=lambda run: float(run.over_time.cpu_p99.max()),
 )
 
@@ -163,7 +160,7 @@ imbalance_of_all_mean = Measure(
     because="on a node used evenly no resource is stranded behind another that is used up",
     order=71,
     needs=FURTHER,
-    step=Step(column="imbalance_of_all", at=_of_all, drawn="Imbalance Z over all [0..1]"),
+    step=Step(column="imbalance_of_all", at=_of_all),
 )
 
 imbalance_mean = Measure(
@@ -179,11 +176,8 @@ imbalance_mean = Measure(
     step=Step(
         column="imbalance",
         at=lambda sampled: imbalance(sampled.fractions).mean(axis=-1),
-        drawn="Imbalance Z [0..1]",
     ),
     bound="any",
-    spoken=True,
-    short="Z",
 )
 
 
@@ -203,7 +197,6 @@ overloaded_node_steps = Measure(
         column="overloaded_nodes",
         at=lambda sampled: sampled.overloaded.sum(axis=-1),
         whole=True,
-        drawn="Overloaded nodes [nodes]",
     ),
     over_steps="sum",
     bound="any",
@@ -268,7 +261,6 @@ above_ceiling_node_steps = Measure(
         column="above_ceiling_nodes",
         at=_above_ceiling_node_steps,
         whole=True,
-        drawn="Nodes above the ceiling [nodes]",
     ),
     over_steps="sum",
 )
@@ -321,7 +313,7 @@ allocated_share = Measure(
     because="who leaves nobody waiting has the same as everybody",
     order=56,
     per_resource=True,
-    step=Step(column="allocated_share", held=_allocated_share, drawn="Allocated {resource} [%]"),
+    step=Step(column="allocated_share", held=_allocated_share),
 )
 
 
@@ -343,9 +335,7 @@ stranded_share = Measure(
     because="it is paid for, free, and of no use",
     order=24,
     per_resource=True,
-    step=Step(column="stranded_share", held=_stranded_share, drawn="Stranded {resource} [%]"),
-    spoken=True,
-    short="{resource} strand",
+    step=Step(column="stranded_share", held=_stranded_share),
 )
 
 
