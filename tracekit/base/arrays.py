@@ -24,14 +24,17 @@ _APART = 1_000_003
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """The generator for a seed and a name: a child of SeedSequence(seed) with the name as key."""
+    """Return the random generator for a seed and a name.
+
+    It is made of the child of ``SeedSequence(seed)`` that has the name as its key.
+    """
     digest = hashlib.sha256(name.encode()).digest()
     key = tuple(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4))
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
 def order_seed(seed: int, number: int) -> int:
-    """The seed of order ``number`` of arrival; order 0 has the seed itself.
+    """Return the seed of order ``number`` of arrival. Order 0 has the seed itself.
 
     Neighbouring seeds share no order.
     """
@@ -39,5 +42,5 @@ def order_seed(seed: int, number: int) -> int:
 
 
 def labelled(seed: int, label: str) -> np.random.Generator:
-    """The generator for a seed and the label of a result of an analysis."""
+    """Return the generator for a seed and the label of a result of an analysis."""
     return np.random.Generator(np.random.PCG64([seed, zlib.crc32(label.encode())]))

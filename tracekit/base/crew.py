@@ -56,14 +56,14 @@ class Crew(Protocol):
     size: int
 
     def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
-        """Run a task now or later; the future has its result or its error."""
+        """Run a task now or later, and return the future of its result or error."""
 
     def close(self) -> None:
         """Stop at once, also in the middle of tasks."""
 
 
 def each_done(crew: Crew, tasks: Iterable[tuple[K, Task[S]]]) -> Iterator[tuple[K, Future[S]]]:
-    """Run tasks by a crew; yields the key and the future of each task when it has ended."""
+    """Run tasks by a crew. Yield the key and the future of each task when it has ended."""
     running = {crew.submit(task): key for key, task in tasks}
     for future in as_completed(running):
         yield running.pop(future), future
@@ -75,7 +75,7 @@ class Alone:
     size = 1
 
     def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
-        """Run the task; the returned future is done."""
+        """Run the task at once, and return a future that is done."""
         done: Future[S] = Future()
         try:
             done.set_result(task.run(on_progress))
@@ -109,7 +109,7 @@ class Workers:
         self._lock = threading.Lock()
 
     def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
-        """Run the task as soon as a worker is idle; calls of ``on_progress`` never overlap."""
+        """Run the task as soon as a worker is idle. Calls of ``on_progress`` never overlap."""
 
         def one_at_a_time(size: int, rows: int, rejected: int) -> None:
             with self._lock:
@@ -203,7 +203,10 @@ class LostWorkerError(TracekitError):
 
 
 def main() -> None:
-    """Run tasks until the input ends; the arguments are modules that must not be imported."""
+    """Run tasks until the input ends.
+
+    The arguments of the program are modules that must not be imported.
+    """
     for name in sys.argv[1:]:
         sys.modules[name] = None  # type: ignore[assignment]
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

@@ -40,7 +40,7 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     metadata: Any = None
 
     def remark(self) -> str:
-        """The part of this object that cannot be followed, as a clause; empty for none."""
+        """Return the part of this object that cannot be followed, as a clause; empty without it."""
         return ""
 
 
@@ -78,7 +78,7 @@ def decode(
     where: str = "",
     reading: Reading | None = None,
 ) -> AnyFields:
-    """The values as an object of a kind; null stands for a field that is not given.
+    """Return the values as an object of a kind. Null stands for a field that is not given.
 
     Parameters
     ----------
@@ -188,14 +188,14 @@ class Arguments(Generic[Built, AnyFields]):
         self.kind: type[AnyFields] = made
 
     def built(self, given: AnyFields) -> Built:
-        """The object that decoded arguments describe."""
+        """Return the object that decoded arguments describe."""
         values = ((to, getattr(given, name)) for name, to in self._to.items())
         return self._build(
             **{to.parameter: to.read(value) for to, value in values if value is not UNSET}
         )
 
     def written(self, built: Built) -> dict[str, Any]:
-        """The arguments of an object, as a document has them."""
+        """Return the arguments of an object, as a document has them."""
         if self._write is not None:
             return self._write(built)
         every = {name: to.write(getattr(built, to.parameter)) for name, to in self._to.items()}
@@ -211,12 +211,12 @@ _MOST_VALUES = 100_000
 
 
 def is_document(name: str) -> bool:
-    """Whether a file name has the ending of a document."""
+    """Return whether a file name has the ending of a document."""
     return name.lower().endswith(ENDINGS)
 
 
 def read_document(path: Path) -> Mapping[str, Any]:
-    """The one document of a file.
+    """Return the one document of a file.
 
     Raises
     ------

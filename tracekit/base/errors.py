@@ -52,7 +52,7 @@ _BEGUN = 3
 
 
 def nearest(word: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """The known word that ``word`` most likely means; None where none is similar.
+    """Return the known word that ``word`` most likely means, or None if no word is similar.
 
     A word that begins with ``word`` is preferred to one with similar letters.
     """
@@ -63,7 +63,10 @@ def nearest(word: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str
 
 
 def strangers(words: Iterable[str], candidates: Iterable[str]) -> str:
-    """Unknown words in one text, each with the known word that differs by a letter or two."""
+    """Return the unknown words of a text, each with the known word that is similar to it.
+
+    Similar words differ by a letter or two.
+    """
     names = list(candidates)
     meant = {word: nearest(word, names, cutoff=0.88) for word in words}
     return ", ".join(
@@ -89,7 +92,10 @@ def _of_initials(word: str, names: Sequence[str]) -> str | None:
 
 
 def unknown_name(kind: str, name: str, candidates: Iterable[str], *, listing: str) -> TracekitError:
-    """The error for an unknown name; its hint has a similar name and the command that lists all."""
+    """Return the error for an unknown name.
+
+    Its hint has a similar known name and the command that lists all names.
+    """
     names = list(candidates)
     close = nearest(name, names) or _of_a_word(name, names) or _of_initials(name, names)
     some = ", ".join(difflib.get_close_matches(name, names, n=3, cutoff=0))
@@ -116,12 +122,15 @@ _SPELLED = (
 
 
 def is_of_an_engine(error: BaseException) -> bool:
-    """Whether an error was raised by polars, DuckDB or pyarrow."""
+    """Return whether an error was raised by polars, DuckDB or pyarrow."""
     return any(kind.__module__.partition(".")[0] in _ENGINES for kind in type(error).__mro__)
 
 
 def system_error(error: BaseException) -> OSError | None:
-    """The system error inside an error of polars, DuckDB or pyarrow; None for any other error."""
+    """Return the system error inside an error of polars, DuckDB or pyarrow.
+
+    Return None for any other error.
+    """
     if isinstance(error, OSError) and error.errno is not None:
         return error
     if not (isinstance(error, OSError) or is_of_an_engine(error)):

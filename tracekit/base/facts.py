@@ -110,11 +110,11 @@ class Fact:
         return kinds()[self.kind].rank if self.rank is None else self.rank
 
     def about_it(self, name: str) -> Scalar:
-        """A scalar of ``about``; None where it is unknown."""
+        """Return a scalar of ``about``, or None where it is unknown."""
         return self.about.get(name)
 
     def document(self) -> dict[str, Any]:
-        """The fact as JSON values; the scalars of ``about`` stand beside its fields, too."""
+        """Return the fact as JSON values. The scalars of ``about`` stand beside its fields, too."""
         own: dict[str, Any] = {
             "kind": self.kind,
             "subject": self.subject,
@@ -144,7 +144,7 @@ def remark(
     names: Sequence[str] = (),
     **about: Scalar,
 ) -> Fact:
-    """A fact that a reader must know before the numbers that follow.
+    """Return a fact that a reader must know before reading the numbers after it.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Answer:
     next: tuple[Followup, ...] = ()
 
     def of(self, kind: str, **about: Scalar) -> list[Fact]:
-        """The facts of a kind, those with these scalars in ``about``."""
+        """Return the facts of a kind whose ``about`` has these scalars."""
         return [
             one
             for one in self.facts
@@ -201,12 +201,12 @@ class Answer:
         ]
 
     def first(self, kind: str, **about: Scalar) -> Fact | None:
-        """The first fact of a kind; None where there is none."""
+        """Return the first fact of a kind, or None where there is none."""
         return next(iter(self.of(kind, **about)), None)
 
 
 def answer_of(facts: Iterable[Fact], following: Iterable[Followup] = ()) -> Answer:
-    """An answer of facts in the order of their ranks; equal ranks keep their order."""
+    """Return an answer with the facts in the order of their ranks. Equal ranks keep their order."""
     return Answer(facts=tuple(sorted(facts, key=lambda one: one.weight)), next=tuple(following))
 
 
@@ -217,7 +217,7 @@ def _table() -> dict[str, Any]:
 
 @functools.cache
 def kinds() -> Mapping[str, Kind]:
-    """The table of kinds, by name."""
+    """Return the table of kinds, by name."""
     return {
         name: Kind(
             name=name,
@@ -232,7 +232,7 @@ def kinds() -> Mapping[str, Kind]:
 
 
 def questions() -> Mapping[str, str]:
-    """The further question of each follow-up, by its key."""
+    """Return the further question of each follow-up, by its key."""
     return dict(_table()["followups"])
 
 
@@ -245,7 +245,7 @@ def _sentences(given: str | list[str] | dict[str, Any]) -> dict[str, tuple[str, 
 
 
 def read_answer(folder: Path) -> Answer | None:
-    """The answer in a folder; None where it has none.
+    """Return the answer in a folder, or None where it has none.
 
     Raises
     ------
@@ -272,7 +272,10 @@ def read_answer(folder: Path) -> Answer | None:
 
 
 def damage_of_answer(path: Path) -> Damage | None:
-    """The damage of an answer with a seal; None for an intact one, and for one without a seal."""
+    """Return the damage of an answer with a seal.
+
+    Return None for an intact answer, and for an answer without a seal.
+    """
     try:
         document = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError) as error:
@@ -283,7 +286,7 @@ def damage_of_answer(path: Path) -> Damage | None:
 
 
 def fact_of(document: Mapping[str, Any]) -> Fact:
-    """The fact of a document."""
+    """Return the fact of a document."""
     return Fact(**{one.name: document[one.name] for one in fields(Fact)})
 
 

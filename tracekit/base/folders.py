@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def asset_dir(name: str) -> Path:
-    """The folder ``queries`` or ``reports`` of this installation.
+    """Return the folder ``queries`` or ``reports`` of this installation.
 
     Raises
     ------
@@ -54,7 +54,7 @@ _ROOMS = (
 
 @functools.cache
 def cache_folder() -> Path:
-    """The cache folder, to which only this user or the installer of the package can write.
+    """Return the cache folder, to which only this user or the installer of the package can write.
 
     It is in the package's ``__pycache__``, else in the user's cache, else a new temporary folder.
     """
@@ -72,7 +72,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def compiled_folder() -> Path:
-    """The cache folder for compiled code of exactly these sources."""
+    """Return the cache folder for compiled code of exactly these sources."""
     rooms = sorted(path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py"))
     sources = [_PACKAGE / "base" / "jit.py", *rooms]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
@@ -81,5 +81,5 @@ def compiled_folder() -> Path:
 
 @functools.cache
 def is_compiled(file: str) -> bool:
-    """Whether the cache has compiled functions of a source file."""
+    """Return whether the cache has compiled functions of a source file."""
     return any(compiled_folder().glob(f"*/{file.removesuffix('.py')}.*.nbi"))

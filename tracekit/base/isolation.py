@@ -18,9 +18,9 @@ def leave_current_folder() -> None:
 
 
 def safe_path() -> list[str]:
-    """The import path without the current folder, and with the folder of tracekit.
+    """Return the import path without the current folder, and with the folder of tracekit.
 
-    Where the current folder is tracekit's checkout, it comes last.
+    Where the current folder is tracekit's checkout, that folder comes last.
     """
     named = set() if sys.flags.ignore_environment else _named(os.environ.get("PYTHONPATH", ""))
     here = _current_folder()
@@ -29,7 +29,9 @@ def safe_path() -> list[str]:
 
 
 def interpreter(module: str) -> list[str]:
-    """The command that runs ``main()`` of a module in a new Python with the same import path.
+    """Return the command that runs ``main()`` of a module in a new Python.
+
+    The new Python has the same import path.
 
     Arguments of ``main`` follow the command. The environment does not change the import path.
     """

@@ -73,13 +73,13 @@ PLACED = types.void(F2, _I3, types.int64, I2, F1)
 
 
 def compiled(function: F) -> F:
-    """Compile the function on its first call for each type of arguments; cached on disk."""
+    """Compile the function on its first call for each type of arguments. Cache the code on disk."""
     made: F = _cached(function, no_cfunc_wrapper=True)
     return made
 
 
 def compiled_for(*arguments: Any) -> Callable[[F], F]:
-    """Compile the function for arguments of these types when it is defined; cached on disk."""
+    """Compile the function for these argument types when it is defined. Cache the code on disk."""
     return lambda function: _cached(function, types.void(*arguments))
 
 
@@ -89,7 +89,11 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def compiled_in_any_order(function: F) -> F:
-    """As ``compiled``, with sums in any order: faster, with another last digit, not for NaN."""
+    """Compile as ``compiled`` does, and let sums be computed in any order.
+
+    The code is faster, its results may differ in the last digit, and it must not be used where
+    values may be NaN.
+    """
     made: F = _cached(function, fastmath={"reassoc", "nnan", "nsz"})
     return made
 
@@ -120,7 +124,7 @@ def with_functions(
     named: Mapping[str, Any],
     instead: Mapping[FunctionType, FunctionType],
 ) -> FunctionType:
-    """A copy of a plain function that compiles together with the functions that it calls.
+    """Return a copy of a plain function that compiles together with the functions that it calls.
 
     The name of the copy ends in a digest of the code of all called functions, so that cached code
     of that name was compiled from exactly this code.
@@ -196,7 +200,7 @@ class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
         return int(self._address)
 
     def signature(self) -> Any:
-        """The type of the function, for numba."""
+        """Return the type of the function, for numba."""
         return self._signature
 
 

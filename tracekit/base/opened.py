@@ -31,7 +31,10 @@ class NoFileError(OSError):
 
 
 def sort_of(mode: int) -> str | None:
-    """The word for a pipe, socket or device of this mode; None for a file, folder or link."""
+    """Return the word for a pipe, socket or device of this mode.
+
+    Return None for a file, folder or link.
+    """
     return next((name for test, name in _SORTS if test(mode)), None)
 
 
@@ -43,7 +46,7 @@ def check_file(path: Path) -> None:
 
 
 def open_file(path: Path) -> BufferedReader:
-    """A file of this machine or of an object store, for reading.
+    """Open a file of this machine or of an object store for reading.
 
     Raises
     ------
@@ -58,13 +61,13 @@ def open_file(path: Path) -> BufferedReader:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file; raises as ``open_file``."""
+    """Return the bytes of a file. Raise the errors of ``open_file``."""
     with open_file(path) as file:
         return file.read()
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with line feeds as line ends.
+    """Return the text of a UTF-8 file, with line feeds as line ends.
 
     Raises as ``open_file``, and UnicodeDecodeError.
     """
@@ -73,7 +76,7 @@ def read_text(path: Path) -> str:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a path is a file; raises NoFileError for a pipe, socket or device."""
+    """Return whether a path is a file. Raise NoFileError for a pipe, socket or device."""
     if not isinstance(path, Path):
         return bool(path.is_file())
     if path.exists():

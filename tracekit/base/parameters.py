@@ -20,7 +20,7 @@ _SIZES = BINARY_BYTES
 
 
 def spell(value: Any) -> str:
-    """A value as text; ``from_text`` reads it back as the same value."""
+    """Return a value as a text that ``from_text`` reads back as the same value."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -32,7 +32,7 @@ def spell(value: Any) -> str:
 
 
 def describe(kind: Any) -> str:
-    """The form of a value of this type, for errors and listings."""
+    """Return the form of a value of this type, for errors and listings."""
     if typing.get_origin(kind) is Literal:
         return " or ".join(f"'{choice}'" for choice in typing.get_args(kind))
     if typing.get_origin(kind) is tuple:
@@ -49,7 +49,7 @@ def describe(kind: Any) -> str:
 
 
 def read(kind: Any, text: str) -> Any:
-    """A value of this type from its text; raises ValueError when it is none."""
+    """Return a value of this type from its text. Raise ValueError for a text of another type."""
     origin = typing.get_origin(kind)
     if isinstance(kind, types.UnionType):
         return _read_union(typing.get_args(kind), text)
@@ -138,7 +138,7 @@ class About:
     maximum: float | None = None
 
     def problem(self, value: float) -> str | None:
-        """The range that the value violates, in words; None when it is in range."""
+        """Return the range that the value violates, in words, or None when it is in range."""
         beyond = shape.LARGEST if isinstance(value, int) else math.inf
         minimum = -beyond if self.minimum is None else self.minimum
         maximum = beyond if self.maximum is None else self.maximum
@@ -153,7 +153,7 @@ def _spelled(limit: float) -> str:
 
 
 def about(kind: type[Any]) -> Mapping[str, About]:
-    """The meanings of a dataclass's parameters, by name, in order."""
+    """Return the meanings of a dataclass's parameters, by name, in order."""
     hashable: Any = kind  # a class is hashable, whatever its instances are
     return _about(hashable)
 
@@ -180,7 +180,10 @@ def check_ranges(owner: Any) -> None:
 
 
 def split(text: str) -> tuple[str, dict[str, str]]:
-    """Name and parameters of ``NAME[param=value,...]``; raises TracekitError for another form."""
+    """Return the name and the parameters in ``NAME[param=value,...]``.
+
+    Raise TracekitError for a text of another form.
+    """
     name, bracket, rest = text.strip().partition("[")
     if not name or (bracket and not rest.endswith("]")) or (not bracket and "]" in name):
         raise TracekitError(
@@ -199,12 +202,12 @@ def split(text: str) -> tuple[str, dict[str, str]]:
 
 
 def build(kind: type[Any], owner: str, given: Mapping[str, str]) -> Any:
-    """A dataclass of parameters from texts; ``owner`` names it in errors."""
+    """Build a dataclass of parameters from texts. Errors name it by ``owner``."""
     return kind(**read_all(kind, owner, given))
 
 
 def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "") -> T:
-    """A dataclass of assumptions from ``name=value`` texts; ``of`` names its owner in errors."""
+    """Build a dataclass of assumptions from ``name=value`` texts. Errors name it by ``of``."""
     given = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -223,7 +226,7 @@ def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "")
 
 
 def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Values of a dataclass's parameters from texts; raises for an unknown name.
+    """Return values of a dataclass's parameters from texts. Raise an error for unknown names.
 
     The text of a default is the default, also where it is infinite.
     """
@@ -238,7 +241,7 @@ def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str,
 
 
 def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
-    """The value of a text; raises TracekitError with the expected form."""
+    """Return the value of a text. Raise TracekitError, with the expected form, for a wrong text."""
     try:
         return read(kind, text)
     except ValueError:
@@ -248,7 +251,7 @@ def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
 
 
 def from_json(kind: type[Any], name: str, value: Any) -> Any:
-    """One value of a recorded case, where pairs are lists or an object.
+    """Return one value of a recorded case, where pairs are lists or an object.
 
     Raises ParameterError for a value of another type.
     """
@@ -287,7 +290,7 @@ def _of_shape(name: str, value: Any, wanted: shape.Shape) -> None:
 
 
 def names(kind: type[Any]) -> list[str]:
-    """Names of a dataclass's parameters, in order."""
+    """Return names of a dataclass's parameters, in order."""
     return [field.name for field in dataclasses.fields(kind)]
 
 
@@ -298,7 +301,10 @@ def spell_all(
     also: Collection[str] = (),
     instead: Mapping[str, str] = types.MappingProxyType({}),
 ) -> str:
-    """``param=value,...`` of a dataclass; without ``defaults`` only what differs, and ``also``.
+    """Return a dataclass as ``param=value,...``.
+
+    Without ``defaults`` only the parameters that differ from their default, and those in ``also``,
+    are included.
 
     ``instead`` are texts that stand for the values of parameters, by name.
     """
@@ -327,7 +333,7 @@ def _type_of(owner: str, hints: Mapping[str, Any], name: str) -> Any:
 
 
 def unknown_name(what: str, those: str, name: str, candidates: Sequence[str]) -> TracekitError:
-    """The error for an unknown name, with a similar name, or with all names."""
+    """Return the error for an unknown name, with a similar name, or with all names."""
     close = nearest(name, candidates)
     if close:
         return TracekitError(what, hint=f"did you mean '{close}'?")

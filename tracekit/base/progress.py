@@ -22,24 +22,24 @@ class Progress(Protocol):
         """Report the result of a stage, such as ``1,234 rows of 2 files``."""
 
     def task(self, text: str, total: float | None, unit: str) -> AbstractContextManager[Task]:
-        """A task of ``total`` units (None when unknown), as a context manager."""
+        """Begin a task of ``total`` units, or of an unknown total for None; a context manager."""
 
 
 class Silent:
-    """Progress that says nothing; one that says something may build on it."""
+    """Progress that prints nothing; a class that prints something may build on it."""
 
     def stage(self, text: str, *, then: str = "") -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def say(self, text: str) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def advance(self, amount: float, note: str = "") -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     @contextmanager
     def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:  # noqa: ARG002
-        """A task that says nothing."""
+        """Yield a task that reports nothing."""
         yield self
 
 

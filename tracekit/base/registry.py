@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
-    """Every public subclass of ``base`` in the public modules of a package, by ``name_of``.
+    """Return every public subclass of ``base`` in the public modules of a package, by ``name_of``.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
 
 
 def name_of(kind: type) -> str:
-    """The public name of a class: ``FirstFit`` is ``first_fit``.
+    """Return the public name of a class: ``FirstFit`` is ``first_fit``.
 
     A class outside of tracekit has the name of its file.
     """
@@ -48,12 +48,12 @@ def name_of(kind: type) -> str:
 
 
 def with_underscores(class_name: str) -> str:
-    """``first_fit`` for ``FirstFit``."""
+    """Return a class name in lower case with underscores: ``FirstFit`` is ``first_fit``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
 
 
 def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
-    """All objects of type ``kind`` in the public modules of a package, by their names.
+    """Return all objects of type ``kind`` in the public modules of a package, by their names.
 
     Raises
     ------
@@ -72,15 +72,15 @@ def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
 def with_brought(
     registered: Mapping[str, T], group: str, belongs: Callable[[str, object], bool], kind: str
 ) -> dict[str, T]:
-    """The registered objects and those of installed packages, sorted by name.
+    """Return the registered objects and those of installed packages, sorted by name.
 
     Parameters
     ----------
     registered : mapping
         The registered objects by name.
     group : str
-        The group of entry points, such as ``tracekit.policies``; the name of an entry point is the
-        name of its object.
+        The group of entry points, such as ``tracekit.policies``; the name of an entry point is
+        the name of its object.
     belongs : callable
         Whether an object of an entry point may be registered under its name.
     kind : str
@@ -110,14 +110,17 @@ def with_brought(
 
 
 def pick(objects: Mapping[str, T], name: str, kind: str, *, listing: str) -> T:
-    """The object with a name; raises TracekitError with a similar name for an unknown one."""
+    """Return the object with a name. Raise TracekitError with a similar name for an unknown one."""
     if name not in objects:
         raise unknown_name(kind, name, objects, listing=listing)
     return objects[name]
 
 
 def module_names(package: ModuleType) -> list[str]:
-    """The names of the public modules of a package, sorted; helpers begin with an underscore."""
+    """Return the names of the public modules of a package, sorted.
+
+    Helpers begin with an underscore.
+    """
     return sorted(
         info.name
         for info in pkgutil.iter_modules(package.__path__)

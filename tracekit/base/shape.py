@@ -23,7 +23,7 @@ class ShapeError(ValueError):
 
 
 def shown(value: Any) -> str:
-    """A value for an error message: its JSON, shortened."""
+    """Return a value for an error message: its JSON, shortened."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list):
@@ -42,23 +42,23 @@ def _digits(value: int) -> int:
 
 
 def text(value: Any, place: str) -> None:
-    """Any text."""
+    """Check that the value is a text."""
     if not isinstance(value, str):
         raise ShapeError(place, value, "text")
 
 
 def flag(value: Any, place: str) -> None:
-    """``true`` or ``false``."""
+    """Check that the value is ``true`` or ``false``."""
     if not isinstance(value, bool):
         raise ShapeError(place, value, "true or false")
 
 
 def anything(_value: Any, _place: str) -> None:
-    """Any value."""
+    """Accept any value."""
 
 
 def number(minimum: float = -LARGEST, maximum: float = LARGEST, *, whole: bool = False) -> Shape:
-    """A finite number within a range; with ``whole`` a whole number."""
+    """Return the shape of a finite number within a range; with ``whole`` of a whole number."""
     kind = "a whole number" if whole else "a number"
 
     def check(value: Any, place: str) -> None:
@@ -71,7 +71,7 @@ def number(minimum: float = -LARGEST, maximum: float = LARGEST, *, whole: bool =
 
 
 def one_of(*words: str) -> Shape:
-    """One of the words."""
+    """Return the shape of a text that is one of the words."""
 
     def check(value: Any, place: str) -> None:
         if not isinstance(value, str) or value not in words:
@@ -81,7 +81,7 @@ def one_of(*words: str) -> Shape:
 
 
 def optional(shape: Shape) -> Shape:
-    """The shape, or ``null``."""
+    """Return the shape of a value that has the given shape or is ``null``."""
 
     def check(value: Any, place: str) -> None:
         if value is not None:
@@ -91,7 +91,10 @@ def optional(shape: Shape) -> Shape:
 
 
 def either(*shapes: Shape) -> Shape:
-    """One of several shapes; the error is that of the last."""
+    """Return the shape of a value that has one of several shapes.
+
+    The error for another value is the error of the last shape.
+    """
 
     def check(value: Any, place: str) -> None:
         for shape in shapes[:-1]:
@@ -106,7 +109,7 @@ def either(*shapes: Shape) -> Shape:
 
 
 def list_of(shape: Shape) -> Shape:
-    """A list with every item of the shape."""
+    """Return the shape of a list in which every item has the given shape."""
 
     def check(value: Any, place: str) -> None:
         if not isinstance(value, list):
@@ -118,7 +121,7 @@ def list_of(shape: Shape) -> Shape:
 
 
 def row(*shapes: Shape) -> Shape:
-    """A list with an item for each shape."""
+    """Return the shape of a list with one item for each given shape, in order."""
 
     def check(value: Any, place: str) -> None:
         if not isinstance(value, list | tuple) or len(value) != len(shapes):
@@ -130,7 +133,7 @@ def row(*shapes: Shape) -> Shape:
 
 
 def map_of(shape: Shape) -> Shape:
-    """An object with any names, whose values all have the shape."""
+    """Return the shape of an object with any names, whose values all have the given shape."""
 
     def check(value: Any, place: str) -> None:
         for name, item in _object(value, place).items():
@@ -140,7 +143,10 @@ def map_of(shape: Shape) -> Shape:
 
 
 def record(fields: Mapping[str, Shape]) -> Shape:
-    """An object with these fields; ``optional`` fields may be absent, other fields are ignored."""
+    """Return the shape of an object with these fields.
+
+    ``optional`` fields may be absent. Other fields are ignored.
+    """
 
     def check(value: Any, place: str) -> None:
         document = _object(value, place)
@@ -180,7 +186,7 @@ def _takes_null(shape: Shape) -> bool:
 
 
 def bounded(value: Any, place: str) -> None:
-    """Any value whose numbers are finite and within 64 bits."""
+    """Check that all numbers in the value are finite and within 64 bits."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             bounded(item, f"{place}.{name}")

@@ -21,12 +21,12 @@ MS_PER_DAY = 24 * MS_PER_HOUR
 
 
 def percent(fraction: float, digits: int = 1) -> str:
-    """A fraction as screens show it: 0.1234 -> '12.3 %'."""
+    """Return a fraction as a percentage for the screen: 0.1234 -> '12.3 %'."""
     return f"{100 * fraction:.{digits}f} %"
 
 
 def size(count_bytes: float) -> str:
-    """A number of bytes in the unit that keeps it short: 1536 -> '1.5 kB' (decimal units)."""
+    """Return a number of bytes as text in a short decimal unit: 1536 -> '1.5 kB'."""
     value = float(count_bytes)
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if abs(value) < 1000 or unit == "TB":
@@ -36,7 +36,10 @@ def size(count_bytes: float) -> str:
 
 
 def memory(count_bytes: float) -> str:
-    """An amount of memory in units of 1,024, for requests and capacities: 1536 MiB -> '1.5 GiB'."""
+    """Return an amount of memory as text in units of 1,024: 1536 MiB -> '1.5 GiB'.
+
+    Requests and capacities are printed so.
+    """
     value = float(count_bytes)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(value) < BYTES_PER_KIB or unit == "TiB":
@@ -46,7 +49,7 @@ def memory(count_bytes: float) -> str:
 
 
 def duration(time_ms: float) -> str:
-    """A time span in words: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'.
+    """Return a time span in words: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'.
 
     From three days on the words are days and hours.
     """
@@ -64,7 +67,7 @@ def duration(time_ms: float) -> str:
 
 
 def covered_ms(first_ms: float, last_ms: float, step_ms: int) -> int:
-    """The time from the first step to the end of the last step."""
+    """Return the time from the first step to the end of the last step."""
     return int(last_ms - first_ms) + step_ms
 
 
@@ -73,7 +76,10 @@ EPOCH_FROM_MS = 100_000_000_000
 
 
 def of_two_beginnings(first_ms: float, last_ms: float) -> bool:
-    """Whether some times count from 1970 and others from the start, so that no span is defined."""
+    """Return whether some times count from 1970 and others from the start of the trace.
+
+    The span between such times is not defined.
+    """
     return first_ms < EPOCH_FROM_MS <= last_ms
 
 
@@ -137,12 +143,15 @@ _KNOWN_TO_PEOPLE = {
 
 
 def stored_unit(resource: str) -> str | None:
-    """The unit in which a resource is stored; None for a resource that keeps its stated unit."""
+    """Return the unit in which a resource is stored.
+
+    Return None for a resource that keeps its stated unit.
+    """
     return UNIT_OF.get(resource.removeprefix(_BACKGROUND))
 
 
 def in_stored_unit(resource: str, unit: str) -> tuple[str, int, int] | None:
-    """The unit in which an amount is stored, with the factor and the divisor that convert it.
+    """Return the unit in which an amount is stored, and the factor and divisor that convert it.
 
     None for a unit that the resource cannot have.
     """
@@ -163,5 +172,5 @@ def in_stored_unit(resource: str, unit: str) -> tuple[str, int, int] | None:
 
 
 def known_units(resource: str) -> str:
-    """The units in which a resource may be stated, as people write them."""
+    """Return the units in which a resource may be stated, as people write them."""
     return f"{_KNOWN_TO_PEOPLE[UNIT_OF[resource.removeprefix(_BACKGROUND)]]} or {SHARE}"

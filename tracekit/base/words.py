@@ -23,7 +23,10 @@ _CHOICES = re.compile(r"\[([^][|]*)\|([^][|]*)\]")
 
 
 def percent(fraction: float, digits: int | None = None) -> str:
-    """A fraction 0..1 as a percentage; two significant digits below 10 %, whole ones above."""
+    """Return a fraction 0..1 as a percentage.
+
+    It has two significant digits below 10 %, and is a whole number above.
+    """
     value = 100 * fraction
     if digits is None:
         digits = 0 if abs(value) >= 10 or value == 0 else 1 if abs(value) >= 1 else 2
@@ -34,7 +37,7 @@ def percent(fraction: float, digits: int | None = None) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A plain number of some significant digits: 0.123, 12.3, 1,230."""
+    """Return a plain number of some significant digits: 0.123, 12.3, 1,230."""
     if value == 0:
         return "0"
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.{digits}g}".rstrip(".")
@@ -42,37 +45,43 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """A number that may be negative, with a true minus sign."""
+    """Return a number that may be negative, with a true minus sign."""
     text = f"{value:.{digits}f}"
     return f"{0:.{digits}f}" if not float(text) else text.replace("-", MINUS)
 
 
 def count(value: float, noun: str) -> str:
-    """A count with its noun: '1 node', '1,300 nodes'; of a mean four digits: '0.1667 nodes'."""
+    """Return a count with its noun: '1 node', '1,300 nodes'.
+
+    A mean has four digits: '0.1667 nodes'.
+    """
     return counted(value, noun).replace(" ", NBSP, 1)
 
 
 def counted(value: float, noun: str) -> str:
-    """A count with its noun and a plain space, for terminals and documents."""
+    """Return a count with its noun and a plain space, for terminals and documents."""
     text = f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
     return f"{text} {plural(value, noun)}"
 
 
 def plural(value: float, noun: str) -> str:
-    """A noun in the form for its count: 'node', 'nodes', 'policies'."""
+    """Return a noun in the form for its count: 'node', 'nodes', 'policies'."""
     by_y = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     many = f"{noun[:-1]}ies" if by_y else f"{noun}s"
     return noun if value == 1 else many
 
 
 def agreeing(value: int, text: str) -> str:
-    """A count with a clause that agrees with it: ``[container waits|containers wait] here``."""
+    """Return a count with a clause in the same number.
+
+    The clause has both forms: ``[container waits|containers wait] here``.
+    """
     clause = _CHOICES.sub(lambda match: match[1 if value == 1 else 2], text)
     return f"{value:,} {clause}"
 
 
 def listed(items: Sequence[str], joiner: str = "and") -> str:
-    """Items in words: 'a', 'a and b', 'a, b and c'."""
+    """Return items in words: 'a', 'a and b', 'a, b and c'."""
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} {joiner} {items[-1]}"
@@ -87,13 +96,13 @@ _NAME_HEAD, _NAME_TAIL = 22, 9
 
 
 def short_hash(text: str) -> str:
-    """A name, or the beginning of a hash."""
+    """Return a name unchanged, and a hash cut after its beginning."""
     hashed = _DIGITS.fullmatch(text) and len(text) > 14
     return f"{text[:10]}\u2026" if hashed else text
 
 
 def short_id(text: str) -> str:
-    """An id short enough for a figure, and long enough to be found.
+    """Return an id short enough for a figure, and long enough to be found.
 
     A name keeps both ends, because names of one cluster begin alike; the address in the name of a
     cloud's node stays whole.
@@ -105,7 +114,10 @@ def short_id(text: str) -> str:
 
 
 def short_ids(texts: Sequence[str]) -> list[str]:
-    """Short forms of several ids; an id stays whole where two that differ would look alike."""
+    """Return short forms of several ids.
+
+    An id stays whole if its short form would look like that of another id.
+    """
     short = [short_id(text) for text in texts]
     meant: dict[str, set[str]] = {}
     for text, one in zip(texts, short, strict=True):
@@ -114,18 +126,18 @@ def short_ids(texts: Sequence[str]) -> list[str]:
 
 
 def few(names: Sequence[str], most: int = _NAMED) -> str:
-    """The first of some names; the others are counted."""
+    """Return the first of some names, and the number of the other names."""
     return listed(names) if len(names) <= most else and_more(names[:most], len(names))
 
 
 def and_more(names: Sequence[str], of: int) -> str:
-    """Names in a row, and how many more there are where they are fewer than ``of``."""
+    """Return names in a row, and the number of the others if ``of`` is more than the names."""
     more = f" and {of - len(names):,} more" if of > len(names) else ""
     return f"{', '.join(names)}{more}"
 
 
 def words_of(resource: str) -> str:
-    """The word for a resource in sentences."""
+    """Return the word for a resource in sentences."""
     # the share of thousandths is the share of the whole
     name = resource.removesuffix("_milli")
     return _RESOURCE_WORDS.get(name, name.replace("_", " "))
@@ -139,14 +151,17 @@ _ON = " \\"
 
 
 def quoted(text: str) -> str:
-    """A text as one word of a shell; SQL, which holds single quotes, stands between double ones."""
+    """Return a text as one word of a shell.
+
+    SQL, which holds single quotes, is put between double quotes.
+    """
     if "'" in text and not re.search(r'["$`\\\\!]', text):
         return f'"{text}"'
     return shlex.quote(text)
 
 
 def in_lines(command: str, width: int) -> str:
-    r"""A command broken before its options, with ``\`` at the end of each line but the last.
+    r"""Return a command broken before its options, with ``\`` at the end of each line but the last.
 
     Parameters
     ----------

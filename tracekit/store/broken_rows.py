@@ -52,7 +52,10 @@ _KINDS = 5
 
 
 def broken_rows(entries: Sequence[SourceEntry]) -> list[Fact]:
-    """A fact for each kind of broken rows, most rows first, and one fact for all further kinds."""
+    """Return a fact for each kind of broken rows, and one fact for all further kinds.
+
+    The kind with most rows is first.
+    """
     kinds = [
         (defect.rows, entry, defect)
         for entry in entries
@@ -83,7 +86,10 @@ _NO_ROWS = (WATCH_DEFECT, PARTIAL_DEFECT, UNREAD_DEFECT)
 
 
 def all_rejected(manifest: Manifest, tables: Sequence[str]) -> TracekitError | None:
-    """The error for tables whose rows are all rejects, with the first reason; None for none."""
+    """Return the error for tables whose rows are all rejects, with the first reason.
+
+    Return None if there is no such table.
+    """
     for table in tables:
         entries = manifest.parts(table)
         broken = [
@@ -105,7 +111,10 @@ def all_rejected(manifest: Manifest, tables: Sequence[str]) -> TracekitError | N
 
 
 def place_in(file: str, line: int) -> str:
-    """The place of a row in a file: its line, or the number of its object in a JSON document."""
+    """Return the place of a row in a file.
+
+    The place is a line, or the number of an object in a JSON document.
+    """
     json = file.removesuffix(".gz").endswith(".json")
     return f"{'object' if json else 'line'} {line}"
 
@@ -137,7 +146,7 @@ _MOST_TEXT_BYTES = 2**31 - 1
 
 
 def arrow_array(values: NDArray[np.generic], absent: BoolArray | None = None) -> pa.Array:
-    """A numpy array as Arrow array, without a copy; NULL where ``absent``."""
+    """Return a numpy array as Arrow array without a copy. Its values are NULL where ``absent``."""
     validity = None
     if absent is not None and absent.any():
         validity = pa.py_buffer(np.packbits(~absent, bitorder="little"))
@@ -147,7 +156,7 @@ def arrow_array(values: NDArray[np.generic], absent: BoolArray | None = None) ->
 
 
 def arrow_strings(texts: pl.Series) -> pa.Array:
-    """Texts as an Arrow array of strings; raises ArrowInvalid for 2 GiB of them."""
+    """Return texts as an Arrow array of strings. Raise ArrowInvalid for 2 GiB of them."""
     large = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
     validity, offsets, content = large.buffers()
     places = np.frombuffer(offsets, dtype=np.int64, count=large.offset + len(large) + 1)
@@ -160,7 +169,7 @@ def arrow_strings(texts: pl.Series) -> pa.Array:
 
 
 def arrow_table(rows: Sequence[Mapping[str, object]], schema: pa.Schema) -> pa.Table:
-    """Dictionaries as an Arrow table of whole numbers and strings."""
+    """Return dictionaries as an Arrow table of whole numbers and strings."""
     columns = [_arrow_column([row[field.name] for row in rows], field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -172,7 +181,7 @@ def _arrow_column(values: Sequence[object], kind: pa.DataType) -> pa.Array:
 
 
 def in_groups(pieces: Iterator[pa.Table], group_rows: int) -> Iterator[pa.Table]:
-    """Tables of exactly ``group_rows`` rows, the last one shorter."""
+    """Yield tables of exactly ``group_rows`` rows, the last one shorter."""
     pending: list[pa.Table] = []
     rows = 0
     for piece in pieces:
@@ -238,7 +247,7 @@ def write_quality_table(table: pa.Table, target: Any) -> None:
 
 
 def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Table]]:
-    """The quality tables, each with its path in the store."""
+    """Yield the quality tables, each with its path in the store."""
     defects = [
         {"source_file": entry.file, "table": entry.table, **vars(defect)}
         for entry in sources
@@ -250,7 +259,10 @@ def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Tab
 
 
 def has_lines(sources: Sequence[SourceEntry]) -> bool:
-    """Whether the table of files has the column of lines, because some file has their number."""
+    """Return whether the table of files has the column of lines.
+
+    It has the column if the number of lines of some file is recorded.
+    """
     return any(entry.lines_read is not None for entry in sources)
 
 

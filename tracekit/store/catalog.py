@@ -183,7 +183,7 @@ def write_catalog_to(store: Store, target: Path, *, from_cache: bool = True) -> 
 
 
 def mend_catalog(store: Store) -> Path:
-    """The path of a store's catalog, which is written again where the store was moved.
+    """Return the path of a store's catalog, which is written again where the store was moved.
 
     Raises
     ------
@@ -285,13 +285,13 @@ def _damaged(error: Exception) -> TracekitError:
 
 
 def damaged_parts(folder: Path, entries: Iterable[SourceEntry]) -> Iterator[Damage]:
-    """The missing and changed files of these entries; reads every file."""
+    """Yield the missing and changed files of these entries. Every file is read."""
     for entry in entries:
         yield from damaged(folder, entry.checksums, entry.file)
 
 
 def damaged_quality(store: Store) -> Iterator[Damage]:
-    """The quality tables that differ from the manifest, from which they are made.
+    """Yield the quality tables that differ from the manifest, from which they are made.
 
     Quality tables are written after the manifest: after a killed ingest they lack its last source
     file, which is no damage. A table with other bytes than today's is damaged, unless another
@@ -315,7 +315,7 @@ def damaged_quality(store: Store) -> Iterator[Damage]:
 
 
 def stale_quality(store: Store) -> Iterator[str]:
-    """The quality tables that differ from those that would be written today.
+    """Yield the quality tables that differ from those that would be written today.
 
     Another version of a library wrote them, or they have damage that looks like that.
     """
@@ -337,7 +337,7 @@ def _writer() -> str:
 
 
 def unfinished(store: Store) -> bool:
-    """Whether the quality tables lack a source file, because an ingest was killed."""
+    """Return whether the quality tables lack a source file, because an ingest was killed."""
     path, wanted = next(one for one in quality_tables(store.manifest.sources) if one[0] == SOURCES)
     try:
         stored_rows = parquet_file(store.path / path).metadata.num_rows
@@ -357,7 +357,7 @@ ORDER BY ALL
 
 
 def checked_catalog(store: Store) -> tuple[bool, str | None]:
-    """Whether the catalog equals the one that would be written today, byte by byte; and its damage.
+    """Return whether the catalog has the bytes that would be written today, and its damage.
 
     The damage is None where the catalog is missing, the store was moved, or another version wrote
     the catalog: its original bytes are then unknown.

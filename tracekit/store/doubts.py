@@ -54,7 +54,9 @@ _MS = "time_ms"
 
 
 def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[Fact, ...]:
-    """Facts on data that is ignored, left out or impossible; empty for a store without doubts.
+    """Return facts on data that is ignored, left out or impossible.
+
+    The list is empty for a store without such data.
 
     Parameters
     ----------
@@ -74,7 +76,10 @@ def _doubt_of(because: str, names: pl.Series, unit: str, **about: Scalar) -> Fac
 
 
 def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
-    """The name, cores and bytes of each node; 0 where they are missing or in other units."""
+    """Return the name, cores and bytes of each node.
+
+    A size is 0 where it is missing or in another unit.
+    """
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return ()
     _, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))

@@ -108,11 +108,11 @@ class Manifest:
     format_version: int = FORMAT_VERSION
 
     def parts(self, table: str) -> list[SourceEntry]:
-        """The source files of a table, in the order of ingest."""
+        """Return the source files of a table, in the order of ingest."""
         return [entry for entry in self.sources if entry.table == table]
 
     def stated(self, table: str) -> list[SourceEntry]:
-        """The source files of a table without the parts that ingest derived."""
+        """Return the source files of a table without the parts that ingest derived."""
         return [one for one in self.parts(table) if one.rows and one.release != DERIVED]
 
 
@@ -192,7 +192,7 @@ def _store_of(folder: Path, load: dict[str, Any]) -> str:
 
 
 def is_store(folder: Path) -> bool:
-    """Whether a folder is a store, by the first lines of its manifest."""
+    """Return whether a folder is a store, by the first lines of its manifest."""
     try:
         with open_file(folder / NAME) as file:
             return _FIRST_KEY in file.read(_HEAD_BYTES)
@@ -231,7 +231,10 @@ def _not_a_store(folder: Path) -> TracekitError:
 
 
 def lost_manifest(folder: Path) -> TracekitError | None:
-    """The error for a folder of results without its manifest; None for any other folder."""
+    """Return the error for a folder of results that lacks its manifest.
+
+    Return None for any other folder.
+    """
     if (folder / NAME).exists() or not (folder / ANSWER).exists():
         return None
     return TracekitError(
@@ -271,7 +274,7 @@ def _line(entry: SourceEntry) -> str:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Whether a store's manifest has a seal, which reveals any change."""
+    """Return whether a store's manifest has a seal, which reveals any change."""
     return _SEAL in read_bytes(folder / NAME)
 
 
@@ -315,15 +318,15 @@ class Store:
         return (folder.parent.name if folder.name == "store" else "") or folder.name
 
     def table_files(self, table: str) -> list[Path]:
-        """The Parquet files of a base table that are committed."""
+        """Return the Parquet files of a base table that are committed."""
         return [self.path / part_path(table, e.part) for e in self.manifest.parts(table)]
 
     def stated_files(self, table: str) -> list[Path]:
-        """The Parquet files of a base table without the parts that ingest derived."""
+        """Return the Parquet files of a base table without the parts that ingest derived."""
         return [self.path / part_path(table, e.part) for e in self.manifest.stated(table)]
 
     def reject_files(self, table: str) -> list[Path]:
-        """The Parquet files of a table's rejects; a source file without rejects has none."""
+        """Return the Parquet files of a table's rejects. A source file without rejects has none."""
         return [
             self.path / rejects_path(table, entry.part)
             for entry in self.manifest.parts(table)
@@ -331,7 +334,7 @@ class Store:
         ]
 
     def dimension_files(self, entity: str) -> list[Path]:
-        """The Parquet files that map an entity's keys to its original ids, in the order of keys."""
+        """Return the Parquet files with an entity's keys and original ids, in order of keys."""
         count = self.manifest.dimensions.get(entity, 0)
         files = dimension_paths(self.path, entity, count)
         first = self.path / dimension_path(entity, 0)
@@ -341,41 +344,41 @@ class Store:
 
 
 def open_store(path: str | Path) -> Store:
-    """Open a store for reading; raises TracekitError when the folder is none."""
+    """Open a store for reading. Raise TracekitError for a folder that is no store."""
     folder = place(path)
     with telling():
         return Store(folder, read_manifest(folder))
 
 
 def others(folder: Path) -> list[Path]:
-    """Entries in a store's folder that do not belong to the store, such as runs and notes."""
+    """Return the entries of a store's folder that are not of the store, such as runs and notes."""
     return sorted(one for one in folder.iterdir() if one.name not in _OWN | _HALF_WRITTEN)
 
 
 def written_of_store(folder: Path) -> Iterator[Path]:
-    """All paths that belong to a store."""
+    """Yield all paths that belong to a store."""
     for name in _OWN | _HALF_WRITTEN:
         yield folder / name
         yield from (folder / name).rglob("*")
 
 
 def part_path(table: str, part: int) -> str:
-    """The path of a source file's rows, relative to the store."""
+    """Return the path of a source file's rows, relative to the store."""
     return f"tables/{table}/part-{part:05d}.parquet"
 
 
 def rejects_path(table: str, part: int) -> str:
-    """The path of a source file's rejects, relative to the store."""
+    """Return the path of a source file's rejects, relative to the store."""
     return f"rejects/{table}/part-{part:05d}.parquet"
 
 
 def dimension_path(entity: str, first_key: int) -> str:
-    """The path of the file with an entity's ids from a key on, relative to the store."""
+    """Return the path, in the store, of the file with an entity's ids from a key on."""
     return f"{DIMENSIONS}/{entity}/part-{first_key:010d}.parquet"
 
 
 def dimension_paths(folder: Path, entity: str, count: int) -> list[Path]:
-    """The files with the first ``count`` ids of an entity, in the order of keys.
+    """Return the files with the first ``count`` ids of an entity, in the order of keys.
 
     Files with later keys belong to an interrupted ingest.
     """

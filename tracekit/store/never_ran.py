@@ -21,36 +21,42 @@ _SAYS_SO = "kubernetes"
 
 
 def says_so(store: Store) -> bool:
-    """Whether a store's source records for every container whether it has a node."""
+    """Return whether a source of the store records for every container whether it has a node."""
     return any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
 
 
 def waits() -> pl.Expr:
-    """An expression: rows of ``container`` without a node whose container did not leave."""
+    """Return an expression for rows of ``container`` without a node.
+
+    Rows of containers that left are not among these rows.
+    """
     return pl.col("node").is_null() & pl.col("departure_ms").is_null()
 
 
 def gated() -> pl.Expr:
-    """An expression: rows of ``container`` that a scheduling gate keeps from getting a node."""
+    """Return an expression for rows of ``container`` that a scheduling gate keeps from a node."""
     return waits() & pl.col("not_held").fill_null("").str.split(", ").list.contains(GATES)
 
 
 def never_ran(store: Store) -> pl.DataFrame:
-    """A row for each container without a node in all its rows; empty where no file records it."""
+    """Return a row for each container without a node in all its rows.
+
+    The frame is empty if no file records whether containers have nodes.
+    """
     rows = read(store, "container").sort("time_ms", "position", maintain_order=True)
     lasting = rows.unique("container", keep="last", maintain_order=True)
     return lasting.filter(waits() & says_so(store))
 
 
 def facts(store: Store) -> Iterator[Fact]:
-    """A fact on the containers that never had a node, if there are any."""
+    """Yield a fact on the containers that never had a node, if there are any."""
     rows = never_ran(store)
     if rows.height:
         yield waiting_fact("never_ran", rows, read(store, "container_resource"))
 
 
 def waiting_fact(because: str, rows: pl.DataFrame, resources: pl.DataFrame) -> Fact:
-    """A fact on containers without a node: the service of most of them, and their requests.
+    """Return a fact on containers without a node: the service of most of them, and their requests.
 
     Parameters
     ----------
@@ -104,7 +110,7 @@ _NAMED = r"^is '(.*?)', (?:which no file|expected a (?:node|container) of )"
 
 
 def now_listed(store: Store, before: Sequence[SourceEntry]) -> Iterator[Fact]:
-    """A fact on rejects of these entries that name nodes or containers which later files list."""
+    """Yield a fact on rejected rows of these entries whose nodes or containers later files list."""
     strange = [
         one for one in before if any(defect.defect == UNKNOWN_NAME for defect in one.defects)
     ]
@@ -140,7 +146,7 @@ _RAN = ("container", "container_usage")
 
 
 def silent(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Nodes without recorded use and without containers, where other nodes have either.
+    """Return nodes without recorded use and without containers, where other nodes have either.
 
     kubectl lists every pod, so a node without a pod is empty there, and is not included.
     """
@@ -151,7 +157,7 @@ def silent(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def silent_facts(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
-    """Facts on nodes without recorded use: those that are ignored, and the others."""
+    """Yield facts on ignored nodes without recorded use, and on other nodes without it."""
     own, aside = without_use(store, nodes).height, silent(store, nodes).height
     if aside:
         yield remark("node_silent", aside, "nodes", kind="doubt", of=nodes.height)
@@ -161,7 +167,7 @@ def silent_facts(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
 
 
 def without_use(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
-    """The nodes without samples of their own, where other nodes have samples."""
+    """Return the nodes without samples of their own, where other nodes have samples."""
     if not nodes.height:
         return nodes
     used = pl.Series([], dtype=pl.String) if is_moment(store.manifest) else _named(store, _OWN)
@@ -184,7 +190,9 @@ _ONE_ANSWER_MS = 2 * MS_PER_MINUTE
 
 
 def is_moment(manifest: Manifest) -> bool:
-    """Whether samples of nodes cover so little time that sums over their containers are better.
+    """Return whether samples of nodes cover too little time.
+
+    The sums over their containers are better then.
 
     An answer of metrics-server is one moment: beside a day of containers' use it would stand for
     the whole day. It counts where the containers' use is one moment too.
@@ -196,7 +204,7 @@ def is_moment(manifest: Manifest) -> bool:
 
 
 def moment(manifest: Manifest) -> Iterator[Fact]:
-    """A fact where the use of nodes is ignored because it is too short."""
+    """Yield a fact if the use of nodes is ignored because their samples cover too little time."""
     if is_moment(manifest):
         nodes, containers = _spans_ms(manifest)
         yield remark("moment", nodes, "ms", kind="doubt", containers_ms=containers)

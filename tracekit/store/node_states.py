@@ -25,7 +25,7 @@ _OF_KUBERNETES = "node.kubernetes.io/"
 
 
 def begins_ms(store: Store) -> int | None:
-    """The time of the first sample of containers, else of nodes; None without samples."""
+    """Return the time of the first sample of containers, else of nodes, or None without samples."""
     for tables in _USED:
         times = [one.time_min_ms for table in tables for one in store.manifest.stated(table)]
         first_times = [one for one in times if one is not None]
@@ -37,7 +37,7 @@ def begins_ms(store: Store) -> int | None:
 def nodes_of(
     nodes: pl.DataFrame, resources: pl.DataFrame, begins_ms: int | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The present nodes at the start, with their sizes and prices at the end.
+    """Return the present nodes at the start, with their sizes and prices at the end.
 
     The start is the time of the first use, where it is given; only changes up to it count. A node
     that is named later, and every node where no time is given, has the state of its first row. A
@@ -51,7 +51,8 @@ def nodes_of(
     Returns
     -------
     DataFrame
-        A row for each node in the order of the source, also for nodes of ``node_resource`` only.
+        A row for each node in the order of the source, also for nodes of ``node_resource``
+        only.
     """
     every, prices = followed(nodes, resources), _prices(nodes)
     resources = _added(resources, *_SIZED)
@@ -76,7 +77,7 @@ def _come_back(nodes: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
 
 
 def absences(rows: pl.DataFrame) -> pl.DataFrame:
-    """Absences of nodes that came back, in order of time: ``node``, ``from_ms``, ``until_ms``.
+    """Return absences of nodes that came back: ``node``, ``from_ms``, ``until_ms``, by time.
 
     The time before the first row of a node is no absence.
     """
@@ -99,7 +100,7 @@ def _turns(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
-    """The nodes whose amounts at the start differ from the last ones, in order of their names."""
+    """Return the nodes whose amounts at the start differ from the last amounts, by name."""
     start = _at(rows, begins_ms, *_SIZED).select(*_SIZED, start_ms=_MS)
     size = _sizes(rows).select(*_SIZED, size="amount")
     both = rows.join(start, on=_SIZED, nulls_equal=True).join(size, on=_SIZED, nulls_equal=True)
@@ -111,7 +112,7 @@ def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
 
 
 def repriced(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
-    """The nodes whose price at the start differs from the last one, in order of their names."""
+    """Return the nodes whose price at the start differs from the last price, by name."""
     every = held(rows)
     start = _at(every, begins_ms, "node").select("node", start_ms=_MS)
     both = every.join(start, on="node").join(_prices(rows).rename({PRICE: "last"}), on="node")
@@ -135,24 +136,24 @@ def _sizes(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:
-    """The row with which each node left that is gone at the end."""
+    """Return, for each node that is absent at the end, the row with which it left."""
     last = _turns(rows).unique("node", keep="last", maintain_order=True)
     return last.filter(pl.col("state") == "gone")
 
 
 def cordoned(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last row of each node that is cordoned at the end."""
+    """Return the last row of each node that is cordoned at the end."""
     return _last(rows).filter(pl.col("state") == "closed")
 
 
 def unready(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last row of each node that is not ready at the end."""
+    """Return the last row of each node that is not ready at the end."""
     marks = pl.col("taints").str.contains_any(list(UNREADY_TAINTS.values()))
     return _last(rows).filter(marks & (pl.col("state") != "gone"))
 
 
 def retainted(begun: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
-    """Nodes whose taints at the end differ from those at the first use, in order of their names.
+    """Return the nodes whose taints at the end differ from those at the first use, by name.
 
     Taints that Kubernetes itself sets, for a cordon or a condition, do not count.
     """
@@ -172,7 +173,7 @@ def _given(taints: str | None) -> str:
 
 
 def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
-    """Nodes without room, with the ``resource`` that each lacks.
+    """Return nodes without room, with the ``resource`` that each lacks.
 
     Where any node has a stated amount of cpu or memory, a node without that amount, or with 0, has
     no room. Where no node has one, the amount is an assumption for all nodes.
@@ -201,7 +202,7 @@ def _last(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """The first row of each key: its state at the start of the trace, or when it came."""
+    """Return the first row of each key, with its state at the start of the trace or on arrival."""
     return rows.sort(_MS, maintain_order=True).unique(keys, keep="first", maintain_order=True)
 
 

@@ -16,7 +16,7 @@ _DISK = ("disk", "disk_io")
 
 
 def quantities(store: Store) -> dict[str, str]:
-    """Whether each quantity is ``recorded``, ``inferred`` (derived by ingest) or ``absent``."""
+    """Return for each quantity ``recorded``, ``inferred`` (derived by ingest) or ``absent``."""
     kinds = {name: find(store) for name, find in _QUANTITIES.items()}
     for entity in ("node", "container"):
         name, table = f"use of {entity}s", f"{entity}_amount"
@@ -34,7 +34,7 @@ def quantities(store: Store) -> dict[str, str]:
 
 
 def absent_use(store: Store) -> list[str]:
-    """The quantities of use that a store with sizes does not record."""
+    """Return the quantities of use that a store with sizes does not record."""
     kinds = quantities(store)
     if kinds["node sizes"] == kinds["requests"] == ABSENT:
         return []
@@ -42,7 +42,10 @@ def absent_use(store: Store) -> list[str]:
 
 
 def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """The quantities of two parts of a store together: recorded wins over inferred and absent."""
+    """Return the quantities of two parts of a store together.
+
+    A recorded quantity wins over an inferred or absent one.
+    """
     order = (RECORDED, INFERRED, ABSENT)
     return {
         name: min(kind, before.get(name, ABSENT), key=order.index) for name, kind in more.items()

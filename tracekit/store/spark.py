@@ -65,7 +65,7 @@ _SETTINGS = {
 
 
 def is_spark(engine: str | None) -> bool:
-    """Whether the engine of this name is Spark."""
+    """Return whether the engine of this name is Spark."""
     return engine is not None and engine.startswith(PREFIXES)
 
 
@@ -78,7 +78,7 @@ def check_engine(engine: str | None) -> None:
 
 
 def master_of(engine: str) -> str:
-    """The name of a master for Spark: ``spark://HOST:PORT``, or the text after ``spark:``."""
+    """Return the master for Spark: ``spark://HOST:PORT``, or the text after ``spark:``."""
     if engine.startswith("spark://"):
         return engine
     master = engine.removeprefix("spark:")
@@ -92,7 +92,7 @@ def master_of(engine: str) -> str:
 
 
 def open_session(engine: str) -> SparkSession:
-    """The Spark session of this process; the first call opens it.
+    """Return the Spark session of this process, which the first call opens.
 
     The user's settings (``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS``) apply, unless tracekit
     sets the same.
@@ -212,7 +212,7 @@ class SparkCrew:
         self._threads = ThreadPoolExecutor(self.size)
 
     def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
-        """Run the task when an executor is free; its progress is reported at its end."""
+        """Run the task when an executor is free. Its progress is reported at its end."""
         return self._threads.submit(self._do, task, on_progress)
 
     def _do(self, task: Task[S], on_progress: OnProgress) -> S:
@@ -233,13 +233,13 @@ class SparkCrew:
         return result
 
     def close(self) -> None:
-        """Stop at once; running tasks are cancelled."""
+        """Stop at once, and cancel running tasks."""
         self._context.cancelAllJobs()
         self._threads.shutdown(cancel_futures=True)
 
 
 def crew_of(engine: str | None, size: int | None = None) -> SparkCrew | None:
-    """The executors of a Spark engine; None for work on this machine.
+    """Return the executors of a Spark engine, or None for work on this machine.
 
     Raises TracekitError for an unknown engine, and for a Spark that cannot be used.
     """
@@ -300,7 +300,7 @@ class SparkDatabase:
         self._session.catalog.clearCache()
 
     def frame(self, sql: str, variables: Mapping[str, Value] | None = None) -> pl.DataFrame:
-        """Run one statement and return its rows; raises TracekitError when SQL is wrong."""
+        """Run one statement and return its rows. Raise TracekitError when SQL is wrong."""
         from pyspark.errors import PySparkException  # noqa: PLC0415 - optional
 
         self._declare(variables or {})
@@ -313,7 +313,7 @@ class SparkDatabase:
         return table
 
     def add(self, name: str, rows: pl.DataFrame) -> None:
-        """Add a table; raises TracekitError if the store has a table of that name."""
+        """Add a table. Raise TracekitError if the store has a table of that name."""
         check_free(name, self._waiting)
         self._session.createDataFrame(rows.to_arrow()).createOrReplaceTempView(name)
 
@@ -334,11 +334,11 @@ class SparkDatabase:
         """Do nothing: no other thread runs a query."""
 
     def rows(self, sql: str, variables: Mapping[str, Value] | None = None) -> list[dict[str, Any]]:
-        """The rows of one statement as dictionaries."""
+        """Return the rows of one statement as dictionaries."""
         return self.frame(sql, variables).to_dicts()
 
     def scalar(self, sql: str, variables: Mapping[str, Value] | None = None) -> Any:
-        """The one value of a statement with one row and one column."""
+        """Return the one value of a statement with one row and one column."""
         return self.frame(sql, variables).item()
 
     def _declare(self, variables: Mapping[str, Value]) -> None:
@@ -380,7 +380,7 @@ class SparkDatabase:
 
 
 def spark_path(file: Path) -> str:
-    """The path of a file for Spark, whose S3 client has the protocol ``s3a``."""
+    """Return the path of a file for Spark, whose S3 client has the protocol ``s3a``."""
     return re.sub(r"^s3:", "s3a:", str(file.resolve()))
 
 

@@ -73,7 +73,7 @@ class _Header:
 
 @functools.cache
 def all_queries() -> dict[str, SqlFile]:
-    """Every file of ``queries/``, by name (``usage/node_profile``)."""
+    """Return every file of ``queries/``, by name (``usage/node_profile``)."""
     folder = asset_dir("queries")
     paths = sorted(folder.glob("*/*.sql"))
     return {name: parse(name, path) for path in paths if (name := _name(path))}
@@ -84,18 +84,18 @@ def _name(path: Path) -> str:
 
 
 def default_of(query: str, param: str) -> float:
-    """The default of a query's numeric parameter, for code that needs the same value."""
+    """Return the default of a query's numeric parameter, for code that needs the same value."""
     params = get_query(query).params
     return float(next(one.default or "nan" for one in params if one.name == param))
 
 
 def is_sql(name: str) -> bool:
-    """Whether a text is SQL: it has blanks, which no name or path of a query has."""
+    """Return whether a text is SQL: it has blanks, which no name or path of a query has."""
     return bool(re.search(r"\S\s+\S", name)) and not name.endswith(".sql")
 
 
 def get_query(name: str) -> SqlFile:
-    """The query of a name, the SQL file at a path, or the statement that the text itself is.
+    """Return the query of a name, the SQL file at a path, or the statement that the text itself is.
 
     Raises TracekitError if the text is none of these.
     """
@@ -114,7 +114,7 @@ def get_query(name: str) -> SqlFile:
 
 
 def parse(name: str, path: Path) -> SqlFile:
-    """Parse a SQL file; a user's own file needs no header."""
+    """Parse a SQL file. A user's own file needs no header."""
     return _of_text(name, path, read_text(path))
 
 
@@ -192,7 +192,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def in_reading_order(queries: dict[str, SqlFile]) -> list[SqlFile]:
-    """The queries, each after the queries it reads; raises TracekitError on a circle."""
+    """Return the queries, each after the queries that it reads.
+
+    Raise TracekitError for queries that read each other in a circle.
+    """
     by_view = {query.view_name: query for query in queries.values()}
     ordered: dict[str, SqlFile] = {}
 

@@ -38,7 +38,7 @@ _ENDS = "counter_end"
 
 
 def stored_rows(store: Store, folder: Path, release: str) -> tuple[tuple[str, Path], ...]:
-    """Rows that files of a release are checked against, by table, as files of the store."""
+    """Return rows that files of a release are checked against, by table, as files of the store."""
     if release != OWN:
         return _counter_ends(store, folder)
     here = Store(folder, store.manifest)
@@ -80,7 +80,7 @@ def _stated(store: Store) -> tuple[tuple[str, Path], ...]:
 
 
 def rows_of(store: Store, table: str) -> pl.DataFrame:
-    """The stated rows of a table, with ids as texts, and the columns ``FILE`` and ``FOREIGN``.
+    """Return the stated rows of a table, with ids as texts, and columns ``FILE`` and ``FOREIGN``.
 
     A node of another source has one row, with the last stated value of each field.
     """
@@ -112,7 +112,7 @@ def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
 
 
 def listed_ids(store: Store, entity: str, *, at_hand: bool = True) -> pl.Series | None:
-    """The nodes, or containers, that the store lists, each once; None if it lists none."""
+    """Return the nodes or containers that the store lists, each once, or None if it lists none."""
     listing = [name for name in LISTS[entity] if any(e.rows for e in store.manifest.parts(name))]
     if not listing:
         return None
@@ -142,7 +142,7 @@ _TELLING = ("state", "taints")
 
 
 def held(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the table ``node`` in order of time, each field with its last stated value.
+    """Return rows of the table ``node`` in order of time, each field with its last stated value.
 
     There is one row for each time; if two files state a field for the same time, the first counts.
     A source states the absence of taints as ``[]``, and of labels as ``{}``. Labels stated without
@@ -186,10 +186,10 @@ def _merged(labels: str, further: str) -> str:
 
 
 def followed(rows: pl.DataFrame, resources: pl.DataFrame) -> pl.DataFrame:
-    """The rows of ``held`` from the first that shows that the node exists.
+    """Return the rows of ``held`` from the first row that shows that the node exists.
 
-    A row without a time since 1970 shows it only if no other row does. All rows stay of a node of
-    which no row shows it, for example of one with a price alone.
+    A row without a time since 1970 shows it only if no other row does. If no row of a node shows
+    it, as when a node has only a price, all its rows stay.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class Table:
     step: bool
 
     def column(self, name: str) -> Column:
-        """The column of that name."""
+        """Return the column of that name."""
         return next(column for column in self.columns if column.name == name)
 
     @property
@@ -107,7 +107,7 @@ class Table:
 
 @functools.cache
 def all_tables() -> dict[str, Table]:
-    """Every base table, by name."""
+    """Return every base table, by name."""
     columns: dict[str, list[Column]] = {}
     for row in _rows("columns.csv"):
         columns.setdefault(row["table"], []).append(_column(row))
@@ -149,5 +149,5 @@ def _column(row: dict[str, str]) -> Column:
 
 
 def all_entities() -> list[str]:
-    """Every entity of some table, sorted."""
+    """Return every entity of some table, sorted."""
     return sorted({entity for table in all_tables().values() for entity in table.entities})

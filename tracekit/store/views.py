@@ -25,7 +25,9 @@ _COLUMNS = ("time_ms", "cpu_fraction", "memory_fraction")
 
 
 def steps_view(store: Store, *, in_file_order: bool) -> Iterator[str]:
-    """``CREATE VIEW`` with the step and the changes since the node's previous sample, or NULL.
+    """Yield a ``CREATE VIEW`` with the step and the changes since the node's previous sample.
+
+    The step and changes are NULL for a row without a previous sample.
 
     The rows of one part are in the order of node and time. If an engine keeps the order of the file
     (``in_file_order``), the previous row is the previous sample and nothing is sorted, which is a
@@ -68,7 +70,7 @@ def check_free(name: str, taken: Container[str]) -> None:
 
 
 def query_views(schema: str = "") -> Iterator[str]:
-    """``CREATE VIEW`` statements for the files of ``queries/``, each after those it reads.
+    """Yield ``CREATE VIEW`` statements for the files of ``queries/``, each after those it reads.
 
     ``schema`` is put before each view's name, and ends in a dot.
     """
@@ -79,7 +81,7 @@ def query_views(schema: str = "") -> Iterator[str]:
 def base_views(
     store: Store, *, relative: bool, scan: Scan | None = None, ordered: bool = True
 ) -> Iterator[str]:
-    """``CREATE VIEW`` statements for the base tables, dimensions, rejects and quality tables.
+    """Yield ``CREATE VIEW`` statements for the base tables, dimensions, rejects and quality tables.
 
     ``scan`` makes the SQL that reads Parquet files; by default DuckDB's. Without ``ordered`` no
     statement depends on the order of rows in files, because the plain CLI may not keep it.
@@ -189,17 +191,17 @@ def _scan(files: list[Path]) -> str:
 
 
 def quoted_plain(path: Path) -> str:
-    """A path for SQL in which ``*?[`` are plain characters and no pattern of DuckDB."""
+    """Return a path for SQL in which ``*?[`` are plain characters and no pattern of DuckDB."""
     return _PATTERN.sub(r"[\g<0>]", quoted(path))
 
 
 def quoted(path: Path) -> str:
-    """A path between quotes for SQL."""
+    """Return a path between quotes for SQL."""
     return path.as_posix().replace("'", "''")
 
 
 def read(store: Store, name: str) -> pl.DataFrame:
-    """The SQL that reads a table with its ids as texts: all parts, in their order."""
+    """Return the SQL that reads a table with its ids as texts: all parts, in their order."""
     table = all_tables()[name]
     files = store.table_files(name)
     kinds = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
@@ -218,7 +220,7 @@ def read(store: Store, name: str) -> pl.DataFrame:
 
 
 def ids_of(store: Store, entity: str) -> pl.Series:
-    """The original ids of an entity, by key."""
+    """Return the original ids of an entity, by key."""
     files = store.dimension_files(entity)
     if not files:
         return pl.Series(entity, [], dtype=pl.String)

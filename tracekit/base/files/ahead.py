@@ -12,10 +12,10 @@ _DEPTH = 2
 
 
 def ahead(source: Iterator[T], depth: int = _DEPTH) -> Generator[T, None, None]:
-    """The items of ``source`` in order; a thread makes up to ``depth`` of them in advance.
+    """Yield the items of ``source`` in order. A thread makes up to ``depth`` of them in advance.
 
     Decompression and hashing release the interpreter's lock, so the threads work in parallel. An
-    error of ``source`` is raised here. The thread stops if the caller stops early.
+    error of ``source`` is raised in the caller. The thread stops if the caller stops early.
     """
     items: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(depth)
     stopped = threading.Event()
@@ -39,7 +39,7 @@ class Pieces:
         self._pieces = pieces
 
     def read(self, _size: int, /) -> bytes:
-        """The next piece, whatever its length."""
+        """Return the next piece, whatever its length."""
         return next(self._pieces, None) or b""
 
 
@@ -56,7 +56,7 @@ class Beside:
         self._last = self._thread.submit(work, data)
 
     def finish(self) -> None:
-        """Wait until all calls have ended; raises the error of a call."""
+        """Wait until all calls have ended. Raise the error of a call that failed."""
         if self._last is not None:
             self._last.result()
 

@@ -43,13 +43,19 @@ def sync(paths: Iterable[Path]) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Sync a folder with all its content; links are not followed. Raises as ``sync``."""
+    """Sync a folder with all its content. Links are not followed.
+
+    Raises as ``sync``.
+    """
     every = [one for one in folder.rglob("*") if not one.is_symlink()]
     sync([*(one for one in every if one.is_file() or one.is_dir()), folder])
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and its missing parents, and sync their names. Raises OSError."""
+    """Make a folder and its missing parents, and sync their names.
+
+    Raises OSError when a folder cannot be made.
+    """
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     sync(one.parent for one in missing)
@@ -94,7 +100,7 @@ LOCK = ".lock"
 
 @contextmanager
 def held(path: Path, *, busy: str) -> Iterator[None]:
-    """Hold the lock file ``path``; its folder is made if it is missing.
+    """Hold the lock file ``path``. Its folder is made if it is missing.
 
     The lock ends with the process, even with a killed one. A process without the lock changes
     nothing.

@@ -41,9 +41,10 @@ _HEAD_BYTES = 128 << 10
 
 
 def place(where: str | Path) -> Path:
-    """The place of a path or URL.
+    """Return the place of a path or URL.
 
-    Raises TracekitError for a malformed URL, and where the library for it is not installed.
+    Raises TracekitError for a malformed URL, and where the library for its protocol is not
+    installed.
     """
     url_start = _URL.match(str(where))
     if url_start is None or is_remote(cast("Path", where)):
@@ -67,7 +68,10 @@ def place(where: str | Path) -> Path:
 
 
 def here(where: str | Path) -> Path:
-    """The path of a result, which is always on this machine; raises TracekitError for a URL."""
+    """Return the path of a result, which is always on this machine.
+
+    Raise TracekitError for a URL.
+    """
     url_start = _URL.match(str(where))
     if url_start is not None:
         raise TracekitError(
@@ -79,27 +83,30 @@ def here(where: str | Path) -> Path:
 
 
 def is_remote(where: Path) -> bool:
-    """Whether a place is on an object store."""
+    """Return whether a place is on an object store."""
     return not isinstance(where, (Path, str))
 
 
 def named_from(folder: Path, where: Path) -> str:
-    """The name of a place in a document of ``folder``; it stays right if both move together."""
+    """Return the name of a place in a document of ``folder``.
+
+    The name stays right if the folder and the place move together.
+    """
     return str(where) if is_remote(where) else os.path.relpath(where, folder)
 
 
 def found_from(folder: Path, name: str) -> Path:
-    """The place of a name that ``named_from`` gave."""
+    """Return the place whose name ``named_from`` returned."""
     return place(name) if _URL.match(name) else folder / name
 
 
 def filesystem(where: Path) -> Any:
-    """The fsspec file system of a place on an object store."""
+    """Return the fsspec file system of a place on an object store."""
     return cast("Any", where).fs
 
 
 def snapshot(where: Path) -> Any:
-    """An fsspec file system that lists a folder once and caches the list.
+    """Return an fsspec file system that lists a folder once and caches the list.
 
     Readers ask for each file many times, and files that a store's manifest names never change.
     """
@@ -111,12 +118,12 @@ def snapshot(where: Path) -> Any:
 
 
 def within(where: Path) -> str:
-    """The path of a place inside the file system of its object store."""
+    """Return the path of a place inside the file system of its object store."""
     return str(cast("Any", where).path)
 
 
 def parquet_file(where: Path) -> pq.ParquetFile:
-    """A Parquet file; only the requested parts are read."""
+    """Open a Parquet file, of which only the requested parts are read."""
     import pyarrow as pa  # noqa: PLC0415 - places are asked for before anything is read
     import pyarrow.parquet as pq  # noqa: PLC0415 - same
 
@@ -131,13 +138,13 @@ def parquet_file(where: Path) -> pq.ParquetFile:
 
 
 def parquet_metadata(where: Path) -> pq.FileMetaData:
-    """The metadata in the foot of a Parquet file."""
+    """Return the metadata in the foot of a Parquet file."""
     with parquet_file(where) as file:
         return file.metadata
 
 
 def scan_parquet(*files: Path) -> pl.LazyFrame:
-    """Parquet files as one lazy frame; polars has its own client for object stores."""
+    """Return Parquet files as one lazy frame. Polars has its own client for object stores."""
     import polars as pl  # noqa: PLC0415 - as above
 
     for file in files:
@@ -148,14 +155,14 @@ def scan_parquet(*files: Path) -> pl.LazyFrame:
 
 @contextmanager
 def open_head(where: Path) -> Iterator[BufferedReader]:
-    """A file for reading its first bytes."""
+    """Open a file for reading its first bytes."""
     with _opened(where, block_size=_HEAD_BYTES, cache_type="readahead") as file:
         yield file
 
 
 @contextmanager
 def open_whole(where: Path) -> Iterator[BufferedReader]:
-    """A file for reading from beginning to end."""
+    """Open a file for reading from beginning to end."""
     blocks = {"maxblocks": _PIECES_HELD}
     with _opened(
         where, block_size=PIECE_BYTES, cache_type="background", cache_options=blocks
@@ -199,7 +206,7 @@ _MEANINGS = [
 
 
 def store_error(error: BaseException) -> TracekitError | None:
-    """The meaning of an error of the object store libraries; None for any other error."""
+    """Return the meaning of an error of the object store libraries, or None for any other error."""
     messages: list[str] = []
     one: BaseException | None = error
     while one is not None and len(messages) < 8:
@@ -232,7 +239,7 @@ def telling() -> Iterator[None]:
 
 
 def check_no_link(paths: Iterable[Path]) -> None:
-    """Raise TracekitError for the first path that is a link: a write would go through it."""
+    """Raise TracekitError for the first path that is a link: a write would follow the link."""
     for path in paths:
         if path.is_symlink():
             raise TracekitError(
@@ -242,5 +249,5 @@ def check_no_link(paths: Iterable[Path]) -> None:
 
 
 def written_of_fetch(folder: Path) -> Iterable[Path]:
-    """The paths into which a fetch writes in a folder: its sub-folders and hidden files."""
+    """Return the paths in a folder that a fetch writes: its sub-folders and hidden files."""
     return (one for one in folder.rglob("*") if one.is_dir() or one.name.startswith("."))

@@ -33,7 +33,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
-    """A new folder to write into; it replaces ``folder`` unless an error is raised.
+    """Yield a new folder, which replaces ``folder`` at the end unless an error is raised.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
 
 
 def is_mount_point(folder: Path) -> bool:
-    """Whether a disk, or another folder as in containers, is mounted on a folder."""
+    """Return whether a disk, or another folder as in containers, is mounted on a folder."""
     if not folder.is_dir():
         return False
     if folder.is_mount():
@@ -82,7 +82,7 @@ def _plain(path: bytes) -> bytes:
 
 @contextlib.contextmanager
 def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> Iterator[Path]:
-    """A path to write to; its file replaces ``path`` unless an error is raised.
+    """Yield a path for a new file, which replaces ``path`` at the end unless an error is raised.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> I
 
 
 def taken_over(paths: Iterable[Path], folder: Path) -> None:
-    """Put files and folders into another folder, too, unless it has an entry of that name.
+    """Put files and folders into another folder, unless it has an entry of the same name.
 
     Each file gets a second name where the file system can do that, else a copy. So the file exists
     at every moment, and a writer of the file loses nothing.
@@ -132,7 +132,7 @@ def _named_too(path: str | Path, target: str | Path) -> None:
 
 
 def put_back(folder: Path) -> None:
-    """Put back a folder that a killed process had put aside."""
+    """Move a folder that a killed process had put aside back to its place."""
     on_this_machine = isinstance(folder, Path)  # what lies on an object store is never put aside
     if on_this_machine and not os.path.lexists(folder) and _aside(folder).is_dir():
         with contextlib.suppress(OSError):
@@ -254,7 +254,9 @@ class Parts:
 
 
 def parse_parts(text: str | None) -> Parts | None:
-    """The numbers in a text such as ``0-3,7``; None for None, which stands for all numbers.
+    """Return the numbers in a text such as ``0-3,7``.
+
+    Return None for None, which stands for all numbers.
 
     Raises TracekitError for a text of another form.
     """

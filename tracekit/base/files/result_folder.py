@@ -56,7 +56,7 @@ class Damage:
 
 
 def checksum(path: Path) -> str:
-    """The checksum of a file: ``crc32:<8 hex digits>:<bytes>``."""
+    """Return the checksum of a file: ``crc32:<8 hex digits>:<bytes>``."""
     crc, size = 0, 0
     block = memoryview(bytearray(_BLOCK_BYTES))
     with open_whole(path) as file:
@@ -68,7 +68,10 @@ def checksum(path: Path) -> str:
 def damaged(
     folder: Path, checksums: Mapping[str, str], source_file: str | None = None
 ) -> Iterator[Damage]:
-    """The missing and changed files of a folder, by path; reads every file."""
+    """Yield the missing and changed files of a folder, in the order of their paths.
+
+    Every file is read.
+    """
     for path, wanted in checksums.items():
         written = int(wanted.rpartition(":")[2])
         try:
@@ -87,7 +90,7 @@ def damaged(
 
 
 def as_damage(path: str, kind: str, source_file: str | None = None, **numbers: object) -> Damage:
-    """A damage of a kind; ``numbers`` are the values that its words need."""
+    """Return a damage of a kind. Its words are filled with the values of ``numbers``."""
     text = KINDS[kind].format(**numbers)
     return Damage(path=path, kind=kind, found=text, source_file=source_file)
 
@@ -105,7 +108,10 @@ _OF_ROWS = b"tracekit_rows"
 
 
 def kind_of(folder: Path) -> str:
-    """The command that made a folder of results, such as ``bind``, by its manifest; else empty."""
+    """Return the command that made a folder of results, such as ``bind``, by its manifest.
+
+    Return an empty text if no manifest names it.
+    """
     try:
         document = json.loads(read_text(folder / MANIFEST))
     except (OSError, ValueError, RecursionError):
@@ -132,7 +138,7 @@ class ResultFolder:
     document: str = MANIFEST
 
     def holds(self, folder: Path) -> bool:
-        """Whether a folder is of this kind."""
+        """Return whether a folder is of this kind."""
         try:
             document = self.read(folder)
         except NoFileError:
@@ -142,12 +148,12 @@ class ResultFolder:
         return isinstance(document, dict) and document.get("schema") == self.schema
 
     def read(self, folder: Path) -> Any:
-        """The document of a folder; raises OSError or ValueError where it has none."""
+        """Return the document of a folder. Raise OSError or ValueError where it has none."""
         put_back(folder)
         return json.loads(read_text(folder / self.document))
 
     def sound(self, folder: Path) -> Any:
-        """The document of a folder whose files all have the written bytes.
+        """Return the document of a folder whose files all have the written bytes.
 
         Raises
         ------
@@ -198,7 +204,9 @@ class ResultFolder:
 
     @contextlib.contextmanager
     def writing(self, folder: Path, document: Mapping[str, Any]) -> Iterator[Path]:
-        """A folder to write files into; without an error it gets its document and its name.
+        """Yield a folder to write files into.
+
+        Unless an error is raised, the folder then gets its document and its name.
 
         Raises TracekitError for a path with other content.
         """
@@ -226,12 +234,12 @@ class ResultFolder:
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document with a hash of itself, which reveals any change."""
+    """Return a document with a hash of itself, which reveals any change."""
     return {**document, "seal": _seal(document)}
 
 
 def is_sealed(document: Mapping[str, Any]) -> bool:
-    """Whether a document is unchanged; False also for an old document without a seal."""
+    """Return whether a document has a seal and is unchanged."""
     return document.get("seal") == _seal(document)
 
 
@@ -241,10 +249,10 @@ def _seal(document: Mapping[str, Any]) -> str:
 
 
 def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """The document of a folder of results, and its path; None for other folders.
+    """Return the document of a folder of results, and its path, or None for another folder.
 
     An unreadable document is empty, and so has no seal. A document without seal and checksums, such
-    as that of a made-up trace's truth, is not one of a result.
+    as that of a made-up trace's truth, does not make its folder a result.
     """
     for name in (STUDY, MANIFEST):
         try:
@@ -261,7 +269,7 @@ def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
 def damaged_results(
     folder: Path, name: str, document: Mapping[str, Any], checksums: Mapping[str, str]
 ) -> Iterator[Damage]:
-    """The damaged files of a result, its document first.
+    """Yield the damaged files of a result, its document first.
 
     Parameters
     ----------
@@ -330,7 +338,7 @@ def _digest(text: str) -> str:
 
 
 def read_frame(path: Path) -> pl.DataFrame:
-    """A Parquet file as a frame.
+    """Return a Parquet file as a frame.
 
     Arrow reads the file, because polars' own reader may end the whole program on damaged bytes.
 

@@ -95,7 +95,10 @@ class Part:
 
 
 def disk_error(error: OSError, path: Path) -> FetchError:
-    """The FetchError for an error of the operating system while writing; it ends the fetch."""
+    """Return the FetchError for an error of the operating system while writing.
+
+    This error ends the fetch.
+    """
     full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     what = "the disk is full" if full else f"cannot write: {error.strerror}"
     return FetchError(
@@ -211,7 +214,7 @@ class FetchedFile:
 def fetched_file(
     wanted: Wanted, size_bytes: int, sha256: str, *, outcome: Outcome, tries: int
 ) -> FetchedFile:
-    """The archive that was wanted, whole in the folder."""
+    """Return the archive that was wanted, whole in the folder."""
     return FetchedFile(
         path=wanted.path,
         table=wanted.table,
@@ -377,7 +380,10 @@ class Ledger:
             self._files = {}
 
     def sha256(self, path: str, size_bytes: int) -> str | None:
-        """The sha256 of an archive that was checked at that size; None for another archive."""
+        """Return the sha256 of an archive that was checked at that size.
+
+        Return None for another archive.
+        """
         entry = self._files.get(path)
         return entry.sha256 if entry is not None and entry.size_bytes == size_bytes else None
 

@@ -104,11 +104,14 @@ class Retries:
     sleep: Callable[[float], object] = time.sleep
 
     def given_up(self, failed: int, error: FetchError) -> bool:
-        """Whether to give up after ``failed`` failed tries in a row, the last with ``error``."""
+        """Return whether to give up after ``failed`` failed tries in a row.
+
+        The last of them failed with ``error``.
+        """
         return failed >= (self.tries if error.passing else min(self.refused_tries, self.tries))
 
     def wait_s(self, failed: int, error: FetchError, rng: np.random.Generator) -> float:
-        """Seconds to wait after ``failed`` failed tries in a row.
+        """Return the seconds to wait after ``failed`` failed tries in a row.
 
         A longer wait that the server asks for counts, up to ``longest_wait_s``.
         """
@@ -148,7 +151,7 @@ class Remote:
         return self.modified
 
     def differs(self, other: Remote) -> bool:
-        """Whether a property differs that both contents state."""
+        """Return whether the two contents state different values of a property."""
         pairs = zip(
             (self.length, self.etag, self.modified),
             (other.length, other.etag, other.modified),

@@ -75,7 +75,7 @@ _GZIP: Any = igzip.IGzipFile
 
 @contextmanager
 def packing(path: Path) -> Iterator[BinaryIO]:
-    """Open a gzip file for writing; equal content gives equal bytes."""
+    """Open a gzip file for writing. Equal content gives equal bytes."""
     with (
         path.open("wb") as raw,
         _GZIP(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
@@ -84,7 +84,7 @@ def packing(path: Path) -> Iterator[BinaryIO]:
 
 
 def unpacked(path: Path) -> Opened:
-    """A gzip file as the readers of sources open it."""
+    """Return a gzip file as the readers of sources open it."""
     return Opened(
         path=path, name=path.name, stream=lambda: BufferedReader(_GZIP(filename=path, mode="rb"))
     )

@@ -56,7 +56,7 @@ def plan(
     parts: str | None = None,
     base_url: str | None = None,
 ) -> list[Wanted]:
-    """The archives of the named tables and parts.
+    """Return the archives of the named tables and parts.
 
     A table with a single archive is always taken whole, beside parts of other tables.
 

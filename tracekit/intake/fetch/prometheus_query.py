@@ -76,7 +76,7 @@ def stamp(time_s: int) -> str:
 
 
 def file_name(query: str, start_s: int) -> str:
-    """The name of the file of a slice."""
+    """Return the name of the file of a slice."""
     return f"{query}-{stamp(start_s)}.json.gz"
 
 
@@ -102,7 +102,10 @@ class Slices:
         self._document = before or _Document(schema="tracekit/prometheus/1", asked=dict(arguments))
 
     def times(self, start_s: int, end_s: int) -> tuple[int, int]:
-        """The first and the last time of the fetch; a later call keeps those of the first call."""
+        """Return the first and the last time of the fetch.
+
+        A later call gets the times of the first call.
+        """
         times = self._document.times
         if not times:
             times |= {"start_s": start_s, "end_s": end_s}
@@ -110,7 +113,7 @@ class Slices:
         return times["start_s"], times["end_s"]
 
     def of(self, query: str) -> list[Slice]:
-        """The slices of a query whose files exist, in order of time."""
+        """Return the slices of a query whose files exist, in order of time."""
         every = self._document.slices.get(query, ())
         return [one for one in every if not one.file or self._is_on_disk(one)]
 
@@ -238,7 +241,7 @@ class QueryPlan:
         return (self.end_s - self.start_s) // self.step_s + 1
 
     def progress_of(self, slices: Sequence[Slice], outcome: str) -> FetchedQuery:
-        """The query with the slices so far."""
+        """Return the query with the slices that were fetched so far."""
         return FetchedQuery(
             name=self.name,
             promql=self.promql,

@@ -57,7 +57,7 @@ class Meter:
             self._advance(wanted, min(share, 1.0))
 
     def finished(self, wanted: Wanted, *, whole: bool = True) -> None:
-        """Report the end of a download; a file that is not whole counts with its last share."""
+        """Report the end of a download. An unfinished file counts with its last share."""
         with self._lock:
             self._done += whole
             self._advance(wanted, 1.0 if whole else self._shares.get(wanted.path, 0.0))
@@ -95,7 +95,7 @@ def fetch(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> FetchSummary:
-    """Download archives of a release into the folders of the release; run again to go on.
+    """Download archives of a release into its folders, or go on with an earlier fetch.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ class Server:
     heard: set[str] = field(default_factory=set)
 
     def query_range(self, promql: str, start_s: int, end_s: int, step_s: int) -> Iterator[bytes]:
-        """The bytes of the answer to query_range, in pieces.
+        """Yield the bytes of the answer to query_range, in pieces.
 
         Raises FetchError for every failure, also of a line that breaks.
         """
@@ -109,7 +109,10 @@ class Server:
         )
 
     def values(self, promql: str, start_s: int, end_s: int, step_s: int) -> list[float]:
-        """All finite values of a small answer; raises FetchError for a large or a wrong one."""
+        """Return all finite values of a small answer.
+
+        Raise FetchError for a large or a wrong one.
+        """
         answer = b""
         for chunk in self.query_range(promql, start_s, end_s, step_s):
             answer += chunk
@@ -135,11 +138,11 @@ class Server:
             raise self.strange(f"resultType {members.get('resultType')}".encode())
 
     def cut(self) -> FetchError:
-        """The error for an answer that ends too early."""
+        """Return the error for an answer that ends too early."""
         return FetchError(f"the connection was cut before the answer was whole: {self.url}")
 
     def strange(self, answer: bytes) -> FetchError:
-        """The error for an answer that does not come from Prometheus."""
+        """Return the error for an answer that does not come from Prometheus."""
         return FetchError(
             f"{self.url} does not answer as Prometheus does; it begins {answer[:40]!r}",
             hint="the address is the one below which /api/v1/query_range lies",
@@ -186,7 +189,7 @@ def _given_up(error: FetchError, name: str, by_hand: str) -> FetchError:
 
 
 def address(url: str) -> str:
-    """The address of a server, without the path of a page.
+    """Return the address of a server, without the path of a page.
 
     Raises TracekitError for an address that is not http or that holds a password.
     """
@@ -202,7 +205,10 @@ def address(url: str) -> str:
 
 
 def header(text: str) -> tuple[str, str]:
-    """Name and value of a header; an error does not repeat the text, which may be secret."""
+    """Return the name and the value of a header.
+
+    An error does not repeat the text, because the text may be secret.
+    """
     name, colon, value = text.partition(":")
     if not colon or not name.strip() or "\n" in text:
         raise TracekitError(
@@ -219,7 +225,7 @@ _NOW = re.compile(r"now(?:-(.+))?")
 
 
 def span_s(text: str, option: str) -> int:
-    """Parse a span such as ``5m`` into seconds; raises TracekitError for another text."""
+    """Parse a span such as ``5m`` into seconds. Raise TracekitError for another text."""
     match = _SPAN.fullmatch(text.strip())
     if not match or int(match[1]) == 0:
         raise TracekitError(f"{option} {text}: not a span", hint="for example 30s, 5m, 6h or 1d")
@@ -227,7 +233,7 @@ def span_s(text: str, option: str) -> int:
 
 
 def time_s(text: str, option: str, now_s: float) -> int:
-    """Parse a time into seconds since 1970; a time without a zone is UTC.
+    """Parse a time into seconds since 1970. A time without a zone is UTC.
 
     Raises TracekitError for a text that is no time.
     """

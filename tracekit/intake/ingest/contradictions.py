@@ -69,7 +69,7 @@ SELECT * FROM both_of WHERE {otherwise} ORDER BY line
 def without_contradictions(
     staged: Sequence[Staged], file: TraceFile, store: Store
 ) -> tuple[Staged, ...]:
-    """The staged tables of a file, with the lines that contradict a statement made rejects.
+    """Return the staged tables of a file, in which lines that contradict a statement are rejects.
 
     Parameters
     ----------

@@ -40,11 +40,11 @@ class Dimension:
     count: int = 0
 
     def moved(self, part: Path, place: Path) -> Dimension:
-        """The dimension after the file ``part`` was moved to ``place``."""
+        """Return the dimension after the file ``part`` was moved to ``place``."""
         return replace(self, parts=tuple(place if one == part else one for one in self.parts))
 
     def groups(self) -> Iterator[_Group]:
-        """The row groups of all parts, in the order of keys."""
+        """Yield the row groups of all parts, in the order of keys."""
         for part in self.parts:
             with pq.ParquetFile(part) as file:
                 for number in range(file.num_row_groups):
@@ -65,7 +65,7 @@ class _Group:
 
 
 def committed(folder: Path, entity: str, manifest: Manifest) -> Dimension:
-    """The ids of an entity that the manifest counts."""
+    """Return the ids of an entity that the manifest counts."""
     count = manifest.dimensions.get(entity, 0)
     return Dimension(tuple(dimension_paths(folder, entity, count)), count)
 
@@ -95,7 +95,7 @@ def extend(dimension: Dimension, seen: pl.Series, aside: Path) -> tuple[Dimensio
 
 
 def hashed(ids: pl.Series) -> UInt64Array:
-    """A hash of the text of each id, uint64, shape (ids,)."""
+    """Return a hash of the text of each id, uint64, shape (ids,)."""
     digests = b"".join(blake2b(one.encode(), digest_size=8).digest() for one in ids)
     return np.frombuffer(digests, dtype="<u8")
 

@@ -42,7 +42,10 @@ _LISTS = ("containers", "container")
 
 
 def stored_entry(manifest: Manifest, file: TraceFile) -> SourceEntry | None:
-    """The entry of a file with the same bytes; hashes only if an entry has the same size."""
+    """Return the entry of a file with the same bytes.
+
+    The file is hashed only if an entry has the same size.
+    """
     alike = [one for one in manifest.sources if one.size_bytes == file.size_bytes]
     digest = sha256(file.path) if alike else None
     return next((one for one in alike if one.sha256 == digest), None)
@@ -51,7 +54,7 @@ def stored_entry(manifest: Manifest, file: TraceFile) -> SourceEntry | None:
 def facts(
     files: Sequence[TraceFile], store: Store, folder: Path, release: str
 ) -> tuple[tuple[str, Path], ...]:
-    """The stored rows that files of a release are compared with, each table with its path.
+    """Return the stored rows that files of a release are compared with, each table with its path.
 
     Parameters
     ----------
@@ -194,7 +197,7 @@ Known = Callable[[TraceFile], SourceEntry | None]
 
 
 def late_list(files: Sequence[TraceFile], manifest: Manifest, entry_of: Known) -> TraceFile | None:
-    """The first new file that changes the meaning of a stored file; None if there is none.
+    """Return the first new file that changes the meaning of a stored file, or None without one.
 
     Raises
     ------
@@ -282,7 +285,7 @@ class Replaced:
 
 
 def without_earlier(folder: Path, manifest: Manifest, files: Sequence[TraceFile]) -> Replaced:
-    """A store's manifest without the rows of earlier versions of some files.
+    """Return a store's manifest without the rows of earlier versions of some files.
 
     Raises
     ------

@@ -189,7 +189,7 @@ def _comparisons(manifest: Manifest) -> Iterator[_Comparison]:
 
 
 def may_repeat(manifest: Manifest) -> bool:
-    """Whether the store has parts that must be compared."""
+    """Return whether the store has parts that must be compared."""
     return any(True for _ in _comparisons(manifest))
 
 

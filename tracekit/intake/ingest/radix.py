@@ -10,7 +10,7 @@ _BYTE = np.uint64(0xFF)
 
 @compiled
 def sorted_by(word: UInt64Array, order: Int32Array) -> tuple[UInt64Array, Int32Array]:
-    """Sort ``order`` by the words at its places; returns the sorted words and the new order.
+    """Sort ``order`` by the words at its places. Return the sorted words and the new order.
 
     Places with equal words keep their order. A byte that is equal in all words costs no pass.
     """

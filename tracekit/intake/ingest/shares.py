@@ -295,7 +295,7 @@ WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
 
 
 def strangers(con: DuckDBPyConnection, entities: Sequence[str]) -> Iterator[Fact]:
-    """Facts about recorded use of ids that no file lists, or that only rejected rows list.
+    """Yield facts about recorded use of ids that no file lists, or that only rejected rows list.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def strangers(con: DuckDBPyConnection, entities: Sequence[str]) -> Iterator[Fact
 
 
 def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
-    """The number of containers that lack recorded CPU or memory, and a sentence about them.
+    """Return the number of containers that lack recorded CPU or memory, and a sentence about them.
 
     The sentence is empty if no container lacks either.
     """
@@ -342,7 +342,9 @@ def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
 
 
 def one_of_two(con: DuckDBPyConnection, table: str) -> Defect | None:
-    """The defect of samples that no row of fractions uses, because CPU or memory is silent then.
+    """Return the defect of samples that no row of fractions uses.
+
+    CPU or memory has no sample that holds at their time.
 
     The temporary table ``held`` must exist. Entities without any sample of one of the two do not
     count here.

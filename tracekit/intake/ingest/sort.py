@@ -52,7 +52,7 @@ class Walk:
         self._order = sorted_columns(table)
 
     def time_range(self) -> tuple[int, int]:
-        """The first and the last time of the rows, in ms."""
+        """Return the first and the last time of the rows, in ms."""
         low, high = 2**63 - 1, 0
         for start, stop in self._chunks():
             times = self._staged.read("time_ms", start, stop)
@@ -60,7 +60,7 @@ class Walk:
         return low, high
 
     def packing(self, low: int, high: int) -> Packing:
-        """The packing of sort keys into words; ``low`` and ``high`` are the first and last time."""
+        """Return the packing of sort keys into words, given the first (``low``) and last time."""
         ranges = {"time_ms": (low, high)}
         for column in self._order:
             if column.kind in {"id", "text"}:
@@ -68,7 +68,7 @@ class Walk:
         return pack(self._order, ranges)
 
     def edges(self, packing: Packing, most_rows: int) -> list[np.uint64]:
-        """The first words at which ranges of about ``most_rows`` rows begin, found by a sample."""
+        """Return the first words at which ranges of about ``most_rows`` rows begin, by a sample."""
         ranges = -(-self.rows // most_rows)
         if ranges == 1:
             return []
@@ -81,7 +81,7 @@ class Walk:
     def range(
         self, packing: Packing, first: np.uint64 | None, last: np.uint64 | None
     ) -> tuple[Inside, UInt64Array]:
-        """The rows whose first word is in ``[first, last)``, and their first words, shape (rows,).
+        """Return the rows with a first word in ``[first, last)``, and these words, shape (rows,).
 
         None as an edge means that the range has no limit on that side.
         """
@@ -97,14 +97,14 @@ class Walk:
         return places, np.concatenate(words)
 
     def column(self, name: str, inside: Inside) -> NDArray[Any]:
-        """A staged column of a range, with the file's keys, shape (rows,)."""
+        """Return a staged column of a range, with the file's keys, shape (rows,)."""
         if inside is None:
             return self._staged.read(name, 0, self.rows)
         chunks = zip(inside, self._chunks(), strict=True)
         return np.concatenate([self._staged.read(name, a, b)[here] for here, (a, b) in chunks])
 
     def lines(self, inside: Inside) -> NDArray[Any]:
-        """The line number of each row of a range, shape (rows,)."""
+        """Return the line number of each row of a range, shape (rows,)."""
         return self.column(LINE, inside)
 
     def _chunks(self) -> Iterator[tuple[int, int]]:
@@ -138,14 +138,14 @@ class Duplicates:
     first: IntArray
 
     def among(self, places: IntArray, rows: int) -> Duplicates:
-        """The duplicates among all ``rows`` rows, of which the rows at ``places`` were compared."""
+        """Return the duplicates of all ``rows`` rows; only rows at ``places`` were compared."""
         staying = np.ones(rows, dtype=np.bool_)
         staying[places] = self.staying
         return Duplicates(staying, places[self.gone], places[self.first])
 
 
 def find_duplicates(words: UInt64Array) -> Duplicates:
-    """The duplicates among sorted rows; ``words`` has the shape (words, rows)."""
+    """Return the duplicates among rows sorted by ``words``, which has the shape (words, rows)."""
     same = np.ones(words.shape[1], dtype=np.bool_)
     same[:1] = False
     for word in words:
@@ -158,7 +158,7 @@ def find_duplicates(words: UInt64Array) -> Duplicates:
 
 
 def tied_places(word: UInt64Array) -> IntArray:
-    """The places in sorted words that have an equal word beside them, shape (ties,)."""
+    """Return the places in sorted words that have an equal word beside them, shape (ties,)."""
     same = word[1:] == word[:-1]
     tied = np.zeros(word.size, dtype=np.bool_)
     tied[1:] |= same
@@ -224,7 +224,7 @@ class InOrder:
         return int(self._duplicates.staying.sum())
 
     def repeats(self) -> Repeats | None:
-        """The counts of duplicates by whether they equal the row that stays; None without any."""
+        """Return counts of duplicates, those that equal the staying row apart; None without any."""
         duplicates = self._duplicates
         if not duplicates.gone.size:
             return None
@@ -238,7 +238,7 @@ class InOrder:
         )
 
     def pieces(self, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
-        """The rows as Arrow tables of at most ``rows`` rows."""
+        """Yield the rows as Arrow tables of at most ``rows`` rows."""
         stay = self._duplicates.staying
         staying_places = None if stay.all() else np.flatnonzero(stay)
         for at in range(0, self.rows, rows):
@@ -325,7 +325,7 @@ class Written:
 
 
 def parquet_schema(table: Table) -> pa.Schema:
-    """The Arrow schema of a table part."""
+    """Return the Arrow schema of a table part."""
     types = {"time": pa.int64(), "id": pa.int32(), "text": pa.string(), "number": pa.float64()}
     return pa.schema([(column.stored_name, types[column.kind]) for column in table.columns])
 
@@ -355,7 +355,7 @@ def write_sorted(
 
 
 def part_writer(target: Path, table: Table) -> pq.ParquetWriter:
-    """A Parquet writer for a part of a table."""
+    """Return a Parquet writer for a part of a table."""
     dictionary = [column.stored_name for column in table.columns if _repeats(column, table)]
     schema = parquet_schema(table)
     return pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=dictionary)

@@ -65,7 +65,7 @@ class _Tables:
 
 
 def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
-    """Read a file with its source's reader; returns one ``Staged`` for each table with rows.
+    """Read a file with its source's reader. Return one ``Staged`` for each table with rows.
 
     A file without any row gives one empty ``Staged``, of its first table.
 
@@ -121,19 +121,19 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
 
 
 def sha256(path: Path) -> str:
-    """The sha256 of a file, as the manifest has it."""
+    """Return the sha256 of a file, as the manifest has it."""
     with open_whole(path) as raw:
         return hashlib.file_digest(raw, "sha256").hexdigest()
 
 
 def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
-    """Read a whole file into the staging folder; returns one ``Staged`` for each table.
+    """Read a whole file into the staging folder. Return one ``Staged`` for each table.
 
     Raises
     ------
     TracekitError
-        When the file is damaged, is changed while it is read, or when most values of a column of
-        fractions are far above 1.
+        When the file is damaged, is changed while it is read, or when most values of a column
+        of fractions are far above 1.
     """
     before = _state(file.path)
     if isinstance(file.match, ClusterMatch):
@@ -211,7 +211,7 @@ def _read(
 
 
 def sort(staged: Staged, counts: Mapping[str, int], memory_bytes: int) -> Written:
-    """Sort the staged rows into ``staged.part``; the store's keys are read from ``keys_path``.
+    """Sort the staged rows into ``staged.part``, with the store's keys from ``keys_path``.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _ranked(texts: pl.Series) -> Names:
 
 
 def derived_file(path: Path, name: str) -> TraceFile:
-    """The trace file for a Parquet file ``TABLE.parquet`` with the columns of a base table."""
+    """Return a Parquet file ``TABLE.parquet`` with the columns of a base table as a trace file."""
     columns = [column.name for column in all_tables()[path.stem].columns]
     form = TableFormat(
         table=path.stem,
@@ -305,6 +305,6 @@ class SortTask:
     memory_bytes: int
 
     def run(self, on_progress: OnProgress) -> Written:
-        """Sort the rows; no progress is reported, because sorting is short beside reading."""
+        """Sort the rows. No progress is reported, because sorting is short beside reading."""
         del on_progress
         return sort(self.staged, self.counts, self.memory_bytes)

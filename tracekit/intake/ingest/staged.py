@@ -62,7 +62,7 @@ class ColumnsWriter:
 
 
 def column_types(table: Table) -> Mapping[str, DTypeLike]:
-    """The type of each staged column of a table."""
+    """Return the type of each staged column of a table."""
     return {column.name: DTYPES[column.kind] for column in table.columns} | {LINE: np.int64}
 
 
@@ -75,7 +75,7 @@ class Columns:
         self.rows = rows
 
     def read(self, name: str, start: int, stop: int) -> NDArray[np.generic]:
-        """Rows ``start`` to ``stop`` of a column, shape (stop - start,)."""
+        """Return rows ``start`` to ``stop`` of a column, shape (stop - start,)."""
         kind = np.dtype(self._types[name])
         path = self._folder / f"{name}.bin"
         return np.fromfile(path, kind, count=stop - start, offset=start * kind.itemsize)
@@ -106,15 +106,18 @@ class StoredKeys:
         self._keys = {kind: np.append(n.keys, np.int32(-1)) for kind, n in names.items()}
 
     def of(self, column: Column) -> Int32Array | None:
-        """The store's key of each of the file's keys, and -1 at the end; None for other columns."""
+        """Return the store's key of each of the file's keys, and -1 at the end.
+
+        Return None for a column without keys.
+        """
         return self._keys[kind_of(column)] if column.kind in {"id", "text"} else None
 
     def count(self, column: Column) -> int:
-        """The number of different keys that a column may have."""
+        """Return the number of different keys that a column may have."""
         return self._names[kind_of(column)].count
 
     def texts(self, column: Column) -> pl.Series:
-        """The texts of a text column, in the order of their rank."""
+        """Return the texts of a text column, in the order of their rank."""
         texts = self._names[kind_of(column)].texts
         assert texts is not None  # noqa: S101 - given for every text column
         return texts
@@ -172,7 +175,7 @@ class RejectsWriter:
             self._out.close()
 
     def defects(self) -> Iterator[Defect]:
-        """A defect for each column and kind, with the first line and its reason as example."""
+        """Yield a defect for each column and kind, with its first line and that line's reason."""
         for (column, kind), (rows, (line, reason)) in sorted(self._kinds.items()):
             yield Defect(
                 defect=kind,
@@ -301,11 +304,11 @@ class Staged:
         return self.folder / "part.parquet"
 
     def names(self, kind: str) -> pl.Series:
-        """The names of a kind, in the order of the file's keys."""
+        """Return the names of a kind, in the order of the file's keys."""
         return pl.scan_ipc(self.folder / f"{kind}.names", glob=False).collect()["id"]
 
     def keys_path(self, entity: str) -> Path:
-        """The path of an array with the store's key of each of the file's keys, int32."""
+        """Return the path of an array with the store's key of each of the file's keys, int32."""
         return self.folder / f"{entity}.keys.npy"
 
 

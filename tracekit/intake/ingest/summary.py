@@ -54,7 +54,7 @@ class IngestSummary(Shown):
 
 
 def facts_of_files(summary: IngestSummary) -> Iterator[Fact]:
-    """A fact for each file that did not come in as usual."""
+    """Yield a fact for each file that did not come in as usual."""
     silent = [entry.file for entry in summary.ingested if not entry.rows_read]
     for because, names in (
         ("made_anew", [summary.anew] if summary.anew else []),
@@ -72,14 +72,14 @@ def facts_of_files(summary: IngestSummary) -> Iterator[Fact]:
 
 
 def begun(store: Path, discovery: Discovery) -> IngestSummary:
-    """The summary of an ingest before its first file is read."""
+    """Return the summary of an ingest before its first file is read."""
     return IngestSummary(
         store, passed_over=list(discovery.passed_over), failed=list(discovery.unreadable)
     )
 
 
 def summary_line(summary: IngestSummary) -> str:
-    """The numbers of stored rows, new files and broken rows in one line."""
+    """Return the numbers of stored rows, new files and broken rows in one line."""
     files = len({entry.file for entry in summary.ingested})
     rows = sum(entry.rows for entry in summary.ingested)
     rejected = sum(entry.rejected for entry in summary.ingested)
@@ -92,10 +92,11 @@ def summary_line(summary: IngestSummary) -> str:
 
 
 def refused_now(manifest: Manifest, summary: IngestSummary) -> dict[str, str]:
-    """The refused files that the store lacks, each with the fault.
+    """Return the refused files that the store lacks, each with the fault.
 
-    An ingest that took no file in adds none. If the ingest read files that the store has, it is
-    taken to have read all files: earlier refused files that it did not refuse leave the list.
+    An ingest that took no file in adds no refused file. If the ingest read files that the store
+    has, it is taken to have read all files: earlier refused files that this ingest did not refuse
+    leave the list.
     """
     failed = {name: error.what for name, error in summary.failed}
     now = failed if summary.ingested else {}
@@ -108,7 +109,7 @@ def refused_now(manifest: Manifest, summary: IngestSummary) -> dict[str, str]:
 
 
 def failure(summary: IngestSummary) -> TracekitError:
-    """The error that names the files that could not be read, and counts the others."""
+    """Return the error that names the files that could not be read, and counts the others."""
     _, first = summary.failed[0]
     lacks = f"; the store lacks {', '.join(summary.lacks)}" if summary.lacks else ""
     if len(summary.failed) == 1:
@@ -130,7 +131,7 @@ def failure(summary: IngestSummary) -> TracekitError:
 
 
 def is_made_up(source: Path) -> bool:
-    """Whether a source is a made-up trace or, on this machine, a file or folder of one."""
+    """Return whether a source is a made-up trace or, on this machine, a file or folder of one."""
     above = () if is_remote(source) else source.resolve().parents[:_BELOW]
     return any(_is_truth(folder.joinpath(TRUTH, SYNTH_MANIFEST)) for folder in (source, *above))
 

@@ -53,14 +53,17 @@ class Packing:
 
 
 def sorted_columns(table: Table) -> tuple[Column, ...]:
-    """The columns that order a table's rows: those of its key, or all columns if it has no key."""
+    """Return the columns that order a table's rows.
+
+    These are the columns of its key, or all columns of a table without a key.
+    """
     first = [table.column(name) for name in table.order]
     rest = [] if table.key else [c for c in table.columns if c.name not in table.order]
     return (*first, *rest)
 
 
 def pack(columns: Sequence[Column], ranges: Mapping[str, tuple[int, int]]) -> Packing:
-    """Give columns their places in words; ``ranges`` has the least and largest time and key."""
+    """Give columns their places in words. ``ranges`` has the least and largest time and key."""
     digits: list[Digit] = []
     word, free = -1, 0
     for column in columns:
@@ -74,7 +77,7 @@ def pack(columns: Sequence[Column], ranges: Mapping[str, tuple[int, int]]) -> Pa
 
 
 def words_of(packing: Packing, values: Mapping[str, NDArray[np.generic]]) -> UInt64Array:
-    """The words of rows, uint64, shape (words, rows).
+    """Return the words of rows, uint64, shape (words, rows).
 
     Parameters
     ----------
@@ -94,7 +97,10 @@ def words_of(packing: Packing, values: Mapping[str, NDArray[np.generic]]) -> UIn
 
 
 def digit_of(word: UInt64Array, digit: Digit) -> NDArray[np.generic]:
-    """A column, decoded from the first word: times as int64, keys as int32, shape (rows,)."""
+    """Return a column, decoded from the first word, shape (rows,).
+
+    Times are int64, keys are int32.
+    """
     mask = np.uint64((1 << digit.bits) - 1)
     whole = ((word >> np.uint64(digit.shift)) & mask).astype(np.int64) + digit.base
     return whole if digit.column.kind == "time" else whole.astype(np.int32)
@@ -108,7 +114,7 @@ def _float_order(values: NDArray[np.generic]) -> UInt64Array:
 
 
 def order_of(words: UInt64Array) -> Int32Array:
-    """The places of rows in ascending order of their words, int32, shape (rows,).
+    """Return the places of rows in ascending order of their words, int32, shape (rows,).
 
     Rows with equal words keep their order. ``words`` has the shape (words, rows).
     """
@@ -123,10 +129,7 @@ def order_of(words: UInt64Array) -> Int32Array:
 
 
 def sorted_words(word: UInt64Array) -> tuple[UInt64Array, Int32Array]:
-    """Words in ascending order, and the place where each was; both of shape (rows,).
-
-    Equal words keep their order.
-    """
+    """Return words in ascending order, and the former place of each word, both (rows,)."""
     if word.size <= PLAIN_ROWS:
         order = np.argsort(word, kind="stable").astype(np.int32)
         return word[order], order

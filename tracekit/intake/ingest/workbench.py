@@ -44,7 +44,7 @@ class OvertakenError(Exception):
 
 
 def put_file(source: Path, target: Path) -> None:
-    """Put a file of this machine as an object; an earlier object is replaced."""
+    """Put a file of this machine as an object, which replaces an earlier object."""
     options = {"chunksize": _PIECE_BYTES, "max_concurrency": _AT_ONCE} if _is_s3(target) else {}
     filesystem(target).put_file(str(source), within(target), **options)
 
@@ -56,7 +56,7 @@ def get_file(source: Path, target: Path) -> None:
 
 
 def get_bytes(target: Path) -> bytes | None:
-    """The bytes of an object; None if there is no object."""
+    """Return the bytes of an object, or None if there is no object."""
     try:
         data: bytes = filesystem(target).cat_file(within(target))
     except FileNotFoundError as error:
@@ -67,7 +67,7 @@ def get_bytes(target: Path) -> bytes | None:
 
 
 def put_over(target: Path, data: bytes, before: bytes | None) -> None:
-    """Put an object if its present bytes are ``before``; None means that there is no object.
+    """Put an object if its present bytes are ``before``, where None stands for no object.
 
     A server with conditional puts refuses a put after another writer's put. With other servers the
     object is read before and after, so a put of another writer in between may be lost.
@@ -99,7 +99,7 @@ def delete(target: Path, mine: bytes) -> None:
 
 
 def age_s(target: Path, now_s: float) -> float:
-    """The age of an object in seconds: ``now_s``, on this machine's clock, less its time."""
+    """Return the age of an object in seconds: ``now_s``, on this machine's clock, less its time."""
     put = filesystem(target).modified(within(target))
     return now_s - float(put.timestamp())
 
@@ -146,7 +146,7 @@ class Lease:
         self._put = threading.Lock()
 
     def take(self) -> None:
-        """Put the lease; raises TracekitError, with the holder, if another process has it."""
+        """Put the lease. Raise TracekitError, with the holder, if another process has it."""
         before = get_bytes(self._object)
         if before is not None and not self._lapsed(before):
             raise self._busy(before)
@@ -158,7 +158,7 @@ class Lease:
             raise self._busy(get_bytes(self._object) or b"{}") from None
 
     def check(self) -> None:
-        """Renew the lease; raises TracekitError when another process has taken it."""
+        """Renew the lease. Raise TracekitError when another process has taken it."""
         try:
             with self._put:
                 put_over(self._object, self._mine, self._mine)

@@ -61,7 +61,10 @@ from tracekit.store.stored_rows import LISTS, OWN, STATED
 
 
 def in_turns(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
-    """The files in turns; a file is compared with the rows that earlier turns stored."""
+    """Return the files in groups that are ingested one after another.
+
+    A file is compared with the rows that earlier groups stored.
+    """
     turns: list[list[TraceFile]] = [[], [], []]
     for file in files:
         turns[_turn(file)].append(file)
@@ -78,7 +81,7 @@ def _turn(file: TraceFile) -> int:
 def with_facts(
     some: Sequence[TraceFile], every: Sequence[TraceFile], store: Store, folder: Path
 ) -> Iterator[TraceFile]:
-    """The files of a turn, each with the stored rows that it is compared with.
+    """Yield the files of a turn, each with the stored rows that it is compared with.
 
     Parameters
     ----------
@@ -123,7 +126,7 @@ def ingest(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
-    """Take trace files into a store; run again to add files or to resume after an interruption.
+    """Take trace files into a store, or resume an interrupted ingest.
 
     The store's bytes depend on neither ``jobs`` nor ``memory_limit_bytes``.
 
@@ -142,8 +145,8 @@ def ingest(
     ------
     TracekitError
         When the source is missing, holds no trace table or a damaged one; when another process
-        writes the store; when the store has a newer format; when the disk is full. The store then
-        has the files that were finished before, and nothing of the others.
+        writes the store; when the store has a newer format; when the disk is full. The store
+        then has the files that were finished before, and nothing of the others.
     CheckFailedError
         When a file has more broken rows than ``max_rejects_fraction``.
     """

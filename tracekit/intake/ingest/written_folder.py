@@ -36,7 +36,7 @@ Writable = tuple[Path, Callable[[Manifest], None], Callable[[], None]]
 
 @contextmanager
 def writable(target: Path) -> Iterator[Writable]:
-    """The folder in which a store is written, with the functions that commit and finish it.
+    """Yield the folder in which a store is written, with the functions that commit and finish it.
 
     It is the store's own folder; for a store on an object store it is a workbench on this machine.
     """
@@ -61,7 +61,7 @@ def _commit(folder: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def opened_for_writing(folder: Path) -> Iterator[Manifest]:
-    """Lock the store; make it if it is absent, and remove it again if it stays empty.
+    """Lock the store. Make it if it is absent, and remove it at the end if it is still empty.
 
     Yields
     ------

@@ -70,13 +70,16 @@ def _is_read(kind: pa.DataType, wanted: Kind) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of the type holds strings."""
+    """Return whether a column of the type holds strings."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def typed(raw: pl.Series, kind: Kind) -> pl.Series:
-    """A column in the type that its kind has in the table; NULL for a value that does not fit."""
+    """Return a column in the type that its kind has in the table.
+
+    A value that does not fit becomes NULL.
+    """
     if raw.dtype.is_decimal() or raw.dtype in (pl.Categorical, pl.Enum, pl.Null):
         raw = raw.cast(pl.String)
     if kind in {"id", "text"}:
@@ -129,7 +132,7 @@ class Layout:
 
 
 def layout_of(match: Match) -> Layout:
-    """The layout of a recognised header. In a wide table each measure is a column."""
+    """Return the layout of a recognised header, where each measure of a wide table is a column."""
     table = table_of(match)
     spread = match.format.unpivot
     if spread is None:
@@ -141,12 +144,12 @@ def layout_of(match: Match) -> Layout:
 
 
 def table_of(match: Match) -> Table:
-    """The base table a recognised header belongs to."""
+    """Return the base table to which a recognised header belongs."""
     return all_tables()[match.format.table]
 
 
 def unpivot(rows: CodedRows, match: Match, keys: Keys) -> CodedRows:
-    """The rows of the base table: unchanged, or one row for each measure of a wide row.
+    """Return the rows of the base table: unchanged, or one row for each measure of a wide row.
 
     The measures of one line keep the order of the header.
     """
@@ -175,7 +178,7 @@ _BATCH_ROWS = 200_000
 
 
 def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
-    """Clean blocks of a Parquet file; ``line`` is the row number, the first row being 1."""
+    """Yield clean blocks of a Parquet file. Column ``line`` is the row number, from 1 on."""
     layout = layout_of(file.match)
     table = layout.table
     names = {file.match.header[at]: column for column, at in layout.positions.items()}
@@ -278,7 +281,7 @@ _AMOUNTS = ("amount", "request", "limit")
 
 
 def usual_maximum() -> float:
-    """The largest usual fraction: the one that ``node_usage`` states for CPU."""
+    """Return the largest usual fraction: the one that ``node_usage`` states for CPU."""
     columns = {one.name: one for one in all_tables()["node_usage"].columns}
     usual = columns["cpu_fraction"].usual_maximum
     assert usual is not None  # noqa: S101 - the table states it

@@ -72,7 +72,7 @@ class GunzipStream:
         self._piece_bytes = _RAW_BYTES
 
     def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes of content; no bytes at the end of the stream."""
+        """Return up to ``size`` bytes of content, or no bytes at the end of the stream."""
         while True:
             if self._member.eof and not self._next_member():
                 return b""
@@ -112,7 +112,7 @@ def _new_member() -> igzip_lib.IgzipDecompressor:
 def lines_in_blocks(
     stream: Readable, block_bytes: int = BLOCK_BYTES, padding: int = 0
 ) -> Iterator[bytes]:
-    r"""Blocks of whole lines, each ending in ``\n``, of about ``block_bytes``.
+    r"""Yield blocks of whole lines, each ending in ``\n``, of about ``block_bytes``.
 
     A byte-order mark at the start is removed. Windows line ends become ``\n``, and a last line
     without an end gets one. ``padding`` zero bytes follow each block.
@@ -199,7 +199,7 @@ def _from_line_end(pieces: list[bytes | memoryview]) -> bytes:
 
 
 def pieces_of(stream: Readable, size: int) -> list[bytes | memoryview]:
-    """The next ``size`` bytes of a stream, or all bytes before its end, in pieces."""
+    """Return the next ``size`` bytes of a stream, or all bytes before its end, in pieces."""
     parts: list[bytes | memoryview] = []
     while size > 0 and (part := stream.read(size)):
         parts.append(part)
@@ -248,13 +248,13 @@ class Lines:
         return self.block.count(b"\n")
 
     def text(self, line: int) -> bytes:
-        """The text of the line with this number, without its end."""
+        """Return the text of the line with this number, without its end."""
         at = line - self.first_line
         start = int(self._ends[at - 1]) + 1 if at else 0
         return self.block[start : int(self._ends[at])]
 
     def faults(self) -> NDArray[np.int8]:
-        """For each line the code of its fault, 0 without a fault, shape (lines,)."""
+        """Return for each line the code of its fault, 0 without a fault, shape (lines,)."""
         faults = np.zeros(len(self._ends), dtype=np.int8)
         commas = np.searchsorted(np.flatnonzero(self._bytes == ord(",")), self._ends)
         faults[np.diff(commas, prepend=0) != self._width - 1] = _FIELDS
@@ -274,17 +274,17 @@ class Lines:
         return faults
 
     def empty(self) -> BoolArray:
-        """Which lines have no text, shape (lines,)."""
+        """Return which lines have no text, shape (lines,)."""
         return np.asarray(np.diff(self._ends, prepend=-1) == 1)
 
     def without(self, bad: IntArray) -> bytes:
-        """The block without the lines at these places."""
+        """Return the block without the lines at these places."""
         is_staying = np.ones(len(self._ends), dtype=np.bool_)
         is_staying[bad] = False
         return self._bytes[np.repeat(is_staying, np.diff(self._ends, prepend=-1))].tobytes()
 
     def reason(self, line: int, fault: int) -> str:
-        """The fault of a malformed line, in words."""
+        """Return the fault of a malformed line, in words."""
         if fault == _NUL:
             return "holds a NUL byte, expected text"
         if fault == _RETURN:
@@ -297,5 +297,5 @@ class Lines:
         return f"has {text.count(b',') + 1} fields, expected {self._width}" if text else EMPTY
 
     def shown(self, line: int) -> str:
-        """The text of a line for the rejects: readable, and cut if it is long."""
+        """Return the text of a line for the rejects: readable, and cut if it is long."""
         return self.text(line)[:TEXT_SHOWN].decode(errors="replace").replace("\0", "\\0")

@@ -107,7 +107,7 @@ def opened(
     on_read: Callable[[int], None] = lambda _: None,
     wanted: _Wanted = None,
 ) -> Opened:
-    """A file for a source's reader.
+    """Open a file for a source's reader.
 
     Parameters
     ----------
@@ -145,7 +145,10 @@ class ReaderFile:
         self.lines: list[NDArray[np.int64]] = []
 
     def blocks(self, on_read: Callable[[int], None]) -> Iterator[tuple[str, CodedRows]]:
-        """Blocks of rows and rejects, each with its table; raises TracekitError if damaged."""
+        """Yield blocks of rows and rejects, each with its table.
+
+        Raise TracekitError if the file is damaged.
+        """
         for table in self._match.file.tables:
             self._prepared(table)
         for kind, one in self._parts(on_read):

@@ -26,10 +26,10 @@ class Keys(Protocol):
     """Gives int32 keys, 0, 1, 2, ..., within each kind of name."""
 
     def encode(self, kind: int, names: pl.Series) -> Int32Array:
-        """The key of each name, -1 for NULL, shape (names,)."""
+        """Return the key of each name, -1 for NULL, shape (names,)."""
 
     def texts(self, kind: int) -> Iterator[pa.Array]:
-        """The names of a kind in the order of their keys, in arrays of large strings."""
+        """Return the names of a kind in the order of their keys, in arrays of large strings."""
 
 
 class PlainKeys:
@@ -39,20 +39,23 @@ class PlainKeys:
         self._keys: list[dict[str, int]] = [{} for _ in range(kinds)]
 
     def encode(self, kind: int, names: pl.Series) -> Int32Array:
-        """The key of each name, -1 for NULL, shape (names,)."""
+        """Return the key of each name, -1 for NULL, shape (names,)."""
         keys = self._keys[kind]
         distinct = names.drop_nulls().unique(maintain_order=True)
         return coded(names, distinct, [keys.setdefault(name, len(keys)) for name in distinct])
 
     def texts(self, kind: int) -> Iterator[pa.Array]:
-        """The names of a kind in the order of their keys."""
+        """Yield the names of a kind in the order of their keys."""
         names = pl.Series(list(self._keys[kind]), dtype=pl.String)
         # this type needs no cast, which would load pyarrow's compute functions
         yield names.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def coded(names: pl.Series, distinct: pl.Series, keys: Sequence[int] | Int32Array) -> Int32Array:
-    """The key of each name, from the keys of the distinct names; -1 for NULL; shape (names,)."""
+    """Return the key of each name, -1 for NULL, shape (names,).
+
+    ``keys`` has the key of each distinct name.
+    """
     pairs = pl.DataFrame({"name": distinct, "key": pl.Series(keys, dtype=pl.Int32)})
     wanted = pl.DataFrame({"name": names})
     joined = wanted.join(pairs, on="name", how="left", maintain_order="left")
@@ -80,7 +83,7 @@ class CodedRows:
 
 
 def code(clean: CleanBlock, table: Table, keys: Keys) -> CodedRows:
-    """The rows of a clean block with keys in place of names."""
+    """Return the rows of a clean block with keys in place of names."""
     kinds = key_kinds(table)
     columns = {
         column.name: _coded(clean.frame[column.name], column, kinds, keys)
@@ -101,7 +104,7 @@ def _coded(
 
 
 def in_line_order(parts: list[CodedRows]) -> dict[str, NDArray[np.generic]]:
-    """The columns of several parts, joined and sorted by line."""
+    """Return the columns of several parts, joined and sorted by line."""
     joined = {
         name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns
     }
@@ -151,20 +154,23 @@ class Plan:
 
 
 def key_kinds(table: Table) -> tuple[str, ...]:
-    """The kinds of keys of a table: its entities, and each of its text columns."""
+    """Return the kinds of keys of a table: its entities, and each of its text columns."""
     texts = tuple(column.name for column in table.columns if column.kind == "text")
     return (*table.entities, *texts)
 
 
 def kind_of(column: Column) -> str:
-    """The kind of key of a column of names."""
+    """Return the kind of key of a column of names."""
     return column.entity or column.name
 
 
 def make_plan(
     table: Table, positions: Mapping[str, int], width: int, missing_names: frozenset[str]
 ) -> Plan:
-    """The plan for lines of ``width`` fields; ``positions`` has the position of each column."""
+    """Return the plan for lines of ``width`` fields.
+
+    ``positions`` has the position of each column.
+    """
     sorts: dict[int, list[Column]] = {TIME: [], NUMBER: [], NAME: []}
     fields = _empty(width)
     kinds = key_kinds(table)

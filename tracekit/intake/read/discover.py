@@ -52,7 +52,7 @@ class Searched:
 
 
 def search(folder: Path) -> Searched:
-    """Search a folder and its subfolders; each only once, however many links lead to it."""
+    """Search a folder and its subfolders, each once, however many links lead to it."""
     if is_remote(folder):
         return Searched(files=[path for path in folder.rglob("*") if _is_seen(path, folder)])
     searched = Searched()
@@ -82,7 +82,7 @@ def search(folder: Path) -> Searched:
 
 
 def what_it_is(path: Path) -> str:
-    """A description of a path that is neither file nor folder."""
+    """Return a description of a path that is neither file nor folder."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -182,7 +182,7 @@ def check_exists(source: Path) -> None:
 
 
 def discover(source: Path, *, release: str = "auto") -> Discovery:
-    """The trace tables in a file or in a folder with its subfolders, in natural order of names.
+    """Return the trace tables in a file, or in a folder and its subfolders, in natural order.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def _text(path: Path) -> str:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """A sort key that puts part 10 after part 9."""
+    """Return a sort key that puts part 10 after part 9."""
     parts = [part for part in re.split(r"(\d+)", name) if part]
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
@@ -306,7 +306,7 @@ def _nothing_found(
 
 
 def identify(path: Path, name: str, release: str) -> TraceFile:
-    """The trace table in a file, called ``name`` in messages; raises like ``discover``."""
+    """Return the trace table in a file, called ``name`` in messages. Raise as ``discover`` does."""
     kind = file_kind(path)
     problem = TracekitError("no file inside the archive", hint="expected a CSV in it")
     for head, (header, *rows) in _heads(path, kind):
@@ -340,7 +340,7 @@ def _as_parts(path: Path, head: Head) -> Iterator[Head]:
 
 
 def head_of(path: Path, name: str) -> Head:
-    """The first bytes of a file that is neither packed nor Parquet."""
+    """Return the first bytes of a file that is neither packed nor Parquet."""
     with open_head(path) as raw:
         return Head(name=Path(name).name, start=raw.read(_LONGEST_HEADER))
 
@@ -362,7 +362,7 @@ def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]
 
 
 def start_of(stream: Readable) -> bytes:
-    """The first bytes of a stream, as many as a ``Head`` holds."""
+    """Return the first bytes of a stream, as many as a ``Head`` holds."""
     return b"".join(pieces_of(stream, _LONGEST_HEADER))
 
 

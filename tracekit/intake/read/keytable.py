@@ -51,7 +51,7 @@ class KeyTable(NamedTuple):
 
 
 def new_table(kinds: int) -> KeyTable:
-    """An empty table."""
+    """Return an empty table."""
     ids, text_bytes = 1 << 12, 1 << 18
     return KeyTable(
         slots=np.zeros(2 * ids, dtype=np.int32),
@@ -66,7 +66,7 @@ def new_table(kinds: int) -> KeyTable:
 
 
 def grown(arrays: list[NDArray[Any]], ids: int, text_bytes: int) -> KeyTable:
-    """A table with room for at least so many more ids and bytes; short arrays are doubled.
+    """Return a table with room for at least so many more ids and bytes. Short arrays are doubled.
 
     ``arrays`` must be the only reference to a table's arrays. Each array is freed when its longer
     copy exists, so a table of millions of ids is never in memory twice.
@@ -116,7 +116,10 @@ def _masked(word: np.uint64, size: int) -> np.uint64:
 
 @compiled
 def hash_of(text: UInt8Array, start: int, size: int, kind: int) -> np.uint64:
-    """The hash of a text of this kind; ``text`` must have ``PADDING`` bytes behind it."""
+    """Return the hash of a text of this kind.
+
+    The text must have ``PADDING`` bytes behind it.
+    """
     left = np.uint64(size) * _MIX_A + np.uint64(kind)
     right = _MIX_B
     at = 0
@@ -137,7 +140,10 @@ def hash_of(text: UInt8Array, start: int, size: int, kind: int) -> np.uint64:
 
 @compiled
 def same_text(left: UInt8Array, at: int, right: UInt8Array, right_at: int, size: int) -> bool:
-    """Whether ``size`` bytes are equal; both texts must have ``PADDING`` bytes behind them."""
+    """Return whether ``size`` bytes are equal.
+
+    Both texts must have ``PADDING`` bytes behind them.
+    """
     done = 0
     while done + 8 <= size:
         if load_word(left, at + done) != load_word(right, right_at + done):  # type: ignore[call-arg, arg-type]
@@ -161,7 +167,7 @@ def find(
     size: int,
     code: np.uint64,
 ) -> int:
-    """The number of the id with this text and hash, or -1. The hash depends on the kind too.
+    """Return the number of the id with this text and hash, or -1. The hash depends on the kind too.
 
     The arrays are passed one by one, because passing the whole table costs more than the search.
     """
@@ -196,7 +202,10 @@ def add(
     kind: int,
     code: np.uint64,
 ) -> int:
-    """The number of the id with this text; a new id if there is none. ``grown`` makes room."""
+    """Return the number of the id with this text, and add the id if it is new.
+
+    The table must have room for it; ``grown`` makes room.
+    """
     key = find(slots, hashes, starts, id_text, text, start, size, code)
     if key >= 0:
         return key
@@ -220,7 +229,10 @@ def add(
 
 @compiled
 def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> Int32Array:
-    """The keys of texts of one kind, shape (texts,); ``starts`` has one more place than texts."""
+    """Return the keys of texts of one kind, shape (texts,).
+
+    ``starts`` has one more place than texts.
+    """
     slots, hashes, begins, id_text, kinds, numbers, counts, used = table
     keys = np.empty(starts.size - 1, dtype=np.int32)
     for n in range(starts.size - 1):
@@ -246,7 +258,10 @@ def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> I
 
 
 def add_unknown(table: KeyTable, spellings: list[str]) -> KeyTable:
-    """The table with the spellings of "unknown" under each kind; the nth has the key ``-1 - n``."""
+    """Return the table with the spellings of "unknown" under each kind.
+
+    The spelling at place n, from 0 on, has the key ``-1 - n``.
+    """
     for kind in range(table.counts.size):
         for n, spelling in enumerate(spellings):
             text = padded([spelling.encode()])
@@ -258,13 +273,13 @@ def add_unknown(table: KeyTable, spellings: list[str]) -> KeyTable:
 
 
 def padded(texts: list[bytes]) -> UInt8Array:
-    """Texts, one after another, with the padding that compiled loops may read."""
+    """Return texts, one after another, with the padding that compiled loops may read."""
     return np.frombuffer(b"".join([*texts, bytes(PADDING)]), dtype=np.uint8)
 
 
 @compiled
 def in_key_order(table: KeyTable, kind: int) -> Int32Array:
-    """The ids of one kind in the order of their keys."""
+    """Return the ids of one kind in the order of their keys."""
     kinds, numbers = table.kinds, table.numbers
     ids = np.empty(table.counts[kind], dtype=np.int32)
     for key in range(table.used[0]):
@@ -275,7 +290,7 @@ def in_key_order(table: KeyTable, kind: int) -> Int32Array:
 
 @compiled
 def gathered(table: KeyTable, ids: Int32Array) -> tuple[UInt8Array, IntArray]:
-    """The texts of some ids: their bytes, and the offset of each."""
+    """Return the texts of some ids: their bytes, and the offset of each."""
     starts, id_text = table.starts, table.text
     offsets = np.zeros(ids.size + 1, dtype=np.int64)
     for n in range(ids.size):
@@ -290,7 +305,10 @@ def gathered(table: KeyTable, ids: Int32Array) -> tuple[UInt8Array, IntArray]:
 
 @_instruction
 def load_word(_context: Any, array: Type, at: Type) -> Any:
-    """Eight bytes of a uint8 array from any position, as a little-endian uint64, unchecked."""
+    """Return eight bytes of a uint8 array as a little-endian uint64.
+
+    The bytes begin at any position, which is not checked.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -303,7 +321,7 @@ def load_word(_context: Any, array: Type, at: Type) -> Any:
 
 @_instruction
 def high_product(_context: Any, left: Type, right: Type) -> Any:
-    """The upper 64 bits of the product of two uint64."""
+    """Return the upper 64 bits of the product of two uint64."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         wide = [builder.zext(argument, _DOUBLE_WORD) for argument in arguments]
@@ -316,7 +334,7 @@ def high_product(_context: Any, left: Type, right: Type) -> Any:
 
 @_instruction
 def leading_zeros(_context: Any, word: Type) -> Any:
-    """The number of leading zero bits of a uint64 that is not zero."""
+    """Return the number of leading zero bits of a uint64 that is not zero."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -327,7 +345,7 @@ def leading_zeros(_context: Any, word: Type) -> Any:
 
 @_instruction
 def as_double(_context: Any, bits: Type) -> Any:
-    """The float64 whose bits are those of a uint64."""
+    """Return the float64 whose bits are those of a uint64."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.DoubleType())

@@ -42,7 +42,7 @@ class TarMember:
         self._left = size
 
     def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes of the file; raises EOFError if the archive ends within it."""
+        """Return up to ``size`` bytes of the file. Raise EOFError if the archive ends within it."""
         if not self._left:
             return b""
         data = self._stream.read(min(size, self._left)) or b""
@@ -58,7 +58,7 @@ class TarMember:
 
 
 def tar_members(stream: Readable) -> Iterator[TarMember]:
-    """The regular files of a tar stream, in their order.
+    """Yield the regular files of a tar stream, in their order.
 
     Raises
     ------
@@ -169,7 +169,7 @@ class ContentReader:
 
 
 def file_kind(path: Path) -> FileKind:
-    """The kind of a file, by its content; raises TracekitError for an empty file."""
+    """Return the kind of a file, by its content. Raise TracekitError for an empty file."""
     with open_head(path) as raw:
         head = raw.read(_HEAD_BYTES)
     if not head:
@@ -217,7 +217,7 @@ def damaged_as_error(path: Path) -> Iterator[None]:
 
 
 def members(path: Path, kind: FileKind, raw: HashingReader) -> Iterator[Member]:
-    """The CSV members of a file; each must be read before the next is requested.
+    """Yield the CSV members of a file. Each must be read before the next is requested.
 
     After the last member the archive is read to its end, so that a cut or corrupt tail raises. Wrap
     the loop in ``damaged_as_error``.

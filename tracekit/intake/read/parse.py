@@ -48,12 +48,12 @@ class Parsed:
 
 
 def row_schema(table: Table) -> dict[str, type[pl.DataType]]:
-    """The columns of a parsed frame, with their types."""
+    """Return the columns of a parsed frame, with their types."""
     return {column.name: TYPES[column.kind] for column in table.columns} | {"line": pl.Int64}
 
 
 def no_rejects() -> pl.DataFrame:
-    """An empty frame of rejects."""
+    """Return an empty frame of rejects."""
     return pl.DataFrame(schema=REJECTS_SCHEMA)
 
 
@@ -192,7 +192,7 @@ def validate(
     missing_names: frozenset[str],
     counts: Counts,
 ) -> CleanBlock:
-    """The clean rows and the rejects of parsed rows; adds to ``counts``."""
+    """Return the clean rows and the rejects of parsed rows. Add unusual values to ``counts``."""
     frame = parsed.frame
     named = frame.with_columns(_unnamed(column, missing_names) for column in table.columns)
     reasons = [_first_fault(column, _unparsed(column, parsed)) for column in table.columns]

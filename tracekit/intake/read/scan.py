@@ -75,7 +75,10 @@ _NO_EXPONENT = 1 << 20
 
 @compiled
 def rounded(digits: np.uint64, power: int) -> float:
-    """The float64 nearest to ``digits * 10^power``; NaN if this method cannot decide it."""
+    """Return the float64 nearest to ``digits * 10^power``.
+
+    Return NaN if this method cannot decide which float64 is nearest.
+    """
     if digits <= _EXACT_DIGITS and -_EXACT_POWER <= power <= _EXACT_POWER:
         if power < 0:
             return float(digits) / _TENS[-power]
@@ -124,7 +127,7 @@ _TEN = np.uint64(10)
 
 @compiled
 def number_at(text: UInt8Array, start: int) -> tuple[float, int]:
-    """The number that starts at ``start``, and the position behind it.
+    """Return the number that starts at ``start``, and the position behind it.
 
     The number is NaN if the text is no number, or one that this method cannot decide. A byte that
     is part of no number must follow it.

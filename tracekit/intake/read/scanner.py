@@ -50,7 +50,7 @@ class HashKeys:
         self.table = grown(arrays, ids, text_bytes)
 
     def encode(self, kind: int, names: pl.Series) -> Int32Array:
-        """The key of each name, -1 for NULL, shape (names,)."""
+        """Return the key of each name, -1 for NULL, shape (names,)."""
         distinct = names.drop_nulls().unique(maintain_order=True)
         texts = [name.encode() for name in distinct]
         starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
@@ -58,7 +58,7 @@ class HashKeys:
         return coded(names, distinct, add_all(self.table, padded(texts), starts, kind))
 
     def texts(self, kind: int) -> Iterator[pa.Array]:
-        """The names of a kind in the order of their keys, in arrays of limited size."""
+        """Yield the names of a kind in the order of their keys, in arrays of limited size."""
         ids = in_key_order(self.table, kind)
         for start in range(0, ids.size, _SOME):
             text, offsets = gathered(self.table, ids[start : start + _SOME])
@@ -119,7 +119,10 @@ class Scanner:
         self._held = _Held()
 
     def rows(self, blocks: Iterator[bytes], first_line: int) -> Iterator[CodedRows]:
-        """The rows of blocks in their order; ``PADDING`` bytes follow the lines of each block."""
+        """Yield the rows of blocks in their order.
+
+        ``PADDING`` bytes follow the lines of each block.
+        """
         line = first_line
         for block in blocks:
             line = self.read(block, line)
@@ -129,7 +132,7 @@ class Scanner:
             yield self._whole()
 
     def read(self, block: bytes, first_line: int) -> int:
-        """Add the rows of a block to the waiting ones; return the number of the line after it."""
+        """Add the rows of a block to the waiting rows, and return the number of the next line."""
         text = np.frombuffer(block, dtype=np.uint8)
         at, line, why = 0, first_line, SHORT_OF_KEYS
         held, taken = self._held, 0

@@ -68,7 +68,10 @@ class CodedFile:
             return HashKeys(kinds, tuple(sorted(self.file.match.source.missing_names | {""})))
 
     def blocks(self, on_read: Callable[[int], None] | None = None) -> Iterator[CodedRows]:
-        """Blocks of rows of the base table; raises TracekitError if the file is cut or corrupt."""
+        """Yield blocks of rows of the base table.
+
+        Raise TracekitError if the file is cut or corrupt.
+        """
         match = self.file.match
         with _reading(self.file, self.reading, on_read) as raw:
             if self.file.kind == "parquet":
@@ -117,7 +120,7 @@ class CodedFile:
 
 
 def open_coded(file: TraceFile) -> CodedFile:
-    """The file as coded rows, with the compiled walk if it pays."""
+    """Return the file as coded rows, with the compiled walk if it pays."""
     enough = _TOGETHER_COMPILED_BYTES if is_compiled("scan.py") else _TOGETHER_BYTES
     together = file.together_bytes >= enough
     least = min(_SOME_BYTES, COMPILED_FROM_BYTES) if together else COMPILED_FROM_BYTES

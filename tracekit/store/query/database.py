@@ -32,7 +32,7 @@ _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
 def frame_of(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
-    """The rows of a relation.
+    """Return the rows of a relation.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class Views:
             self._make(con, words & self._left.keys())
 
     def make_all(self, con: duckdb.DuckDBPyConnection) -> bool:
-        """Create all views that do not exist; False if all existed."""
+        """Create all views that do not exist. Return False if all existed."""
         with self._lock:
             left = set(self._left)
             self._make(con, left)
@@ -172,7 +172,7 @@ _WALL = (
 
 
 def connection(store: Store) -> duckdb.DuckDBPyConnection:
-    """A database in memory with the views of a store."""
+    """Open a database in memory with the views of a store."""
     con = _empty(store, ())
     for statement in _views(store):
         con.execute(statement)
@@ -220,7 +220,7 @@ class Database:
         self._con.close()
 
     def frame(self, sql: str, variables: Mapping[str, Value] | None = None) -> pl.DataFrame:
-        """Run one statement and return its rows; raises TracekitError when SQL is wrong."""
+        """Run one statement and return its rows. Raise TracekitError when SQL is wrong."""
         with self._cursor() as cursor:
             for name, value in (variables or {}).items():
                 cursor.execute(f"SET VARIABLE {name} = ?", [value])
@@ -230,7 +230,7 @@ class Database:
             return frame_of(relation)
 
     def add(self, name: str, rows: pl.DataFrame) -> None:
-        """Add a table; raises TracekitError if the store has a table of that name."""
+        """Add a table. Raise TracekitError if the store has a table of that name."""
         check_free(name, self._views)
         with self._cursor() as cursor:
             cursor.register("given", rows.to_arrow())
@@ -250,16 +250,16 @@ class Database:
             self._replace_view(cursor, query, "SELECT * FROM given")
 
     def interrupt(self) -> None:
-        """Stop running queries of other threads; they raise an error."""
+        """Stop the running queries of other threads, which then raise an error."""
         for cursor in list(self._under_way):
             cursor.interrupt()
 
     def rows(self, sql: str, variables: Mapping[str, Value] | None = None) -> list[dict[str, Any]]:
-        """The rows of one statement as dictionaries."""
+        """Return the rows of one statement as dictionaries."""
         return self.frame(sql, variables).to_dicts()
 
     def scalar(self, sql: str, variables: Mapping[str, Value] | None = None) -> Any:
-        """The one value of a statement with one row and one column."""
+        """Return the one value of a statement with one row and one column."""
         return self.frame(sql, variables).item()
 
     def _bound(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyRelation | None:
@@ -313,7 +313,7 @@ def _table_meant(message: str) -> str | None:
 
 
 def as_error(error: duckdb.Error) -> TracekitError:
-    """An error of DuckDB in one line."""
+    """Return an error of DuckDB in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     hint = _table_meant(lines[0]) or next(
         (line for line in lines[1:] if line.startswith(("Candidate", "Did you"))), None

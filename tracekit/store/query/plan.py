@@ -88,7 +88,7 @@ def measure_reach(
 
 
 def advice_on(reach: Reach) -> str:
-    """Whether to copy the store to this machine first."""
+    """Return whether to copy the store to this machine first."""
     size = f"{reach.bytes / 1e9:,.1f} GB"
     if reach.bytes > reach.free_bytes:
         return (

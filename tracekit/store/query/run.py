@@ -37,7 +37,7 @@ def run(
     engine: str | None = None,
     own: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """The rows of a query of ``queries/`` (or of any SQL file) on a store.
+    """Return the rows of a query of ``queries/`` (or of any SQL file) on a store.
 
     ``engine`` is a name for ``tracekit.store.query.run.open_database``; ``own`` are further tables
     beside those of the store, by name.
@@ -53,7 +53,7 @@ def run(
 
 
 def bind(query: SqlFile, params: Mapping[str, Value | str]) -> dict[str, Value]:
-    """The parameters as values of their declared types; unknown names are refused.
+    """Return the parameters as values of their declared types. Refuse unknown names.
 
     DuckDB ignores a misspelt variable and takes the default, so the check must be here.
     """
@@ -113,7 +113,7 @@ class StoreCheck(Shown, dict[str, Any]):
 
 
 def describe(store: Store) -> StoreInfo:
-    """The store as one document: tables, quantities, doubts, sources.
+    """Return the store as one document: tables, quantities, doubts, sources.
 
     Each table with at least one source file has ``rows`` in the store, ``rows_read``,
     ``lines_read`` (a line may give several rows), ``rejected``, ``duplicates_dropped``,
@@ -181,7 +181,9 @@ AnyDatabase = Database | SparkDatabase
 
 
 def open_database(store: Store, engine: str | None = None) -> AnyDatabase:
-    """A store's views on an engine: ``duckdb``, ``spark:local[2]``, ``spark://HOST:PORT``, ...
+    """Open a store's views on an engine.
+
+    Engines are ``duckdb``, ``spark:local[2]``, ``spark://HOST:PORT`` and so on.
 
     Raises TracekitError for an unknown engine, and for an engine that cannot be used.
     """
@@ -317,7 +319,7 @@ _READERS: Mapping[str, Callable[[BytesIO], pl.DataFrame]] = {
 
 
 def read_own_tables(files: Mapping[str, Path | str]) -> dict[str, pl.DataFrame]:
-    """The rows of each file, by the name of its table.
+    """Return the rows of each file, by the name of its table.
 
     Raises TracekitError for a name that is no SQL name, and for a file without a table.
     """
