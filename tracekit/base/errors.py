@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 
 class TracekitError(Exception):
-    """The call or its input is wrong. ``tracekit.commands.main`` prints the error.
+    """An error of the user in a call or its input. ``tracekit.commands.main`` prints the error.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def _again(
 
 
 class CheckFailedError(TracekitError):
-    """The work is done, but a check that the user requested failed."""
+    """The error that a check which the user requested failed, although the work is done."""
 
     exit_code = 1
 

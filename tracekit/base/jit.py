@@ -110,7 +110,7 @@ def _cached(function: Callable[..., Any], *signature: Any, **options: Any) -> An
 
 
 class NotCompiledError(Exception):
-    """Numba cannot compile a function; the text is the reason in one line."""
+    """The error that numba cannot compile a function; its text is the reason in one line."""
 
 
 def _reason(error: NumbaError) -> str:

@@ -117,7 +117,7 @@ Pairs = tuple[tuple[str, int], ...]
 
 
 class ParameterError(TracekitError):
-    """A parameter's value is impossible; ``field`` is its path as the source names it."""
+    """An impossible value of a parameter; ``field`` is its path in the names of the source."""
 
     def __init__(self, field: str, what: str, *, hint: str | None = None) -> None:
         super().__init__(what, hint=hint)

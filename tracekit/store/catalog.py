@@ -360,7 +360,7 @@ def checked_catalog(store: Store) -> tuple[bool, str | None]:
     """Return whether the catalog has the bytes that would be written today, and its damage.
 
     The damage is None where the catalog is missing, the store was moved, or another version wrote
-    the catalog: its original bytes are then unknown.
+    the catalog, because the original bytes are then unknown.
     """
     with tempfile.TemporaryDirectory() as aside:
         made, copy = Path(aside) / "made", Path(aside) / "copy"

@@ -85,7 +85,7 @@ class SourceEntry:
 
     @property
     def units_read(self) -> int:
-        """The base of shares of broken rows: the number of lines if it is known, else of rows."""
+        """The base of shares of broken rows: the number of lines if known, else of rows."""
         return self.rows_read if self.lines_read is None else self.lines_read
 
 

@@ -58,7 +58,7 @@ def _counter_ends(store: Store, folder: Path) -> tuple[tuple[str, Path], ...]:
 
 
 def set_down(folder: Path, name: str, some: Sequence[object]) -> tuple[str, Path]:
-    """Write rows to a JSON file for readers of files; return the name and the path."""
+    """Write rows to a JSON file for readers of files. Return the name and the path."""
     path = folder / STAGING / "own" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(some), encoding="utf-8")
@@ -144,9 +144,9 @@ _TELLING = ("state", "taints")
 def held(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows of the table ``node`` in order of time, each field with its last stated value.
 
-    There is one row for each time; if two files state a field for the same time, the first counts.
-    A source states the absence of taints as ``[]``, and of labels as ``{}``. Labels stated without
-    a time since 1970 are added to those that have one.
+    There is one row for each node and time. If two files state a field for the same time, the value
+    of the first file counts. A source states the absence of taints as ``[]``, and of labels as
+    ``{}``. Labels stated without a time since 1970 are added to the labels stated with a time.
     """
     rows = _with_further_labels(rows)
     fields = [one for one in rows.columns if one not in ("node", _MS)]

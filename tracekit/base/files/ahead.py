@@ -44,14 +44,14 @@ class Pieces:
 
 
 class Beside:
-    """Runs calls in a thread, one after the other; at most one call waits."""
+    """A thread that runs calls one after the other; at most one call waits."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1)
         self._last: Future[None] | None = None
 
     def do(self, work: Callable[[bytes], None], data: bytes) -> None:
-        """Run a call when the call before it has ended."""
+        """Run a call in the thread, once the call before it has ended."""
         self.finish()
         self._last = self._thread.submit(work, data)
 

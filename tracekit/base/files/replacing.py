@@ -109,10 +109,10 @@ def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> I
 
 
 def taken_over(paths: Iterable[Path], folder: Path) -> None:
-    """Put files and folders into another folder, unless it has an entry of the same name.
+    """Put files and folders into another folder, except where it has an entry of that name.
 
-    Each file gets a second name where the file system can do that, else a copy. So the file exists
-    at every moment, and a writer of the file loses nothing.
+    Each file is hard-linked if the file system can do that, and otherwise copied. So the file
+    exists at every moment, and a writer of the file loses nothing.
     """
     for path in paths:
         target = folder / path.name

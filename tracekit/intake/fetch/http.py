@@ -121,7 +121,7 @@ class Retries:
 
 
 class RangeRefusedError(FetchError):
-    """The server's file is shorter than the bytes on the disk: they are of another file."""
+    """The server's file is shorter than the bytes on the disk, which are thus of another file."""
 
 
 class ClosedPortError(FetchError):

@@ -40,7 +40,7 @@ _AT_ONCE = 2
 
 
 class OvertakenError(Exception):
-    """Another writer has put the object since it was read."""
+    """The error that another writer has put the object since this process read the object."""
 
 
 def put_file(source: Path, target: Path) -> None:

@@ -37,12 +37,12 @@ from tracekit.intake.sources import (
 
 @dataclass
 class Searched:
-    """The result of a search; names that begin with a dot are left out.
+    """The result of a search, without names that begin with a dot.
 
     Attributes
     ----------
     files : in no order
-    others : paths that are neither files nor folders, each with what it is
+    others : paths that are neither files nor folders, each with a description
     closed : folders that may not be read, each with the system's reason
     """
 

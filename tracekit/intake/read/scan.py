@@ -238,17 +238,18 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: with names looked up in a 
     rows: Rows,
     main: int,
 ) -> tuple[int, int, int, int, int]:
-    """Walk over lines from ``start`` until the text ends, or the room for rows or for keys.
+    """Walk over lines from ``start`` until the text, or the room for rows or keys, is at its end.
 
     ``text`` holds whole lines and ``PADDING`` bytes. Returns the reason for the end, the position
     and number of the next line, the number of rows and the number of odd lines. All counts are in
     ``rows``.
 
     The order of rows repeats: after one container comes the same container, service and node as the
-    last time. So a name is first compared with the id that ``follow`` has for its context. The
-    context of a field is the id of field ``main``: of this line for fields after ``main``, else of
-    the line before. The text of that id is close in memory to the last one, while a hash leads
-    anywhere in memory.
+    last time. So a name is first compared with the id that came last in the same context, which
+    ``follow`` has. The context of a field is the id of field ``main``: the id in this line for
+    fields after ``main``, and the id in the line before for other fields. The text of the id in
+    ``follow`` is close in memory to the text before it, while a look-up by hash may lead anywhere
+    in memory.
     """
     whats, places, kinds_of, required, absent, least, usual_most = fields
     slots, hashes, starts, id_text, kinds, local_keys, counts, used = table

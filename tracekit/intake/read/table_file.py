@@ -38,7 +38,7 @@ _FIRST_LINE = 2
 
 @dataclass
 class Reading:
-    """What is stated about a file after its blocks were read.
+    """Facts about a file that are complete after its blocks were read.
 
     ``content`` identifies the text whatever its packing: CRC-32 and length of the CSV.
     """
