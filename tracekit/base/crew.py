@@ -51,7 +51,7 @@ class Task(Protocol[R_co]):
 
 
 class Crew(Protocol):
-    """Runs tasks; ``size`` is the number that run at the same time."""
+    """A runner of tasks; ``size`` is the number that run at the same time."""
 
     size: int
 
@@ -70,7 +70,7 @@ def each_done(crew: Crew, tasks: Iterable[tuple[K, Task[S]]]) -> Iterator[tuple[
 
 
 class Alone:
-    """Runs each task at once, in this process."""
+    """A crew that runs each task at once, in this process."""
 
     size = 1
 
@@ -88,7 +88,7 @@ class Alone:
 
 
 class Workers:
-    """Runs up to ``size`` tasks at the same time, each in a worker process.
+    """A crew that runs up to ``size`` tasks at the same time, each in a worker process.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _lost(process: subprocess.Popen[bytes]) -> LostWorkerError:
 
 
 class LostWorkerError(TracekitError):
-    """A worker process ended during a task; the run cannot continue."""
+    """The error that a worker process ended during a task; the run cannot continue."""
 
 
 # A worker process reads tasks from its standard input and writes results to its standard output.

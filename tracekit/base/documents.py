@@ -159,7 +159,7 @@ Built = TypeVar("Built")
 
 
 class Arguments(Generic[Built, AnyFields]):
-    """The arguments of a plugin by their names in documents, and the object that is built of them.
+    """The arguments of a plugin by name, and the function that builds an object of them.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ PARQUET_MAGIC = b"PAR1"
 
 
 class NoFileError(OSError):
-    """A pipe, a socket or a device where a file is expected; ``strerror`` names it."""
+    """The error for a pipe, socket or device where a file is expected; ``strerror`` names it."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(errno.EINVAL, f"it is {what}, not a file", str(path))

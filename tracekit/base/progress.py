@@ -13,7 +13,7 @@ class Task(Protocol):
 
 
 class Progress(Protocol):
-    """Receives the progress of a function call."""
+    """A receiver of the progress of a function call."""
 
     def stage(self, text: str, *, then: str = "") -> None:
         """Report the start of a stage, such as ``ingest``, and the stage after it."""

@@ -15,7 +15,7 @@ _SHOWN = 60
 
 
 class ShapeError(ValueError):
-    """A value that does not have the expected shape; the text names its place."""
+    """The error for a value without the expected shape; its text names the value's place."""
 
     def __init__(self, place: str, value: Any, wanted: str) -> None:
         self.wanted = wanted

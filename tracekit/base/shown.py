@@ -24,7 +24,7 @@ class Shown:
 
 
 class EntriesShown(list[Mapping[str, Any]]):
-    """A list of entries that shows the name and the title of each."""
+    """A list of entries that shows the name and the title of each entry."""
 
     def __init__(self, kind: str, entries: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(entries)

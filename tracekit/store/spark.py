@@ -200,7 +200,7 @@ def _log_aside() -> Iterator[Path]:
 
 
 class SparkCrew:
-    """Runs each task as a Spark job, which Spark repeats if an executor is lost.
+    """A crew that runs each task as a Spark job, which Spark repeats if an executor is lost.
 
     Tracekit must be installed on every executor. The driver and every executor must reach the files
     of a task under the same path.
@@ -267,7 +267,7 @@ def _reason(error: Exception) -> str:
 
 
 class SparkDatabase:
-    """A Spark session with the views of a store; use it as a context manager.
+    """A context manager with the views of a store in a Spark session.
 
     Parameters
     ----------

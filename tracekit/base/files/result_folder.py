@@ -39,7 +39,7 @@ KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Damage:
-    """A file whose bytes differ from the written bytes.
+    """A file of a folder that is missing, unreadable or has other bytes than were written.
 
     Attributes
     ----------

@@ -115,7 +115,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 class DamagedError(FetchError):
-    """An archive of the right length is corrupt.
+    """The error that an archive of the right length is corrupt.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def checked(path: Path, name: str, expected: str | None = None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Manner:
-    """What holds for all downloads of a fetch.
+    """The settings and events that all downloads of a fetch share.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def fetched_file(
 
 
 class StoppedError(FetchError):
-    """The download was stopped; its bytes stay on the disk."""
+    """The error that the download was stopped; its bytes stay on the disk."""
 
 
 def download(

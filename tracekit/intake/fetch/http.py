@@ -49,7 +49,7 @@ GO_ON = "run the same command again: it goes on where it stopped"
 
 
 class FetchError(TracekitError):
-    """A download failed.
+    """The error that a download failed.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ class FetchError(TracekitError):
 
 @dataclass(frozen=True, kw_only=True)
 class Retries:
-    """Exponential back-off with jitter.
+    """The times and number of new tries: exponential back-off with jitter.
 
     Parameters
     ----------
     tries : int
-        The number of failed tries in a row after which a file is given up. A try that brings new
-        bytes starts the count again.
+        The number of failed tries in a row after which a file is given up. A try that brings
+        new bytes starts the count again.
     refused_tries : int
         The same number for a refusal (403, 404), which seldom passes.
     first_wait_s, longest_wait_s : float
@@ -121,15 +121,18 @@ class Retries:
 
 
 class RangeRefusedError(FetchError):
-    """The server's file is shorter than the bytes on the disk, which are thus of another file."""
+    """The error that the server's file is shorter than the bytes on the disk.
+
+    The bytes are then of another file.
+    """
 
 
 class ClosedPortError(FetchError):
-    """No server listens at the address now."""
+    """The error that no server listens at the address now."""
 
 
 class NoHostError(FetchError):
-    """The name of the host has no address."""
+    """The error that the name of the host has no address."""
 
 
 @dataclass(frozen=True, kw_only=True)

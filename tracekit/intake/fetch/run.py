@@ -34,7 +34,7 @@ from tracekit.intake.fetch.plan import Wanted, plan
 
 
 class Meter:
-    """Reports the progress of all downloads to one task.
+    """A reporter of the progress of all downloads to one task.
 
     A download states its length only when it begins. So each file counts with its usual size times
     the share of it that is on the disk. The note has the mean rate of this call.

@@ -43,16 +43,16 @@ T = TypeVar("T")
 
 
 class RefusedError(FetchError):
-    """The server refuses this query."""
+    """The error that the server refuses this query."""
 
 
 class TooMuchError(Exception):
-    """The query is too large for the server."""
+    """The error that the query is too large for the server."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A server, and the manner of its requests.
+    """A Prometheus server, and the settings of requests to the server.
 
     Parameters
     ----------

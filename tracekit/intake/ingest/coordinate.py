@@ -160,7 +160,7 @@ class _Due:
 
 
 class Coordinator:
-    """Takes files into the store in ``folder``, which the caller has locked."""
+    """A coordinator that takes files into the store in ``folder``, which the caller locks."""
 
     def __init__(
         self,

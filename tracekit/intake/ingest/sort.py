@@ -43,7 +43,7 @@ Inside = list[Int32Array] | None
 
 
 class Walk:
-    """Reads the staged rows of one file chunk by chunk."""
+    """A reader of the staged rows of one file chunk by chunk."""
 
     def __init__(self, staged: Columns, keys: StoredKeys, table: Table) -> None:
         self.rows = staged.rows

@@ -255,7 +255,7 @@ def derived_file(path: Path, name: str) -> TraceFile:
 
 @dataclass(frozen=True)
 class StageTask:
-    """Read a file into its staging folder."""
+    """The task to read a file into its staging folder."""
 
     path: Path
     name: str
@@ -298,7 +298,7 @@ class StageTask:
 
 @dataclass(frozen=True)
 class SortTask:
-    """Sort the staged rows of a file; see ``sort``."""
+    """The task to sort the staged rows of a file; see ``sort``."""
 
     staged: Staged
     counts: Mapping[str, int]

@@ -35,7 +35,7 @@ from tracekit.store.tables import Column, Table
 
 
 class ColumnsWriter:
-    """Appends rows to the column files of a folder; use as a context manager."""
+    """A context manager that appends rows to the column files of a folder."""
 
     def __init__(self, folder: Path, table: Table) -> None:
         self._folder = folder
@@ -142,7 +142,7 @@ _ROOM = 1 << 16
 
 
 class RejectsWriter:
-    """Writes rejects to a Parquet file, which is made with the first reject.
+    """A writer of rejects to a Parquet file, which is made with the first reject.
 
     ``close`` must be called at the end.
     """
@@ -231,7 +231,7 @@ def _kind(reason: str) -> str:
 
 
 class Lines:
-    """Counts the distinct lines that gave rows or rejects; a line may give several of both."""
+    """A counter of the distinct lines that gave rows or rejects, one or several each."""
 
     def __init__(self) -> None:
         self._read: BoolArray = np.zeros(_ROOM, dtype=np.bool_)

@@ -59,7 +59,7 @@ class Readable(Protocol):
 
 
 class GunzipStream:
-    """Reads the content of a gzip stream of one or several members.
+    """A reader of the content of a gzip stream of one or several members.
 
     Raises EOFError when the stream ends early, and isal's error when it is corrupt.
     """
@@ -216,7 +216,10 @@ def _unix(block: bytes) -> bytes:
 
 
 class BeyondLimitError(Exception):
-    """A file exceeds a limit; the message continues a sentence that begins with the file's name."""
+    """The error that a file exceeds a limit.
+
+    Its text continues a sentence that begins with the file's name.
+    """
 
 
 class Lines:

@@ -23,7 +23,7 @@ _WHAT = {"time": TIME, "number": NUMBER, "id": NAME, "text": NAME}
 
 
 class Keys(Protocol):
-    """Gives int32 keys, 0, 1, 2, ..., within each kind of name."""
+    """A giver of int32 keys, 0, 1, 2, ..., to the names of each kind."""
 
     def encode(self, kind: int, names: pl.Series) -> Int32Array:
         """Return the key of each name, -1 for NULL, shape (names,)."""
@@ -33,7 +33,7 @@ class Keys(Protocol):
 
 
 class PlainKeys:
-    """Keys by dictionary: they need no compiled code, which pays for small files."""
+    """Keys by a Python dictionary: small files are read faster without compiled code."""
 
     def __init__(self, kinds: int) -> None:
         self._keys: list[dict[str, int]] = [{} for _ in range(kinds)]
@@ -137,7 +137,7 @@ class Fields(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """How the lines of a file become columns of a table.
+    """The plan by which the lines of a file become columns of a table.
 
     Attributes
     ----------

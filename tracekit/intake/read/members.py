@@ -108,7 +108,7 @@ def _exactly(stream: Readable, size: int) -> bytes:
 
 
 class UnreadableError(TracekitError):
-    """The file is damaged: empty, cut or corrupt."""
+    """The error that a file is damaged: empty, cut or corrupt."""
 
 
 FileKind = Literal["csv", "csv.gz", "tar", "tar.gz", "parquet"]

@@ -103,7 +103,7 @@ class _Held:
 
 
 class Scanner:
-    """Reads the blocks of one file.
+    """A reader of the blocks of one file.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ _OF_ALL_START = ("duckdb_", "pragma_", "pg_")
 
 
 class Views:
-    """Views that are created when a statement reads them; for several threads.
+    """Views that are created when a statement reads them. Several threads may share the object.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def _views(store: Store) -> Iterator[str]:
 
 
 class Database:
-    """A store's views in a connection of its own; use it as a context manager."""
+    """A context manager with a store's views in a connection of its own."""
 
     def __init__(self, store: Store) -> None:
         self._con = _empty(store, _WALL)
