@@ -126,7 +126,7 @@ def short_ids(texts: Sequence[str]) -> list[str]:
 
 
 def few(names: Sequence[str], most: int = _NAMED) -> str:
-    """Return the first of some names, and the number of the other names."""
+    """Return the names, or of many names the first and the number of the others."""
     return listed(names) if len(names) <= most else and_more(names[:most], len(names))
 
 

@@ -249,5 +249,5 @@ def check_no_link(paths: Iterable[Path]) -> None:
 
 
 def written_of_fetch(folder: Path) -> Iterable[Path]:
-    """Return the paths in a folder that a fetch writes: its sub-folders and hidden files."""
+    """Return the sub-folders and hidden files of a folder, into which a fetch writes."""
     return (one for one in folder.rglob("*") if one.is_dir() or one.name.startswith("."))
