@@ -66,12 +66,12 @@ _Best = tuple[int, Source, TableFormat]
 
 
 class MissingColumnError(TracekitError):
-    """A file that is nearly a trace table: it has most columns and lacks some."""
+    """The error for a file that has most columns of a trace table and lacks some."""
 
 
 @functools.cache
 def all_sources() -> dict[str, Source]:
-    """Every source that tracekit reads, by name, and the sources of installed packages."""
+    """Return the sources of tracekit and of installed packages, by name."""
     own = _of_room("own") | _of_room("released")
     return registry.with_brought(own, "tracekit.intake.sources", _is_source, "source")
 
@@ -86,17 +86,17 @@ def _is_source(name: str, brought: object) -> bool:
 
 
 def is_published(name: str) -> bool:
-    """Whether a release is a published trace, and not a user's own cluster."""
+    """Return whether a release is a published trace, and not a user's own cluster."""
     return name in _of_room("released")
 
 
 def recognise(
     header: Sequence[str], *, release: str = "auto", rows: Sequence[Sequence[str]] = ()
 ) -> Match | TracekitError:
-    """The release and table a header belongs to, or the error that says why none fits.
+    """Find the release and table of a header, or return the error that says why none fits.
 
-    Column order does not matter, nor does an unnamed index column. The error is returned and not
-    raised, because a folder may hold files that are no trace tables.
+    Column order does not matter, nor does an unnamed index column. It is returned and not raised,
+    because a folder may hold files that are no trace tables.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _of(release: str) -> list[Source]:
 
 
 def recognise_by_reader(head: Head, *, release: str) -> ClusterMatch | None:
-    """The source, and its kind of file, whose reader takes a file; None if there is none."""
+    """Return the source and kind of file whose reader takes a file; None if no reader does."""
     for source in _of(release):
         if isinstance(source, ClusterSource):
             for file in source.files:
@@ -148,9 +148,10 @@ def recognise_by_reader(head: Head, *, release: str) -> ClusterMatch | None:
 
 
 def lacking(head: Head, *, release: str) -> TracekitError | None:
-    """Why a file that is named like a user's own table is none; None for any other file.
+    """Return the error for a file that has the name of a user's own table and not its columns.
 
-    A Parquet file that is named like a table of the store has another header and is not meant.
+    Return None for any other file. A Parquet file that has the name of a table of the store, but
+    another header, gets a plain ``TracekitError``, because it may not be meant as a user's table.
     """
     for source in _of(release):
         for file in source.files if isinstance(source, ClusterSource) else ():
@@ -213,7 +214,7 @@ def _with_commas(head: Head, separator: str) -> Head:
 
 
 def get_source(name: str) -> Source:
-    """The release of that name; raises TracekitError for an unknown one."""
+    """Return the release of that name; raise TracekitError if there is none."""
     if name not in all_sources():
         close = nearest(name, all_sources())
         raise TracekitError(
@@ -227,7 +228,7 @@ def get_source(name: str) -> Source:
 
 
 def utf_16() -> TracekitError:
-    """The error for a file in UTF-16."""
+    """Return the error for a file in UTF-16."""
     return TracekitError(
         "is text in UTF-16, expected UTF-8",
         hint="write it anew: iconv -f UTF-16 -t UTF-8 FILE, or in PowerShell"

@@ -32,12 +32,12 @@ _TEMPORAL = (pl.Datetime, pl.Date)
 def named_frames(
     opened: Opened, table: str, *, needed: Sequence[str] = ()
 ) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    """The file's rows in blocks, with ``line``, and broken lines beside them.
+    """Yield the rows of a file in blocks, with the column ``line``, and each block's broken lines.
 
     Columns of a CSV are texts, NULL where empty. Columns of Parquet keep their types. A point in
     time becomes ms since 1970; so does a text that states one with its zone. A column whose name
-    differs from a known one in case or surrounding spaces alone is that column. A line with another
-    number of fields, or with undecodable bytes, is a broken line of ``table``.
+    differs from a known name only in case or surrounding spaces gets the known name. A line with
+    another number of fields, or with undecodable bytes, is a broken line of ``table``.
 
     Raises
     ------
@@ -54,7 +54,10 @@ def named_frames(
 
 
 def spelled(names: Sequence[str], table_names: AbstractSet[str]) -> dict[str, str]:
-    """Columns that differ from known ones in case; not if two of them mean the same."""
+    """Return the known name of each column that differs from it only in case or spaces.
+
+    A column is left out if another column has the known name, or would get it too.
+    """
     likely = {one: one.strip().casefold() for one in names if one not in table_names}
     meant = [one for one in likely.values() if one in table_names and one not in names]
     return {one: as_known for one, as_known in likely.items() if meant.count(as_known) == 1}

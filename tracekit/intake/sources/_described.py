@@ -76,7 +76,10 @@ def _statements(name: str) -> list[_Statement]:
 
 
 def described(files: str, *kinds: Kind) -> tuple[ClusterFile, ...]:
-    """The kinds of files of a source, read by the statements in the SQL files of these names."""
+    """Return the kinds of files of a source, each with a reader.
+
+    The reader runs the statements in the SQL files that ``files`` names, with blanks between.
+    """
     statements = [one for name in files.split() for one in _statements(name)]
     every = {kind.word: kind for kind in kinds}
     _check(files, statements, every)

@@ -40,7 +40,7 @@ Fault = tuple[str, str, str]
 
 
 def json_lines(opened: Opened) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    """The non-empty lines, each a JSON object."""
+    """Yield the non-empty lines of a file in blocks; each line should be a JSON object."""
     with opened.stream() as stream:
         line = 1
         while some := list(itertools.islice(stream, _LINES_AT_ONCE)):
@@ -77,9 +77,9 @@ class Column:
 
     @classmethod
     def parsed(cls, text: str) -> Column:
-        """The column of a text such as ``time:seconds!=[0-9]+``: name, kind, flags, pattern.
+        """Parse a text such as ``time:seconds!=[0-9]+``: name, kind, flags, pattern.
 
-        The column of ``-`` has no name and is not read.
+        A column that is written ``-`` has no name and is not read.
         """
         match = _COLUMN.fullmatch(text)
         if match is None:
@@ -99,7 +99,7 @@ class Column:
         return original if self.kind == "any" else f"CAST({original} AS VARCHAR)"
 
     def faults(self) -> Iterator[Fault]:
-        """For each rule: the column, the SQL condition that breaks it, the expected value."""
+        """Yield, for each rule, the column, the SQL condition of a fault, and what is expected."""
         if self.kind == "numbers":
             finite = (
                 f"len(list_filter({self.value}, lambda one: isfinite(one))) = len({self.value})"
@@ -202,7 +202,11 @@ class Kind:
         return (*(first if self.rows is json_lines else ()), *fields)
 
     def heading(self, column: str) -> str:
-        """The name of a column in the file; ``column`` itself if the file has no other header."""
+        """Return the name of a column in the header of the file.
+
+        The name differs from ``column`` only if the field ``header`` is the file's first line
+        itself.
+        """
         if self.header in {"", "names", "exactly"}:
             return column
         place = [one.name for one in self.parsed].index(column)
@@ -214,7 +218,7 @@ class Kind:
         return (*self.own_faults, *map(_fault, self.rules))
 
     def is_of(self, head: Head) -> bool:
-        """Whether a file is of this kind."""
+        """Return whether a file is of this kind."""
         if self.recognises is not None:
             return self.recognises(head)
         if self.header in {"names", "exactly"}:
@@ -238,7 +242,7 @@ class Kind:
         return fitting * 2 > len(lines) and not named
 
     def raw(self, opened: Opened, table: str) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-        """The rows as texts, and the broken lines."""
+        """Return an iterator over blocks of rows as texts, each with its broken lines."""
         if self.rows is not None:
             return self.rows(opened)
         opened = opened if self.form is None else self.form(opened)

@@ -42,10 +42,10 @@ class Delimited:
 
 
 def frames(opened: Opened, form: Delimited) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    """The file's rows as texts, with the columns of ``form`` and ``line``; and broken lines.
+    """Yield blocks of rows as texts, each with the broken lines of the block.
 
-    A further column holds the text of the whole line, for ``refuse``. An empty value is NULL. A
-    line is broken if it has another number of fields or undecodable bytes.
+    The columns are those of ``form``, ``line``, and the text of the whole line for ``refuse``. An
+    empty value is NULL. A line is broken if it has another number of fields or undecodable bytes.
     """
     line = 1
     for block in _blocks(opened):
@@ -110,7 +110,7 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
 
 
 def decoded(raw: pl.Series) -> pl.Series:
-    """Bytes as texts, NULL where they are not UTF-8."""
+    """Decode bytes as UTF-8; NULL for bytes that are not UTF-8."""
     try:
         return raw.cast(pl.String)
     except pl.exceptions.ComputeError:
@@ -132,7 +132,7 @@ def _broken(form: Delimited, line: int, reason: str, text: str) -> Broken:
 def long(
     rows: pl.DataFrame, keys: Sequence[str], amounts: Mapping[str, tuple[str, str, float]]
 ) -> pl.DataFrame:
-    """A row for each amount that is not NULL, with ``keys``, ``line``, resource, amount and unit.
+    """Make a row of each amount that is not NULL: ``keys``, resource, amount, unit, ``line``.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Rule:
 def refuse(
     rows: pl.DataFrame, rules: Iterable[Rule], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """The rows that keep every rule, and a reject for each line that breaks one.
+    """Return the rows that keep every rule, and a reject for each row that breaks a rule.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def refuse(
 def emptied(
     rows: pl.DataFrame, rules: Iterable[Rule], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """All rows, with values that break a rule set to NULL, and a reject for each such row."""
+    """Set values that break a rule to NULL; return all rows, and a reject for each such row."""
     refused: list[Broken] = []
     originals = rows
     for rule in rules:
@@ -218,12 +218,12 @@ def _once(rejects: Iterable[Broken]) -> list[Broken]:
 
 
 def missing(*columns: str, expected: str = "a value") -> list[Rule]:
-    """Rules that these columns are not empty."""
+    """Return rules by which these columns must not be empty."""
     return [Rule(column=one, broken=pl.col(one).is_null(), expected=expected) for one in columns]
 
 
 def numbers(*columns: str) -> list[Rule]:
-    """Rules that the texts of these columns are numbers, if they are not empty."""
+    """Return rules by which the texts of these columns must be numbers or NULL."""
     return [
         Rule(
             column=one,
@@ -254,10 +254,10 @@ _MS = timedelta(milliseconds=1)
 
 
 def in_ms(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with points in time as ms since 1970.
+    """Convert points in time, in columns of texts whose names end in ``_ms``, to ms since 1970.
 
-    A text that states no point in time, or no zone, stays. The original column is added beside the
-    changed column, for rejects.
+    A text that is no point in time, or that has no time zone, stays. The original column is added
+    beside a changed column, for rejects.
     """
     for name, kind in frame.schema.items():
         if kind == pl.String and name.endswith(_ENDING):
@@ -278,7 +278,7 @@ def _ms(text: str) -> str | None:
 
 
 def undated(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
-    """Rules that reject a date without a time zone in these columns."""
+    """Return rules that reject a date without a time zone in these columns."""
     return [
         Rule(
             column=one,
@@ -294,9 +294,9 @@ _KNOWN = "known\0"
 
 
 class Places:
-    """The node of each container, from the files that list containers; the first row counts.
+    """The node of each container, from files that list containers.
 
-    A container has one node in the store.
+    If a container is listed several times, its first row counts.
     """
 
     def __init__(self, frames: Iterable[pl.DataFrame]) -> None:
@@ -311,7 +311,10 @@ class Places:
         self._nodes = whole.unique("container", keep="first").rename({"node": _KNOWN})
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows with the node of each, NULL if it is not known; a stated node stays."""
+        """Return the rows with the node of each container.
+
+        A node that a row states stays. An unknown node is NULL.
+        """
         stated = [pl.col("node").cast(pl.String)] if "node" in rows.columns else []
         joined = rows.with_columns(pl.col("container").cast(pl.String)).join(
             self._nodes, on="container", how="left", maintain_order="left"

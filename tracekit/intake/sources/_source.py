@@ -37,14 +37,14 @@ class Archives:
 
     @classmethod
     def single(cls, stem: str, part_bytes: int, sha256: str) -> Self:
-        """The one archive that holds a whole table."""
+        """Return the archives of a table that is in a single file."""
         path = f"{stem}.tar.gz"
         return cls(path=path, parts=1, part_bytes=part_bytes, sha256=(sha256,))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unpivot:
-    """How a wide table becomes a long one: each of some columns becomes a row.
+    """The columns of a wide table that become rows of a long table.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Head:
         return text.splitlines() if len(self.start) < 1 << 16 else text.splitlines()[:-1]
 
     def fields(self, separator: str = ",") -> list[str]:
-        """The columns of a Parquet file; else the fields of the first line, without quotes."""
+        """Return a Parquet file's columns, or the unquoted fields of another file's first line."""
         if self.columns:
             return list(self.columns)
         first = self.lines[0] if self.lines else ""
@@ -229,7 +229,7 @@ class Batch:
 
 
 def lines_of(batch: Batch, lines: pl.Series) -> dict[int, dict[str, object]]:
-    """Lines of the file that rows are made of, by their numbers; empty if the batch has none."""
+    """Return original rows with these line numbers, by number; empty if the batch keeps none."""
     if batch.original is None or not len(lines):
         return {}
     at = batch.original["line"].cast(lines.dtype).is_in(lines.unique().implode())
@@ -334,13 +334,13 @@ class ClusterSource(Source):
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterMatch(Match):
-    """A file, with the source and the kind of file that read it."""
+    """A file that a reader takes: its source and its kind of file."""
 
     file: ClusterFile
 
 
 def cluster_match(source: ClusterSource, file: ClusterFile) -> ClusterMatch:
-    """The kind of file of a source that reads a file."""
+    """Return the match of a file that is of this source and kind."""
     form = TableFormat(table=file.tables[0], word=file.word, file_stem=file.title, columns={})
     return ClusterMatch(source=source, format=form, header=(), positions={}, file=file)
 
@@ -353,12 +353,12 @@ LINE = f"text{ORIGINAL}"
 
 
 def as_it_stands(row: Mapping[str, object], column: str) -> object:
-    """The value of a column as it is in the file."""
+    """Return the value of a column as it is in the file."""
     return row.get(column + ORIGINAL, row[column])
 
 
 def row_text(row: Mapping[str, object]) -> str:
-    """The row's line in the file; made of its columns if the line is not kept."""
+    """Return the row's line in the file; if the line is not kept, join the row's columns."""
     if LINE in row:
         return str(row[LINE])
     # a name that ends so was added by a reader: the row stands in the file without it
@@ -372,7 +372,8 @@ def row_text(row: Mapping[str, object]) -> str:
 class Parts:
     """The files of one kind that are ingested together, in the order of their names.
 
-    A life may begin in one file and end in another, so the first file gives the rows of all.
+    A container may arrive in one file and depart in another, so the rows of all files are made when
+    the first file is read.
     """
 
     files: tuple[Opened, ...]
@@ -380,7 +381,7 @@ class Parts:
 
     @classmethod
     def of(cls, opened: Opened, word: str) -> Parts:
-        """The files beside this one, and whether this is the first; a member of a tar is alone."""
+        """Return all ingested files of a kind, and if this is the first; a tar member is alone."""
         files = {_place(one): one for one in opened.beside.get(word, ())}
         if _place(opened) not in files:
             return cls((opened,), first=True)
@@ -389,7 +390,7 @@ class Parts:
 
     @staticmethod
     def same(one: Opened, other: Opened) -> bool:
-        """Whether two opened files are one file."""
+        """Return whether two opened files are the same file."""
         return _place(one) == _place(other)
 
 

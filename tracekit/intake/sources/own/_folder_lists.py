@@ -52,12 +52,12 @@ _DOCUMENTS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
 
 
 def in_form(frame: pl.DataFrame, table: str) -> list[Rule]:
-    """The rules that columns hold numbers within their bounds, and JSON of their type."""
+    """Return rules by which columns must hold numbers within bounds, or JSON of their type."""
     return [*_numbers(frame, table), *_documents(frame, table)]
 
 
 def without_wrong_numbers(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Broken]]:
-    """The frame with wrong optional numbers set to NULL, and a reject for each."""
+    """Set wrong optional numbers to NULL; return the frame, and a reject for each row with one."""
     may_lack = {column.name for column in all_tables()[table].columns if not column.required}
     rules = [
         replace(one, expected=f"{one.expected}; the row is kept without it")
@@ -109,9 +109,9 @@ _LISTING = {"containers": "arrival_ms", "container": "time_ms"}
 def valid_containers(
     frame: pl.DataFrame, nodes: Listed | None
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """The valid rows of the file ``containers``, and the rejects.
+    """Return the valid rows of the file ``containers``, and the rejects.
 
-    A row with an unreadable size or time is one reject, and no container.
+    A row with an unreadable size or time becomes one reject, and its container is not valid.
     """
     rules = undated(frame, ("arrival_ms", "departure_ms"))
     rules += no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
@@ -122,9 +122,10 @@ def valid_containers(
 
 
 def listed_containers(opened: Opened) -> Listed | None:
-    """The valid containers of the files beside this one and of the store; None without any list.
+    """Return the valid containers that the store and the files of this ingest list.
 
-    Of a file that is in the store already, the containers of the store count.
+    None if there is no list. For a file that is in the store already, the containers of the store
+    count.
     """
     named: dict[str, list[pl.Series]] = {}
     stay = []
@@ -182,7 +183,7 @@ _FORMS: Mapping[str, str] = {"nodes": "node", "node": "node", "node_resource": "
 
 
 def valid_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Broken]]:
-    """The valid rows about nodes, and the rejects.
+    """Return the valid rows about nodes, and the rejects.
 
     A wrong price is a reject, but its row stays without the price.
     """
@@ -193,7 +194,7 @@ def valid_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Bro
 
 
 def timed(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with a time; a file without times holds from time 0 on."""
+    """Return the rows with a time in ms; rows of a file without times get time 0."""
     return (
         frame
         if "time_ms" in frame.columns
@@ -202,7 +203,7 @@ def timed(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def listed_nodes(opened: Opened) -> Listed | None:
-    """The valid nodes of the files beside this one and of the store; None without any list."""
+    """Return the valid nodes that the store and files of this ingest list; None without a list."""
     return with_stored(opened, _nodes_beside(opened), "node")
 
 
@@ -221,7 +222,7 @@ def _nodes_beside(opened: Opened) -> pl.Series | None:
 
 
 def listed_places(opened: Opened) -> Places:
-    """The node of each container that the store and the files beside this one list."""
+    """Return the node of each container that the store and the files beside this one list."""
     nodes = listed_nodes(opened)
     stored = [opened.stored["container"]] if "container" in opened.stored else []
     return Places(
@@ -245,7 +246,7 @@ def _node_ids(frame: pl.DataFrame) -> pl.Series:
 
 
 def lives_beside(opened: Opened) -> pl.DataFrame | None:
-    """The first arrival and last departure of each container of the files beside."""
+    """Return the first arrival and last departure of each container of the files beside."""
     parts = []
     for file in opened.beside.get("containers", ()):
         for frame, _ in named_frames(file, "container", needed=("container", "arrival_ms")):

@@ -54,12 +54,12 @@ class Measure:
 
 
 def columns_of(table: str) -> set[str]:
-    """The columns of a table of the store."""
+    """Return the columns of a table of the store."""
     return {column.name for column in all_tables()[table].columns}
 
 
 def further(frame: pl.DataFrame, others: set[str]) -> tuple[list[Measure], list[str]]:
-    """The columns with amounts, and the columns with labels.
+    """Return the columns with amounts, and the columns with labels.
 
     A column whose name has a unit or a common resource holds amounts. Another column holds labels
     where most of its values are texts, else amounts.
@@ -137,7 +137,7 @@ class Measured:
                 self._note(resource, unit, where)
 
     def apart(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
-        """The rows in the units of the store, and a reject for each row in a wrong unit."""
+        """Return the rows in the units of the store, and a reject for each row in a wrong unit."""
         if not self._columns or not set(_PAIR) <= set(frame.columns):
             return frame, []
         rules = [rule for pair in _pairs(frame) if (rule := self._broken(*pair)) is not None]
@@ -276,7 +276,7 @@ class Listed:
 
 
 def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Listed | None:
-    """The ids of the files beside and of the store; None where neither lists any."""
+    """Return the ids that these files or the store list; None if neither lists any."""
     path = opened.stored.get(f"{entity}_ids")
     if path is None:
         return None if ids is None else Listed(ids)
@@ -286,7 +286,10 @@ def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Listed | 
 
 
 def unknown(frame: pl.DataFrame, column: str, listed: Listed | None) -> list[Rule]:
-    """The rules that a column has known ids; no rules where ``listed`` is None."""
+    """Return rules by which a column must hold listed ids.
+
+    No rules if ``listed`` is None, or if the frame lacks the column.
+    """
     if listed is None or column not in frame.columns:
         return []
     ids = pl.col(column).cast(pl.String)
@@ -306,7 +309,10 @@ def unknown(frame: pl.DataFrame, column: str, listed: Listed | None) -> list[Rul
 
 
 def ended_early(frame: pl.DataFrame) -> list[Rule]:
-    """The rule that a container departs after its arrival."""
+    """Return the rule by which a container must depart after its arrival.
+
+    No rule if the frame has no departures.
+    """
     if "departure_ms" not in frame.columns:
         return []
     arrival, departure = (
@@ -316,9 +322,10 @@ def ended_early(frame: pl.DataFrame) -> list[Rule]:
 
 
 def with_lives(frame: pl.DataFrame, lives: pl.DataFrame | None) -> tuple[pl.DataFrame, list[Rule]]:
-    """The samples with the lives of their containers, and the rules that samples lie within them.
+    """Add arrival and departure of each sample's container; return rules for the samples' times.
 
-    The lives are the columns ``LIVES``, NULL where no file beside lists the container.
+    By the rules, a sample must lie between the two times. The times are the columns ``LIVES``, NULL
+    if no file of this ingest lists the container.
     """
     if lives is None or not {"container", "time_ms"} <= set(frame.columns):
         return frame.with_columns(pl.lit(None, pl.Float64).alias(one) for one in LIVES), []
@@ -346,12 +353,12 @@ def with_lives(frame: pl.DataFrame, lives: pl.DataFrame | None) -> tuple[pl.Data
 
 
 def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
-    """The rules that these columns hold numbers, for columns of texts."""
+    """Return rules by which those of these columns that are texts must hold numbers."""
     return numbers(*(one for one in columns if frame.schema.get(one) == pl.String))
 
 
 def no_amounts(columns: Sequence[str]) -> list[Rule]:
-    """The rules that the numbers of these columns are amounts that a machine may have."""
+    """Return rules by which numbers of these columns must be amounts that a machine may have."""
     rules = []
     for one in columns:
         value = pl.col(one).cast(pl.Float64, strict=False)
@@ -367,12 +374,12 @@ def no_amounts(columns: Sequence[str]) -> list[Rule]:
 
 
 def most_of(column: str) -> int | None:
-    """The largest size of a machine, in the unit of a column's name; None without a limit."""
+    """Return the most that a machine may have, in a column's unit; None without a limit."""
     return next((most for end, most in _MOST_OF_A_MACHINE.items() if column.endswith(end)), None)
 
 
 def with_amounts(
     frame: pl.DataFrame, columns: Sequence[str], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """The frame with impossible values set to NULL, and a reject for each such value."""
+    """Set impossible values to NULL; return the frame, and a reject for each row with one."""
     return emptied(frame, [*no_numbers(frame, columns), *no_amounts(columns)], table)

@@ -46,7 +46,7 @@ _NOTHING_TAKEN = "nothing of the file was taken in"
 
 
 def sizes_of_nodes(opened: Opened) -> Mapping[str, Mapping[str, float]]:
-    """The cores and bytes of each node of the store and of the file of nodes beside this one."""
+    """Return cores and bytes of each node of the store and of the ingested file of nodes."""
     return {**opened.stored_sizes, **_sizes_of_nodes(opened)}
 
 

@@ -102,9 +102,9 @@ def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iter
 
 
 def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
-    """Yield the items of a file as ``items`` does, without its error.
+    """Yield the items of a file as ``items`` does, but raise no error for a lost rest of the file.
 
-    Where the rest of the file is lost, the last item is a ``Cut``.
+    Instead, the last item is a ``Cut``.
     """
     with opened.stream() as stream:
         buffered = cast("BinaryIO", stream)
@@ -127,7 +127,7 @@ def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Ite
 
 
 def first_members(head: Head) -> dict[str, Any]:
-    """The first members of a file's first document, as far as the start of the file holds them.
+    """Return the members of a file's first document that the start of the file holds.
 
     A list or an object is replaced by an empty one.
     """

@@ -99,7 +99,7 @@ class Roster:
         lives[uid] = min(start_ms, lives.get(uid, start_ms))
 
     def settle(self) -> None:
-        """Name the lives; to be called once, after the last ``note``."""
+        """Name the lives. Call this once, after the last ``note``."""
         for pod, lives in self._starts.items():
             if len(lives) == 1:
                 continue
@@ -110,21 +110,21 @@ class Roster:
             self._named |= {(pod, uid): name for (_, uid), name in zip(order, names, strict=True)}
 
     def container(self, pod: str, uid: str) -> str:
-        """The name of a life in the store."""
+        """Return the name of a life in the store."""
         return self._named.get((pod, uid), pod)
 
     def container_at(self, pod: str, time_ms: int) -> str:
-        """The name of the life of a pod at a time."""
+        """Return the name of the life of a pod at a time."""
         starts, names = self._order.get(pod, ([], []))
         at = bisect.bisect_right(starts, time_ms) - 1
         return names[max(at, 0)] if names else pod
 
     def lives(self, pod: str) -> tuple[Sequence[int], Sequence[str]]:
-        """The start in ms and the name of each life of a pod, in order of time."""
+        """Return the start in ms and the name of each life of a pod, in order of time."""
         return self._order.get(pod, ([*self._starts.get(pod, {}).values()], [pod]))
 
     def family(self, meta: Mapping[str, Any], of: Template) -> Family:
-        """The common columns of a pod and other pods of its owner; raises as ``Family`` does."""
+        """Return the columns that a pod shares with its owner's pods; raise as ``Family`` does."""
         shared = shared_meta(meta)
         key = of, msgspec.json.encode(shared)
         if key not in self._families:
@@ -143,7 +143,7 @@ class Roster:
         ]
 
     def node_called(self, name: str, stored: Collection[str] = ()) -> str:
-        """The node that an exporter means by ``name``; empty where no or several nodes match.
+        """Return the node that an exporter means by ``name``; empty if no or several nodes match.
 
         A node matches by its name, by an address, or by the first part of the name where only one
         of the two names is a full host name. Where no file describes a node, ``name`` is the node.
@@ -163,29 +163,29 @@ class Roster:
         return next(iter(meant)) if len(meant) == 1 else ""
 
     def places(self) -> Places:
-        """The node of each container, from kubectl and from kube-state-metrics."""
+        """Return the node of each container, from kubectl and from kube-state-metrics."""
         seen = {key: pod.node[1] for key, pod in self.state.pods.items() if pod.node[1]}
         named = [(self.container(*key), node) for key, node in {**seen, **self.ran_on}.items()]
         schema = {"container": pl.String, "node": pl.String}
         return Places([pl.DataFrame(named, schema=schema, orient="row")])
 
     def knows_node(self, node: str) -> bool:
-        """Whether a file describes the node, or no file describes any node."""
+        """Return whether a file describes the node, or no file describes any node."""
         described = self.nodes or self.state.nodes
         return not described or node in self.nodes or node in self.state.nodes
 
     def printed(self, pod: str, uid: str) -> bool:
-        """Whether kubectl printed this life."""
+        """Return whether kubectl printed this life."""
         return uid in self.pods if uid and pod not in self.pods else pod in self.names
 
 
 def roster_beside(opened: Opened, word: str) -> Roster:
-    """The roster of a file and the files beside it, cached for the next file of the ingest."""
+    """Return the roster of all files of the ingest, cached for its next file."""
     return roster_of(files_of(opened, word))
 
 
 def files_of(opened: Opened, word: str) -> "Files":
-    """A file and the files beside it."""
+    """Return a file together with the other files of its ingest."""
     files = {(one.path, kind): one for kind, some in opened.beside.items() for one in some}
     files.setdefault((opened.path, word), opened)
     return Files(files)
@@ -201,7 +201,7 @@ class Files:
         )
 
     def series(self) -> dict[tuple[Path, str], Opened]:
-        """The files with time series."""
+        """Return the files with time series."""
         return {(one.path, word): one for word, one in self.files if word in SERIES}
 
     def __hash__(self) -> int:
@@ -213,7 +213,7 @@ class Files:
 
 @functools.lru_cache(maxsize=2)
 def roster_of(files: Files) -> Roster:
-    """The roster of some files."""
+    """Return the roster of some files."""
     roster = Roster()
     listings: list[Listing] = []
     alone = sum(word == _OBJECTS for word, _ in files.files) == 1

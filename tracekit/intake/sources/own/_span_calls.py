@@ -49,7 +49,7 @@ _Row = tuple[int, str, str, str | None, str | None, str | None, str | None, floa
 
 
 def call_rows(spans: Iterable[Span]) -> Read:
-    """The calls of all traces.
+    """Yield the calls of all traces.
 
     A span is broken where no first span of its trace leads to it.
     """
@@ -275,7 +275,7 @@ def span_source(
     spans_of: _SpansOf,
     inferred: tuple[str, ...],
 ) -> ClusterSource:
-    """The source of spans of one format, with the facts that all formats share.
+    """Return the source of spans of one format, with the facts that all formats share.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ _SCHEMA = {
 
 
 def call_kind(tags: Mapping[str, object]) -> str | None:
-    """The type of a call by the attributes of a span, in the words of table ``call``."""
+    """Return the type of a call by the attributes of a span, in the words of table ``call``."""
     store = _first(tags, _DATABASES)
     if store is not None:
         return "mc" if store.lower() in _CACHES else "db"
@@ -92,7 +92,7 @@ def service_in(about: Mapping[str, object], name: object) -> str | None:
 
 
 def called_peer(tags: Mapping[str, object]) -> str | None:
-    """The called service, database, queue or host by the attributes of a span."""
+    """Return the called service, database, queue or host by the attributes of a span."""
     service = _first(tags, ("peer.service", "service.peer.name"))
     if service is not None:
         return service

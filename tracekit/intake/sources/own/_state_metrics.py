@@ -126,16 +126,19 @@ class State:
             yield pod, uid, seen.first_ms if seen.created_ms is None else seen.created_ms
 
     def over_ms(self, pod: str, uid: str) -> int | None:
-        """The first record of Failed or Succeeded of a pod, in ms; None without one."""
+        """Return the time in ms of a pod's first record as Failed or Succeeded; None if none."""
         seen = self.pods.get((pod, uid)) or self.pods.get((pod, ""))
         return None if seen is None else seen.over_ms
 
     def lasts(self, last_ms: int, seen: Seen) -> bool:
-        """Whether ``last_ms`` is at most 1.5 steps before the last record of ``seen``."""
+        """Return whether ``last_ms`` is at most 1.5 steps before the last record of ``seen``."""
         return last_ms >= seen.last_ms - int(_LATE_STEPS * self.step_ms)
 
     def ended_ms(self, seen: Seen) -> int | None:
-        """The last record of an object, in ms; None where it lasts to the end of all records."""
+        """Return the time of an object's last record, in ms.
+
+        None if the object is recorded up to the end of all records.
+        """
         late = self.end_ms - int(_LATE_STEPS * self.step_ms)
         return seen.last_ms if seen.last_ms < late else None
 

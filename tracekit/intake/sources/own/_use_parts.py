@@ -37,7 +37,7 @@ _Key = tuple[str, str, str, bool]
 
 
 def part_of(series: Series, use: Use) -> tuple[object, ...]:
-    """The part of the use that a series holds; equal for two records of one part."""
+    """Return a key of the part of the use that a series holds; equal for two records of a part."""
     if use.sign:
         return (use.sign,)
     named = tuple((one, series.labels[one]) for one in _DIVIDING if series.labels.get(one))
@@ -47,12 +47,12 @@ def part_of(series: Series, use: Use) -> tuple[object, ...]:
 
 
 def pod_of(series: Series) -> str:
-    """The pod of a series, ``namespace/name``."""
+    """Return the pod of a series, ``namespace/name``."""
     return f"{series.labels.get('namespace') or 'default'}/{series.labels.get('pod')}"
 
 
 def node_of(labels: Mapping[str, str], roster: Roster) -> str:
-    """The node of a series: its name, else the node or the address of the exporter."""
+    """Return the node that a series names, or else the node or the address of its exporter."""
     for label in ("node", "nodename", "kubernetes_node"):
         if labels.get(label):
             return str(labels[label])
@@ -61,7 +61,7 @@ def node_of(labels: Mapping[str, str], roster: Roster) -> str:
 
 
 def is_idle(labels: Mapping[str, str], use: Use) -> bool:
-    """Whether a series counts idle time."""
+    """Return whether a series counts idle time."""
     return any(labels.get(label) in values for label, values in use.without)
 
 
@@ -90,7 +90,7 @@ class _File:
 
 
 def ends_beside(opened: Opened, word: str) -> pl.DataFrame:
-    """The last samples of the counters in the files beside a file.
+    """Return the last samples of the counters in the files beside a file.
 
     Raises
     ------
@@ -207,10 +207,10 @@ class Outer:
             self._of.setdefault((series.name, pod), set()).add(part)
 
     def numbers(self) -> set[int]:
-        """The numbers of the parts to leave out; to be called after the last series."""
+        """Return the numbers of the parts to leave out. Call this after the last series."""
         return {part for of in self._apart for part in self._of.get(of, ())}
 
 
 def of_whole_pod(series: Series) -> bool:
-    """Whether a scraped series is of the cgroup around all containers of a pod."""
+    """Return whether a scraped series is of the cgroup around all containers of a pod."""
     return bool(_POD_CGROUP.search(series.labels.get("id", "")))

@@ -111,7 +111,7 @@ class Sums:
             self._take(of, times[chosen], sized, seed[chosen])
 
     def part(self, series: Series, use: Use, owner: str) -> int:
-        """The number of the part that a series holds; equal for two records of one part."""
+        """Return the number of a series' part of a use; equal for two records of the same part."""
         of = use.fills, owner, use.resource, *part_of(series, use)
         part = self._parts.setdefault(of, len(self._parts))
         if self._first.setdefault(part, series.labels) != series.labels:

@@ -64,7 +64,7 @@ _KEYS = ("time_ms", "line")
 
 
 def read_nodes(opened: Opened) -> Read:
-    """The rows of nodes and their resources; further columns of texts are labels."""
+    """Yield the rows of nodes and their resources; further columns of texts become labels."""
     columns = columns_of("node")
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
@@ -84,7 +84,7 @@ def read_nodes(opened: Opened) -> Read:
 
 
 def read_containers(opened: Opened) -> Read:
-    """The rows of containers in the order of the file, and of their requests and limits."""
+    """Yield the rows of containers in the order of the file, and of their requests and limits."""
     columns = columns_of("container") | {"arrival_ms"}
     check_requests(opened)
     nodes = listed_nodes(opened)
@@ -112,7 +112,7 @@ def _batches(valid: pl.DataFrame, columns: set[str]) -> list[Batch]:
 
 
 def read_usage(opened: Opened) -> Read:
-    """The rows of the containers' use, one for each resource.
+    """Yield the rows of the containers' use, one for each resource.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _usage(opened: Opened) -> Read:
 
 
 def read_background(opened: Opened) -> Read:
-    """The rows of use beside the containers, as resources ``background_`` of the node."""
+    """Yield the rows of use beside the containers, as resources ``background_`` of the node."""
     nodes = listed_nodes(opened)
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
@@ -162,7 +162,7 @@ def read_background(opened: Opened) -> Read:
 
 
 def read_calls(opened: Opened) -> Read:
-    """The rows of calls between services, which hold from time 0 on."""
+    """Yield the rows of calls between services, which hold from time 0 on."""
     for frame, broken in named_frames(opened, "service_calls", needed=CALLS):
         yield from broken
         rows = timed(frame).select("time_ms", *CALLS, "line")
@@ -273,7 +273,7 @@ _REQUESTS = ("container_resource", "fixed_request")
 
 
 def read_table(table: Table, needed: Sequence[str], opened: Opened) -> Read:
-    """The valid rows of a table of the store, in the units of the store."""
+    """Yield the valid rows of a table of the store, in the units of the store."""
     states = table.entity and table.key and not table.step
     measured = Measured(opened, table.name)
     listed = listed_containers(opened) if table.name in _REQUESTS else None

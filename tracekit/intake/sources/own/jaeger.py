@@ -19,7 +19,7 @@ _ID_DIGITS = 16
 
 
 def is_jaeger(head: Head) -> bool:
-    """Whether the file begins as JSON with ``traceID`` and ``spanID``."""
+    """Return whether the file begins as JSON with ``traceID`` and ``spanID``."""
     text = head.start.decode(errors="replace").removeprefix("\ufeff").lstrip()
     named = '"traceID"' in text and ('"spanID"' in text or '"spans"' in text)
     return text[:1] in {"{", "["} and named

@@ -21,7 +21,7 @@ _START = datetime.fromtimestamp(0, UTC).isoformat()
 
 
 def is_snapshot(head: Head) -> bool:
-    """Whether a file begins as an object with lists ``pods`` and ``nodes``, and without a kind."""
+    """Return whether a file begins as an object with ``pods`` and ``nodes``, and no kind."""
     members = first_members(head)
     lists = [name for name, value in members.items() if value == [] or value is None]
     cut = len(head.start) >= _HEAD_BYTES and list(members)[:1] == ["pods"]
@@ -29,13 +29,13 @@ def is_snapshot(head: Head) -> bool:
 
 
 def is_record(head: Head) -> bool:
-    """Whether a file begins as an event with a time and an object."""
+    """Return whether a file begins as an event with a time and an object."""
     members = first_members(head)
     return str(members.get("event")) in _EVENTS and {"time", "resource"} <= set(members)
 
 
 def read_snapshot(opened: Opened) -> Read:
-    """The nodes and pods of a snapshot.
+    """Yield the nodes and pods of a snapshot.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def read_snapshot(opened: Opened) -> Read:
 
 
 def read_record(opened: Opened) -> Read:
-    """The nodes and pods of a record, each in its last state; a deleted object has departed."""
+    """Yield the nodes and pods of a record in their last states; a deleted object has departed."""
     yield from _rows(lambda: _of_record(opened))
 
 

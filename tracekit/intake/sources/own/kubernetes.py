@@ -214,7 +214,7 @@ def _before(series: Series, use: Use, to: _To) -> tuple[int, float] | None:
 
 
 def read_measurements(opened: Opened) -> Read:
-    """The rows of measurements: amounts of pods (their containers together) and of nodes."""
+    """Yield the use of nodes, and of pods as sums of their containers, in measurements."""
     roster = roster_beside(opened, "measurements")
     rows: Rows = {"container_amount": [], "node_amount": []}
     for item in items(opened):

@@ -214,7 +214,7 @@ def _cut(number: int, value: Any, reason: str) -> Cut:
 
 
 def is_trace(head: Head) -> bool:
-    """Whether the name or the first bytes of a file are those of a trace of SimKube."""
+    """Return whether the name or the first bytes of a file are those of a trace of SimKube."""
     start = head.start
     if head.name.endswith(".sktrace") or _PACKED.match(start):
         return True
@@ -222,7 +222,7 @@ def is_trace(head: Head) -> bool:
 
 
 def read_trace(opened: Opened) -> Read:
-    """The pods of the recorded objects, as containers.
+    """Yield the pods of the recorded objects, as containers.
 
     Raises
     ------

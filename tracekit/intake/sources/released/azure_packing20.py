@@ -35,7 +35,7 @@ _Fractions = Mapping[tuple[str, str], float]
 
 
 def capacities(types: pl.DataFrame) -> pl.DataFrame:
-    """The capacity of each machine type by resource, as a share of the largest.
+    """Return the capacity of each machine type by resource, as a share of the largest.
 
     The capacity is empty if no VM type takes any of the resource there. A machine type that no VM
     type links to others has 1.
@@ -68,7 +68,7 @@ def requests(types: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
 
 
 def rounded_up(sizes: pl.DataFrame) -> pl.DataFrame:
-    """The capacities in whole steps, rounded up."""
+    """Return the capacities in whole steps, rounded up."""
     return sizes.with_columns(
         ((pl.col(name) * _STEPS - _LOST).ceil() / _STEPS).alias(name) for name in RESOURCES
     )
@@ -109,7 +109,7 @@ _VMS = ("vmId", "tenantId", "vmTypeId", "priority", "starttime", "endtime")
 
 
 def is_packing(head: Head) -> bool:
-    """Whether a file is a sqlite file with VM requests and VM types."""
+    """Return whether a file is a sqlite file with VM requests and VM types."""
     wanted = (b"vmTypeId", b"machineId", b"tenantId", b"starttime")
     return head.start.startswith(_MAGIC) and all(word in head.start for word in wanted)
 

@@ -38,7 +38,7 @@ class _HostError(Exception):
 
 
 def is_topology(head: Head) -> bool:
-    """Whether the first bytes of a file are clusters of hosts that have cores."""
+    """Return whether the first bytes of a file are clusters of hosts that have cores."""
     start = head.start
     return bool(_TOPOLOGY.match(start)) and b'"hosts"' in start and b'"coreCount"' in start
 

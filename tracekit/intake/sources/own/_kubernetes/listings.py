@@ -101,9 +101,9 @@ class Listing:
         )
 
     def of_one_cluster(self, other: Listing) -> bool:
-        """Whether both files hold a common object or service.
+        """Return whether both files hold a common object or service.
 
-        Lists that were chosen by different labels hold none.
+        Two lists of one cluster that were chosen by different labels have nothing in common.
         """
         services = {one.service for one in self.held.values() if one.service}
         return bool(self.held.keys() & other.held.keys()) or any(
@@ -133,7 +133,7 @@ class Together:
     earlier: dict[Key, list[Thing]] = field(default_factory=dict)
 
     def taken_from(self, key: Key, name: str) -> bool:
-        """Whether the rows of an object come from this file."""
+        """Return whether this file gives the rows of an object."""
         return self.last.get(key, name) == name
 
 
@@ -214,7 +214,7 @@ _PLACE = ("time_ms", "line")
 
 
 def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
-    """The rows of a node with the changes of a later event, from the time of the event on.
+    """Return the rows of a node with the changes of a later event, from the time of the event on.
 
     The time of an event is the latest time that its object states. An event without a later time
     than the last row replaces the last row. A lost resource becomes 0.
@@ -233,7 +233,7 @@ def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
 
 
 def dated(rows: Rows, thing: Thing) -> Rows:
-    """The rows of a listed node, with a further row from the time of its cordon on.
+    """Return the rows of a listed node, with a further row from the time of its cordon on.
 
     A node that states no such time is cordoned from the beginning. Its other taints hold from the
     beginning, because a replay takes the taints at the first use.
@@ -270,7 +270,7 @@ def _since_ms(node: Mapping[str, Any], taint: Mapping[str, Any]) -> int:
 
 
 def over_lists(states: Sequence[tuple[Thing, Rows]]) -> Rows:
-    """The rows of a node over several lists: each list holds from its time on.
+    """Combine the rows of a node in several lists; each list holds from its time on.
 
     Parameters
     ----------

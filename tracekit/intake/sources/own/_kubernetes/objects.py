@@ -85,12 +85,12 @@ class Thing:
 
 
 def full_name(meta: Mapping[str, Any]) -> str:
-    """The name of an object with its namespace, ``namespace/name``."""
+    """Return the name of an object with its namespace, ``namespace/name``."""
     return f"{meta.get('namespace') or 'default'}/{meta['name']}"
 
 
 def holds_objects(head: Head) -> bool:
-    """Whether a file begins as objects that kubectl printed."""
+    """Return whether a file begins as objects that kubectl printed."""
     if holds_measurements(head):
         return False
     # jq makes an array of a list
@@ -109,7 +109,7 @@ def _is_refusal(members: Mapping[str, Any]) -> bool:
 
 
 def holds_measurements(head: Head) -> bool:
-    """Whether a file begins as an answer of metrics-server, or as kubectl prints one."""
+    """Return whether a file begins as an answer of metrics-server, or as kubectl prints one."""
     members = first_members(head)
     listed = members.get("kind") == "List" and _LISTED_METRICS.search(head.start)
     return bool(listed) or str(members.get("apiVersion", "")).startswith(_METRICS_API)
@@ -202,7 +202,7 @@ def _watch_ended(number: int, status: object) -> Cut:
 
 
 def last_change_ms(thing: Thing) -> int:
-    """The latest time that an object states, in ms since 1970.
+    """Return the latest time that an object states, in ms since 1970.
 
     A deleted object of a watch may state no deletion; then the latest time of the watch so far
     counts too. Raises ValueError for an object without any time.
@@ -217,7 +217,7 @@ def last_change_ms(thing: Thing) -> int:
 
 
 def latest_ms(value: dict[str, Any]) -> int | None:
-    """The latest readable time in an object, in ms since 1970; None without one."""
+    """Return the latest readable time in an object, in ms since 1970; None if there is none."""
     meta, status = value["metadata"], value.get("status")
     status = status if isinstance(status, dict) else {}
     times = [meta.get("creationTimestamp"), meta.get("deletionTimestamp"), status.get("startTime")]
@@ -258,7 +258,10 @@ def time_ms(text: str) -> int:
 
 
 def arrival_ms(pod: dict[str, Any]) -> int:
-    """The creation of a pod, else its scheduling, in ms; raises ValueError without both."""
+    """Return when a pod was created, or was scheduled if no creation is stated, in ms since 1970.
+
+    Raises ValueError if neither time is stated.
+    """
     if created := pod["metadata"].get("creationTimestamp"):
         return time_ms(created)
     status = pod.get("status") or {}
@@ -316,7 +319,7 @@ class Volumes:
             self._bound[full_name(claim)] = meta["name"]
 
     def of(self, pod: Mapping[str, Any]) -> tuple[list[Terms], bool]:
-        """The terms of each volume and device claim of a pod; and whether a volume is unknown.
+        """Return the node terms of a pod's volumes and devices, and whether a volume is unknown.
 
         A volume that every node reaches has no terms. Devices have the terms of their allocation.
         """
@@ -327,7 +330,7 @@ class Volumes:
 
 
 def reached(alternatives: Sequence[Sequence[Any]], volumes: Sequence[Terms]) -> list[list[Any]]:
-    """The alternatives of a selector, each with a term of every volume."""
+    """Return the alternatives of a selector, each with a term of every volume."""
     combined = [list(one) for one in alternatives] or [[]]
     for terms in volumes:
         combined = [[*one, *term] for one in combined for term in terms]

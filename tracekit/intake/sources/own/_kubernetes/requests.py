@@ -34,7 +34,7 @@ class QuantityError(ValueError):
 
 
 def resource(name: str) -> str:
-    """The store's name of a resource; an extended resource has the same name."""
+    """Return the store's name of a resource; an extended resource keeps its name."""
     return _NAMES.get(name, name)
 
 
@@ -43,7 +43,7 @@ _LARGEST = 2.0**63
 
 
 def unit(name: str) -> str:
-    """The unit of a resource, by its name in the store."""
+    """Return the unit of a resource, by its name in the store."""
     return _UNITS.get(name, "bytes" if name.startswith("hugepages") else "count")
 
 
@@ -70,7 +70,7 @@ Amounts = dict[str, float]
 def effective(
     spec: Mapping[str, Any], status: object = None
 ) -> dict[str, tuple[float | None, float | None]]:
-    """Request and limit of a pod for each resource, by the names of Kubernetes.
+    """Return request and limit of a pod for each resource, by the names of Kubernetes.
 
     The rules are those of the scheduler (k8s.io/component-helpers resource/helpers.go, v1.33):
 
@@ -111,10 +111,10 @@ class Fixed(NamedTuple):
 
 
 def fixed(spec: Mapping[str, Any], status: object = None) -> dict[str, Fixed]:
-    """The peak of init containers and the overhead of a pod, for each resource.
+    """Return the peak of init containers and the overhead of a pod, for each resource.
 
-    The request of the pod is the larger of the containers' sum and this peak, plus the overhead.
-    A resource in ``spec.resources`` has no peak. A resource without peak and overhead is absent.
+    The request of the pod is the larger of the containers' sum and this peak, plus the overhead. A
+    resource in ``spec.resources`` has no peak. A resource without peak and overhead is absent.
 
     Raises QuantityError for a wrong quantity.
     """
@@ -151,7 +151,7 @@ class Sizes(NamedTuple):
 
 
 def sizes_of(spec: bytes, status: object = None) -> Sizes:
-    """The sizes of a pod; equal specs and statuses are computed once.
+    """Compute the sizes of a pod, once for all pods of equal spec and status.
 
     Parameters
     ----------
@@ -242,9 +242,9 @@ def _resized(
 
 
 def wrong_amount(spec: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first amount of a pod that is negative or no quantity; None without one.
+    """Find the first amount of a pod that is negative or no quantity.
 
-    Returns ``request`` or ``limit``, and the fault.
+    Returns ``request`` or ``limit``, and the fault; None if all amounts are right.
     """
     stated = [("overhead", "request", spec.get("overhead"))]
     every = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ()), spec]
@@ -284,7 +284,7 @@ def _stages(spec: Mapping[str, Any], stated: Any) -> tuple[Amounts, Amounts]:
 
 
 def is_sidecar(init_container: Mapping[str, Any]) -> bool:
-    """Whether an init container runs beside the containers."""
+    """Return whether an init container runs beside the containers."""
     return init_container.get("restartPolicy") == "Always"
 
 

@@ -55,7 +55,7 @@ _OS, _SYSTEMS = "kubernetes.io/os", ("linux", "windows")
 
 
 def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
-    """The group of a pod, ``namespace/group``, whose pods run all together or not at all.
+    """Return the group of a pod, ``namespace/group``, whose pods run all together or not at all.
 
     The group stands in ``schedulingGroup`` (Kubernetes 1.36), in ``workloadRef`` (1.35), or in a
     label or annotation of a gang scheduler. None without a group.
@@ -71,7 +71,10 @@ def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
 
 
 def enough_of_group(spec: Mapping[str, Any]) -> int | None:
-    """The least pods of a PodGroup that may run; 1 for a group that is no gang; None: unstated."""
+    """Return the least number of pods of a PodGroup that may run.
+
+    Return 1 for a group that is no gang, and None if the number is not stated.
+    """
     policy = spec.get("schedulingPolicy") or spec.get("policy") or {}
     stated = spec.get("minMember") or (policy.get("gang") or {}).get("minCount")
     if isinstance(stated, int):
@@ -80,17 +83,17 @@ def enough_of_group(spec: Mapping[str, Any]) -> int | None:
 
 
 def zone(labels: Mapping[str, str]) -> str | None:
-    """The zone that a node's labels state."""
+    """Return the zone that a node's labels state; None if they state none."""
     return next((labels[key] for key in ZONES if key in labels), None)
 
 
 def rack(labels: Mapping[str, str]) -> str | None:
-    """The rack of a node, by a label whose name ends in ``/rack``."""
+    """Return the rack of a node, by a label whose name ends in ``/rack``; None without one."""
     return next((labels[key] for key in sorted(labels) if key.endswith(_RACK)), None)
 
 
 def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | None:
-    """The requirements on a node's labels, as JSON: a list of alternatives; None without any.
+    """Return the requirements on a node's labels as a JSON list of alternatives; None if none.
 
     They come from nodeSelector, nodeAffinity and the operating system, and from ``volumes``, the
     terms of the pod's volumes.
@@ -121,7 +124,7 @@ def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | No
 
 
 def tolerations(spec: Mapping[str, Any]) -> str | None:
-    """Tolerations as JSON, with Kubernetes' defaults written out; None without any."""
+    """Return tolerations as JSON, with Kubernetes' defaults written out; None if there are none."""
     stated = [
         {
             "key": one.get("key", ""),
@@ -140,14 +143,14 @@ def all_not_held(
     *,
     volumes_unknown: bool,
 ) -> list[str]:
-    """The names of all fields of a pod that the store cannot hold."""
+    """Return the names of all fields of a pod that the store cannot hold."""
     claims = [CLAIM] if volumes_unknown else []
     required = [*filter(None, [not_held(pod)]), *claims, *unread(budgets)]
     return [*required, *further_fields(pod["spec"]), *preferred(pod["spec"])]
 
 
 def further_fields(spec: Mapping[str, Any]) -> list[str]:
-    """The fields of a pod's spec that may decide its placement and that a replay does not obey.
+    """Return the fields of a pod's spec that may affect placement and that a replay ignores.
 
     A scheduler other than ``default-scheduler`` is given with its name.
     """
@@ -158,7 +161,10 @@ def further_fields(spec: Mapping[str, Any]) -> list[str]:
 
 
 def eviction_ban(meta: Mapping[str, Any]) -> str | None:
-    """The annotation that forbids to evict a pod or to remove a node; None without one."""
+    """Return the annotation that forbids to evict a pod or to remove its node.
+
+    None if the pod has no such annotation.
+    """
     notes = meta.get("annotations") or {}
     return next(
         (
@@ -171,7 +177,7 @@ def eviction_ban(meta: Mapping[str, Any]) -> str | None:
 
 
 def unread(budgets: Sequence[Budget]) -> list[str]:
-    """The names of PodDisruptionBudgets with an amount that cannot be read."""
+    """Return the names of PodDisruptionBudgets with an amount that cannot be read."""
     return [f"{BUDGET} {name}" for name, spec in budgets if not _amount(spec)]
 
 
@@ -188,7 +194,7 @@ def _amount(spec: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def among(pod: Mapping[str, Any], budgets: Sequence[Budget] = ()) -> str | None:
-    """The rules between a pod and other pods, as JSON; None without rules.
+    """Return the rules between a pod and other pods, as JSON; None if there are none.
 
     These are required affinity, anti-affinity and spread, ``preemptionPolicy`` Never, the
     annotation against eviction, and the PodDisruptionBudgets of the pod. Preferences are left out.
@@ -214,7 +220,7 @@ def among(pod: Mapping[str, Any], budgets: Sequence[Budget] = ()) -> str | None:
 
 
 def host_ports(spec: Mapping[str, Any]) -> str | None:
-    """The host ports of a pod, as ``80/TCP,10.0.0.1:53/UDP``; None without any."""
+    """Return the host ports of a pod, as ``80/TCP,10.0.0.1:53/UDP``; None if it has none."""
     sidecars = (one for one in spec.get("initContainers") or () if is_sidecar(one))
     ports = {
         _port(port)
@@ -226,7 +232,7 @@ def host_ports(spec: Mapping[str, Any]) -> str | None:
 
 
 def not_held(pod: Mapping[str, Any]) -> str | None:
-    """The names of required fields that the store cannot hold; None without any.
+    """Return the names of required fields that the store cannot hold; None if there are none.
 
     These fields choose namespaces by labels, and the store has no labels of namespaces.
     """
@@ -236,7 +242,10 @@ def not_held(pod: Mapping[str, Any]) -> str | None:
 
 
 def preferred(spec: Mapping[str, Any]) -> list[str]:
-    """The preferences of a pod, which the store does not hold, as ``preferred podAffinity``."""
+    """Return the kinds of preferences of a pod, as ``preferred podAffinity``.
+
+    The store does not hold these preferences.
+    """
     affinity = spec.get("affinity") or {}
     kinds = [
         kind for kind in ("nodeAffinity", *_AMONG) if (affinity.get(kind) or {}).get(_PREFERRED)
@@ -248,7 +257,7 @@ def preferred(spec: Mapping[str, Any]) -> list[str]:
 
 
 def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The preferred node affinity of a pod: weights and requirements on labels."""
+    """Return the preferred node affinity of a pod, as weights and requirements on labels."""
     wishes = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_PREFERRED) or ()
     return [
         {
@@ -263,13 +272,13 @@ def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def soft_spread(spec: Mapping[str, Any], labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The constraints on spread with ScheduleAnyway, in the form of ``among``."""
+    """Return the constraints on spread with ScheduleAnyway, in the form of ``among``."""
     wishes = spec.get("topologySpreadConstraints") or ()
     return [_spread(one, labels) for one in wishes if one.get("whenUnsatisfiable") == _ANYWAY]
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether a selector selects these labels; an empty selector selects all labels."""
+    """Return whether a selector selects these labels; an empty selector selects all labels."""
     for one in _selector(selector) or ():
         key, values = one["key"], one["values"]
         holds = {

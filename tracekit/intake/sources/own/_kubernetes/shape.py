@@ -36,7 +36,10 @@ def batches(rows: Rows) -> Iterator[Batch]:
 
 
 def service_of(space: str, kind: str, name: str, template_hash: str | None = None) -> str:
-    """The service of a controller: the Deployment of a ReplicaSet, the CronJob of a Job."""
+    """Return the service of a controller, ``namespace/name``.
+
+    For a ReplicaSet it is named after the Deployment, and for a Job after the CronJob.
+    """
     if kind == "ReplicaSet":
         ends = f"-{template_hash}" if template_hash else ""
         name = name.removesuffix(ends) if ends else _HASH.sub("", name)
@@ -46,12 +49,12 @@ def service_of(space: str, kind: str, name: str, template_hash: str | None = Non
 
 
 def static_service(space: str, pod: str, node: str) -> str:
-    """The service of a static pod, whose name ends in the name of its node."""
+    """Return the service of a static pod, whose name ends in the name of its node."""
     return f"{space}/{pod.removesuffix(f'-{node}')}"
 
 
 def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
-    """Kind and name of the controller of a pod; empty for a bare pod."""
+    """Return kind and name of a pod's controller; both are empty for a bare pod."""
     owners = meta.get("ownerReferences") or []
     for one in owners:
         if one.get("controller"):
@@ -60,7 +63,7 @@ def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
-    """The service of a pod: its controller, or the name of a bare pod."""
+    """Return the service of a pod's controller, or the name of a bare pod."""
     kind, name = owner_of(meta)
     space = meta.get("namespace") or "default"
     if not name:
@@ -81,7 +84,7 @@ def _is_of_family(job: str, labels: Mapping[str, str]) -> bool:
 
 
 def taints_of(node: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The taints of a node, with the taint that keeps pods away from an unready node.
+    """Return the taints of a node, with the taint that keeps pods away from an unready node.
 
     Kubernetes adds that taint itself, a moment after the condition.
     """
@@ -100,7 +103,7 @@ def taints_of(node: Mapping[str, Any]) -> list[dict[str, Any]]:
 def node_rows(
     node: str, time: int, line: int, *, labels: Mapping[str, str], taints: Any, closed: bool
 ) -> dict[str, Any]:
-    """The row of a node, with zone, rack and platform from its labels."""
+    """Return the row of a node, with zone, rack and platform from its labels."""
     return {
         "time_ms": time,
         "node": node,
@@ -120,7 +123,7 @@ _NONE = {"labels": "{}", "taints": "[]"}
 
 
 def over_time(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a node, where each row states the loss of all labels or of all taints.
+    """Return the rows of a node, where each row states the loss of all labels or of all taints.
 
     In table ``node`` a missing value means the last stated value.
     """

@@ -74,7 +74,7 @@ class Template:
         }
 
     def not_held(self, budgets: Sequence[rules.Budget], *, volumes_unknown: bool) -> list[str]:
-        """The names of all fields of a pod that the store cannot hold."""
+        """Return the names of all fields of a pod that the store cannot hold."""
         if not budgets and not volumes_unknown:
             return self._not_held
         bare = {"metadata": {}, "spec": self.spec}
@@ -87,16 +87,16 @@ class Template:
         return rules.among({"metadata": meta, "spec": self.spec}, budgets)
 
     def spread(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        """The preferred constraints on spread of a pod."""
+        """Return the preferred constraints on spread of a pod."""
         return rules.soft_spread(self.spec, labels) if self._by_labels else self._spread
 
     def sizes(self, status: object) -> Sizes:
-        """The sizes of a pod; raises QuantityError for a wrong quantity in the status."""
+        """Return the sizes of a pod; raise QuantityError for a wrong quantity in the status."""
         return sizes_of(self._sized, status)
 
 
 def template_of(spec: Mapping[str, Any]) -> Template:
-    """The template of a pod's spec; raises as ``Template`` does."""
+    """Return the template of a pod's spec; raise the errors of ``Template``."""
     fields = {name: value for name, value in spec.items() if name not in _LEFT_OUT}
     for part in ("containers", "initContainers"):
         if fields.get(part):
@@ -137,7 +137,7 @@ def _volume(volume: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sorted_json(value: object) -> str:
-    """An object as JSON with sorted members; equal objects share one text."""
+    """Encode an object as JSON with sorted members, so that equal objects have one text."""
     return _sorted(msgspec.json.encode(value))
 
 
@@ -170,7 +170,7 @@ _NOTES = frozenset({*_MARKS, _SOURCE, *rules.EVICTION_BANS, *rules.GROUP_ANNOTAT
 
 
 def shared_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of a pod that its rows need and that pods of one owner share."""
+    """Return the metadata of a pod that its rows need and that pods of one owner share."""
     shared = {name: meta.get(name) for name in ("namespace", "labels", "ownerReferences")}
     if notes := meta.get("annotations"):
         shared["annotations"] = {name: one for name, one in notes.items() if name in _NOTES}
@@ -217,7 +217,7 @@ class Family:
         self._eviction = {**of.eviction, "owners": owners, "spread": of.spread(labels)}
 
     def eviction(self, pod: Mapping[str, Any], *, ended: bool) -> str:
-        """The facts of a pod that a descheduler reads, as a JSON object of the stated facts.
+        """Return the facts of a pod that a descheduler reads, as a JSON object of the stated facts.
 
         The status of an ended pod is left out: it says nothing about the time before the end.
         """

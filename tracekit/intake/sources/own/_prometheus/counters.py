@@ -80,7 +80,7 @@ class Ends:
                     )
 
     def frame(self) -> pl.DataFrame:
-        """A row for each counter, in the columns of ``SCHEMA``."""
+        """Return a row for each counter, in the columns of ``SCHEMA``."""
         rows = [
             (number, one.first_ms, one.last_ms, one.value, one.line)
             for number, one in self._spans.items()
@@ -118,7 +118,7 @@ class Before:
         self._value = ordered["value"].to_numpy()
 
     def of(self, series: Series) -> tuple[int, float] | None:
-        """Time and value of the last sample before a series; None without one."""
+        """Return time and value of the last sample before a series; None if there is none."""
         number = np.uint64(series.number.counter)
         first = int(np.searchsorted(self._series, number, "left"))
         end = int(np.searchsorted(self._series, number, "right"))
@@ -127,7 +127,7 @@ class Before:
 
 
 def stored_ends(opened: Opened) -> pl.DataFrame:
-    """The last samples of counters in the store before this ingest, in columns of ``SCHEMA``."""
+    """Return the last samples of counters that the store already has, in columns of ``SCHEMA``."""
     listed = opened.stored.get(TABLE)
     parts = [] if listed is None else json.loads(listed.read_text())
     if not parts:

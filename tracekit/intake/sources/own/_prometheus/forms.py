@@ -37,19 +37,19 @@ _SAMPLE = re.compile(rb"(\S+) @\[(\S+)\]$")
 
 
 def head_of(opened: Opened) -> Head:
-    """The name and the first bytes of a file."""
+    """Return the name and the first bytes of a file."""
     with opened.stream() as stream:
         return Head(name=PurePath(opened.name).name, start=stream.read(HEAD_BYTES))
 
 
 def stated_name(opened: Opened) -> str | None:
-    """The name of the query that ``fetch`` writes into an answer; None without one."""
+    """Return the query's name that ``fetch`` writes into an answer; None if there is none."""
     name = first_members(head_of(opened)).get("name")
     return None if name is None else str(name)
 
 
 def holds_ranges(head: Head) -> bool:
-    """Whether a file begins as an answer to query_range, or as promtool prints the answer."""
+    """Return whether a file begins as an answer to query_range, in JSON or printed by promtool."""
     if _RANGE_ARRAY.match(head.start) or holds_prints(head):
         return True
     members = first_members(head)
@@ -58,12 +58,12 @@ def holds_ranges(head: Head) -> bool:
 
 
 def holds_exports(head: Head) -> bool:
-    """Whether a file begins as VictoriaMetrics exports series."""
+    """Return whether a file begins as VictoriaMetrics exports series."""
     return _EXPORTED.match(head.start) is not None
 
 
 def holds_texts(head: Head) -> bool:
-    """Whether a file begins as a dump of ``promtool tsdb dump``, or as OpenMetrics."""
+    """Return whether a file begins as a dump of ``promtool tsdb dump``, or as OpenMetrics."""
     first = head.lines[0] if head.lines else ""
     if holds_prints(head):
         return False
@@ -74,7 +74,7 @@ def holds_texts(head: Head) -> bool:
 
 
 def holds_prints(head: Head) -> bool:
-    """Whether a file begins as promtool prints an answer without ``--format=json``."""
+    """Return whether a file begins as promtool prints an answer without ``--format=json``."""
     return _PRINTED.match(head.start) is not None
 
 
@@ -124,7 +124,7 @@ _PARTIAL = "isPartial: some storage nodes did not answer, data may be missing"
 
 
 def is_empty_answer(value: Any, file: str) -> bool:
-    """Whether a value is an answer without series; raises TracekitError for an error."""
+    """Return whether a value is an answer without series; raise TracekitError for an error."""
     status = value.get("status") if isinstance(value, dict) else None
     if status == "error":
         raise TracekitError(
@@ -135,7 +135,7 @@ def is_empty_answer(value: Any, file: str) -> bool:
 
 
 def warnings_of(beside: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The warnings of answers, each once and in one line.
+    """Return the warnings of answers, each once and in one line.
 
     ``beside`` has the members of each answer beside its series.
     """
@@ -151,7 +151,7 @@ def warnings_of(beside: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def of_missing_data(warning: str) -> bool:
-    """Whether a warning is of missing data."""
+    """Return whether a warning is of missing data."""
     return not warning.startswith(_OF_SAMPLES)
 
 
@@ -189,7 +189,10 @@ _NAMING = ("namespace", "pod", "container")
 
 
 def parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
-    """Name and labels, value, and time of a line; an empty part where the line has none."""
+    """Split a line into name with labels, value, and time.
+
+    The time is empty if the line has none; all parts are empty if the line is no sample.
+    """
     parts = text.rstrip().rsplit(b" ", 2)
     if len(parts) == 3 and (parts[0].endswith(b"}") or not _STRANGE.search(parts[0])):
         return parts[0], parts[1], parts[2]
@@ -221,18 +224,24 @@ def labels_of(head: bytes) -> HeadParts:
 
 
 def in_ms(times: Sequence[Any]) -> bool:
-    """Whether times are milliseconds since 1970: as seconds they would be after the year 5000."""
+    """Return whether times are in milliseconds since 1970, by the first time.
+
+    As seconds, such a time would be after the year 5000.
+    """
     first = next((as_number(one) for one in times if one), math.nan)
     return first >= SECONDS_UP_TO
 
 
 def in_seconds(head: bytes, times: Sequence[Any]) -> bool:
-    """Whether times are in seconds, as in OpenMetrics; a dump and the text format have ms."""
+    """Return whether times are in seconds since 1970, as in OpenMetrics.
+
+    Dumps and the text format of Prometheus have milliseconds.
+    """
     return b"__name__=" not in head and not in_ms(times)
 
 
 def is_open_metrics(line: bytes) -> bool:
-    """Whether a line is a sample of OpenMetrics, whose last line is ``# EOF``."""
+    """Return whether a line is a sample of OpenMetrics, whose last line is ``# EOF``."""
     head, _, time = parts_of(line)
     return not line.startswith(b"#") and bool(time) and in_seconds(head, [time])
 
@@ -246,7 +255,7 @@ def as_number(text: Any) -> float:
 
 
 def no_amount(text: str) -> str:
-    """The reason of a reject for a value that is negative or no finite number."""
+    """Return the reason of a reject for a value that is negative or no finite number."""
     if text.lower() in {"nan", "none"}:
         return "is NaN, expected a number: the series ended here, or its query had no answer"
     negative = -math.inf < as_number(text) < 0
@@ -254,12 +263,12 @@ def no_amount(text: str) -> str:
 
 
 def not_a_time(text: str) -> str:
-    """The reason of a reject for a time that is no number."""
+    """Return the reason of a reject for a time that is no number."""
     return f"has the time '{text[:60]}', expected a number" if text else "has no time"
 
 
 def as_text(text: Any) -> str:
-    """A value or line of the file as a text."""
+    """Return a value or line of the file as a text."""
     return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
 
 
@@ -268,7 +277,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def renamed(name: str, labels: dict[str, str]) -> dict[str, str]:
-    """The labels of a metric under the present names of its exporter."""
+    """Return the labels of a metric under the present names of its exporter."""
     if name.startswith("kube_"):
         return _as_exported(labels)
     if name in USES and USES[name].fills == "container":

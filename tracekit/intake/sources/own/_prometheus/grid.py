@@ -38,7 +38,7 @@ class Distances:
             self._counts.update(dict(zip(steps.astype(int).tolist(), counts.tolist(), strict=True)))
 
     def step_ms(self) -> int:
-        """The most common distance in ms; 1 without any distance.
+        """Return the most common distance in ms; 1 if no distance was counted.
 
         Distances that differ by up to a third count together, because a late sample makes one
         distance longer and the next one shorter. Their most common value is the step, or their mean
@@ -95,7 +95,7 @@ def without_silence(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def on_grid(samples: pl.DataFrame) -> pl.DataFrame:
-    """The value of each part at each step at which its entity has a new sample.
+    """Return the value of each part at each step at which its entity has a new sample.
 
     A sample holds until the next sample. A rate holds also over the time that it is a mean of.
     """
@@ -125,7 +125,7 @@ def on_grid(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def apart(samples: pl.DataFrame) -> pl.Series:
-    """The entities whose parts have no common times.
+    """Return the entities whose parts have no common times.
 
     Parts have common times where all times lie one step apart, as those of a query do. They also
     have them where each part shares a time with another part and lacks no time between its first
@@ -176,21 +176,21 @@ _STEP = pl.col("step_ms")
 
 
 def cells(samples: pl.DataFrame) -> pl.DataFrame:
-    """One value of each part for each step with a sample, in order of parts and time.
+    """Return one value of each part for each step with a sample, in order of parts and time.
 
     Parameters
     ----------
     samples : DataFrame
-        PARTS; ``time_ms`` and ``value`` (NaN: the series ends here); ``rate``, whether the value is
-        a mean over ``passed_ms``; ``largest``, whether the largest of several values counts;
-        ``step_ms``, ``silence_ms`` and ``line``.
+        PARTS; ``time_ms`` and ``value`` (NaN: the series ends here); ``rate``, whether the
+        value is a mean over ``passed_ms``; ``largest``, whether the largest of several values
+        counts; ``step_ms``, ``silence_ms`` and ``line``.
 
     Returns
     -------
     DataFrame
-        A row for each step, with the columns of its last sample. ``at`` is the end of the step, and
-        ``ended`` is whether the series ends in the step. Of several values in a step, ``value`` is
-        the largest, or the mean weighted by ``passed_ms``.
+        A row for each step, with the columns of its last sample. ``at`` is the end of the step,
+        and ``ended`` is whether the series ends in the step. Of several values in a step,
+        ``value`` is the largest, or the mean weighted by ``passed_ms``.
     """
     placed = _placed(samples).sort(*PARTS, "time_ms", "passed_ms", maintain_order=True)
     last = placed.group_by(*PARTS, "at", maintain_order=True).agg(

@@ -127,7 +127,7 @@ FORMERLY: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def called_now(name: str, labels: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """The present name and labels of a metric."""
+    """Return the present name and labels of a metric."""
     now, more = FORMERLY.get(name, (name, {}))
     return now, {**labels, **more} if more else labels
 
@@ -149,7 +149,7 @@ class Query:
     state: bool = False
 
     def promql(self, *, match: str, rate: str, span: str) -> str:
-        """The query in PromQL."""
+        """Return the query in PromQL."""
         text = Template(self.template).substitute(match=match, rate=rate, span=span)
         return text.replace(",}", "}").replace("{}", "")
 

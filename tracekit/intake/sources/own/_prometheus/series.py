@@ -57,14 +57,14 @@ class Number(NamedTuple):
 
 
 def number_of(name: str, labels: Mapping[str, str]) -> Number:
-    """The number of a series with this name and these labels."""
+    """Return the number of a series with this name and these labels."""
     text = json.dumps([name, sorted(apart_from_replica(labels))]).encode()
     counter = int.from_bytes(blake2b(text, digest_size=_COUNTER_BYTES).digest())
     return Number(counter, next((labels[one] for one in _LABELS if labels.get(one)), ""))
 
 
 def apart_from_replica(labels: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    """The labels of a series without those that name a replica."""
+    """Return the labels of a series without those that name a replica."""
     return (one for one in labels.items() if one[0] not in _LABELS)
 
 

@@ -48,7 +48,7 @@ _MEANT: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
 
 
 def not_read(names: Iterable[str], met: Collection[str]) -> Iterator[Broken]:
-    """A reject for each kind of use or size whose only metrics in a file are not read."""
+    """Yield a reject for each kind of use or size whose only metrics in a file are not read."""
     others = sorted(names)
     for table, meant, read in _MEANT:
         some = [name for name in others if meant.match(name)]
@@ -77,7 +77,7 @@ class Unused:
             self._others.add(series.name)
 
     def reasons(self) -> Iterator[Broken]:
-        """A reject for each metric of which all series are left out."""
+        """Yield a reject for each metric of which all series are left out."""
         for name, (series, why) in self._why.items():
             if name not in self._others:
                 yield _not_used(series, why)
@@ -93,12 +93,12 @@ def _not_used(series: Series, why: str) -> Broken:
 
 
 def unnamed(series: Series, label: str) -> Broken:
-    """The reject of a series without the label that names its container or node."""
+    """Return the reject of a series without the label that names its container or node."""
     return _not_used(series, f"has no label {label}: it cannot be told whose use it is")
 
 
 def unknown_node(series: Series, node: str) -> Broken:
-    """The reject of a series of a node that no file describes."""
+    """Return the reject of a series of a node that no file describes."""
     return Broken(
         table="node_amount",
         line=series.line,
@@ -114,7 +114,7 @@ _NAMED = 5
 
 
 def clusters_of(series: Series) -> set[str]:
-    """The name of the cluster in the labels of a series, as a set; empty without one."""
+    """Return a set with the cluster that a series' labels name; empty if they name none."""
     named = (series.labels.get(label) for label in _LABELS)
     return {next(filter(None, named), "")} - {""}
 
