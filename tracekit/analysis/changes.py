@@ -32,9 +32,10 @@ class Capacities:
     Parameters
     ----------
     commonest : float
-        The capacity of most nodes, in ``unit``; the smaller one if two are equally frequent.
+        The capacity of most nodes, in ``unit``; the smaller capacity if two are equally
+        frequent.
     relative : dict of int to float
-        The capacity of each node over the commonest, by key of the node.
+        The capacity of each node over the commonest capacity, by key of the node.
     """
 
     commonest: float
@@ -182,7 +183,7 @@ def _dense(
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSums:
-    """Sums of products of containers' and node's changes, for one node and resource.
+    """Sums of products of the changes of a node and of its containers, for one resource.
 
     Parameters
     ----------

@@ -53,8 +53,9 @@ class Estimate:
     size, low, high : float64, shape (services,)
         Each service's own size; NaN if the use of its containers never changes.
     determined : bool, shape (services,)
-        Whether the data determine the service's size. The width of the interval against the
-        common size decides, never the estimate itself, which would pick lucky estimates.
+        Whether the data determine the service's size. This is decided by the width of the
+        interval against the common size, never by the estimate itself, which would select lucky
+        estimates.
     condition_number : float
         The condition number of the services' changes, scaled to unit length; large if services
         cannot be distinguished.

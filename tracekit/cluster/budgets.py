@@ -44,7 +44,7 @@ class Budgets:
         Whether the amount is a percentage of the containers that should exist.
     missing : int64, shape (budgets,), optional
         Number of each budget's containers that should run and are not replayed, because they
-        wait in production. None: none.
+        wait in production. None if there are no such containers.
     """
 
     names: tuple[str, ...]

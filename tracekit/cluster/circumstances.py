@@ -41,19 +41,19 @@ class Prices:
     stated : mapping
         Prices of types; some node must have each of these.
     table : mapping
-        Prices of types; no node need have them.
+        Prices of types; nodes need not have these types.
     """
 
     stated: Mapping[str, float]
     table: Mapping[str, float]
 
     def applied(self, load: Workload) -> Workload:
-        """Return the workload with these prices; its assumptions list the prices that were used.
+        """Return the workload with these prices. Its assumptions list the prices that were used.
 
         Raises
         ------
         TracekitError
-            If no node has an instance type, or none has one that is stated.
+            If no node has an instance type, or no node has a type with a stated price.
         """
         types = load.nodes.instance_types
         if types is None:
@@ -91,13 +91,13 @@ def _unknown(what: str, name: str, types: Sequence[str]) -> TracekitError:
 
 
 def read_prices(text: str) -> Prices:
-    """Return the prices that a text states, and those in the tables it names.
+    """Return the prices that a text states, and the prices in the tables that the text names.
 
     Raises
     ------
     TracekitError
-        For a part that is no ``TYPE=PRICE``, a price that is no number above 0, and a table
-        that cannot be read.
+        For a part that is not of the form ``TYPE=PRICE``, a price that is no number above 0,
+        and a table that cannot be read.
     """
     stated: dict[str, float] = {}
     table: dict[str, float] = {}
@@ -157,7 +157,7 @@ class Money:
     Parameters
     ----------
     price_per_hour : float64, shape (nodes,)
-        NaN where it is not known.
+        NaN for a node whose price is not known.
     currency : str
         Empty if it is not stated.
     unpriced_types : tuple of str
@@ -226,7 +226,7 @@ def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> Workload:
-    """Return the workload with these assumptions.
+    """Return the workload with these assumptions applied.
 
     Raises
     ------

@@ -68,7 +68,7 @@ _KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Paper000:
-    """Nodes of four types and containers of three kinds; a container uses what it requests."""
+    """A made-up workload of four types of nodes; its containers use what they request."""
 
     seed: Annotated[int, About("Which draw of nodes and containers.", minimum=0)] = 0
     nodes: Annotated[int, About("Number of nodes.", minimum=1, maximum=1e6)] = PAPER_NODES
@@ -136,7 +136,7 @@ class Named:
     files : str
         The files that the path must hold; empty for a workload that is made up.
     assumed : mapping of str to str
-        Assumptions in which its replay differs from that of a store.
+        Assumptions in which the replay of this workload differs from the replay of a store.
     """
 
     title: str

@@ -71,9 +71,9 @@ class Losses:
     node, time_ms : int64, shape (losses,)
         Each node occurs once, unless it leaves and comes back several times.
     assumed : bool, shape (losses,), optional
-        Which losses are assumed, so that production kept the node. None: none is.
+        Which losses are assumed, so that production kept the node. None if no loss is.
     drawn : bool, shape (losses,), optional
-        Which nodes were drawn, because a number of nodes was given. None: none.
+        Which nodes were drawn, because a number of nodes was given. None if no node was.
     """
 
     node: IntArray
@@ -146,24 +146,24 @@ class Nodes:
     capacity : int64, shape (nodes, resources)
     reserved : int64, shape (nodes, resources), optional
         The part of the capacity that is reserved for use outside of containers; requests may
-        take the rest. None: nothing is reserved. See ``tracekit.cluster.resources``.
+        take the rest. None if nothing is reserved. See ``tracekit.cluster.resources``.
     domains : NodeDomains, optional
-        Rack, domain and zone of nodes. None: not known.
+        Rack, domain and zone of nodes. None if they are not known.
     losses : Losses, optional
-        Nodes that are lost, or leave; what runs on them is evicted. None: none is.
+        Nodes that are lost, or leave; what runs on them is evicted. None if no node is lost.
     joins : Losses, optional
-        Nodes that come later, with their times; they take nothing before. None: none does.
+        Nodes that come later, with their times; they take nothing before. None if none comes.
     leaves, returns : Losses, optional
         Nodes that leave for a while, and the times at which they come back; what runs on them
-        is evicted. ``losses`` is given then. None: none does.
+        is evicted. ``losses`` is given then. None if no node leaves for a while.
     never_removed : bool, shape (nodes,), optional
-        Nodes that are never removed: those of the control plane. None: there are none.
+        Nodes that are never removed: those of the control plane. None if there are none.
     cordoned : bool, shape (nodes,), optional
-        Nodes that take nothing new at the end of the record. None: there are none.
+        Nodes that take nothing new at the end of the record. None if there are no such nodes.
     price_per_hour : float64, shape (nodes,), optional
-        The price of each node, NaN if it is not known. None: no price is known.
+        The price of each node, NaN if it is not known. None if no price is known.
     instance_types : tuple of str, optional
-        The instance type of each node, empty if it is not known. None: no type is known.
+        The instance type of each node, empty if it is not known. None if no type is known.
     currency : str
         The currency of the prices; empty where it is not stated.
     """
@@ -213,8 +213,8 @@ class Containers:
     request, nonzero_request, limit : int64, shape (containers, resources)
         ``nonzero_request`` replaces unstated cpu and memory; a limit of 0 is none.
     exchangeable : bool, shape (containers,), optional
-        Containers that may swap their times of arrival, because these are assumed; their use is
-        known from the first step on. None: none may.
+        Containers that may swap their assumed times of arrival; their use is known from the
+        first step on. None if no container may.
     """
 
     ids: tuple[str, ...]
@@ -254,16 +254,16 @@ class Use:
         Read it through ``at``.
     column : int64, shape (containers,), optional
         The column of ``values`` that holds each container's use, so that another order of
-        arrival needs no other matrix. None: the container's own position.
+        arrival needs no other matrix. None if it is the container's own position.
     recorded : bool, shape (2, columns), optional
-        Which columns of ``values`` are recorded; the others hold assumed use. None: all are.
+        Which columns of ``values`` are recorded; the others hold assumed use. None if all are.
     background : float32, shape (2, steps, nodes)
         Use of a node beyond that of the workload's containers.
     further_resources : tuple of int
         The resources beyond CPU and memory with recorded use, as positions in ``resources``.
     further : float32, shape (further_resources, steps, columns), optional
         Use of each of these resources, by the columns of ``values``; NaN where it is not known.
-        ``tracekit.replay.measures.sampled`` says what counts then. None: no such use is recorded.
+        ``tracekit.replay.measures.sampled`` says what counts then. None if none is recorded.
     """
 
     step_ms: int
@@ -293,42 +293,42 @@ class Rules:
     Parameters
     ----------
     constraints : Constraints, optional
-        Which containers may share a node, and where each may run. None: any container may run
+        Which containers may share a node, and where each may run. None if any container may run
         anywhere.
     pinned : int64, shape (containers,), optional
         The node that a container gets at its arrival whatever a policy says, even without room;
-        -1 if the policy decides. None: the policy always decides.
+        -1 if the policy decides. None if the policy always decides.
     daemon : bool, shape (containers,), optional
-        Containers that belong to their node: no rebalancer evicts them. None: there are none.
+        Containers that belong to their node: no rebalancer evicts them. None if there are none.
     priority : int64, shape (containers,), optional
         Among waiting containers the one with the highest priority goes first, then the one that
-        waited longest. None: all are equal.
+        waited longest. None if all are equal.
     evicts_nobody : bool, shape (containers,), optional
-        Containers that wait instead of evicting others. None: there are none.
+        Containers that wait instead of evicting others. None if there are no such containers.
     never_evicted : bool, shape (containers,), optional
-        Containers that may not be evicted to remove their node. None: there are none.
+        Containers that may not be evicted to remove their node. None if there are none.
     gang : int64, shape (containers,), optional
-        The gang of each container, -1 for none; of a gang either enough members run or none.
-        Members wait until the last that is needed has arrived. None: there are no gangs. See
-        ``tracekit.cluster.gangs``.
+        The gang of each container, -1 for none. Either enough members of a gang run, or none of
+        them. Members wait until the last needed member has arrived. None if there are no gangs.
+        See ``tracekit.cluster.gangs``.
     gang_minimum : int64, shape (containers,), optional
-        The number of members that is enough for the container's gang; further ones may wait. 0
-        if the gang states none; None if no gang does. Then all that are left are needed.
+        The number of members that is enough for the container's gang; further members may wait.
+        0 if the gang states no number, None if no gang does. Then all that are left are needed.
     gang_wait_ms : int
-        How long a gang holds nodes while at most a tenth of its members finds none; 0: not at
-        all.
+        How long a gang keeps its nodes while at most a tenth of its members finds no node; 0:
+        not at all.
     gang_backoff_ms : int
         How long a gang that could not begin waits for its next try.
     preemption : bool, optional
-        True: a container that fits nowhere evicts containers of lower priority. None: none
-        does.
+        True: a container that fits nowhere evicts containers of lower priority. None: no
+        container does.
     budgets : Budgets, optional
-        The disruption budget of each container. None: there are none.
+        The disruption budget of each container. None if there are no budgets.
     written : Written, optional
-        Labels and annotations of containers and nodes that a descheduler reads. None: there are
-        none.
+        Labels and annotations of containers and nodes that a descheduler reads. None if it
+        would read nothing.
     calls : CallWeights, optional
-        The calls between services. None: not known, or no policy reads them.
+        The calls between services. None if they are not known, or if no policy reads them.
     ceiling : Ceiling
         The shares of CPU and memory above which a node is full.
     """

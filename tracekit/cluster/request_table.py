@@ -49,7 +49,7 @@ _MOST = 2.0**55
 def listed(
     choice: Choice, container_ids: Sequence[str], services: Sequence[str], *, whole: bool
 ) -> RequestValues:
-    """Return the file's values for these containers.
+    """Return the values that a file of requests gives for these containers.
 
     Parameters
     ----------
@@ -238,10 +238,10 @@ class Fixed:
     has_part : bool, shape (containers, 2)
         Whether the pod has such a part, of CPU and of memory.
     init, overhead : float64, shape (containers, 2)
-        In the unit of the requests beside; 0 for none.
+        In the unit of the requests that stand beside them; 0 for none.
     own_request, own_limit : float64, shape (containers, 2)
-        The sum of the requests, and of the limits, of the pod's containers where ``has_part``; NaN
-        for none.
+        The sum of the requests, and of the limits, of the pod's containers where ``has_part``;
+        NaN for none.
     """
 
     has_part: BoolArray

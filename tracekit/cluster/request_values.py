@@ -30,7 +30,7 @@ class ContainerRequests:
     ----------
     resources : tuple of str
     request, limit : int64, shape (containers, resources)
-        A limit of 0 is none.
+        A limit of 0 means no limit.
     stated : bool, shape (containers, resources)
         Whether the request is known.
     full : float64, shape (containers, 2)
@@ -38,7 +38,7 @@ class ContainerRequests:
     rests : mapping
         Where each resource's requests come from: recorded, inferred or assumed.
     facts : mapping
-        Counts worth knowing.
+        Counts about how the requests were made.
     remarks : tuple of Fact
         Facts about the origin of the requests.
     doubt : SizeDoubt, optional
@@ -64,7 +64,8 @@ class RequestValues:
     ----------
     request, limit : float64, shape (containers, resources)
     whole : bool
-        Whether fractions of use are of these values: of the limit, else of the request.
+        Whether recorded fractions of use are fractions of these values: of the limit if there
+        is one, else of the request.
     rests : str
         Where the values come from.
     """
@@ -197,9 +198,10 @@ def inferred(
     ----------
     services : the service of each container
     capacity : int64, shape (nodes, resources)
-        If the store records no sizes of nodes, sizes are shares of the commonest of these.
+        If the store records no sizes of nodes, sizes are shares of the commonest of these
+        capacities.
     of_use : bool
-        Whether fractions of use are of the inferred sizes.
+        Whether recorded fractions of use are fractions of the inferred sizes.
 
     Raises
     ------

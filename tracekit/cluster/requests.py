@@ -53,7 +53,7 @@ def chosen(
     services: Sequence[str],
     full: FloatArray,
 ) -> RequestValues:
-    """Return the requests that ``tracekit requests`` recommends for these containers, limits alike.
+    """Return the requests and limits that ``tracekit requests`` recommends for these containers.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class WithRequests(Protocol):
 
     @property
     def requests(self) -> str:
-        """The choice, as text."""
+        """The choice of where requests come from, as text."""
 
     @property
     def request_cpu_cores(self) -> float:
@@ -227,10 +227,10 @@ def laid_over(
     Parameters
     ----------
     before : ContainerRequests
-        The requests without the choice.
+        The requests before the choice is applied.
     container_ids, services : ids of containers and services, in the order of ``before``
     of_use : bool
-        Whether fractions of use are of the chosen sizes.
+        Whether recorded fractions of use are fractions of the chosen sizes.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def laid_over(
 def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Workload:
     """Return a workload of recorded sizes and use with the requests that the assumptions choose.
 
-    Its use stays as recorded, whatever the requests are.
+    The use stays as recorded, whatever the requests are.
 
     Raises
     ------

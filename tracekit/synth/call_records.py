@@ -16,7 +16,7 @@ from tracekit.synth.shapes import Seeds, trace_ids
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Traces that start in the same file, with the ends that recorded each of their calls."""
+    """Traces that start in the same file, and the ends that recorded each call of these traces."""
 
     calls: Calls
     ends: tuple[BoolArray, BoolArray]

@@ -24,7 +24,8 @@ class Layout:
     measures : tuple of str
         Columns with numbers.
     unique : bool
-        Whether entity and time identify a row, so that a second row with both is a defect.
+        Whether entity and time identify a row, so that a second row with the same pair is a
+        defect.
     """
 
     table: str

@@ -19,8 +19,8 @@ class Preset:
     hours : int
         Length of the trace. Usage is sampled every 30 s, call rates every minute.
     call_minutes_per_file : int
-        Minutes that one MSCallGraph archive covers; 5 in the real release. Small traces have fewer
-        and longer archives.
+        Minutes that one MSCallGraph archive covers; 5 in the real release. Small traces have
+        fewer and longer archives.
     block_entities : int
         The number of nodes or containers in a block of rows of a file, ordered by time.
     fault_share : float
@@ -28,14 +28,15 @@ class Preset:
     fault_minimum : int
         The least number of rows of each kind of defect in a table.
     kind_shares : tuple of float
-        Shares of services of each kind of ``METRIC_PAIRS``; they determine the rows of MSRTQps.
+        Shares of services of each kind of ``METRIC_PAIRS``; these shares determine the rows of
+        MSRTQps.
     entry_calls_on, calls_on : float, 0..1
-        The probability that the entry of a trace, and a call below it, makes calls; they determine
-        the size of the traces.
+        The probability that the entry of a trace, and a call below it, makes calls; both
+        determine the size of the traces.
     batch_traces : int
         The number of traces made at once, which limits the memory.
     truth_traces : int
-        The truth has the single calls of one trace in this number.
+        Of this number of traces, one has its single calls in the truth.
     room : bool
         Whether a decision is planted: see ``tracekit.synth.room``.
     """

@@ -113,7 +113,7 @@ class _Room:
     Parameters
     ----------
     left, whole : float64, shape (nodes, amounts)
-        The amounts that are left, and those of empty nodes.
+        The amounts that are left, and the amounts of empty nodes.
     each : float64, shape (services, amounts)
         The amounts of a container of each service.
     firm : int
@@ -157,13 +157,13 @@ class Planted:
     Parameters
     ----------
     right_cpu_cores : float64, shape (services,)
-        The need of a container of the service.
+        The CPU that a container of the service needs.
     bound_to : int64, shape (services,)
         The kind of the only nodes on which a service can run, -1 for all nodes without a taint.
     spare : bool, shape (nodes,)
-        Nodes that can be removed together.
+        The nodes that can all be removed together.
     home : int64, shape (containers,)
-        The node of each container after their removal.
+        The node of each container after the spare nodes are removed.
     """
 
     right_cpu_cores: FloatArray

@@ -38,7 +38,8 @@ class Kind:
     others_cpu : float
         The background use of CPU, as a fraction.
     cpu : tuple of float
-        Mean CPU of the least busy node, of the node at the share ``FEW``, and of the busiest.
+        Mean CPU of the least busy node, of the node at quantile ``FEW``, and of the busiest
+        node.
     memory : tuple of float
         Mean memory of the emptiest node and of the fullest.
     """
@@ -282,7 +283,7 @@ def bound_to(services: Services, kind: IntArray) -> IntArray:
 
     The kind is -1 for a service that can run on all nodes.
 
-    Services of few containers need a GPU (one container for each GPU), or tolerate the taint.
+    Some services of few containers need a GPU (one container for each GPU) or tolerate the taint.
     """
     sizes = services.sizes
     bound = np.full(len(sizes), -1, dtype=np.int64)

@@ -22,8 +22,8 @@ class Calls:
     missing_twins : int64
         The number of missing records of the other end.
     duration_ms : float64
-        The time that the calling end waited, else the time that the called end worked; the longest
-        of repeats.
+        The time that the calling end waited, or, if not recorded, that the called end worked;
+        the longest of repeats.
     by_caller, by_callee : bool
         Whether each end recorded the call; both are False for an inserted call.
     """

@@ -32,7 +32,7 @@ class Chain:
     traces : int
         The number of traces with this set of edges.
     member : int
-        The key of one of them, with the most frequent numbers of calls for each edge.
+        The key of one of these traces, with the most frequent numbers of calls for each edge.
     """
 
     edges: frozenset[tuple[int, int]]

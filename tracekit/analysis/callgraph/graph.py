@@ -34,7 +34,7 @@ class Tree:
     parent : int64
         The position of the call that made this call, -1 for none.
     depth : int32
-        The number of calls above it in its tree.
+        The number of calls above the call in its tree.
     contradicts : bool
         Whether the call's upstream is another service than its parent reaches.
     """

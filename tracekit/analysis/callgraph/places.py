@@ -26,8 +26,9 @@ class Places:
         ones, or the entry.
     entry : bool
         Whether the trace starts at the place. The start is the longest common beginning of all
-        paths of the trace with one first number; or the path above, if the common beginning is
-        recorded and names its upstream. The place above a start belongs to no known service.
+        paths of the trace with one first number; or the path above this beginning, if the
+        beginning is recorded and its record names an upstream. The place above a start belongs
+        to no known service.
     of_record : int64, shape (records,)
         The place of each record.
     """
@@ -45,7 +46,7 @@ class Places:
 
 
 def locate(records: Records) -> Places:
-    """Return the places of these records, and the gaps between recorded places."""
+    """Return the places of these records, together with the gaps between recorded places."""
     paths = records.paths
     size = max(len(paths.text), 1)
     of_record = records.trace * size + records.path

@@ -25,7 +25,7 @@ _KEY = "trace_key"
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A file of the store, with the range of traces and the number of rows of each row group."""
+    """A file of the store, with each row group's range of traces and number of rows."""
 
     path: Path
     number: int
@@ -35,7 +35,7 @@ class Part:
 
 
 def open_parts(store: Store) -> list[Part]:
-    """Return the store's files of calls; raises TracekitError when it has none with a row."""
+    """Return the store's files of calls; raise TracekitError if no file has a row."""
     entries = store.manifest.parts("call")
     files = store.table_files("call")
     parts = [_part(path, e.part) for path, e in zip(files, entries, strict=True) if e.rows]

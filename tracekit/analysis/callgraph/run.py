@@ -204,7 +204,7 @@ class Folder:
 
     Parameters
     ----------
-    path : the folder; None: nothing is written
+    path : the folder; None if nothing is to be written
     """
 
     def __init__(self, path: Path | None, names: StoreNames) -> None:

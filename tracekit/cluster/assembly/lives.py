@@ -51,15 +51,16 @@ class Lives:
     exchangeable : bool, shape (containers,), in that order
         Whether the container's time of arrival is assumed.
     settled_ms : int
-        When every container that ran at the beginning has arrived.
+        The time at which every container that ran at the beginning has arrived.
     over : int
         Number of containers left out because they departed before the beginning.
     assumed : bool
         Whether arrivals are assumed instead of recorded.
     moment : bool
-        Whether the beginning is known only from a list of what ran at one moment.
+        Whether the beginning is known only from a list of the containers that ran at one
+        moment.
     remarks : tuple of Fact
-        Defaults that were assumed for these lives.
+        Facts of the defaults that were assumed for these lives.
     resolved : mapping
         The values that assumptions of ``auto`` were resolved to.
     """

@@ -40,10 +40,10 @@ class Used:
     unknown : bool, shape (2, containers)
         Whether the container's CPU, or memory, is not recorded.
     silent : bool, shape (containers,)
-        Whether neither is recorded.
+        Whether neither CPU nor memory is recorded.
     held : int
-        Number of steps within lives that have no sample of their own, over containers with
-        samples.
+        Number of steps at which a container with samples runs and has no sample, over all
+        containers.
     blank : int
         Number of steps between the first and the last sample at which no container has a
         sample.

@@ -217,7 +217,7 @@ class Replayed:
     too_large : tuple of int
         Rows of ``sizes.containers`` that are left out because they fit on no node.
     lacking : tuple of (int, str)
-        Rows that are left out because no node has a resource that they request, and that
+        Rows that are left out because they request a resource that no node has, with this
         resource.
     """
 
@@ -238,7 +238,7 @@ class Replayed:
 
     @property
     def left_waiting(self) -> pl.DataFrame:
-        """Rows of containers that waited for a node in production and are left out."""
+        """The rows of containers that are left out because they waited for a node in production."""
         waiting = self.sizes.containers.filter(waits() & ~gated())
         return waiting.join(self.rows, on="container", how="anti")
 

@@ -49,7 +49,7 @@ class Use:
     lacking : bool, shape (2, ids)
         Whether the CPU, or the memory, of a measured entity is not recorded.
     held : int
-        Number of steps within lives that have no sample of their own; 0 without lives.
+        Number of steps at which an entity runs and has no sample; 0 if lives are not given.
     blank : int
         Number of steps between the first and the last sample at which no entity has a sample.
     """
@@ -106,8 +106,8 @@ def use_of(
     size : int64, shape (ids, 2)
         The amount of which recorded fractions are parts.
     instead : float32, shape (ids, 2), optional
-        The use of a resource that is not recorded of an entity whose other resource is; 0
-        without it.
+        The use of CPU or memory that stands in where only the other one is recorded; 0 if not
+        given.
     lives_ms : pair of int64, shape (ids,), optional
         Arrival and departure of each entity.
     """

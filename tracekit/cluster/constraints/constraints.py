@@ -24,7 +24,7 @@ from tracekit.cluster.constraints.labels import COLUMNS
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constraints:
-    """The constraints of a workload; each has an entry per container, in the workload's order."""
+    """The constraints of a workload. Each has an entry per container, in the workload's order."""
 
     parts: tuple[Constraint, ...]
 
@@ -157,7 +157,7 @@ class Written:
     containers, nodes : tuple of str
         Distinct rows, each a JSON list of the values of ``OF_CONTAINERS``, ``OF_NODES``.
     container, node : int64, shape (containers,) and (nodes,)
-        The position of each one's row.
+        The position of each container's row, and of each node's row.
     created_ms : int64, shape (containers,)
         When each container was created.
     """
@@ -192,8 +192,8 @@ def written_of(
     containers, nodes : DataFrame
         Rows of the tables in the order of the workload.
     begin_ms : int, optional
-        The beginning of a replay that starts at the moment of a list; None if times are as
-        recorded.
+        The beginning of a replay that starts at the moment of a list of running containers;
+        None if times are as recorded.
     """
     if containers["eviction"].null_count() == containers.height or not nodes.height:
         return None

@@ -45,8 +45,8 @@ class CountRules(Constraint):
         The name of the kind where it closed a node.
     bound : {'most', 'least', 'even'}
     of : int64, shape (containers,)
-        The class of each container; one class holds the same rules and is a member of the same
-        rules. -1 for a container without rules.
+        The class of each container; containers of one class hold the same rules and are members
+        of the same rules. -1 for a container without rules.
     states, meant : int64, shape (pairs, 2)
         Pairs of class and rule: the rules that a class holds, and the rules that it is a member
         of.
@@ -150,8 +150,8 @@ def sharing(service: IntArray, limits: IntArray, nodes: int) -> CountRules:
     service : int64, shape (containers,)
         -1 for a container without limits.
     limits : int64, shape (limits, 3)
-        Holder, guest, most. If holder and guest are one service, ``most`` counts the others
-        beside the one: under this reading the recorded placement of Tianchi 2018 breaks no
+        Holder, guest, most. If holder and guest are one service, ``most`` counts the containers
+        beside a given one: under this reading the recorded placement of Tianchi 2018 breaks no
         rule.
     """
     each = np.arange(len(limits))
