@@ -267,7 +267,8 @@ _STORED = "the files beside or of the store"
 class Listed:
     """The ids that a column may have.
 
-    ``owner`` names their files in messages. ``rejected`` has, by file, the ids of rejected rows.
+    ``owner`` names the files that list the ids, for messages. ``rejected`` has, by file, the ids of
+    rejected rows.
     """
 
     ids: pl.Series

@@ -73,7 +73,7 @@ def call_kind(tags: Mapping[str, object]) -> str | None:
 
 
 def service_in(about: Mapping[str, object], name: object) -> str | None:
-    """The service of a process: ``namespace/controller`` in Kubernetes, else ``name``.
+    """Return the service of a process: ``namespace/controller`` in Kubernetes, else ``name``.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class _File:
 
 
 def ends_beside(opened: Opened, word: str) -> pl.DataFrame:
-    """Return the last samples of the counters in the files beside a file.
+    """Return the last samples of counters in the files that are ingested with this file.
 
     Raises
     ------

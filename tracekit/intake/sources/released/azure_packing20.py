@@ -54,9 +54,10 @@ def capacities(types: pl.DataFrame) -> pl.DataFrame:
 
 
 def requests(types: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
-    """The request of each VM type, in the unit of capacities: the median over its machine types.
+    """Return the request of each VM type: the median over its machine types.
 
-    Requests are whole steps, rounded down; ``sizes`` are the capacities before rounding.
+    Requests have the unit of capacities and are whole steps, rounded down; ``sizes`` are the
+    capacities before rounding.
     """
     joined = types.join(sizes, on="machineId", suffix="_of_machine")
     medians = joined.group_by("vmTypeId", maintain_order=True).agg(
@@ -115,9 +116,10 @@ def is_packing(head: Head) -> bool:
 
 
 def read_packing(opened: Opened) -> Read:
-    """A node for each machine type, and containers with their requests and possible machine types.
+    """Yield a node for each machine type, and a container for each VM with its request.
 
-    ``line`` is the number of the row in the order of reading: types by id, VMs by start.
+    The selector of a container names the machine types that it fits. ``line`` is the number of the
+    row in the order of reading: types by id, VMs by start.
 
     Raises
     ------

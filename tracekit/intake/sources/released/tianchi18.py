@@ -29,7 +29,7 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImpl
 
 
 def zipped(path: Path, name: str) -> list[tuple[Head, Opened]]:
-    """Return the first bytes of each file in a zip, and the file, in order of names.
+    """Return the head and the opened file of each member of a zip, in order of names.
 
     Raises
     ------

@@ -58,7 +58,7 @@ def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
     """Return the group of a pod, ``namespace/group``, whose pods run all together or not at all.
 
     The group stands in ``schedulingGroup`` (Kubernetes 1.36), in ``workloadRef`` (1.35), or in a
-    label or annotation of a gang scheduler. None without a group.
+    label or annotation of a gang scheduler. None if the pod has no group.
     """
     name = (spec.get("schedulingGroup") or {}).get("podGroupName")
     if not name and (of := spec.get("workloadRef")):

@@ -81,7 +81,7 @@ class Template:
         return rules.all_not_held(bare, budgets, volumes_unknown=volumes_unknown)
 
     def rules(self, meta: Mapping[str, Any], budgets: Sequence[rules.Budget]) -> str | None:
-        """The rules between a pod and other pods, as JSON; None without rules."""
+        """The rules between a pod and other pods, as JSON; None if there are none."""
         if not budgets and not self._by_labels and not rules.eviction_ban(meta):
             return self._rules
         return rules.among({"metadata": meta, "spec": self.spec}, budgets)

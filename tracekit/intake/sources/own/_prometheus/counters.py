@@ -55,7 +55,7 @@ class Ends:
         self._replicas: dict[int, dict[str, _Span]] = {}
 
     def note(self, series: Series) -> bool:
-        """Record the samples of a counter; returns whether they are its first."""
+        """Record the samples of a counter. Return whether they are the counter's first samples."""
         counter, replica = series.number
         last = int(np.argmax(series.times_ms))
         times = int(series.times_ms.min()), int(series.times_ms[last])

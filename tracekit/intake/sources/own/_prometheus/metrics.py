@@ -261,7 +261,7 @@ QUERIES: tuple[Query, ...] = (
 
 
 def name_in(stem: str) -> str | None:
-    """The longest metric that a file's name begins with; None without one.
+    """Return the longest known metric that a file's name begins with; None if there is none.
 
     A file named after another metric of kube-state-metrics gets that name, and is passed over.
     """
