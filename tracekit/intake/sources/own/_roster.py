@@ -180,12 +180,12 @@ class Roster:
 
 
 def roster_beside(opened: Opened, word: str) -> Roster:
-    """Return the roster of all files of the ingest, cached for its next file."""
+    """Return the cached roster of a file and the files of its source ingested with it."""
     return roster_of(files_of(opened, word))
 
 
 def files_of(opened: Opened, word: str) -> "Files":
-    """Return a file together with the other files of its ingest."""
+    """Return a file together with the files of its source ingested with it."""
     files = {(one.path, kind): one for kind, some in opened.beside.items() for one in some}
     files.setdefault((opened.path, word), opened)
     return Files(files)
