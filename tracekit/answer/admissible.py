@@ -60,12 +60,12 @@ class Allowance:
 
 
 def node_steps(load: Mapping[str, Any]) -> float:
-    """The number of judged node-steps of a manifest's ``workload``."""
+    """Return the number of judged node-steps of a manifest's ``workload``."""
     return float((load.get("nodes") or 0) * (load.get("settled_steps") or load.get("steps") or 0))
 
 
 def allowance(results: Results) -> Allowance:
-    """The allowance of a run."""
+    """Return the allowance of a run."""
     load = results.manifest.get("workload", {})
     steps = load.get("steps") or 0
     few = int(load.get(MAY_WAIT) or 0)
@@ -86,7 +86,7 @@ def allowance(results: Results) -> Allowance:
 
 
 def barred(results: Results, policy: str, *, named: Collection[str] = ()) -> Barred | None:
-    """Why a policy is not recommended; None where it may be.
+    """Return why a policy is not recommended; None where it may be.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def barred(results: Results, policy: str, *, named: Collection[str] = ()) -> Bar
 
 
 def barred_for_good(results: Results, policy: str) -> bool:
-    """Whether a policy stays barred, whatever further orders of arrival bring."""
+    """Return whether a policy stays barred, whatever further orders of arrival bring."""
     may = allowance(results)
     if waits_too_much(results, policy, may):
         return True
@@ -129,13 +129,13 @@ def barred_for_good(results: Results, policy: str) -> bool:
 
 
 def used_by(results: Results, policy: str) -> str:
-    """The kind of a policy of a run: ``scheduler``, ``paper`` or ``yardstick``."""
+    """Return the kind of a policy of a run: ``scheduler``, ``paper`` or ``yardstick``."""
     policies = results.manifest.get("policies") or ()
     return str(next((one["used_by"] for one in policies if one["policy"] == policy), "paper"))
 
 
 def waits_too_much(results: Results, policy: str, may: Allowance | None = None) -> bool:
-    """Whether more containers wait under a policy than the allowance permits."""
+    """Return whether more containers wait under a policy than the allowance permits."""
     allowed = may or allowance(results)
     return (
         never_placed(results, policy) > allowed.waiting
@@ -144,24 +144,24 @@ def waits_too_much(results: Results, policy: str, may: Allowance | None = None) 
 
 
 def never_placed(results: Results, policy: str) -> int:
-    """How many containers a policy never placed, in the worst order of arrival."""
+    """Return how many containers a policy never placed, in the worst order of arrival."""
     return int(results.of(policy, PENDING).max()) if results.has_value(policy, PENDING) else 0
 
 
 def steps_waited(results: Results, policy: str) -> float:
-    """How many container-steps of waiting a policy has in the first order of arrival."""
+    """Return how many container-steps of waiting a policy has in the first order of arrival."""
     if STEPS not in results.summary.columns:
         return 0.0
     return float(results.summary.filter(policy=policy)[STEPS].item() or 0.0)
 
 
 def carries_less(results: Results, policy: str, measure: Measure) -> bool:
-    """Whether a measure of use is too low under a policy, because containers waited."""
+    """Return whether a measure of use is too low under a policy, because containers waited."""
     return of_use(measure) and results.waited(policy)
 
 
 def placed_all(production: Mapping[str, Any] | None) -> bool:
-    """Whether production's placement is recorded, and no container waited in it.
+    """Return whether production's placement is recorded, and no container waited in it.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _SOME = 0.005
 
 
 def facts_of_analysis(analysis: Analysis) -> Iterator[Fact]:
-    """The main facts of an analysis.
+    """Yield the main facts of an analysis.
 
     A store that records requests has facts on requests, and none on inferred sizes. A store that
     records none, such as the trace of 2021, has facts on inferred sizes.

@@ -115,7 +115,7 @@ _ELSEWHERE = frozenset(
 
 
 def counted(counts: Mapping[str, int]) -> Iterator[Fact]:
-    """Facts of the counts made while a workload was built; distorting counts come first."""
+    """Yield facts of the counts made while a workload was built; distorting counts come first."""
     distorting = kinds()["distorted"].short
     for kind in ("distorted", "counted"):
         for name, many in counts.items():
@@ -132,7 +132,7 @@ def counted(counts: Mapping[str, int]) -> Iterator[Fact]:
 
 
 def assumed_use(results: Results) -> Iterator[Fact]:
-    """The fact that requests stand for use, for some or all containers."""
+    """Yield the fact that requests stand for use, for some or all containers."""
     yield from (one for one in _remarks(results) if one.kind == "use_assumed")
 
 
@@ -189,7 +189,7 @@ _BEHIND = 3
 
 
 def answer_of_trace(document: Mapping[str, Any]) -> Answer:
-    """The facts of a store, from the document of ``describe`` or of ``check``."""
+    """Return the facts of a store, from the document of ``describe`` or of ``check``."""
     return answer_of(
         [
             *facts_of_tables(document["tables"]),
@@ -201,7 +201,7 @@ def answer_of_trace(document: Mapping[str, Any]) -> Answer:
 
 
 def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
-    """The span of the record, and the rows of each table; rank 1 where no row was kept."""
+    """Yield the span of the record, and the rows of each table; rank 1 where no row was kept."""
     timed = next((tables[one] for one in _TIMED if tables.get(one, {}).get("span_ms")), None)
     if timed is not None:
         many = {
@@ -224,13 +224,13 @@ def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
 
 
 def facts_of_quantities(origins: Mapping[str, str]) -> Iterator[Fact]:
-    """A fact for each quantity: recorded, inferred or absent."""
+    """Yield a fact for each quantity: recorded, inferred or absent."""
     for name, how in origins.items():
         yield Fact(kind="quantity", subject=name, value=how)
 
 
 def facts_of_ledger(rows: Iterable[Mapping[str, Any]]) -> Iterator[Fact]:
-    """The defects of a store, most rows first, with the action taken on the rows."""
+    """Yield the defects of a store, most rows first, with the action taken on the rows."""
     ranked = sorted(rows, key=lambda row: -row["rows"])
     for place, row in enumerate(ranked):
         yield Fact(

@@ -112,7 +112,7 @@ JOINT = 1.05
 
 
 def counts_of(study: Study, case: Case) -> list[Count]:
-    """The count of each policy of a study of the fewest nodes, the best policy first."""
+    """Return the count of each policy of a study of the fewest nodes, the best policy first."""
     end = "_as_production" if case == "no_more_often" else ""
     orders, nodes = (study.frames[f"{name}{end}"] for name in ("orders", "nodes"))
     return [
@@ -217,7 +217,7 @@ def _matters(one: Count, usual: Count, *, by_cost: bool) -> bool:
 
 
 def needed_fact(count: Count) -> Fact:
-    """The fact of how many nodes are needed."""
+    """Return the fact of how many nodes are needed."""
     because = "no_more_often" if count.case == "no_more_often" else ""
     if count.nodes is None:
         because = "none_holds"
@@ -323,7 +323,7 @@ def saving_fact(count: Count, every: float | None, currency: str | None) -> Fact
 
 
 def fullest_fact(one: Fullest, case: str, requests: str) -> Fact:
-    """The fullest node of a case by one measure."""
+    """Return the fullest node of a case by one measure."""
     return Fact(
         kind="fullest_node",
         subject=one.node,

@@ -150,7 +150,7 @@ class Evidence:
 
 
 def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL) -> Choice:
-    """The policy that a run recommends with all nodes.
+    """Return the policy that a run recommends with all nodes.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL
 
 
 def to_count(choice: Choice, *, named: Collection[str], in_use: str) -> list[str]:
-    """The policies whose nodes are counted, the policy in use first.
+    """Return the policies whose nodes are counted, the policy in use first.
 
     The others are the policy recommended for all nodes, the named policies, and the two that used
     the fewest nodes.
@@ -207,7 +207,7 @@ def to_count(choice: Choice, *, named: Collection[str], in_use: str) -> list[str
 
 
 def is_better(results: Results, policy: str, other: str, measure: str) -> bool:
-    """Whether a policy is better than another beyond chance and by 1 % or more."""
+    """Return whether a policy is better than another beyond chance and by 1 % or more."""
     if policy == other:
         return True
     gap = difference(results, policy, other, measure)
@@ -254,12 +254,12 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
 
 
 def enough(count: Count | None) -> bool:
-    """Whether a count exists and needs no further nodes."""
+    """Return whether a count exists and needs no further nodes."""
     return count is not None and count.nodes is not None and not count.added
 
 
 def can_go(count: Count | None) -> bool:
-    """Whether at least one node, and 1 % of all nodes, can go."""
+    """Return whether at least one node, and 1 % of all nodes, can go."""
     if count is None or count.nodes is None or count.added:
         return False
     less = count.of - count.nodes
@@ -287,7 +287,7 @@ def _first(results: Results, names: Sequence[str], measure: str) -> str:
 
 
 def mean_of(results: Results, policy: str, measure: str) -> float | None:
-    """The mean of a measure over a policy's orders of arrival; None where it is unknown."""
+    """Return the mean of a measure over a policy's orders of arrival; None where it is unknown."""
     if not policy or not measure or not results.has_value(policy, measure):
         return None
     return float(results.of(policy, measure).mean())

@@ -150,7 +150,7 @@ def _testable(results: Results, one: str, other: str) -> FloatArray:
 
 @functools.lru_cache(maxsize=256)
 def interval_of(results: Results, policy: str) -> Means:
-    """A policy's means by every measure, with intervals that hold for all policies together.
+    """Return a policy's means by every measure, with intervals that hold for all policies together.
 
     The intervals are NaN where the policy met fewer orders than an interval needs.
     """
@@ -162,12 +162,12 @@ def interval_of(results: Results, policy: str) -> Means:
 
 
 def together(results: Results) -> int:
-    """How many intervals of one measure hold together."""
+    """Return how many intervals of one measure hold together."""
     return len(results.groups) * results.looks
 
 
 def ceiling(results: Results, measure: str) -> float:
-    """The highest possible value of a measure; infinite where there is none."""
+    """Return the highest possible value of a measure; infinite where there is none."""
     return float(_ceilings(results)[list(results.measures).index(measure)])
 
 
@@ -184,7 +184,7 @@ def _ceilings(results: Results) -> FloatArray:
 
 
 def any_apart(results: Results, measure: str, names: Sequence[str]) -> bool:
-    """Whether any two of these policies differ beyond chance by a measure."""
+    """Return whether any two of these policies differ beyond chance by a measure."""
     pairs, tested = differences_of(results)
     at = list(results.measures).index(measure)
     apart = tested.separated[at :: len(results.measures)]

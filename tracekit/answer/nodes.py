@@ -34,7 +34,7 @@ _REASONS = ("tainted", "pinned", "no_use", "control_plane")
 
 
 def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer:
-    """The facts of a study of the fewest nodes, and what to do next.
+    """Return the facts of a study of the fewest nodes, and what to do next.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _production_facts(study: Study) -> Iterator[Fact]:
 
 
 def case_of(study: Study) -> Case:
-    """The case of a study: counted with recorded or with recommended requests."""
+    """Return the case of a study: counted with recorded or with recommended requests."""
     origins = study.about["workload"].get("quantities", {})
     return "recommended" if origins.get("requests") == "chosen" else "recorded"
 
@@ -132,7 +132,7 @@ def _of_counts(counts: Sequence[Count], acted: Count | None) -> Iterator[Fact]:
 
 
 def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
-    """Facts on the loss of each zone: today, and on the nodes that stay."""
+    """Yield facts on the loss of each zone: today, and on the nodes that stay."""
     policy, case = ("", "") if count is None else (count.policy, count.case)
     today, on_staying = zones_on(study.frames, policy, as_production=case == "no_more_often")
     broken = today.drop_nulls("breaks_measure") if today.height else today
@@ -193,7 +193,7 @@ def _not_survived(row: Mapping[str, Any], *, of: int, first: bool, fails: int) -
 
 
 def money_facts(study: Study, count: Count | None) -> Iterator[Fact]:
-    """The saving, or the fact that prices are unknown; nothing where no node can go."""
+    """Yield the saving, or the fact that prices are unknown; nothing where no node can go."""
     if count is not None and can_go(count):
         row = study.frames["policies"].filter(policy=count.policy).row(0, named=True)
         currency = study.about["workload"].get("currency")
@@ -202,7 +202,7 @@ def money_facts(study: Study, count: Count | None) -> Iterator[Fact]:
 
 
 def special_facts(study: Study) -> Iterator[Fact]:
-    """How many special nodes stay, by reason."""
+    """Yield how many special nodes stay, by reason."""
     nodes = study.frames["nodes"]
     if nodes.is_empty():
         return
@@ -218,7 +218,7 @@ def special_facts(study: Study) -> Iterator[Fact]:
 
 
 def sure_facts(count: Count | None, *, varying: bool, assumed: bool = False) -> Iterator[Fact]:
-    """The confidence in a count.
+    """Yield the confidence in a count.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def sure_facts(count: Count | None, *, varying: bool, assumed: bool = False) -> 
 
 
 def drain_facts(study: Study, count: Count | None) -> Iterator[Fact]:
-    """How many of the nodes that can go cannot be drained, because of disruption budgets."""
+    """Yield how many of the nodes that can go cannot be drained, because of disruption budgets."""
     nodes = study.frames["nodes"]
     if count is None or BARRED_BY not in nodes.columns:
         return
@@ -262,7 +262,7 @@ def drain_facts(study: Study, count: Count | None) -> Iterator[Fact]:
 
 
 def anew_facts(count: Count | None) -> Iterator[Fact]:
-    """The caveat that a count places every container anew; nothing where no node can go."""
+    """Yield the caveat that a count places every container anew; nothing where no node can go."""
     if can_go(count):
         yield Fact(kind="not_covered", subject="trace", because="placed_anew")
 

@@ -51,7 +51,7 @@ class ProductionUse:
 
 
 def production_use(load: Workload) -> ProductionUse:
-    """The use of production's nodes in a workload."""
+    """Return the use of production's nodes in a workload."""
     ceiling = {"cpu": load.rules.ceiling.cpu_fraction, "memory": load.rules.ceiling.memory_fraction}
     today: list[Fullest] = []
     broken: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ def _use_over_time(load: Workload) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ceiling_facts(ceiling: Mapping[str, float]) -> Iterator[Fact]:
-    """The ceiling of each resource."""
+    """Yield the ceiling of each resource."""
     for resource, measure in FULLEST.items():
         if resource in ceiling:
             yield Fact(
@@ -113,7 +113,7 @@ def ceiling_facts(ceiling: Mapping[str, float]) -> Iterator[Fact]:
 def broken_facts(
     broken: Collection[str], today: Sequence[Fullest], ceiling: Mapping[str, float], of: int
 ) -> Iterator[Fact]:
-    """The fact that production has nodes above the ceiling; nothing where it has none.
+    """Yield the fact that production has nodes above the ceiling; nothing where it has none.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def answer_of_binding(run: VcpuRun) -> Answer:
 
 
 def facts_of_binding(differences: pl.DataFrame, summary: pl.DataFrame) -> Iterator[Fact]:
-    """The facts of a replay down to the vCPU; see ``binding.tables`` for the frames."""
+    """Yield the facts of a replay down to the vCPU; see ``binding.tables`` for the frames."""
     rows = differences.filter(measure=_LOST).to_dicts()
     few = [row["repeats"] for row in rows if row["repeats"] < FEWEST]
     if few:

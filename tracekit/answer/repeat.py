@@ -34,7 +34,7 @@ from tracekit.replay.runs.run import Run, assembled
 
 
 def undecided(run: Results | Run) -> bool:
-    """Whether chance leaves open which admissible policy is best by the deciding measure."""
+    """Return whether chance leaves open which admissible policy is best by the deciding measure."""
     replays = results(run)
     choice = choose(replays, named=replays.policies)
     if len(choice.may) < 2 or not choice.measure:
@@ -45,7 +45,7 @@ def undecided(run: Results | Run) -> bool:
 
 
 def added(met: int, up_to: int) -> str:
-    """A line of progress: orders are added."""
+    """Return a line of progress: orders are added."""
     return (
         f"{met} orders of arrival leave open which policy is best: {up_to - met} more, so that it"
         " is looked twice, each time at half of what may go wrong"
@@ -146,7 +146,7 @@ class _Met:
         self.pairs += zip(plans, done, strict=True)
 
     def run(self) -> Run:
-        """The results as a run, without intervals and differences."""
+        """Return the results as a run, without intervals and differences."""
         names = {str(one) for one in self.again}
         rows = [row_of(plan, one) for plan, one in self.pairs if str(plan.policy) in names]
         return dataclasses.replace(
@@ -199,7 +199,7 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
 
 
 def row_of(plan: Planned, one: Replayed) -> dict[str, Any]:
-    """The row of a replay in the frame of repeats."""
+    """Return the row of a replay in the frame of repeats."""
     return {**one.row, "repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
 
 
@@ -230,7 +230,7 @@ _SCHEMA = {
 
 
 def differences(results: Results) -> pl.DataFrame:
-    """Every pair of the policies that met every order, by every measure: a's value less b's.
+    """Return every pair of the policies that met every order, by every measure: a's value less b's.
 
     Returns
     -------
@@ -298,7 +298,7 @@ def _part(results: Results, one: str, other: str) -> Compared:
 
 
 def with_intervals(results: Results) -> pl.DataFrame:
-    """The summary with three more columns for each measure.
+    """Return the summary with three more columns for each measure.
 
     ``_repeats`` is the mean over the repeats, ``_low`` and ``_high`` are its interval, as in
     ``Standing``. The ends stand before the unit in a name. All are NULL for policies that were not
@@ -328,7 +328,7 @@ LARGEST_ONCE = 2_000_000_000
 
 
 def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[Entrant]:
-    """The policies that may still be recommended, and so meet more orders of arrival.
+    """Return the policies that may still be recommended, and so meet more orders of arrival.
 
     Other policies are given up; see ``may_win``. This is a group sequential design that stops for
     futility alone, with a non-binding bound (Jennison and Turnbull, Group Sequential Methods, 2000,
@@ -365,7 +365,7 @@ def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[
 def may_win(
     values: Mapping[str, FloatArray], names: Sequence[str], rivals: Sequence[str], *, low: bool
 ) -> list[str]:
-    """The policies whose mean is better than the mean of each rival, over common orders.
+    """Return the policies whose mean is better than the mean of each rival, over common orders.
 
     Parameters
     ----------

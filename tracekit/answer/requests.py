@@ -40,7 +40,7 @@ _WEEK_MS = 7 * MS_PER_DAY
 
 
 def answer_of_requests(study: Study, store: str = "", out: str = "") -> Answer:
-    """The facts of a study of requests, and commands to go on with.
+    """Return the facts of a study of requests, and commands to go on with.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def answer_of_requests(study: Study, store: str = "", out: str = "") -> Answer:
 
 
 def facts_of_requests(study: Study) -> list[Fact]:
-    """The facts of a study of requests under the policy that it chose.
+    """Return the facts of a study of requests under the policy that it chose.
 
     Facts on use over requests are not among them; see ``facts_of_use``.
     """

@@ -79,7 +79,7 @@ class Question:
         return str(self.policies.in_use)
 
     def entrant(self, policy: str) -> Entrant:
-        """A policy of the replays by its name, with the fit of the run."""
+        """Return a policy of the replays by its name, with the fit of the run."""
         every = (*self.policies.chosen, self.policies.in_use)
         one = next(one for one in every if str(one) == policy)
         return one if self.fit is None else with_fit(one, self.fit, by_default=True)

@@ -39,7 +39,7 @@ from tracekit.replay.runs.run_folder import MOVES, REBALANCES
 
 
 def answer_run(e: Evidence) -> Answer:
-    """The answer of a run."""
+    """Return the answer of a run."""
     facts = [
         verdict(e),
         *e.first,
@@ -56,7 +56,7 @@ def answer_run(e: Evidence) -> Answer:
 
 
 def answer_replays(results: Results, choice: Choice, in_use: str = USUAL) -> Answer:
-    """The answer of replays alone, without counts of nodes."""
+    """Return the answer of replays alone, without counts of nodes."""
     keeps_policy = choice.because in ("in_use", "no_production", "few_orders")
     because = {"few_orders": "too_few_orders", "no_production": "named_best"}.get(choice.because)
     first = Fact(
@@ -84,7 +84,7 @@ def answer_replays(results: Results, choice: Choice, in_use: str = USUAL) -> Ans
 
 
 def verdict(e: Evidence) -> Fact:
-    """The verdict, its condition in ``because``."""
+    """Return the verdict, its condition in ``because``."""
     because, count = acted_on(e)
     of = int(str(e.load.get("nodes") or 0))
     about: dict[str, Scalar] = {"of": of if count is None else count.of}
@@ -380,5 +380,5 @@ def _gain(choice: Choice) -> float | None:
 
 
 def unit_of(measure: Measure | None) -> str:
-    """The unit of a measure's values in facts."""
+    """Return the unit of a measure's values in facts."""
     return "fraction" if measure is not None and measure.share else ""

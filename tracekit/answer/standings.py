@@ -80,7 +80,7 @@ class Standings:
         )
 
     def row(self, policy: str) -> Standing | None:
-        """The row of a policy."""
+        """Return the row of a policy."""
         return next((row for row in self.rows if policy in row.names), None)
 
 
@@ -120,7 +120,7 @@ def standings(
     *,
     among: Sequence[tuple[str, ...]] | None = None,
 ) -> Standings:
-    """The ranking of a run's policies by a measure.
+    """Return the ranking of a run's policies by a measure.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _carry_less(
 def difference(
     run: Results | Run | Path | str, policy: str, other: str, measure: str
 ) -> Difference | None:
-    """The difference of two policies by a measure; None where either lacks the measure."""
+    """Return the difference of two policies by a measure; None where either lacks the measure."""
     replays = results(run)
     if not all(replays.has_value(name, measure) for name in (policy, other)):
         return None

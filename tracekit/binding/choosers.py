@@ -38,7 +38,7 @@ def bind_on(
     rng: np.random.Generator,
     which: Which = "first",
 ) -> tuple[int, IntArray] | None:
-    """A socket of a host and free places on it; None without a socket with enough places.
+    """Return a socket of a host and free places on it; None without a socket with enough places.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Interference:
         size: int,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> tuple[int, int, IntArray] | None:
-        """The lowest score; ties by host, socket and first vCPU."""
+        """Return the lowest score; ties by host, socket and first vCPU."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         best = state.least_interference(
@@ -191,7 +191,7 @@ class HostThenBind:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """The first of the best hosts, with a socket and places."""
+        """Return the first of the best hosts, with a socket and places."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         room = state.hosts_with_room(size)
@@ -216,7 +216,7 @@ class Following:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """The host of the replay, without places if no socket of it has room."""
+        """Return the host of the replay, without places if no socket of it has room."""
         host = int(self.host[instance])
         if host < 0:
             return None
@@ -266,7 +266,7 @@ class Way:
 
 
 def parse_ways(texts: Iterable[str]) -> tuple[Way, ...]:
-    """The ways to bind of texts, each once.
+    """Return the ways to bind of texts, each once.
 
     A text is ``recorded``, ``interference[...]``, ``host_then_bind[...]``, a name of ``NAMED``, or
     ``POLICY+BIND`` with any placement policy.
@@ -336,7 +336,7 @@ class Recorded:
         size: int,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> tuple[int, int, IntArray] | None:
-        """The recorded host, with the recorded vCPUs if they are free and on one socket."""
+        """Return the recorded host, with the recorded vCPUs if they are free and on one socket."""
         host, places = int(self.host[instance]), self.places[instance]
         if host < 0:
             return None
@@ -348,12 +348,12 @@ class Recorded:
 
 
 def on_one_socket(room: Room, places: IntArray) -> bool:
-    """Whether places exist and are all on one socket."""
+    """Return whether places exist and are all on one socket."""
     return len(np.unique(room.socket[places])) == 1
 
 
 def recorded_bindings(store: Store) -> dict[str, tuple[str, str]]:
-    """The recorded node and vCPUs of every container that has both."""
+    """Return the recorded node and vCPUs of every container that has both."""
     if not store.manifest.parts("container"):
         return {}
     with open_database(store) as database:
@@ -375,7 +375,7 @@ def bindings_of_fit(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def recorded_chooser(load: Workload, room: Room, bindings: Bindings) -> Recorded:
-    """The chooser that repeats recorded bindings for the containers of a workload."""
+    """Return the chooser that repeats recorded bindings for the containers of a workload."""
     at = {name: number for number, name in enumerate(room.hosts)}
     hosts, places = [], []
     for container in load.containers.ids:

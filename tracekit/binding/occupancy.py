@@ -100,7 +100,7 @@ def inflation_of(
     cpu: float,
     vcpus: float,
 ) -> float:
-    """The score of an instance from the sums of its socket, without its own part."""
+    """Return the score of an instance from the sums of its socket, without its own part."""
     rest = total - size * cpu - core
     if abs(rest) < NOTHING:
         rest = 0.0
@@ -242,7 +242,7 @@ class InterferenceModel:
 
 
 def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
-    """The model of services from a folder of ``tracekit fit --out``.
+    """Return the model of services from a folder of ``tracekit fit --out``.
 
     Raises
     ------
@@ -302,7 +302,7 @@ def model_of_frames(
 
 
 def model_of_truth(file: Path, services: Sequence[str]) -> InterferenceModel:
-    """The planted model from ``truth/binding.parquet`` of ``tracekit synth``.
+    """Return the planted model from ``truth/binding.parquet`` of ``tracekit synth``.
 
     Raises
     ------

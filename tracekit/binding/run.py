@@ -193,7 +193,7 @@ class _Setting:
     old: tuple[OldNeighbours, Sequence[str]] | None
 
     def replay(self, load: Workload, way: Way) -> VcpuOutcome:
-        """The replay of one way to bind in one order of arrival."""
+        """Return the replay of one way to bind in one order of arrival."""
         chooser, start = self._chooser(load, way)
         return VcpuReplay(
             load,
@@ -272,7 +272,7 @@ FRAMES = (
 
 
 def document(run: VcpuRun) -> dict[str, Any]:
-    """The run as a JSON document without steps, containers and wall-clock times."""
+    """Return the run as a JSON document without steps, containers and wall-clock times."""
     return {
         "schema": SCHEMA,
         "tool_version": VERSION,
@@ -324,7 +324,7 @@ SOCKET_SCHEMA = {
 def drawn_socket(
     load: Workload, room: Room, outcomes: Sequence[tuple[str, VcpuOutcome]]
 ) -> pl.DataFrame:
-    """Every vCPU of one socket at the end of the replay, policy by policy.
+    """Return every vCPU of one socket at the end of the replay, policy by policy.
 
     It is the first socket with the highest loss under the last policy. A free vCPU has no
     container.

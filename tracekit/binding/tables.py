@@ -73,7 +73,7 @@ def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """The first policy minus each other one, paired by repeat.
+    """Return the first policy minus each other one, paired by repeat.
 
     ``separated`` holds for all pairs together: see ``chance.student.compare``, with lost vCPUs as
     the first measures. One repeat has no limits.
@@ -162,7 +162,7 @@ def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame
 
 
 def timing_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
-    """The time of each policy's decisions."""
+    """Return the time of each policy's decisions."""
     return pl.DataFrame(
         [
             {
@@ -212,7 +212,7 @@ class Held:
     high: float | None = None
 
     def facts(self) -> Iterator[Fact]:
-        """A fact about the cost, if a recorded binding is known."""
+        """Yield a fact about the cost, if a recorded binding is known."""
         if self.containers:
             because = "neighbours_taken_off" if self.taken_off else "neighbours_not_in_use"
             yield remark(
@@ -225,7 +225,7 @@ class Held:
             )
 
     def document(self) -> dict[str, Any]:
-        """The entry in the manifest."""
+        """Return the entry in the manifest."""
         return asdict(self)
 
 
@@ -287,7 +287,7 @@ class OldNeighbours:
 
 
 def held_by_use(old: OldNeighbours, option: RecordedUse) -> Held:
-    """Whether recorded use contains the cost of recorded neighbours.
+    """Return whether recorded use contains the cost of recorded neighbours.
 
     ``auto`` regresses recorded CPU on the predicted cost between containers of a service. The cost
     is subtracted unless the interval of the slope ends below one half.
@@ -353,7 +353,7 @@ _SAME = 0.05
 
 
 def unlike_recorded(vcpus: Mapping[str, float]) -> Iterator[Fact]:
-    """A fact if the recorded binding has another load than the other ways.
+    """Yield a fact if the recorded binding has another load than the other ways.
 
     The other ways bind the requested number of vCPUs; the recorded number may differ.
 

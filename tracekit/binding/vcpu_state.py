@@ -29,7 +29,7 @@ from tracekit.interference.topology import Topology, linux_numbering, read_topol
 def make_occupancy(
     room: Room, model: InterferenceModel, service: IntArray, size: IntArray
 ) -> Occupancy:
-    """The occupancy of a room without instances."""
+    """Return the occupancy of a room without instances."""
     sockets, instances = len(room.socket_vcpus), len(service)
     places = np.flatnonzero(room.socket >= 0)
     order = np.argsort(room.socket[places], kind="stable")
@@ -75,7 +75,7 @@ def make_occupancy(
 
 
 def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
-    """The number of vCPUs of each container: its CPU request, rounded up; 0 for no request.
+    """Return the number of vCPUs of each container: its CPU request, rounded up; 0 for no request.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
 def room_of(
     workload: Workload, *, sockets: int = SOCKETS, threads_per_core: int = THREADS_PER_CORE
 ) -> Room:
-    """The room of a workload's hosts by Linux's usual rule, from their CPU capacity.
+    """Return the room of a workload's hosts by Linux's usual rule, from their CPU capacity.
 
     vCPUs that do not divide evenly into sockets and cores are left out.
 
@@ -119,7 +119,7 @@ def room_of(
 
 
 def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) -> Fact:
-    """A fact on the topology that ``room_of`` assumes, and the vCPUs that it leaves out."""
+    """Return a fact on the topology that ``room_of`` assumes, and the vCPUs that it leaves out."""
     vcpus = workload.nodes.capacity[:, 0] // MILLI_PER_CORE
     left_out = int((vcpus % (sockets * threads_per_core)).sum())
     return remark(
@@ -133,7 +133,7 @@ def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) ->
 
 
 def room_of_file(workload: Workload, path: Path) -> Room:
-    """The room of a workload's hosts from a topology file.
+    """Return the room of a workload's hosts from a topology file.
 
     Raises
     ------
@@ -172,7 +172,7 @@ class RowCache:
         self._rows: dict[tuple[int, int, bool, int, int], Row] = {}
 
     def row(self, kind: tuple[int, int, bool, int, int]) -> Row:
-        """The cached row of a kind, or a new row."""
+        """Return the cached row of a kind, or a new row."""
         row = self._rows.pop(kind, None) or Row(self._sockets)
         self._rows[kind] = row
         if len(self._rows) > self._most:
@@ -228,7 +228,7 @@ class VcpuState:
         return np.asarray(self.occupancy.on_host[:, self.occupancy.service[instance]] == 0)
 
     def free_vcpus(self) -> IntArray:
-        """The number of free vCPUs of each host, shape (hosts,)."""
+        """Return the number of free vCPUs of each host, shape (hosts,)."""
         return np.bincount(self.occupancy.host, self.occupancy.free, len(self.room.hosts)).astype(
             np.int64
         )
@@ -294,13 +294,13 @@ class VcpuState:
         return np.sort(free[at : at + request])
 
     def free_places(self, socket: int) -> IntArray:
-        """The free places of a socket, ascending."""
+        """Return the free places of a socket, ascending."""
         occupancy = self.occupancy
         ids = occupancy.ids[occupancy.first[socket] : occupancy.first[socket + 1]]
         return np.asarray(ids[occupancy.owner[ids] < 0])
 
     def sockets_of(self, host: int) -> IntArray:
-        """The sockets of a host, ascending."""
+        """Return the sockets of a host, ascending."""
         return np.flatnonzero(self.occupancy.host == host)
 
     def bind(self, instance: int, socket: int, places: IntArray) -> None:
@@ -318,7 +318,7 @@ class VcpuState:
             self.socket[instance] = -1
 
     def vcpus_of(self, instance: int) -> list[int]:
-        """The ids of an instance's vCPUs on its host."""
+        """Return the ids of an instance's vCPUs on its host."""
         socket = int(self.socket[instance])
         if socket < 0:
             return []

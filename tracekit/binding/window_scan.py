@@ -156,7 +156,7 @@ def best_window(
     free: IntArray,
     tokens: IntArray,
 ) -> tuple[float, int]:
-    """The lowest score of a newcomer's windows on a socket, and the start of that window.
+    """Return the lowest score of a newcomer's windows on a socket, and the start of that window.
 
     A start in the list by core has the length of ``free`` added. Of equal scores the list by core
     comes first, so that an instance alone on a socket takes whole cores.
@@ -219,7 +219,7 @@ def decide(
     free: IntArray,
     tokens: IntArray,
 ) -> tuple[int, int]:
-    """The socket with the lowest score, and the start of its window; -1 for no window.
+    """Return the socket with the lowest score, and the start of its window; -1 for no window.
 
     Parameters
     ----------

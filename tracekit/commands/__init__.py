@@ -21,12 +21,12 @@ _SHELL_ONLY, _LIBRARY_ONLY = {"duckdb", "list_"}, {"connect", "export_chains", "
 
 
 def function_names() -> list[str]:
-    """The functions that ``import tracekit`` offers."""
+    """Return the functions that ``import tracekit`` offers."""
     return [one for one in _names() if one not in _SHELL_ONLY]
 
 
 def command_names() -> list[str]:
-    """The files that hold a command."""
+    """Return the files that hold a command."""
     return [one for one in _names() if one not in _LIBRARY_ONLY]
 
 

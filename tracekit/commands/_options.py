@@ -114,14 +114,14 @@ def named_files(files: Sequence[str]) -> Mapping[str, str]:
 
 
 def starting(assume: Sequence[str], start: str) -> Sequence[str]:
-    """The assumptions, with the start of the replay unless it is the default."""
+    """Return the assumptions, with the start of the replay unless it is the default."""
     return assume if start == START else [*assume, f"start={start}"]
 
 
 def priced(
     assume: Sequence[str], prices: Sequence[str], table: Path | str | None, currency: str | None
 ) -> Sequence[str]:
-    """The assumptions, with prices by instance type and their currency if given.
+    """Return the assumptions, with prices by instance type and their currency if given.
 
     Raises TracekitError for a wrong price or currency, and for a table without prices.
     """
@@ -138,7 +138,7 @@ def priced(
 
 
 def names_in(text: str) -> list[str]:
-    """The names in a text with commas between them."""
+    """Return the names in a text with commas between them."""
     return [name.strip() for name in text.split(",")] if text else []
 
 

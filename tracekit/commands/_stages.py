@@ -92,7 +92,7 @@ class BindStage:
     name = "placement down to the vCPU"
 
     def due(self) -> bool:
-        """Whether the fit tells sockets apart, and there are not too many containers."""
+        """Return whether the fit tells sockets apart, and there are not too many containers."""
         pooled = read_frame(self.fit / "pooled.parquet").row(0, named=True)
         can_bind = bool(_seats(self.traces)) and pooled["k1"] is not None
         return can_bind and self._count() <= MOST_BOUND
@@ -113,7 +113,7 @@ def _seats(traces: Path) -> tuple[Path, Path] | None:
 
 
 def identified(fit: Path) -> bool:
-    """Whether a fit has the cost of neighbours on one socket, or on one node."""
+    """Return whether a fit has the cost of neighbours on one socket, or on one node."""
     return read_frame(fit / "pooled.parquet")["k2"][0] is not None
 
 

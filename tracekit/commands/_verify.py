@@ -42,7 +42,7 @@ class Subset:
         )
 
     def among(self, checksums: Mapping[str, str]) -> dict[str, str]:
-        """The files of this subset, with their checksums."""
+        """Return the files of this subset, with their checksums."""
         return {path: checksums[path] for path in sorted(checksums)[self.first - 1 :: self.of]}
 
 

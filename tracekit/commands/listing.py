@@ -26,7 +26,7 @@ def listing(kind: str) -> Sequence[Entry]:
 
 
 def entry(kind: str, name: str) -> Entry:
-    """The entry of a name; raises TracekitError with a similar name."""
+    """Return the entry of a name; raises TracekitError with a similar name."""
     entries = {str(one["name"]): one for one in listing(kind)}
     return registry.pick(entries, name, _singular(kind), listing=f"tracekit list {kind}")
 
@@ -222,7 +222,7 @@ def _params(kind: Any) -> list[Entry]:
 
 
 def first_sentence(text: str) -> str:
-    """A docstring's first sentence, on one line."""
+    """Return a docstring's first sentence, on one line."""
     return " ".join(text.strip().split("\n\n")[0].split())
 
 

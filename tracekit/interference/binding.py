@@ -59,7 +59,7 @@ class Binding:
 def read_binding(
     path: Path, topologies: Topologies, services: Mapping[str, str] | None = None
 ) -> Binding:
-    """The checked rows of a monitoring file.
+    """Return the checked rows of a monitoring file.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def binding_of(
     first_line: int = 1,
     hint: str = f"expected columns {', '.join(NEEDED)}; hosts come from --topology",
 ) -> Binding:
-    """The checked rows of a frame of texts with the columns of ``read_binding``.
+    """Return the checked rows of a frame of texts with the columns of ``read_binding``.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ BINDINGS_QUERY = "interference/bindings"
 
 
 def records_bindings(store: Store, engine: str | None = None) -> bool:
-    """Whether the store has the vCPUs of a container."""
+    """Return whether the store has the vCPUs of a container."""
     if not store.manifest.parts("container"):
         return False
     with open_database(store, engine) as database:
@@ -292,7 +292,7 @@ def binding_of_store(
     threads_per_core: int,
     engine: str | None = None,
 ) -> Binding:
-    """The checked bindings of a store.
+    """Return the checked bindings of a store.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def _clustered(
 
 
 def wald_p_value(slopes: FloatArray, covariance: FloatArray, freedom: int) -> float:
-    """The probability of Wald's test that all slopes are 0, by the F distribution."""
+    """Return the probability of Wald's test that all slopes are 0, by the F distribution."""
     if freedom <= 0 or not np.isfinite(covariance).all() or not len(slopes):
         return float("nan")
     statistic = float(slopes @ np.linalg.pinv(covariance, hermitian=True) @ slopes) / len(slopes)
@@ -98,7 +98,7 @@ class Linear:
 
 
 def design(regressors: FloatArray) -> FloatArray:
-    """A column of ones, then the regressors."""
+    """Return a column of ones, then the regressors."""
     return np.column_stack([np.ones(len(regressors)), regressors])
 
 
@@ -114,7 +114,7 @@ def condition(columns: FloatArray) -> float:
 def solve(
     regressors: FloatArray, target: FloatArray, how: How | None = None, *, intercept: bool = True
 ) -> FloatArray:
-    """The coefficients, shape (1 + regressors,), the intercept first (0 without one)."""
+    """Return the coefficients, shape (1 + regressors,), the intercept first (0 without one)."""
     return _solved(regressors, target, how or How(), intercept=intercept)
 
 
@@ -216,7 +216,7 @@ NOTHING_HELD = Held(float("nan"), float("nan"))
 
 
 def folds_of(groups: IntArray, rng: np.random.Generator) -> IntArray:
-    """The fold of each row, shape (rows,); rows of a group are in one fold."""
+    """Return the fold of each row, shape (rows,); rows of a group are in one fold."""
     names, at = np.unique(groups, return_inverse=True)
     order = rng.permutation(len(names))
     return (order % FOLDS)[at].astype(np.int64)
@@ -283,7 +283,7 @@ SIGNIFICANT = 0.05
 
 
 def lacking(rows: int, *, needed: int = LEAST_ROWS, instances: int | None = None) -> str:
-    """A clause about too few rows or instances for a fit; empty for enough.
+    """Return a clause about too few rows or instances for a fit; empty for enough.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def lacking(rows: int, *, needed: int = LEAST_ROWS, instances: int | None = None
 
 
 def judge(fitted: Linear | None, held: Held, *, lacks: str, proxy: bool) -> tuple[Verdict, str]:
-    """The verdict on a fit, and a clause with the reason.
+    """Return the verdict on a fit, and a clause with the reason.
 
     Parameters
     ----------

@@ -45,12 +45,12 @@ class Model:
 
 
 def all_models() -> dict[str, Model]:
-    """Every model, by name."""
+    """Return every model, by name."""
     return dict(sorted(_MODELS.items()))
 
 
 def get_model(name: str) -> Model:
-    """The model with a name, or of a user's own file ``PATH.py``.
+    """Return the model with a name, or of a user's own file ``PATH.py``.
 
     Raises TracekitError for an unknown name, or a file without a ``MODEL``.
     """
@@ -161,7 +161,7 @@ class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:  # noqa: N803 - scikit-learn's names
-        """The predicted use of instances, shape (rows,)."""
+        """Return the predicted use of instances, shape (rows,)."""
         service = X[:, 0].astype(np.int64)
         row = np.where(service < len(self.means_), service, 0)
         means = np.where((service < len(self.means_))[:, None], self.means_[row], np.nan)
@@ -190,7 +190,7 @@ class _Nothing(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def estimators(names: Sequence[str], seed: int) -> dict[str, Any]:
-    """The estimators of models by name; raises TracekitError for an unknown name.
+    """Return the estimators of models by name; raises TracekitError for an unknown name.
 
     Least squares of each service is added to any choice.
     """

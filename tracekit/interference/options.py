@@ -88,5 +88,5 @@ class Options:
     shrink: bool = True
 
     def how(self) -> How:
-        """The method of the linear fit."""
+        """Return the method of the linear fit."""
         return How(nonneg=self.nonneg, level=self.level)

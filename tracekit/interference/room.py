@@ -48,7 +48,7 @@ class Room:
 
 
 def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> Room:
-    """The room of hosts with their topologies, in the given order."""
+    """Return the room of hosts with their topologies, in the given order."""
     tables: dict[int, tuple[IntArray, IntArray]] = {}
     for topology in topologies.values():
         if id(topology) not in tables:
@@ -96,7 +96,7 @@ def _widened(table: IntArray, width: int) -> IntArray:
 
 
 def sums(group: IntArray, amounts: FloatArray, groups: int) -> FloatArray:
-    """The sum of the amounts of each group, added in order, shape (groups,)."""
+    """Return the sum of the amounts of each group, added in order, shape (groups,)."""
     return np.asarray(np.bincount(group, amounts, groups), dtype=np.float64)
 
 
@@ -126,7 +126,7 @@ class Bound:
 def pressure(
     room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
 ) -> tuple[FloatArray, FloatArray]:
-    """The pressures ``cpu_sc`` and ``cpu_ss`` on every instance.
+    """Return the pressures ``cpu_sc`` and ``cpu_ss`` on every instance.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def pressure(
 def other_sockets(
     room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
 ) -> FloatArray:
-    """The pressure from other sockets of the host on every instance, shape (instances,).
+    """Return the pressure from other sockets of the host on every instance, shape (instances,).
 
     The parameters are those of ``pressure``; every instance has a vCPU.
     """

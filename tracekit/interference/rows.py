@@ -42,7 +42,7 @@ SCHEMA = {
 
 
 def bound_rows(binding: Binding, agg: Aggregation, *, resolved: bool = False) -> pl.DataFrame:
-    """Rows of monitoring data with vCPUs.
+    """Return rows of monitoring data with vCPUs.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def proxy_rows(
     agg: Aggregation,
     sizes: RecordedSizes | None = None,
 ) -> pl.DataFrame:
-    """Rows of a store, in which all containers of a node are neighbours.
+    """Return rows of a store, in which all containers of a node are neighbours.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _pressed(agg: Aggregation) -> pl.Expr:
 
 
 def with_load(rows: pl.DataFrame, load: pl.DataFrame, window_ms: int | None = None) -> pl.DataFrame:
-    """The rows with the call rates of a store, unless the monitoring file has rates.
+    """Return the rows with the call rates of a store, unless the monitoring file has rates.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ def _services(store: Store, engine: str | None) -> dict[str, str]:
 
 
 def models_of(text: str | None) -> tuple[str, ...]:
-    """Names of models from a text with commas; ``all`` gives every model."""
+    """Return names of models from a text with commas; ``all`` gives every model."""
     names: Sequence[str] = [name.strip() for name in (text or "").split(",")]
     return tuple(all_models()) if names == ["all"] else tuple(name for name in names if name)
 
@@ -260,7 +260,7 @@ FRAMES = ("coefficients", "pooled", "rows", "compared", "rejects", "bindings")
 
 
 def document(fit: Fit) -> dict[str, Any]:
-    """A fit without its rows as a JSON document."""
+    """Return a fit without its rows as a JSON document."""
     services = fit.fitted.services
     return {
         "schema": SCHEMA,
@@ -281,7 +281,7 @@ def document(fit: Fit) -> dict[str, Any]:
 
 
 def frames(fit: Fit) -> dict[str, pl.DataFrame]:
-    """The frames of a fit by the names of their files, with a column ``mode``."""
+    """Return the frames of a fit by the names of their files, with a column ``mode``."""
     every = {
         "coefficients": fit.fitted.services,
         "pooled": fit.fitted.pooled,

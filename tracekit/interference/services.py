@@ -216,7 +216,7 @@ def _number(value: Any) -> Any:
 
 
 def predictions(table: Table, fitted: Fitted) -> FloatArray:
-    """The predicted CPU of the rows of a table, shape (rows,)."""
+    """Return the predicted CPU of the rows of a table, shape (rows,)."""
     slopes = fitted.services.select(table.coefficients).fill_null(0.0).to_numpy()
     own = fitted.services["b0"].to_numpy()[table.service]
     return np.asarray(own + (table.regressors * slopes[table.service]).sum(axis=1))
@@ -269,7 +269,7 @@ def shrunk(own: FloatArray, error: FloatArray, towards: float) -> Shrunk:
 
 
 def scatter(apart: FloatArray, variance: FloatArray) -> float:
-    """The variance ``tau2`` of true values about the common value (Paule and Mandel).
+    """Return the variance ``tau2`` of true values about the common value (Paule and Mandel).
 
     It is the value for which the sum of ``apart**2 / (variance + tau2)`` is the number of services;
     0 if noise explains all differences.

@@ -53,14 +53,14 @@ class Table:
         return sum(name in PRESSURES for name in self.names)
 
     def ranges(self) -> Iterator[tuple[int, slice]]:
-        """The number of each service, with the range of its rows."""
+        """Yield the number of each service, with the range of its rows."""
         starts = np.searchsorted(self.service, np.arange(len(self.services) + 1))
         for at in range(len(self.services)):
             yield at, slice(int(starts[at]), int(starts[at + 1]))
 
 
 def make_table(rows: pl.DataFrame, *, load: bool = False, other_sockets: bool = False) -> Table:
-    """The table of rows; without ``cpu_sc`` anywhere that regressor is left out.
+    """Return the table of rows; without ``cpu_sc`` anywhere that regressor is left out.
 
     Load is relative to the service's mean load: its coefficient is the CPU of a doubling, so that
     services can be pooled.

@@ -57,17 +57,17 @@ class Topology:
         return np.unique(self.socket[self.ids])
 
     def vcpus_of(self, socket: int) -> IntArray:
-        """The ids of the vCPUs of a socket, ascending."""
+        """Return the ids of the vCPUs of a socket, ascending."""
         return np.flatnonzero(self.socket == socket)
 
     def siblings(self, vcpu: int) -> IntArray:
-        """The other vCPUs of the core of a vCPU, ascending; none without hyper-threading."""
+        """Return the other vCPUs of the core of a vCPU, ascending; none without hyper-threading."""
         mates = np.flatnonzero(self.core == self.core[vcpu])
         return np.asarray(mates[(mates != vcpu) & (self.socket[mates] >= 0)])
 
 
 def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = THREADS_PER_CORE) -> Topology:
-    """The topology of Linux's usual numbering.
+    """Return the topology of Linux's usual numbering.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = THREADS_PE
 
 
 def parse_lscpu(text: str) -> Topology:
-    """The topology in the output of ``lscpu -p``, which has no offline vCPUs.
+    """Return the topology in the output of ``lscpu -p``, which has no offline vCPUs.
 
     Raises
     ------
@@ -188,12 +188,12 @@ class Topologies(dict[str, Topology]):
         self.usual = usual
 
     def of(self, host: str) -> Topology | None:
-        """The topology of a host, None for an unknown host."""
+        """Return the topology of a host, None for an unknown host."""
         return self.get(host, self.usual)
 
 
 def read_topologies(path: Path) -> Topologies:
-    """The topologies of a file.
+    """Return the topologies of a file.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def load_objects(state: State, given: Path) -> None:
 
 
 def objects_in(given: Path) -> Iterator[Thing]:
-    """The objects that kubectl printed, in a file or in the files of a folder."""
+    """Yield the objects that kubectl printed, in a file or in the files of a folder."""
     for file in sorted(given.glob("*.json*")) if given.is_dir() else [given]:
         plain = Opened(path=file, name=file.name, stream=functools.partial(_stream, file))
         objects = things(unpacked(file) if file.suffix == ".gz" else plain)
@@ -129,7 +129,7 @@ def build_server(
     max_age_s: int,
     shadow: Path | None,
 ) -> Server:
-    """A server with its first state.
+    """Return a server with its first state.
 
     Parameters
     ----------

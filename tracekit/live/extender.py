@@ -80,7 +80,7 @@ class Decided:
         return arrays + 4096 + 128 * len(self.strangers)
 
     def name(self, at: int) -> str:
-        """The candidate at a place of the list."""
+        """Return the candidate at a place of the list."""
         return self.strangers.get(at) or self.nodes[self.positions[at]]
 
 
@@ -174,7 +174,7 @@ class Extender:
     _remembered_bytes: int = 0
 
     def decide(self, candidates: Candidates) -> Decided:
-        """The scores of the candidates; an unknown candidate gets 0."""
+        """Return the scores of the candidates; an unknown candidate gets 0."""
         now = int(self.clock() * 1000)
         positions = candidates.listed.positions
         in_cache = positions >= 0
@@ -278,7 +278,7 @@ class Extender:
         }
 
     def case(self, pod: str) -> dict[str, Any]:
-        """A recorded case of the pod with the present state, for ``tracekit score``."""
+        """Return a recorded case of the pod with the present state, for ``tracekit score``."""
         decided = self._of(pod)
         names = [decided.name(at) for at in range(len(decided.positions))]
         in_cache = [name for name in names if name in self.state.nodes]

@@ -38,12 +38,12 @@ class Listed:
     positions: IntArray
 
     def name(self, at: int) -> str:
-        """The name at a place of the list."""
+        """Return the name at a place of the list."""
         begin, end = self.quotes[2 * at : 2 * at + 2].tolist()
         return self.text[begin + 1 : end].tobytes().decode(errors="replace")
 
     def answer(self, tenths: IntArray) -> bytes:
-        """The HostPriorityList in JSON: a score of 0 to 10 for each name, in order."""
+        """Return the HostPriorityList in JSON: a score of 0 to 10 for each name, in order."""
         most = len(self.text) + len(tenths) * (len(_BEFORE) + len(_AFTER) + 4)
         out = np.empty(most, dtype=np.uint8)
         return out[: _write(self.text, self.quotes, tenths, out)].tobytes()

@@ -63,7 +63,7 @@ class LivePod:
     sizes: Sizes
 
     def document(self) -> dict[str, Any]:
-        """The pod in the form of a recorded case."""
+        """Return the pod in the form of a recorded case."""
         return {
             "name": self.name,
             "service": self.service,

@@ -79,7 +79,7 @@ class Server:
     seconds_sum: float = 0.0
 
     def handle(self, request: Request) -> Response:
-        """The response to a request; an error is a response, too."""
+        """Return the response to a request; an error is a response, too."""
         began = time.perf_counter()
         parts = urlsplit(request.target)
         path = parts.path.rstrip("/") or "/"
@@ -172,7 +172,7 @@ class Server:
         return use.newest_ms is not None and use.age_ms(self.extender.clock()) <= use.most_age_ms
 
     def metrics(self) -> str:
-        """All counts in the text format of Prometheus."""
+        """Return all counts in the text format of Prometheus."""
         one, state, lines = self.extender, self.extender.state, []
         age_s = round(state.use.age_ms(one.clock()) / 1000, 3)
         watched = {f'{{kind="{watch.kind}"}}': watch for watch in self.watches}
@@ -216,7 +216,7 @@ class Server:
 
 
 def tls_context(cert: Path, key: Path, client_ca: Path | None) -> ssl.SSLContext:
-    """The TLS settings; with ``client_ca`` clients need a certificate of this CA."""
+    """Return the TLS settings; with ``client_ca`` clients need a certificate of this CA."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.set_alpn_protocols(["http/1.1"])
     try:

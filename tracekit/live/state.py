@@ -92,7 +92,7 @@ class PodRows:
         return np.bincount(node[on], minlength=nodes), by_kind[0], by_kind[1], by_kind[2]
 
     def placed(self) -> Placed:
-        """The pods on known nodes."""
+        """Return the pods on known nodes."""
         at = self._shown()
         return Placed(
             node=self._columns["node"][at],
@@ -158,7 +158,7 @@ class _Counted(Peers):
         self._node, self._kind, self._kinds, self._many = node, kind, kinds, nodes
 
     def on_nodes(self, service: str) -> IntArray:
-        """How many of a service run on every node, shape (nodes,)."""
+        """Return how many of a service run on every node, shape (nodes,)."""
         of_it = self._kind == self._kinds.get(service, -1)
         return np.bincount(self._node[of_it], minlength=self._many)
 
@@ -259,7 +259,7 @@ class State:
         return self._table.find(listed)
 
     def snapshot(self, policy: Watching, now_ms: int) -> Snapshot:
-        """The snapshot for a policy; valid until the next event."""
+        """Return the snapshot for a policy; valid until the next event."""
         cluster, reads, nodes = self._built(), policy.reads, self.names
         return cluster.snapshot(
             now_ms,

@@ -36,7 +36,7 @@ class Use:
         return self._times[-1] if self._times else None
 
     def age_ms(self, now_s: float) -> float:
-        """The age of the newest sample; infinite where there is none."""
+        """Return the age of the newest sample; infinite where there is none."""
         return math.inf if self.newest_ms is None else now_s * 1000 - self.newest_ms
 
     def add(self, time_ms: int, fractions: Mapping[str, tuple[float, float]]) -> None:
@@ -54,7 +54,7 @@ class Use:
             self._forget(fractions)
 
     def seen(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> SeriesUsage:
-        """The use of nodes, in their order, that a policy may see now."""
+        """Return the use of nodes, in their order, that a policy may see now."""
         steps = self._steps(policy, now_ms)
         if self._nodes is not nodes:
             self._nodes = nodes
@@ -65,7 +65,7 @@ class Use:
         return self._shown[steps]
 
     def document(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> dict[str, Any]:
-        """The use of ``seen`` in the form of a recorded case; null where not measured."""
+        """Return the use of ``seen`` in the form of a recorded case; null where not measured."""
         steps = self._steps(policy, now_ms)
         rows = self._of(steps, nodes).transpose(1, 0, 2).tolist()
         return {

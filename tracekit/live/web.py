@@ -77,7 +77,7 @@ class _Head:
 
 
 def refusal(status: int, why: str) -> Response:
-    """An error response with its reason."""
+    """Return an error response with its reason."""
     return Response(status=status, body=json.dumps({"error": why}).encode() + b"\n")
 
 

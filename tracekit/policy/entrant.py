@@ -30,7 +30,7 @@ USUAL = "default_scheduler"
 
 
 def parse_rebalancer(text: str) -> RebalancePolicy:
-    """The rebalance policy of a text ``NAME[param=value,...]`` or ``DESCHEDULER_FILE[...]``.
+    """Return the rebalance policy of a text ``NAME[param=value,...]`` or ``DESCHEDULER_FILE[...]``.
 
     ``str`` of the policy is the same text, without the folder of a file.
     """
@@ -110,19 +110,19 @@ class Accompanied:
         return own
 
     def spelled_out(self) -> str:
-        """All parameters in one text, as in the summary."""
+        """Return all parameters in one text, as in the summary."""
         return "+".join(one.spelled_out() for one in self.parts)
 
     def written_in(self) -> tuple[str, ...]:
-        """The user's own files in which parts are written."""
+        """Return the user's own files in which parts are written."""
         return tuple(file for one in self.parts for file in one.written_in())
 
     def name(self) -> str:
-        """The names of all parts."""
+        """Return the names of all parts."""
         return "+".join(one.name() for one in self.parts)
 
     def address(self) -> str:
-        """The spelling that ``parse_entrant`` reads in any process."""
+        """Return the spelling that ``parse_entrant`` reads in any process."""
         return "+".join(one.address() for one in self.parts)
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ Entrant = PlacementPolicy | Accompanied
 
 
 def parse_entrant(text: str) -> Entrant:
-    """The entrant of a text; ``str`` of the entrant is the same text.
+    """Return the entrant of a text; ``str`` of the entrant is the same text.
 
     Raises TracekitError for an unknown name or parameter, and for production with a rebalancer.
     """
@@ -190,7 +190,7 @@ class Entrants:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Entrants:
-        """The entrants of texts.
+        """Return the entrants of texts.
 
         Raises
         ------
@@ -229,7 +229,7 @@ class Entrants:
         return any("calls" in one.reads for one in self.chosen)
 
     def placing_by(self, fit: Path, *, by_default: bool) -> Entrants:
-        """The entrants with a fit for each policy that needs one; see ``with_fit``."""
+        """Return the entrants with a fit for each policy that needs one; see ``with_fit``."""
         chosen, named, files = (
             tuple(with_fit(one, fit, by_default=by_default) for one in some)
             for some in (self.chosen, self.named, self.files)
@@ -237,7 +237,7 @@ class Entrants:
         return replace(self, chosen=chosen, named=named, files=files)
 
     def also(self, *others: Entrant) -> Entrants:
-        """These entrants and further ones, which count as named."""
+        """Return these entrants and further ones, which count as named."""
         chosen = {str(one): one for one in (*self.chosen, *others)}
         named = {str(one): one for one in (*self.named, *others)}
         return replace(self, chosen=tuple(chosen.values()), named=tuple(named.values()))
@@ -257,7 +257,7 @@ def _two_policies(first: str, second: str) -> TracekitError | None:
 
 
 def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Accompanied:
-    """The policy with a rebalancer behind it."""
+    """Return the policy with a rebalancer behind it."""
     if "recorded" in policy.reads:
         raise TracekitError(
             f"'{policy}' is what production did: nothing can be moved in it",
@@ -267,7 +267,7 @@ def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Accompani
 
 
 def why_one_scheduler(entrant: Entrant) -> str:
-    """Why several schedulers cannot place by a policy; empty if they can."""
+    """Return why several schedulers cannot place by a policy; empty if they can."""
     policy = entrant.placement
     if "recorded" in policy.reads:
         return "is what production did"
@@ -296,12 +296,12 @@ FOLDER = "fit"
 
 
 def fit_beside(store: Path) -> Path:
-    """The folder for the fit of a store."""
+    """Return the folder for the fit of a store."""
     return store.resolve().parent / FOLDER
 
 
 def with_fit(entrant: Entrant, folder: Path, *, by_default: bool = False) -> Entrant:
-    """The entrant with the fit of a folder, if its policy needs one.
+    """Return the entrant with the fit of a folder, if its policy needs one.
 
     Parameters
     ----------
@@ -354,11 +354,11 @@ class Schedulers(Parametrised):
 
     @classmethod
     def name(cls) -> str:
-        """The name in a spelling."""
+        """Return the name in a spelling."""
         return "schedulers"
 
     def view_ms(self, scheduler: int, now_ms: int) -> int:
-        """The time of the present view of a scheduler, which is numbered from 0."""
+        """Return the time of the present view of a scheduler, which is numbered from 0."""
         if not self.cache_age_ms:
             return now_ms
         first = scheduler * self.cache_age_ms // self.number
@@ -370,7 +370,7 @@ FILES = "files"
 
 
 def files_of(policies: Iterable[Entrant], folder: Path | None = None) -> list[dict[str, str]]:
-    """The files in which policies are written, each once, with the digest of its content.
+    """Return the files in which policies are written, each once, with the digest of its content.
 
     Parameters
     ----------
@@ -394,6 +394,6 @@ def address(policy: Entrant) -> str:
 
 
 def noted(policies: Iterable[Entrant], folder: Path | None = None) -> dict[str, Any]:
-    """The entry of the policies' files in a document; empty if no policy has a file."""
+    """Return the entry of the policies' files in a document; empty if no policy has a file."""
     files = files_of(policies, folder)
     return {FILES: files} if files else {}

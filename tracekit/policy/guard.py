@@ -125,7 +125,7 @@ def _hint(error: BaseException) -> str:
 
 
 def line_of(file: str, error: BaseException) -> int:
-    """The last line of the file in the error's traceback; 0 if the file is not in it."""
+    """Return the last line of the file in the error's traceback; 0 if the file is not in it."""
     if isinstance(error, SyntaxError) and error.lineno and error.filename == file:
         return error.lineno
     trace, line = error.__traceback__, 0

@@ -33,7 +33,7 @@ from tracekit.policy.view.snapshot import Tie
 
 
 def policies_of(word: str) -> list[str]:
-    """The sorted names for ``all`` or ``common``; for another text that text alone."""
+    """Return the sorted names for ``all`` or ``common``; for another text that text alone."""
     every = all_policies()
     if word == "common":
         return sorted(name for name, kind in every.items() if kind.common)
@@ -41,7 +41,7 @@ def policies_of(word: str) -> list[str]:
 
 
 def get_policy(name: str) -> type[PlacementPolicy]:
-    """The policy with a name or an alias, or of a user's own file ``PATH.py``."""
+    """Return the policy with a name or an alias, or of a user's own file ``PATH.py``."""
     if name.endswith(".py"):
         return load_own_policy(Path(name))
     kind = called(name, all_policies())
@@ -57,7 +57,7 @@ def get_policy(name: str) -> type[PlacementPolicy]:
 
 
 def parse_policy(text: str) -> PlacementPolicy:
-    """The policy of a text; ``str`` of the policy is the same text."""
+    """Return the policy of a text; ``str`` of the policy is the same text."""
     terms = [_term(part) for part in terms_of(text)]
     if any(weight is not None for weight, _ in terms):
         return weighted([_part(weight, name, text) for weight, name in terms])
@@ -68,7 +68,7 @@ def parse_policy(text: str) -> PlacementPolicy:
 
 
 def cut(text: str) -> tuple[str, str | None]:
-    """The text of the placement policy, and the text of a rebalancer behind it, if any.
+    """Return the text of the placement policy, and the text of a rebalancer behind it, if any.
 
     The rebalancer is the last of several terms between '+', if it has no weight.
     """
@@ -79,7 +79,7 @@ def cut(text: str) -> tuple[str, str | None]:
 
 
 def terms_of(text: str) -> list[str]:
-    """The terms of a text between the '+' outside brackets."""
+    """Return the terms of a text between the '+' outside brackets."""
     terms, depth, start = [], 0, 0
     for at, character in enumerate(text):
         depth += (character == "[") - (character == "]")
@@ -105,7 +105,7 @@ def _part(weight: str | None, name: str, text: str) -> Part:
 
 
 def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> PlacementPolicy:
-    """A policy of a class, with parameters as text; every policy has ``near_weight``.
+    """Return a policy of a class, with parameters as text; every policy has ``near_weight``.
 
     ``str`` of the policy spells every given parameter, a default too: two spellings of one policy
     are two rows, each with its own random stream.
@@ -129,7 +129,7 @@ _TIES: Mapping[str, Tie] = {"first": "first", "reservoir": "reservoir"}
 
 
 def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
-    """The policy of a configuration file.
+    """Return the policy of a configuration file.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ _PACKAGE = "own_policies"
 
 
 def load_own_policy(path: Path) -> type[PlacementPolicy]:
-    """The policy of a file, checked; a changed file is read again.
+    """Return the policy of a file, checked; a changed file is read again.
 
     Raises
     ------
@@ -305,12 +305,12 @@ def _imported(path: Path) -> ModuleType:
 def by_name(
     files: Iterable[Mapping[str, str]], spell: Callable[[str], str] = os.path.normpath
 ) -> dict[str, str]:
-    """The paths of noted files by the name of the policy; ``spell`` changes each path."""
+    """Return the paths of noted files by the name of the policy; ``spell`` changes each path."""
     return {_name(one["path"]): spell(one["path"]) for one in files}
 
 
 def as_given(text: str, files: Mapping[str, str]) -> str:
-    """A policy's text for ``--policy``, with the paths of ``by_name`` in place of names."""
+    """Return a policy's text for ``--policy``, with the paths of ``by_name`` in place of names."""
     return "+".join(_with_path(term, files) for term in terms_of(text)) if files else text
 
 

@@ -69,7 +69,7 @@ class Part:
         return policy.joint or own or policy.best_score is None
 
     def scores(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The scaled scores before the weight; 0 if the policy skips the container."""
+        """Return the scaled scores before the weight; 0 if the policy skips the container."""
         policy = self.policy
         if policy.skips(snapshot, container):
             return np.zeros(len(nodes), dtype=np.int64)
@@ -97,7 +97,7 @@ class Profile(PlacementPolicy):
     document: ClassVar[str | None] = None
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The weighted sum of scores, exact for whole weights and scores."""
+        """Return the weighted sum of scores, exact for whole weights and scores."""
         total: Any = np.zeros(len(nodes), dtype=np.int64)
         for part in self.parts:
             scores = part.scores(snapshot, container, nodes)
@@ -107,13 +107,13 @@ class Profile(PlacementPolicy):
         return scored
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:
-        """Whether all parts skip the container."""
+        """Return whether all parts skip the container."""
         return all(part.policy.skips(snapshot, container) for part in self.parts)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The scaled scores of each policy; a repeated name gets a number."""
+        """Return the scaled scores of each policy; a repeated name gets a number."""
         parts: dict[str, FloatArray] = {}
         for part in self.parts:
             name = f"{part.policy.name()}{_ENDINGS[part.how]}"
@@ -123,7 +123,7 @@ class Profile(PlacementPolicy):
         return parts
 
     def metric_samples(self) -> int:
-        """The most samples that a part reads."""
+        """Return the most samples that a part reads."""
         return max((part.policy.metric_samples() for part in self.parts), default=1)
 
     def spelled(self) -> Mapping[str, str]:
@@ -136,24 +136,24 @@ class Profile(PlacementPolicy):
         return own
 
     def spelled_out(self) -> str:
-        """All parts with all parameters in one text."""
+        """Return all parts with all parameters in one text."""
         return "+".join(
             f"{_number(part.weight)}*{part.policy.name()}[{part.policy.spelled_out()}]"
             for part in self.parts
         )
 
     def written_in(self) -> tuple[str, ...]:
-        """The files of all parts, and the configuration file."""
+        """Return the files of all parts, and the configuration file."""
         files = [f for part in self.parts for f in part.policy.written_in()]
         return tuple(dict.fromkeys([*files, *([self.document] if self.document else [])]))
 
     @classmethod
     def name(cls) -> str:
-        """The names of the parts with their weights."""
+        """Return the names of the parts with their weights."""
         return re.sub(r"\[[^\]]*\]", "", cls.text)
 
     def address(self) -> str:
-        """The spelling that ``parse_policy`` reads in any process."""
+        """Return the spelling that ``parse_policy`` reads in any process."""
         return self.where
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ class Profile(PlacementPolicy):
 
 
 def weighted(parts: Sequence[Part]) -> PlacementPolicy:
-    """The profile of parts, with the tie-break of the first part."""
+    """Return the profile of parts, with the tie-break of the first part."""
     made: dict[str, Any] = {
         "text": "+".join(map(str, parts)),
         "where": "+".join(part.address for part in parts),
@@ -173,7 +173,7 @@ def weighted(parts: Sequence[Part]) -> PlacementPolicy:
 def profile(
     parts: tuple[Part, ...], tie: Tie, attributes: tuple[tuple[str, Any], ...]
 ) -> PlacementPolicy:
-    """A profile of parts.
+    """Return a profile of parts.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def means(samples: FloatArray, *, comparisons: int = 1) -> Means:
 
 
 def errors_of(count: int, comparisons: int) -> float:
-    """The half width of the interval of a mean of ``count`` repeats, in standard errors."""
+    """Return the half width of the interval of a mean of ``count`` repeats, in standard errors."""
     return float(quantile(count - 1, (1 - LEVEL) / max(comparisons, 1)))
 
 
@@ -135,7 +135,7 @@ def apart(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
-    """The sample of differences that were taken repeat by repeat.
+    """Return the sample of differences that were taken repeat by repeat.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
 
 
 def unpaired(base: FloatArray, new: FloatArray) -> Sample:
-    """The sample of the new means less the base's, for repeats without pairs (Welch 1947).
+    """Return the sample of the new means less the base's, for repeats without pairs (Welch 1947).
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ def too_near(measure: Measure, middles: Sequence[float]) -> str:
 
 
 def least_apart(measure: Measure) -> float:
-    """The least difference of a share that counts; 0 for a measure that is no share."""
+    """Return the least difference of a share that counts; 0 for a measure that is no share."""
     if not measure.share:
         return 0.0
     return _LEAST_OF_RESOURCE if measure.per_resource else _LEAST_SHARE

@@ -20,7 +20,7 @@ _PROGRAMS = {"plotly": "figures", "itables": "tables"}
 
 
 def commands(data: Data) -> list[str]:
-    """The commands that reproduce a report, in order."""
+    """Return the commands that reproduce a report, in order."""
     paths = data.paths
     steps: list[tuple[str, Mapping[str, Any]]] = []
     if data.has_store:
@@ -88,7 +88,7 @@ _POLICY_COLUMNS = ("policy", "parameters", "source", "file", "sha256")
 
 
 def sources(data: Data) -> pl.DataFrame:
-    """The releases of a store's files; a made-up trace has neither licence nor address."""
+    """Return the releases of a store's files; a made-up trace has neither licence nor address."""
     declared, entries = all_sources(), (data.info or {}).get("sources", [])
     rows = []
     for name in sorted({entry["release"] for entry in entries}):
@@ -108,7 +108,7 @@ def sources(data: Data) -> pl.DataFrame:
 
 
 def files(data: Data) -> pl.DataFrame:
-    """Every source file with its size and checksum."""
+    """Return every source file with its size and checksum."""
     entries = (data.info or {}).get("sources", [])
     names = ("file", "table", "size_bytes", "rows", "rejected", "sha256")
     rows = [{name: entry.get(name) for name in names} for entry in entries]
@@ -116,7 +116,7 @@ def files(data: Data) -> pl.DataFrame:
 
 
 def programs() -> pl.DataFrame:
-    """The libraries that draw figures and tables, with their licences."""
+    """Return the libraries that draw figures and tables, with their licences."""
     rows = [
         {"library": name, "for": what, "version": metadata.version(name), "licence": _licence(name)}
         for name, what in _PROGRAMS.items()

@@ -108,7 +108,7 @@ class Block:
 
 
 def block(name: str, figure: Figure, data: Data) -> Block:
-    """A figure with its legend, table, SQL and data."""
+    """Return a figure with its legend, table, SQL and data."""
     frame = rows_of(figure, data)
     if frame.height < figure.fewest:
         return Block(name=name, figure=figure, absent=figure.absent)
@@ -129,14 +129,14 @@ def block(name: str, figure: Figure, data: Data) -> Block:
 
 
 def rows_of(figure: Figure, data: Data) -> pl.DataFrame:
-    """The rows that a figure draws; empty where its sources have none."""
+    """Return the rows that a figure draws; empty where its sources have none."""
     frames = {name: read(name, data) for name in figure.reads}
     lacks = all(frame.is_empty() for name, frame in frames.items() if name != FACTS)
     return pl.DataFrame() if lacks else figure.rows(*frames.values())
 
 
 def read(name: str, data: Data) -> pl.DataFrame:
-    """A frame that a figure reads; each fact with a numeric value is a row."""
+    """Return a frame that a figure reads; each fact with a numeric value is a row."""
     if name != FACTS:
         return data.frame(name)
     facts = () if data.answer is None else data.answer.facts
@@ -156,7 +156,7 @@ def _plain(figure: go.Figure) -> dict[str, Any]:
 
 
 def legend(figure: go.Figure) -> list[LegendItem]:
-    """The legend of a figure; empty where all marks are of one kind."""
+    """Return the legend of a figure; empty where all marks are of one kind."""
     items: dict[str, LegendItem] = {}
     for trace in figure.data:
         if trace.showlegend is False or not trace.name:
@@ -185,7 +185,7 @@ def _query_of(figure: Figure) -> str:
 
 
 def sources(figure: Figure, data: Data) -> list[Source]:
-    """The SQL of each frame that a figure reads."""
+    """Return the SQL of each frame that a figure reads."""
     frames = [name for name in figure.reads if name != FACTS and not read(name, data).is_empty()]
     return [Source(name=name, sql=_sql(name, data)) for name in frames]
 
@@ -213,7 +213,7 @@ def _folder(kind: str, data: Data) -> str:
 
 
 def csv_uri(frame: pl.DataFrame) -> str:
-    """A frame as a CSV file inside a link; floats with as many digits as the figure has."""
+    """Return a frame as a CSV file inside a link; floats with as many digits as the figure has."""
     text = frame.with_columns(pl.col(pl.Float64).round_sig_figs(DIGITS)).write_csv()
     return f"data:text/csv;charset=utf-8,{quote(text, safe=',.:-_ /')}"
 

@@ -110,7 +110,7 @@ class Computed:
 
 
 def folders_of(store: Path | None) -> dict[str, Path]:
-    """The folders of results that lie beside a store, by kind."""
+    """Return the folders of results that lie beside a store, by kind."""
     # a store on an object store has no results beside it
     if store is None or is_remote(store):
         return {}
@@ -119,7 +119,7 @@ def folders_of(store: Path | None) -> dict[str, Path]:
 
 
 def total_ledger(by_trace: pl.DataFrame) -> pl.DataFrame:
-    """The ledger of all traces from the ledger of each."""
+    """Return the ledger of all traces from the ledger of each."""
     return (
         by_trace.group_by("defect", "action")
         .agg(pl.col("count").sum(), pl.len().cast(pl.Int64).alias("traces"))
@@ -134,12 +134,12 @@ HEADS = ("policy", "measure", "base", "new", "change", "95 %", "verdict")
 
 
 def verdict_of(fact: Fact) -> str:
-    """The word for the verdict on a change."""
+    """Return the word for the verdict on a change."""
     return (fact.because or fact.verdict).replace("_", " ")
 
 
 def cells(fact: Fact) -> list[str]:
-    """The cells of a change: policy, measure, both values, change, interval, verdict."""
+    """Return the cells of a change: policy, measure, both values, change, interval, verdict."""
     return [
         fact.subject,
         fact.measure,

@@ -65,7 +65,7 @@ def read_studies(
 
 
 def of_load(study: Study, load: Mapping[str, Any]) -> bool:
-    """Whether a study is of a run's workload; a study of no cluster belongs to every run."""
+    """Return whether a study is of a run's workload; a study of no cluster belongs to every run."""
     ours = study.about.get("workload")
     if ours is None:
         return "store" not in study.about
@@ -152,7 +152,7 @@ class Data:
         return self.replay(rest) if kind == REPLAY else self.result(name)
 
     def query(self, name: str, **params: str) -> pl.DataFrame:
-        """The rows of a query; a frame without columns when there is no store."""
+        """Return the rows of a query; a frame without columns when there is no store."""
         if self._fetch is None:
             return pl.DataFrame()
         key = (name, *(f"{param}={value}" for param, value in sorted(params.items())))
@@ -161,7 +161,7 @@ class Data:
         return self._frames[key]
 
     def study(self, name: str) -> Study | None:
-        """The study of a folder of this name, else the first study of this name."""
+        """Return the study of a folder of this name, else the first study of this name."""
         ours = (one for one in self.studies.values() if one.name == name)
         return self.studies.get(name) or next(ours, None)
 
@@ -174,12 +174,12 @@ class Data:
         return pl.DataFrame() if self._results is None else self._results(name)
 
     def folder(self, study: str) -> str:
-        """The folder of a study as commands name it; empty where it is unknown."""
+        """Return the folder of a study as commands name it; empty where it is unknown."""
         ours = (name for name, one in self.studies.items() if study in (name, one.name))
         return self.paths.results.get(next(ours, ""), "")
 
     def replay(self, name: str) -> pl.DataFrame:
-        """A frame of the run folder; a frame without columns when there is no run."""
+        """Return a frame of the run folder; a frame without columns when there is no run."""
         return self._run_frames.get(name, pl.DataFrame())
 
 
@@ -248,7 +248,7 @@ def _named_store(run: Path, document: Mapping[str, Any]) -> Store | None:
 
 
 def answer_at(source: Path, run: Path | None) -> Answer | None:
-    """The answer of the whole run around a replay or a store, else the source's own."""
+    """Return the answer of the whole run around a replay or a store, else the source's own."""
     part = source.resolve() if run is None else run.resolve()
     whole = read_answer(part.parent) if part.name in (REPLAY, "store") else None
     return whole or read_answer(part)

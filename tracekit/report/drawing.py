@@ -34,7 +34,7 @@ _ROW = "_row"
 
 
 def drawn(figure: Figure, frame: pl.DataFrame, *, narrow: bool = False) -> go.Figure:
-    """A declared figure, drawn from its rows."""
+    """Return a declared figure, drawn from its rows."""
     panels = frame.partition_by(figure.panel, maintain_order=True) if figure.panel else [frame]
     high = [_ROW_PX * one.height if figure.y is None else figure.height_px for one in panels]
     gap = _GAP_PX + (_ABOVE_PX if narrow and figure.y is not None else 0)

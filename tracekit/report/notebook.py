@@ -40,7 +40,7 @@ _RANK = 2
 
 
 def text_of(result: Any) -> str:
-    """The result in a few lines: its facts, and the places of its frames."""
+    """Return the result in a few lines: its facts, and the places of its frames."""
     answer, title = conclusion_of(result), _title(result)
     facts = () if answer is None else answer.facts
     lines = [short(one) for one in facts if one.weight < _RANK] or [
@@ -55,12 +55,12 @@ def html_of(result: Any) -> str:
 
 
 def html_of_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table under its title."""
+    """Return a table under its title."""
     return f"<div class='tracekit'><p><b>{escape(title)}</b></p>{_table(heads, rows)}</div>"
 
 
 def html_of_frame(title: str, frame: pl.DataFrame) -> str:
-    """The first rows and columns of a frame."""
+    """Return the first rows and columns of a frame."""
     shown = frame[:, :COLUMNS].head(ROWS)
     return html_of_rows(title, shown.columns, shown.rows())
 
@@ -86,7 +86,7 @@ def _parts(result: Any) -> Iterator[str]:
 
 
 def conclusion_of(result: Any) -> Answer | None:
-    """The answer of a result; None for a result without one."""
+    """Return the answer of a result; None for a result without one."""
     own = getattr(result, "answer", None)
     if isinstance(own, Answer):
         return own

@@ -34,7 +34,7 @@ _ZONES = ("A", "B", "C")
 
 
 def facts_of_store(data: Data) -> Iterator[Fact]:
-    """The span first, then tables, use, zones, defects and call graphs."""
+    """Yield the span first, then tables, use, zones, defects and call graphs."""
     if not data.has_store:
         return
     yield from facts_of_tables((data.info or {}).get("tables", {}))
@@ -118,24 +118,24 @@ class Printer:
         self._printed = set()
 
     def headline(self) -> str:
-        """The verdict in one line."""
+        """Return the verdict in one line."""
         self._printed |= {id(one) for one in self.answer.facts[:1]}
         return sentences.headline(self.answer)
 
     def facts(self, *names: str, rank: int = 9) -> list[Fact]:
-        """Facts of kinds, in the order of the kinds, up to a rank."""
+        """Return facts of kinds, in the order of the kinds, up to a rank."""
         return [fact for kind in names for fact in self.answer.of(kind) if fact.weight <= rank]
 
     def say(self, *names: str, rank: int = 9) -> str:
-        """Facts of kinds in their short forms, one sentence after another."""
+        """Return facts of kinds in their short forms, one sentence after another."""
         return " ".join(self._each(self.facts(*names, rank=rank), long=False))
 
     def points(self, *names: str, rank: int = 2) -> Markup:
-        """Facts of kinds in their long forms, a point each."""
+        """Return facts of kinds in their long forms, a point each."""
         return self._list(self._each(self.facts(*names, rank=rank), long=True))
 
     def rest(self, rank: int = 1) -> str:
-        """The facts of a rank that are not on the page yet, in their short forms."""
+        """Return the facts of a rank that are not on the page yet, in their short forms."""
         ours = [one for one in self.answer.facts if 0 < one.weight <= rank]
         return " ".join(self._each([one for one in ours if id(one) not in self._printed], False))
 
@@ -152,7 +152,7 @@ class Printer:
         return Markup(self._forms.points(points)) if points else Markup()  # noqa: S704
 
     def cases(self) -> Markup:
-        """The table of the cases of the decision; empty without any count."""
+        """Return the table of the cases of the decision; empty without any count."""
         rows = cases(self.answer)
         self._printed |= {id(fact) for row in rows for fact in row.facts}
         if not rows:
@@ -164,7 +164,7 @@ class Printer:
     def table(
         self, name: str, caption: str, columns: str = "", *, sort: str = "", without: str = ""
     ) -> Markup:
-        """A frame by its name as a table: these columns of it, or all; the largest first.
+        """Return a frame by its name as a table: these columns of it, or all; the largest first.
 
         With ``-`` before the column to sort by, the least first. Of a study that is about one of
         several policies, without the column ``policy``, the rows of that one.
@@ -187,13 +187,13 @@ class Printer:
     def frame(
         self, frame: pl.DataFrame, caption: str, columns: str = "", query: str = ""
     ) -> Markup:
-        """A frame as a table; nothing where it has no rows."""
+        """Return a frame as a table; nothing where it has no rows."""
         if frame.is_empty():
             return Markup()
         return self._table(tables.table(frame, caption, query=query, only=columns.split()))
 
     def facts_table(self, caption: str, *names: str) -> Markup:
-        """Facts of kinds, a row each."""
+        """Return facts of kinds, a row each."""
         return self._table(tables.facts_table(self.facts(*names), caption))
 
     def claims(self) -> Markup:
@@ -222,7 +222,7 @@ class Printer:
         return self._table(tables.waiting(self.facts("waiting"), caption))
 
     def moves(self, caption: str) -> Markup:
-        """The moves of rebalancers by strategy, and the containers they left, by reason."""
+        """Return the moves of rebalancers by strategy, and the containers they left, by reason."""
         moves, staying = self.data.replay("moves"), self.data.replay("stays")
         if not staying.columns or (moves.is_empty() and staying.is_empty()):
             return Markup()
@@ -231,7 +231,7 @@ class Printer:
         return self.frame(rows.with_columns(words), caption)
 
     def pivot(self, caption: str, kind: str, beside: str) -> Markup:
-        """Facts of a kind: a row for each subject, a column for each measure."""
+        """Return facts of a kind: a row for each subject, a column for each measure."""
         return self._table(tables.pivot(self.facts(kind), self.facts(beside), caption))
 
     def _table(self, shown: tables.Table) -> Markup:
@@ -241,7 +241,7 @@ class Printer:
         return Markup(self._forms.table(shown))  # noqa: S704 - escaped by the macro
 
     def figure(self, name: str) -> Markup:
-        """A figure by its name; nothing if it is on the page already, or has no data."""
+        """Return a figure by its name; nothing if it is on the page already, or has no data."""
         if name in self._drawn:
             return Markup()
         shown = block(name, get_figure(name), self.data)
@@ -258,7 +258,7 @@ class Printer:
         return Markup(self._forms.following(steps[:COMMANDS])) if steps else Markup()  # noqa: S704
 
     def again(self) -> Markup:
-        """The commands that reproduce the report."""
+        """Return the commands that reproduce the report."""
         return Markup(self._forms.commands(again.commands(self.data)))  # noqa: S704 - as above
 
     def glossary(self) -> list[tuple[str, str]]:
@@ -267,7 +267,7 @@ class Printer:
         return [(kinds()[name].label, kinds()[name].meaning) for name in used]
 
     def policies(self) -> Markup:
-        """The policies of the run with their parameters."""
+        """Return the policies of the run with their parameters."""
         declared, run = all_policies(), self.data.run or {}
         names = dict.fromkeys(one["policy"].partition("[")[0] for one in run.get("policies", ()))
         rows = [
@@ -282,7 +282,7 @@ class Printer:
         return self._table(tables.records(rows, "Policies")) if rows else Markup()
 
     def measures(self) -> Markup:
-        """The measures of the run, with formula, unit and better end."""
+        """Return the measures of the run, with formula, unit and better end."""
         columns = self.data.replay("summary").columns
         resources = tuple(dict.fromkeys([*RESOURCES, *resources_in(columns)]))
         rows = [
@@ -336,13 +336,13 @@ class Case:
 
 
 def cases(answer: Answer) -> list[Case]:
-    """The rows of the cases that have facts, at most six."""
+    """Return the rows of the cases that have facts, at most six."""
     rows = [_row(answer, name) for name in CASES]
     return [row for row in rows if row.facts][:MOST]
 
 
 def heads(rows: Sequence[Case]) -> dict[str, str]:
-    """The heads of columns with any value; money has its currency as head."""
+    """Return the heads of columns with any value; money has its currency as head."""
     filled = {name for row in rows for name, text in row.cells.items() if text != NONE}
     cost = next((one for row in rows for one in row.facts if one.kind == "cost"), None)
     named = HEADS if cost is None else {**HEADS, "cost": _per_hour(cost)}

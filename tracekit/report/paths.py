@@ -33,7 +33,7 @@ class Paths:
     results: Mapping[str, str] = field(default_factory=dict)
 
     def policy(self, name: str) -> str:
-        """A policy as ``--policy`` takes it; a user's own policy by its file."""
+        """Return a policy as ``--policy`` takes it; a user's own policy by its file."""
         return as_given(name, self.files)
 
 
@@ -46,7 +46,7 @@ def paths(
     files: Iterable[Mapping[str, str]] = (),
     results: Mapping[str, Path] | None = None,
 ) -> Paths:
-    """The paths of a report of ``source``, as one types them in the working folder.
+    """Return the paths of a report of ``source``, as one types them in the working folder.
 
     A path is relative if ``source`` is relative or lies below the working folder. The report then
     names nothing else of the machine, and does not depend on the folder's place. Other paths, such

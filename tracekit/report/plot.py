@@ -17,7 +17,7 @@ _MANY_POWERS = 2.6
 
 
 def blank(height_px: int = HEIGHT_PX) -> go.Figure:
-    """A figure without data, with room for axis titles."""
+    """Return a figure without data, with room for axis titles."""
     # a layout that is set later would first merge the library's default template
     return go.Figure(
         layout={
@@ -46,7 +46,7 @@ def blank(height_px: int = HEIGHT_PX) -> go.Figure:
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
-    """An axis with its title, which must carry the unit."""
+    """Return an axis with its title, which must carry the unit."""
     return {
         "title": {"text": title, "standoff": 8, "font": {"size": 13}},
         "gridcolor": color("grid"),
@@ -59,7 +59,7 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
 
 
 def log_axis(title: str, values: pl.Series, **more: Any) -> dict[str, Any]:
-    """A logarithmic axis for values, with whole numbers as labels.
+    """Return a logarithmic axis for values, with whole numbers as labels.
 
     The library's own labels between powers of ten are single digits, such as 2 for 20.
     """
@@ -79,7 +79,7 @@ def numbers(values: Iterable[Any]) -> list[Any]:
 
 
 def rows_axis(count: float, first: float) -> dict[str, Any]:
-    """The axis of ``count`` rows, the first on top, with no line and no names of its own.
+    """Return the axis of ``count`` rows, the first on top, with no line and no names of its own.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def evenly(frame: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
 
 
 def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFrame:
-    """The row with the highest value in each of ``most`` equal parts of each group."""
+    """Return the row with the highest value in each of ``most`` equal parts of each group."""
     at = pl.int_range(pl.len()).over(group) * most // pl.len().over(group)
     measured = frame.filter(pl.col(value).is_not_null()).with_columns(at.alias("_stretch"))
     top = pl.col(value) == pl.col(value).max().over(group, "_stretch")
@@ -129,7 +129,7 @@ def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFr
 
 
 def whiskers(up: pl.Series, down: pl.Series) -> dict[str, Any]:
-    """The intervals of marks as thin lines."""
+    """Return the intervals of marks as thin lines."""
     return {
         "type": "data",
         "array": numbers(up.fill_null(0)),
@@ -183,7 +183,7 @@ def placed(
     height_px: int,
     most: int,
 ) -> list[tuple[Label, dict[str, Any]]]:
-    """The labels with a place, in order, each with its annotation.
+    """Return the labels with a place, in order, each with its annotation.
 
     Parameters
     ----------
@@ -305,5 +305,5 @@ def color(name: str) -> str:
 
 
 def declarations(*, dark: bool) -> str:
-    """The palette as CSS custom properties."""
+    """Return the palette as CSS custom properties."""
     return " ".join(f"--{name}: {values[dark]};" for name, values in _ALL.items())

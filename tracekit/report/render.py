@@ -79,12 +79,12 @@ PAGES = (
 
 
 def all_pages() -> dict[str, Page]:
-    """Every page, by name, in the order of the report."""
+    """Return every page, by name, in the order of the report."""
     return {page.name: page for page in PAGES}
 
 
 def page_fault(page: Page, error: Exception) -> str:
-    """The text in place of a page that fails by a bug; TRACEKIT_DEBUG raises the error."""
+    """Return the text in place of a page that fails by a bug; TRACEKIT_DEBUG raises the error."""
     if os.environ.get("TRACEKIT_DEBUG"):
         raise error
     reason = next(iter(str(error).splitlines()), "")
@@ -96,7 +96,7 @@ def page_fault(page: Page, error: Exception) -> str:
 
 
 def plotly() -> str:
-    """The script of plotly from the installed package."""
+    """Return the script of plotly from the installed package."""
     from plotly.offline import get_plotlyjs  # noqa: PLC0415 - five megabytes, only when needed
 
     return inline(str(get_plotlyjs()))
@@ -122,14 +122,14 @@ def tables() -> str:
 
 
 def tables_style() -> str:
-    """The style sheet of DataTables without its pictures; the page has signs of its own."""
+    """Return the style sheet of DataTables without its pictures; the page has signs of its own."""
     text = resources.files("itables").joinpath("html", "dt_bundle.css").read_text("utf-8")
     first, *others = text.split("url(")
     return "none".join((first, *(one.partition(")")[2] for one in others)))
 
 
 def inline(script: str) -> str:
-    """A script for a page, with the line ends that the browser hashes."""
+    """Return a script for a page, with the line ends that the browser hashes."""
     if "</script" in script.lower():
         script = script.replace("</script", "<\\/script")
     return script.replace("\r\n", "\n").replace("\r", "\n")
@@ -196,7 +196,7 @@ def render(
 def render_data(
     data: Data, *, progress: Progress = SILENT, left_out: list[str] | None = None
 ) -> str:
-    """The report of some data, as HTML.
+    """Return the report of some data, as HTML.
 
     A page that fails because of a bug has an error in its place; other pages are whole.
 

@@ -45,32 +45,32 @@ _ENDS = ("fraction", "bytes", "cores", "ms", "per_hour", "per_month", "points")
 
 
 def short(fact: Fact) -> str:
-    """The fact in one line."""
+    """Return the fact in one line."""
     return _rendered(fact, kinds()[fact.kind].short)
 
 
 def long(fact: Fact) -> str:
-    """The fact in full."""
+    """Return the fact in full."""
     return _rendered(fact, kinds()[fact.kind].long)
 
 
 def label(fact: Fact) -> str:
-    """The label of the fact in a table."""
+    """Return the label of the fact in a table."""
     return kinds()[fact.kind].label
 
 
 def value(fact: Fact) -> str:
-    """The value of the fact with its unit, for a cell."""
+    """Return the value of the fact with its unit, for a cell."""
     return amount(fact.value, _unit_of(fact), fact.about)
 
 
 def against(fact: Fact) -> str:
-    """The value that the fact is compared with, for a cell."""
+    """Return the value that the fact is compared with, for a cell."""
     return amount(fact.against, _unit_of(fact), fact.about)
 
 
 def expected(fact: Fact) -> str:
-    """The numbers that agree with a claim, for a cell: the printed number, or a limit."""
+    """Return the numbers that agree with a claim, for a cell: the printed number, or a limit."""
     claim, unit = all_claims()[fact.subject], _unit_of(fact)
     edges = [(">", claim.above), ("<", claim.below), ("\u00b1", claim.tolerance or None)]
     parts = [f"{sign} {amount(edge, unit)}" for sign, edge in edges if edge is not None]
@@ -78,7 +78,7 @@ def expected(fact: Fact) -> str:
 
 
 def change(fact: Fact) -> str:
-    """The change in a fact with its sign; a change of shares is in percentage points."""
+    """Return the change in a fact with its sign; a change of shares is in percentage points."""
     given = fact.about_it("change")
     if not isinstance(given, int | float):
         return ""
@@ -87,7 +87,7 @@ def change(fact: Fact) -> str:
 
 
 def change_interval(fact: Fact) -> str:
-    """The interval of the change, in the unit of the change; empty for no interval."""
+    """Return the interval of the change, in the unit of the change; empty for no interval."""
     ends = [fact.about_it(name) for name in ("change_low", "change_high")]
     share = _unit_of(fact) == "fraction"
     measured = [one for one in ends if isinstance(one, int | float)]
@@ -95,7 +95,7 @@ def change_interval(fact: Fact) -> str:
 
 
 def interval(fact: Fact) -> str:
-    """The interval of the fact, for a cell; empty for no interval."""
+    """Return the interval of the fact, for a cell; empty for no interval."""
     if fact.low is None or fact.high is None:
         return ""
     low, high = (amount(one, _unit_of(fact), fact.about) for one in (fact.low, fact.high))
@@ -103,17 +103,17 @@ def interval(fact: Fact) -> str:
 
 
 def headline(answer: Answer) -> str:
-    """The verdict in one line; the first fact where there is no verdict."""
+    """Return the verdict in one line; the first fact where there is no verdict."""
     return short(answer.facts[0]) if answer.facts else ""
 
 
 def question(followup: Followup) -> str:
-    """The question of a follow-up."""
+    """Return the question of a follow-up."""
     return questions()[followup.question]
 
 
 def command(followup: Followup) -> str:
-    """The line to type."""
+    """Return the line to type."""
     words = ["tracekit", *followup.command.split()]
     for name, given in followup.arguments.items():
         each = (
@@ -130,7 +130,7 @@ def command(followup: Followup) -> str:
 
 
 def document(answer: Answer) -> dict[str, Any]:
-    """The answer as one JSON document."""
+    """Return the answer as one JSON document."""
     return {
         "schema": SCHEMA,
         "headline": headline(answer),
@@ -149,7 +149,7 @@ def document(answer: Answer) -> dict[str, Any]:
 
 
 def amount(given: Scalar, unit: str, about: Mapping[str, Scalar] | None = None) -> str:
-    """A value with its unit, for people."""
+    """Return a value with its unit, for people."""
     if given is None or isinstance(given, str):
         return given or ""
     if isinstance(given, bool):

@@ -141,7 +141,7 @@ class Table:
 
 
 def table(frame: pl.DataFrame, caption: str, *, query: str = "", only: Sequence[str] = ()) -> Table:
-    """A frame as a table; a query's header says what its columns mean and their units."""
+    """Return a frame as a table; a query's header says what its columns mean and their units."""
     names = [name for name in (only or frame.columns) if name in frame.columns]
     flat = [name for name in names if _is_shown(frame[name])]
     columns = [column(name, frame.schema[name], query) for name in flat]
@@ -162,12 +162,12 @@ def _is_shown(values: pl.Series) -> bool:
 
 
 def records(rows: Iterable[Mapping[str, Any]], caption: str) -> Table:
-    """Rows of values by column as a table."""
+    """Return rows of values by column as a table."""
     return table(pl.DataFrame(list(rows), infer_schema_length=None, strict=False), caption)
 
 
 def facts_table(facts: Sequence[Fact], caption: str) -> Table:
-    """Facts as a table, one row each; columns without any value are left out."""
+    """Return facts as a table, one row each; columns without any value are left out."""
     rows = [
         {
             "case": CASES.get(str(one.about_it("case")), ""),
@@ -269,7 +269,7 @@ def _with_interval(fact: Fact | None, outcome: str) -> Cell:
 
 
 def column(name: str, dtype: pl.DataType, query: str = "") -> Column:
-    """The column of a table for a column of a frame."""
+    """Return the column of a table for a column of a frame."""
     meaning = ""
     if query in all_queries():
         meaning = next((c.description for c in get_query(query).columns if c.name == name), "")

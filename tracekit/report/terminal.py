@@ -69,31 +69,31 @@ def summary(answer: Answer, *, lines: int = LINES, rank: int = 2) -> list[str]:
 
 
 def facts_in_full(facts: Iterable[Fact]) -> list[str]:
-    """Each fact in full, as an item of a list."""
+    """Return each fact in full, as an item of a list."""
     return [line for one in facts if (text := long(one)) for line in item(text)]
 
 
 def following(steps: Sequence[Followup], *, most: int = COMMANDS) -> Iterator[str]:
-    """The next questions, each with its command."""
+    """Yield the next questions, each with its command."""
     for one in steps[:most]:
         yield from paragraph(question(one))
         yield from typed(command(one))
 
 
 def paragraph(text: str) -> list[str]:
-    """A text, wrapped to the width of a page."""
+    """Return a text, wrapped to the width of a page."""
     return textwrap.wrap(" ".join(text.split()), WIDTH, break_on_hyphens=False)
 
 
 def item(text: str) -> list[str]:
-    """A text as a list item, wrapped to the width of a page."""
+    """Return a text as a list item, wrapped to the width of a page."""
     return textwrap.wrap(
         text, WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
     )
 
 
 def typed(line: str) -> list[str]:
-    """A command in lines that can be copied; only an option with a long value is wider."""
+    """Return a command in lines that can be copied; only an option with a long value is wider."""
     return textwrap.indent(in_lines(line, WIDTH - 2), "  ").splitlines()
 
 
@@ -104,7 +104,7 @@ def table(
     width: int = WIDTH,
     shown: Callable[[Any, str], str] = amount,
 ) -> list[str]:
-    """A table of rows under heads, no wider than the page.
+    """Return a table of rows under heads, no wider than the page.
 
     Parameters
     ----------
@@ -222,6 +222,6 @@ def _one_by_one(
 
 
 def answer_lines(answer: Answer) -> list[str]:
-    """The verdict, the facts of rank 1, and what to do next."""
+    """Return the verdict, the facts of rank 1, and what to do next."""
     steps = list(following(answer.next))
     return [*summary(answer, rank=1), *([""] if steps else []), *steps]

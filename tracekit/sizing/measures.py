@@ -63,7 +63,7 @@ EPOCH_CYCLES = 64
 
 
 def measures_of(simulation: Simulation, *, reward: float) -> dict[str, float]:
-    """Every measure of a finished simulation; ``reward`` is the sum over all cycles."""
+    """Return every measure of a finished simulation; ``reward`` is the sum over all cycles."""
     arrays, part = simulation.arrays, simulation.part
     run = slice(simulation.start, simulation.now)
     limits, node = arrays.limits[:, run], arrays.node_share[:, run]
@@ -102,7 +102,7 @@ def interval(values: FloatArray) -> tuple[float, float | None, float | None]:
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """The columns policy, measure, mean, low, high and seeds, in the order of policies."""
+    """Return the columns policy, measure, mean, low, high and seeds, in the order of policies."""
     rows = []
     for (policy,), frame in table.group_by("policy", maintain_order=True):
         for measure in MEASURES:
@@ -127,7 +127,7 @@ def differences(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def is_agent(policy: str) -> bool:
-    """Whether the text of a policy is that of the learning agent."""
+    """Return whether the text of a policy is that of the learning agent."""
     return policy.partition("[")[0] == AGENT
 
 
@@ -170,7 +170,7 @@ class Duel:
 
 
 def duels(summary: pl.DataFrame, differences: pl.DataFrame) -> list[Duel]:
-    """The duels of the agent with each rival, lost duels first.
+    """Return the duels of the agent with each rival, lost duels first.
 
     A difference counts from half a percentage point on, and with several seeds only if its interval
     excludes 0.

@@ -38,7 +38,7 @@ COLUMNS = {
 def load_set(
     path: str | Path, *, chains: int = CHAINS, progress: Progress = SILENT
 ) -> SimulationSet:
-    """The simulation set of a store, or of a folder with the tables of the study.
+    """Return the simulation set of a store, or of a folder with the tables of the study.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def _read(folder: Path) -> dict[str, pl.DataFrame]:
 
 
 def set_from_frames(name: str, frames: Mapping[str, pl.DataFrame]) -> SimulationSet:
-    """The simulation set of the tables of the study, by file name.
+    """Return the simulation set of the tables of the study, by file name.
 
     A period without a sample of a container has the need of the period before; periods before the
     first sample have the need of the first sample. ``facts`` counts such periods.
@@ -209,19 +209,19 @@ def read_settings(assume: Sequence[str]) -> Settings:
 
 
 def read_model(path: Path | str | None, settings: Settings) -> Model | None:
-    """The model of a file in the shape of some settings; None without a path."""
+    """Return the model of a file in the shape of some settings; None without a path."""
     if path is None:
         return None
     return load_model(Path(path), channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
 
 
 def choose(texts: Sequence[str]) -> tuple[SizingPolicy, ...]:
-    """The policies of texts; the text ``all`` gives every policy with its defaults."""
+    """Return the policies of texts; the text ``all`` gives every policy with its defaults."""
     return parse_sizing_policies(texts, [kind() for kind in all_sizing_policies().values()])
 
 
 def shipped_model(settings: Settings) -> Model:
-    """The shipped network, which ``make train`` trained on the made-up demo."""
+    """Return the shipped network, which ``make train`` trained on the made-up demo."""
     return load_model(SHIPPED, channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
 
 

@@ -56,7 +56,7 @@ class RecordedUse:
     measured: IntArray
 
     def part(self, steps: slice) -> RecordedUse:
-        """The use at some steps."""
+        """Return the use at some steps."""
         return dataclasses.replace(
             self, times_ms=self.times_ms[steps], values=self.values[:, steps]
         )

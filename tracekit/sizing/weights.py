@@ -25,7 +25,7 @@ KERNEL = 3
 
 
 def layer_shapes(channels: int, cycles: int, actions: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of all weights and biases, in order, for states of (channels, cycles)."""
+    """Return the shapes of all weights and biases, in order, for states of (channels, cycles)."""
     shapes: dict[str, tuple[int, ...]] = {}
     width = channels
     for at, made in enumerate(CONVOLUTIONS):
@@ -138,12 +138,12 @@ def explore(q: Float32Array, allowed: BoolArray, taken: IntArray, weight: float)
 
 
 def greedy(q: Float32Array, allowed: BoolArray) -> IntArray:
-    """The allowed size of the largest q of each row; of equal q the lowest size."""
+    """Return the allowed size of the largest q of each row; of equal q the lowest size."""
     return np.asarray(np.argmax(np.where(allowed, q, -np.inf), axis=1), dtype=np.int64)
 
 
 def one_step(allowed: BoolArray, limit: FloatArray, sizes: FloatArray) -> BoolArray:
-    """The allowed sizes at most one core and one GB from the present limit."""
+    """Return the allowed sizes at most one core and one GB from the present limit."""
     within = (np.abs(sizes[None] - limit[:, None]) <= 1).all(axis=2)
     return allowed & within
 

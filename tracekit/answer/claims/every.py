@@ -33,7 +33,7 @@ RECORDED = "claims.json"
 
 
 def readings(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> dict[str, Reading]:
-    """The readings of experiments by claim; claims without a reading are left out.
+    """Return the readings of experiments by claim; claims without a reading are left out.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def readings(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> dict[s
 
 
 def claim_facts(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> list[Fact]:
-    """The verdicts on claims with a reading, in the order of the table."""
+    """Return the verdicts on claims with a reading, in the order of the table."""
     read = readings(frame, names)
     return [judged(claim, read[name]) for name, claim in all_claims().items() if name in read]
 
@@ -71,7 +71,7 @@ def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
 
 
 def answer_of_claims(facts: Iterable[Fact]) -> Answer:
-    """The facts of every claim, and how many hold."""
+    """Return the facts of every claim, and how many hold."""
     every = tuple(with_all(facts))
     many = Counter(one.verdict for one in every)
     why = Counter(one.because for one in every)
@@ -113,7 +113,7 @@ def _origin(fact: Fact) -> tuple[Any, ...]:
 
 
 def judged(claim: Claim, reading: Reading | None) -> Fact:
-    """The verdict on a claim as a fact; without a reading it cannot be told."""
+    """Return the verdict on a claim as a fact; without a reading it cannot be told."""
     read = reading or Reading()
     verdict, because = _verdict(claim, read)
     if reading is None:

@@ -91,7 +91,7 @@ _FUNCTIONS = {
 
 
 def functions(frame: Frame) -> Readings:
-    """The shares of comparisons that TBESK wins and loses beyond chance."""
+    """Yield the shares of comparisons that TBESK wins and loses beyond chance."""
     for name, (which, at_origin) in _FUNCTIONS.items():
         rows = frame(f"search_functions/{which}")
         if rows.columns:
@@ -108,7 +108,7 @@ _DEFAULT, _BNP, _CMDN = "default_scheduler", "bnp", "cmdn[balanced=true]"
 
 
 def extender(frame: Frame) -> Readings:
-    """The load of nodes and the time of a decision, with and without Liang's extender."""
+    """Yield the load of nodes and the time of a decision, with and without Liang's extender."""
     loads = frame("extender/loads")
     if loads.columns:
         last = loads.filter(pl.col("containers") == pl.col("containers").max())

@@ -35,14 +35,14 @@ class Reading:
 
 
 def mean_of(values: ArrayLike, *, met: bool = True) -> Reading:
-    """The mean of values with its 95 % interval by Student's t; NaN values are left out."""
+    """Return the mean of values with its 95 % interval by Student's t; NaN values are left out."""
     given = np.asarray(values, np.float64)
     finite = given[np.isfinite(given)]
     return ratio_of(finite, np.ones(len(finite)), met=met)
 
 
 def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Reading:
-    """The sum of totals over the sum of weights, with its 95 % interval over units.
+    """Return the sum of totals over the sum of weights, with its 95 % interval over units.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Re
 
 
 def share_of(hits: int, units: int, *, scale: float = 1.0) -> Reading:
-    """A share of units with Wilson's 95 % interval, each times ``scale``.
+    """Return a share of units with Wilson's 95 % interval, each times ``scale``.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def share_of(hits: int, units: int, *, scale: float = 1.0) -> Reading:
 
 
 def difference_of_shares(first: tuple[int, int], second: tuple[int, int]) -> Reading:
-    """The difference of two shares, each (hits, units), with Newcombe's 95 % interval."""
+    """Return the difference of two shares, each (hits, units), with Newcombe's 95 % interval."""
     fewest = min(first[1], second[1])
     if not fewest:
         return Reading(samples=fewest)
@@ -105,7 +105,7 @@ def difference_of_means(first: FloatArray, second: FloatArray) -> Reading:
 
 
 def correlation_of(one: FloatArray, other: FloatArray, *, by_rank: bool = False) -> Reading:
-    """The correlation of two arrays, with its 95 % interval by Fisher's z."""
+    """Return the correlation of two arrays, with its 95 % interval by Fisher's z."""
     finite = np.isfinite(one) & np.isfinite(other)
     one, other = one[finite], other[finite]
     if len(one) < 4 or not np.ptp(one) or not np.ptp(other):

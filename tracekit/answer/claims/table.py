@@ -61,7 +61,7 @@ class Claim:
     main: bool = False
 
     def of_store(self, store: str) -> Followup:
-        """The command that gives the number from a store and the folders beside it."""
+        """Return the command that gives the number from a store and the folders beside it."""
         if not store:
             return self.followup
         beside = Path(store).parent
@@ -72,7 +72,7 @@ class Claim:
         return replace(self.followup, arguments=arguments)
 
     def agreeing(self) -> tuple[float, float]:
-        """The lowest and the highest number that agree with the claim."""
+        """Return the lowest and the highest number that agree with the claim."""
         if self.tolerance is not None and self.printed is not None:
             return self.printed - self.tolerance, self.printed + self.tolerance
         return (
@@ -90,7 +90,7 @@ def _moved(value: Scalar | Sequence[str], beside: Path) -> Scalar | Sequence[str
 
 @functools.cache
 def all_claims() -> Mapping[str, Claim]:
-    """Every claim by name; its entries and those of its experiment are merged."""
+    """Return every claim by name; its entries and those of its experiment are merged."""
     path = asset_dir("reports") / "claims.toml"
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     return {

@@ -40,7 +40,7 @@ _EDGE = 1e-9
 
 
 def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Reading]]:
-    """The reading of each claim on a trace, from a store's queries."""
+    """Yield the reading of each claim on a trace, from a store's queries."""
     profile = frame(PROFILE)
     if not profile.is_empty():
         nodes = profile.filter(pl.col("samples") >= FEWEST_SAMPLES)
@@ -172,7 +172,7 @@ _CHANCE = 0.05
 
 
 def has_period(series: FloatArray) -> bool:
-    """Whether one frequency stands out beyond chance (Fisher's test of the periodogram).
+    """Return whether one frequency stands out beyond chance (Fisher's test of the periodogram).
 
     The trend is removed first. Frequencies with fewer than two turns count as a trend.
     """
@@ -192,7 +192,7 @@ def has_period(series: FloatArray) -> bool:
 
 
 def has_cliff(series: FloatArray) -> bool:
-    """Whether the series falls once, deep, and is level before and after."""
+    """Return whether the series falls once, deep, and is level before and after."""
     values = series[np.isfinite(series)]
     count = len(values)
     variance = float(np.square(values - values.mean()).sum()) if count else 0.0

@@ -163,7 +163,7 @@ def speaks_of_load(setting: str) -> bool:
 
 
 def compares_policies(about: Mapping[str, Any]) -> bool:
-    """Whether any policy is in both runs; production does not count."""
+    """Return whether any policy is in both runs; production does not count."""
     return bool(set(about["policies"]) - {OBSERVED})
 
 

@@ -43,12 +43,12 @@ _OUTCOMES: Mapping[str, tuple[Verdict, str]] = {
 
 
 def answer_of_comparison(study: Study) -> Answer:
-    """The facts of a comparison as an answer."""
+    """Return the facts of a comparison as an answer."""
     return answer_of(facts_of_comparison(study))
 
 
 def facts_of_comparison(study: Study) -> list[Fact]:
-    """The facts of a comparison: one for each change, setting and threshold."""
+    """Return the facts of a comparison: one for each change, setting and threshold."""
     changes = study.frames["changes"].to_dicts()
     if study.about["base"] == PRODUCTION:
         return [shadow_verdict(study), *(_change(row) for row in changes)]

@@ -62,7 +62,7 @@ SETTINGS_SCHEMA = {"setting": pl.String, "base": pl.String, "new": pl.String}
 
 
 def compare_runs(base: Path, new: Path, *, fail_if: Sequence[Threshold] = ()) -> Study:
-    """The changes from one run to another.
+    """Return the changes from one run to another.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def nodes_by_requests(load: Workload) -> int:
 
 
 def most_use(load: Workload, limits: Limits, policy: str) -> tuple[float, float]:
-    """The share of a node's capacity that use may reach at judged steps: of CPU, of memory.
+    """Return the share of a node's capacity that use may reach at judged steps: of CPU, of memory.
 
     A share is infinite where no limit caps it.
     """

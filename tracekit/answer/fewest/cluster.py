@@ -58,7 +58,7 @@ class Cluster:
     ceiling: Ceiling = field(default_factory=Ceiling)
 
     def with_more(self, like: IntArray) -> Cluster:
-        """The cluster with copies of the nodes at the positions ``like`` at its end."""
+        """Return the cluster with copies of the nodes at the positions ``like`` at its end."""
         every = np.concatenate([np.arange(len(self.node_ids)), like])
         bars, price, closed = self.barred_by, self.price_per_hour, self.cordoned
         none = np.zeros(len(like), np.int64)
@@ -75,7 +75,7 @@ class Cluster:
 
 
 def running_on(load: Workload) -> IntArray | None:
-    """How many containers production runs on each node at the last step, shape (nodes,).
+    """Return how many containers production runs on each node at the last step, shape (nodes,).
 
     Daemons are not counted. None where production's placement is not recorded.
     """
@@ -123,7 +123,7 @@ def fixed_nodes(load: Workload) -> BoolArray:
 
 
 def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int, str]:
-    """The special nodes by position, each with its first reason.
+    """Return the special nodes by position, each with its first reason.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ ZONE = "zone"
 
 
 def zones_of(load: Workload) -> IntArray:
-    """The zone of each node, -1 where it has none, shape (nodes,).
+    """Return the zone of each node, -1 where it has none, shape (nodes,).
 
     Raises
     ------
@@ -284,7 +284,7 @@ class Bound:
 
 
 def bound_to_zones(load: Workload) -> dict[str, Bound]:
-    """The containers that can run only in one zone, by the zone's name."""
+    """Return the containers that can run only in one zone, by the zone's name."""
     zone, bound = zones_of(load), np.full(load.containers.count, -1)
     rules = [] if load.rules.constraints is None else load.rules.constraints.parts
     masks = [one for one in rules if isinstance(one, Allowed)]

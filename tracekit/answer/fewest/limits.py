@@ -92,7 +92,7 @@ class Limits:
         return [*waiting, *(one for one in self.ceiling if not _replaced(one, named)), *given]
 
     def on_use(self, policies: Iterable[str]) -> list[Threshold]:
-        """The limits of some policies, each once, without the default limits on waiting."""
+        """Return the limits of some policies, each once, without the default limits on waiting."""
         every = [one for policy in policies for one in self.of(policy)]
         others = {id(one): one for one in every if not any(one is it for it in self.waiting)}
         return list(others.values())
@@ -116,7 +116,7 @@ class Limits:
         return replace(self, ceiling=(at_most(ABOVE, OBSERVED),))
 
     def broken(self, policy: str, base: Row, row: Row) -> list[Margin]:
-        """The limits that a row of a summary breaks.
+        """Return the limits that a row of a summary breaks.
 
         Limits on measures that fall with the number of nodes are left out; see
         ``broken_at_the_end``.
@@ -143,7 +143,7 @@ class Limits:
         ]
 
     def tightest(self, policy: str, base: Row, row: Row) -> Margin | None:
-        """The limit with the least room; None where no limit has a cap."""
+        """Return the limit with the least room; None where no limit has a cap."""
         every = (self._margin(one, base, row) for one in self.of(policy) if not _falls(one))
         capped = [(one.room, at, one) for at, one in enumerate(every) if one.room is not None]
         return min(capped)[2] if capped else None
@@ -165,7 +165,7 @@ class Limits:
         return self.most(policy, WAITING[1]) < 1
 
     def of_waiting(self, margin: Margin) -> bool:
-        """Whether a limit is one of the default limits on waiting."""
+        """Return whether a limit is one of the default limits on waiting."""
         return any(one is margin.limit for one in self.waiting)
 
     def _margin(self, limit: Threshold, base: Row, row: Row) -> Margin:

@@ -74,7 +74,7 @@ def fullest(nodes: Nodes) -> IntArray:
 
 
 def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
-    """The positions of nodes in an order, nodes of a lower rank first; shape (nodes,)."""
+    """Return the positions of nodes in an order, nodes of a lower rank first; shape (nodes,)."""
     place = ordering(nodes)
     place = np.asarray(place[np.argsort(nodes.rank[place], kind="stable")])
     if nodes.zone is None:
@@ -83,7 +83,7 @@ def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
 
 
 def rank_of(load: Workload, fixed: BoolArray, gone: IntArray) -> IntArray:
-    """The rank of each node, (nodes,), upwards: gone by the end, fixed, free, cordoned."""
+    """Return the rank of each node, (nodes,), upwards: gone by the end, fixed, free, cordoned."""
     rank = np.where(fixed, 1, FREE)
     if load.nodes.cordoned is not None:
         rank[load.nodes.cordoned & ~fixed] = FREE + 1

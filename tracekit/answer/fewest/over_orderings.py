@@ -53,7 +53,7 @@ def alone(*_: int) -> None:
 
 
 def fewest(holds: Holds, low: int, high: int, ahead: Ahead = alone) -> int:
-    """The number that bisection finds between ``low`` and ``high``, where ``high`` holds.
+    """Return the number that bisection finds between ``low`` and ``high``, where ``high`` holds.
 
     ``holds`` is true of the number, and false of one less, unless one less is below ``low``.
     """
@@ -116,7 +116,7 @@ class Search:
         self.low = max(self.bound or 1, int(fixed.sum()), 1)
 
     def over(self, orderings: Sequence[Ordering]) -> Outcome:
-        """The best result over orderings, where the limits hold on all nodes."""
+        """Return the best result over orderings, where the limits hold on all nodes."""
         first, *others = orderings
         place = placed(self.nodes, first)
         best = self.outcome(first.__name__, place, *self.joint(place, len(place)))
@@ -276,7 +276,7 @@ class Search:
         )
 
     def grid(self, every: int) -> list[int]:
-        """The numbers of nodes of the curve, from the lower bound to all nodes."""
+        """Return the numbers of nodes of the curve, from the lower bound to all nodes."""
         counts = np.linspace(self.low, every, GRID).round().astype(np.int64)
         return [int(one) for one in np.unique(counts)]
 

@@ -162,7 +162,7 @@ def requested_over_time(load: Workload, node: IntArray) -> FloatArray:
 
 
 def counting(replays: ReplayOn, done: Callable[[], None]) -> ReplayOn:
-    """A function that replays, and calls ``done`` after each replay."""
+    """Return a function that replays, and calls ``done`` after each replay."""
 
     def counted(order: int, staying: IntArray | None, lost: str) -> Replayed:
         came = replays(order, staying, lost)

@@ -61,7 +61,7 @@ def fewest_nodes(
     further: bool = True,
     survive: bool = False,
 ) -> Outcome:
-    """The fewest nodes under one policy.
+    """Return the fewest nodes under one policy.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def fewest_nodes(
 def enough(
     tried: Trials, policy: Entrant, counts: Sequence[int], *, by: str, may_wait: bool
 ) -> list[bool]:
-    """Whether ``counts`` nodes are enough for a policy, for each order of arrival.
+    """Return whether ``counts`` nodes are enough for a policy, for each order of arrival.
 
     Each order of nodes is tried at that count alone. This takes a few replays, a search takes a
     hundred.
@@ -242,7 +242,7 @@ def _nearer(before: Margin, now: Margin) -> bool:
 
 
 def too_busy(load: Workload, broken: Margin) -> str:
-    """The id of a container that alone breaks a limit on use, even on the largest node.
+    """Return the id of a container that alone breaks a limit on use, even on the largest node.
 
     Empty where no container does, or the limit is not on the use of a node.
     """

@@ -136,7 +136,7 @@ class Today:
     policy: Sent
 
     def run(self, _: OnProgress) -> tuple[LostZone, ...]:
-        """The loss of each zone. Raises TracekitError for fewer than two zones."""
+        """Return the loss of each zone. Raises TracekitError for fewer than two zones."""
         load, policy, limits = (
             _loaded(self.terms.source),
             self.policy.entrant,
@@ -252,7 +252,7 @@ def begun(
 
 
 def counted(task: Task, policy: str) -> Callable[[], None]:
-    """A function to call after each replay of a search; it shows the number of replays."""
+    """Return a function to call after each replay of a search; it shows the number of replays."""
     count = itertools.count(1)
     return lambda: task.advance(0, f"replay {next(count):,} of {policy}")
 
@@ -260,7 +260,7 @@ def counted(task: Task, policy: str) -> Callable[[], None]:
 def ended(
     searches: Mapping[str, Callable[[], Outcome]], task: Task
 ) -> tuple[dict[str, Outcome], dict[str, TracekitError]]:
-    """The results of searches, and the errors of those without a result, by policy."""
+    """Return the results of searches, and the errors of those without a result, by policy."""
     outcomes, problems = {}, {}
     for name, search in searches.items():
         try:
@@ -334,7 +334,7 @@ class Rivals:
         return {name: one for name, one in rivals.items() if self._enough(one, counts, ends=False)}
 
     def as_random(self, outcomes: Mapping[str, Outcome]) -> dict[str, int]:
-        """The counts of policies that are not below the count of placement at random.
+        """Return the counts of policies that are not below the count of placement at random.
 
         A count is below another one if it is lower by 1 % and by one node.
         """

@@ -192,7 +192,7 @@ def _check(scale: float, repeats: int | None, may_remove: Sequence[str]) -> None
 
 
 def what_is_least(least: str, limits: Limits, cluster: Cluster) -> str:
-    """The objective: ``nodes`` or ``cost``.
+    """Return the objective: ``nodes`` or ``cost``.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def shrink_cluster(
     rivals: Sequence[Entrant] = (),
     progress: Progress = SILENT,
 ) -> Study:
-    """The fewest nodes for each policy, as a study.
+    """Return the fewest nodes for each policy, as a study.
 
     Several processes search for a policy each; for one policy, or where replays are kept, they
     replay side by side.

@@ -83,7 +83,7 @@ class Trials:
         return [] if not self.survive else [name for name, _ in zones_among(self.load, staying)]
 
     def came(self, order: int, staying: IntArray, lost: str = "") -> Replayed:
-        """The replay on the nodes at these positions, without the zone ``lost``."""
+        """Return the replay on the nodes at these positions, without the zone ``lost``."""
         stay = np.sort(staying)
         key = order, stay.tobytes(), lost
         if key not in self._replayed:
@@ -96,12 +96,12 @@ class Trials:
         self._at_once(lambda staying: self.came(order, staying), sets)
 
     def trial(self, order: int, staying: IntArray) -> Trial:
-        """The trial on one set of nodes; it is among the trials of ``seen``."""
+        """Return the trial on one set of nodes; it is among the trials of ``seen``."""
         self._seen[order, np.sort(staying).tobytes()] = None
         return self._judged(order, staying)
 
     def after(self, order: int, staying: IntArray, lost: str = "") -> Trial:
-        """The trial without the zone ``lost``, compared with the limits alone."""
+        """Return the trial without the zone ``lost``, compared with the limits alone."""
         base, row = self.base(order), self.came(order, staying, lost).row
         if lost in self.bound:  # these containers may wait
             less = self.bound[lost].containers, self.bound[lost].container_steps
@@ -124,11 +124,11 @@ class Trials:
         return trial
 
     def holds(self, order: int, staying: IntArray) -> bool:
-        """Whether all limits hold in this order of arrival."""
+        """Return whether all limits hold in this order of arrival."""
         return not self.trial(order, staying).broken
 
     def hold_all(self, staying: IntArray) -> bool:
-        """Whether all limits hold in every order of arrival."""
+        """Return whether all limits hold in every order of arrival."""
         for at in range(0, len(self.orders), self.beside):
             some = self.orders[at : at + self.beside]
             self._at_once(lambda order: self._judged(order, staying), some)
@@ -137,12 +137,12 @@ class Trials:
         return True
 
     def on_all_nodes(self) -> list[Trial]:
-        """The trials on all nodes, one for each order of arrival."""
+        """Return the trials on all nodes, one for each order of arrival."""
         every = np.arange(self.load.nodes.count)
         return self.each(lambda order: self.trial(order, every))
 
     def requested(self, staying: IntArray) -> FloatArray:
-        """The requests on each node over time, the mean over the orders of arrival.
+        """Return the requests on each node over time, the mean over the orders of arrival.
 
         Shape (nodes,); NaN for nodes that are not kept.
         """
@@ -161,7 +161,7 @@ class Trials:
         return np.stack([self._of_nodes(staying, one, np.max) for one in parts])
 
     def each(self, search: Callable[[int], T]) -> list[T]:
-        """The value of a function in each order of arrival."""
+        """Return the value of a function in each order of arrival."""
         return self._at_once(search, self.orders)
 
     def _at_once(self, search: Callable[[S], T], those: Sequence[S]) -> list[T]:
@@ -172,11 +172,11 @@ class Trials:
             return list(pool.map(search, those))
 
     def base(self, order: int) -> dict[str, Any]:
-        """The row of the policy on all nodes."""
+        """Return the row of the policy on all nodes."""
         return self.came(order, np.arange(self.load.nodes.count)).row
 
     def seen(self, place: IntArray) -> tuple[Trial, ...]:
-        """The trials on the first nodes of this order, those on most nodes first."""
+        """Return the trials on the first nodes of this order, those on most nodes first."""
         trials = []
         for order, key in tuple(self._seen):
             stay = np.frombuffer(key, np.int64)
@@ -194,7 +194,7 @@ class Trials:
 
 
 def nearest(trials: Iterable[Trial]) -> Margin | None:
-    """The limit with the least room of several trials; None where no limit has a cap."""
+    """Return the limit with the least room of several trials; None where no limit has a cap."""
     every = (one.tightest for one in trials)
     return min((one for one in every if one), key=lambda one: one.room or 0.0, default=None)
 
@@ -238,7 +238,7 @@ class LostZone:
 
 
 def lost_zones(tried: Trials, nodes: IntArray) -> tuple[LostZone, ...]:
-    """The loss of each zone of these nodes; empty where no loss has to be survived."""
+    """Return the loss of each zone of these nodes; empty where no loss has to be survived."""
     if not tried.survive:
         return ()
     return tuple(_lost(tried, nodes, *one) for one in zones_among(tried.load, nodes))
@@ -262,7 +262,7 @@ def _lost(tried: Trials, stay: IntArray, zone: str, nodes: int) -> LostZone:
 
 
 def frame_of(case: str, policy: str, zones: Sequence[LostZone]) -> pl.DataFrame:
-    """A row for each zone: case, policy, and the fields of ``LostZone``."""
+    """Return a row for each zone: case, policy, and the fields of ``LostZone``."""
     texts = dict.fromkeys(("case", "policy", "breaks_measure"), pl.String)
     numbers = dict.fromkeys(("breaks_value", "breaks_allowed"), pl.Float64)
     rows = [{"case": case, "policy": policy, **asdict(one)} for one in zones]

@@ -34,7 +34,7 @@ TURNED: tuple[Stands, ...] = ("barred", "another policy")
 
 
 def stands(usual: Choice, here: Choice) -> Stands:
-    """What a change does to the policy that is recommended without it."""
+    """Return what a change does to the policy that is recommended without it."""
     if "few_orders" in (usual.because, here.because) or not (usual.policy and here.policy):
         return "undecided"
     if usual.policy in {one.policy for one in here.barred}:
@@ -150,7 +150,7 @@ def moved_by(
     problems: Mapping[str, str],
     unchanged: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """The effect of each change on the answer and on the ranks, the largest first."""
+    """Return the effect of each change on the answer and on the ranks, the largest first."""
     usual = choices[BASE]
     base = dict(ranks.filter(change=BASE).select("policy", "rank").drop_nulls().rows())
     rows: list[dict[str, Any]] = []
@@ -205,7 +205,7 @@ _VERDICTS: Mapping[str, Verdict] = {
 
 
 def facts_of_changes(study: Study) -> Iterator[Fact]:
-    """A fact for each change: whether the recommended policy is another one."""
+    """Yield a fact for each change: whether the recommended policy is another one."""
     usual = study.about["policy"]
     for row in study.frames["changes"].to_dicts():
         name, _, value = row["change"].partition("=")
@@ -331,7 +331,7 @@ def _about(load: Workload, varies: list[str]) -> dict[str, Any]:
 
 
 def results_of(met: Mapping[str, Met]) -> Results:
-    """The replays under one change as a run's results."""
+    """Return the replays under one change as a run's results."""
     rows = [{**row, "policy": name} for name, one in met.items() for row in one.rows]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     document = {

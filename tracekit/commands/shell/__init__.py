@@ -25,7 +25,7 @@ from tracekit.commands.shell.streams import ReaderGoneError, open_standard_files
 
 
 def build_app(only: str | None = None) -> typer.Typer:
-    """The typer application with every subcommand of this folder, or with one of them."""
+    """Return the typer application with every subcommand of this folder, or with one of them."""
     app = typer.Typer(
         name="tracekit",
         cls=Group,

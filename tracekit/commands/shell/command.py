@@ -54,7 +54,7 @@ _WORDS = {
 
 
 def metavar(param: Any) -> str | None:
-    """The word for a parameter's value; None where its choices are shown instead."""
+    """Return the word for a parameter's value; None where its choices are shown instead."""
     if param.metavar is not None or getattr(param.type, "choices", None):
         return param.metavar  # type: ignore[no-any-return]
     return _WORDS.get(param.name, str(param.name).upper())

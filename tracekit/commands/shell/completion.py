@@ -45,7 +45,7 @@ def _matching(kind: str, word: str) -> list[str]:
 
 
 def names(kind: str) -> list[str]:
-    """The names of a kind, sorted."""
+    """Return the names of a kind, sorted."""
     if kind == "kinds":
         return list(catalogue.KINDS)
     return sorted(_names(kind))

@@ -105,7 +105,7 @@ class _LineTask:
             self._lines.say(self._so_far(passed_s, note))
 
     def summary(self) -> str:
-        """The finished task: how much in how long."""
+        """Return the finished task: how much in how long."""
         return (
             f"{self._text}: {_amount(self.done, self._unit)}"
             f" in {_seconds(self._clock() - self._start)}"

@@ -47,7 +47,7 @@ class Settings:
 
 
 def find(folder: Path) -> Path | None:
-    """The file of the nearest folder that has one, from here upwards."""
+    """Return the file of the nearest folder that has one, from here upwards."""
     return next((path for one in [folder, *folder.parents] if is_file(path := one / FILE)), None)
 
 
@@ -57,7 +57,7 @@ def read(
     known_commands: Sequence[str],
     formerly: Mapping[str, str],
 ) -> Settings:
-    """The settings of a file; raises TracekitError for what it cannot mean.
+    """Return the settings of a file; raises TracekitError for what it cannot mean.
 
     ``formerly`` maps what subcommands were called to what they are called.
     """

@@ -54,7 +54,7 @@ class Call:
 
 
 def subcommand(command: Callable[..., None], function: str) -> Callable[..., None]:
-    """The function that typer makes a subcommand of.
+    """Return the function that typer makes a subcommand of.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from tracekit.live.export._format import Left as Left
 
 @functools.cache
 def all_formats() -> dict[str, Format]:
-    """Every format, by its name."""
+    """Return every format, by its name."""
     formats = registry.named(sys.modules[__name__], Format)
     return {one.name: one for one in formats.values()}
 

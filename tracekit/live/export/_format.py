@@ -92,7 +92,7 @@ class Left:
         return None if study is None else answer_of_nodes(study)
 
     def frame(self, name: str) -> pl.DataFrame:
-        """A frame of the replay."""
+        """Return a frame of the replay."""
         return read_frame(self._replay() / f"{name}.parquet")
 
     def study(self, name: str, case: str | None = None) -> Study | None:
@@ -107,7 +107,7 @@ class Left:
         return None
 
     def counted(self, study: Study) -> WorkloadSource:
-        """The workload whose nodes a study counted."""
+        """Return the workload whose nodes a study counted."""
         if self.replay is not None:
             own = self._source
             if case_of(study) != "recommended":
@@ -190,7 +190,7 @@ class Format:
 
 
 def left_out(because: str, value: Scalar = None, unit: str = "", **about: Scalar) -> Fact:
-    """A fact on what a format cannot carry; ``because`` is the key of its template."""
+    """Return a fact on what a format cannot carry; ``because`` is the key of its template."""
     return Fact(kind="left_out", value=value, unit=unit, because=because, about=about)
 
 
@@ -200,7 +200,7 @@ def not_carried(
     args: Mapping[str, Any],
     but: Iterable[str] = (),
 ) -> Iterator[Fact]:
-    """A fact for each parameter of a policy that the plugin's arguments do not carry.
+    """Yield a fact for each parameter of a policy that the plugin's arguments do not carry.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def not_carried(
 
 
 def ends_ms(load: Workload) -> IntArray:
-    """When each container ends, (containers,); at the latest at the end of the record."""
+    """Return when each container ends, (containers,); at the latest at the end of the record."""
     end = int(load.use.times_ms[-1]) + load.use.step_ms
     return np.maximum(np.minimum(load.containers.departure_ms, end), load.containers.arrival_ms + 1)
 
@@ -225,7 +225,7 @@ def whole_cores(milli: IntArray) -> IntArray:
 
 
 def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fact]:
-    """The fact on what is written of a workload, and the fact on rounded cores."""
+    """Yield the fact on what is written of a workload, and the fact on rounded cores."""
     yield Fact(
         kind="exported",
         value=load.containers.count,
@@ -239,7 +239,7 @@ def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fa
 
 
 def lost(load: Workload, *names: str) -> Iterator[Fact]:
-    """Facts on properties that a format cannot carry; ``names`` are keys of ``_HAVING``.
+    """Yield facts on properties that a format cannot carry; ``names`` are keys of ``_HAVING``.
 
     A property that the workload lacks has no fact.
     """
@@ -250,7 +250,7 @@ def lost(load: Workload, *names: str) -> Iterator[Fact]:
 
 
 def use_is_recorded(load: Workload) -> BoolArray:
-    """Whether the CPU use of each container is recorded, shape (containers,)."""
+    """Return whether the CPU use of each container is recorded, shape (containers,)."""
     if load.use.recorded is not None:
         return np.asarray(
             load.use.recorded[0][load.use.columns_of(np.arange(load.containers.count))]

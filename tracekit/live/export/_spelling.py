@@ -16,12 +16,12 @@ _STRANGE = re.compile(r"[^a-z0-9]+")
 
 
 def is_name(text: str) -> bool:
-    """Whether an object of Kubernetes may have this name."""
+    """Return whether an object of Kubernetes may have this name."""
     return len(text) <= _LONGEST and _NAME.fullmatch(text) is not None
 
 
 def checked_name(text: str, what: str) -> str:
-    """The name; raises TracekitError if no object of Kubernetes may have it."""
+    """Return the name; raises TracekitError if no object of Kubernetes may have it."""
     if not is_name(text):
         raise TracekitError(
             f"'{text}' is the name of a {what}, and no object of Kubernetes can have it",
@@ -31,7 +31,7 @@ def checked_name(text: str, what: str) -> str:
 
 
 def object_names(ids: Iterable[str]) -> list[str]:
-    """A unique valid name for each id; a valid id is its own name."""
+    """Return a unique valid name for each id; a valid id is its own name."""
     return _unique(one if is_name(one) else _made(one) for one in ids)
 
 
@@ -88,12 +88,12 @@ def yaml_text(*documents: Any) -> str:
 
 
 def command(*words: str) -> str:
-    """A line of a shell script, with words quoted where needed."""
+    """Return a line of a shell script, with words quoted where needed."""
     return " ".join(map(shlex.quote, words))
 
 
 def script(lines: Sequence[str]) -> bytes:
-    """A script that stops at the first command that fails.
+    """Return a script that stops at the first command that fails.
 
     It begins with ``exit``; the user removes this line after reading the plan.
     """

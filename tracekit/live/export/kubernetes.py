@@ -69,7 +69,7 @@ class Objects:
 
 
 def objects_of(load: Workload, store: Store | None) -> Objects:
-    """The nodes and pods of a workload."""
+    """Return the nodes and pods of a workload."""
     places = pod_names(load.containers.ids)
     pods = [
         _pod(load, at, place, template)
@@ -87,7 +87,7 @@ def objects_of(load: Workload, store: Store | None) -> Objects:
 
 
 def templates_of(load: Workload, store: Store | None) -> Iterator[Document]:
-    """The template of each container's pod: its labels and its spec."""
+    """Yield the template of each container's pod: its labels and its spec."""
     stated = _stated(store, "container", _COLUMNS)
     for at, container in enumerate(load.containers.ids):
         row = stated.get(container, {})

@@ -45,7 +45,7 @@ class Plan:
     about: tuple[Fact, ...] = ()
 
     def facts(self) -> Iterator[Fact]:
-        """Facts on the moves, and on the nodes that cannot be drained."""
+        """Yield facts on the moves, and on the nodes that cannot be drained."""
         often = self.moves["container"].value_counts()["count"]
         about: dict[str, Any] = {
             "of": len(often),
@@ -89,7 +89,7 @@ def _moved(left: Left, policy: str) -> Plan:
 
 
 def drain_of(left: Left) -> Plan:
-    """The moves off the nodes that can go, node by node, at the end of the record.
+    """Return the moves off the nodes that can go, node by node, at the end of the record.
 
     The policy places the pods of these nodes anew. All other pods stay.
     """

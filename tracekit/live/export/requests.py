@@ -52,7 +52,7 @@ class Sized:
 
 
 def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
-    """The objects whose requests change, the largest change first, and facts on the export.
+    """Return the objects whose requests change, the largest change first, and facts on the export.
 
     Raises
     ------

@@ -167,7 +167,7 @@ def _refuse_twice(names: Sequence[str], what: str) -> None:
 
 
 def translated(document: Mapping[str, object], path: Path, profile: str) -> Translated:
-    """A profile of a configuration; '' for the profile of pods without a ``schedulerName``.
+    """Return a profile of a configuration; '' for the profile of pods without a ``schedulerName``.
 
     Raises
     ------

@@ -92,7 +92,7 @@ _KNOWN = {name for names in _RULES.values() for name in names} | {
 
 
 def translated(document: Mapping[str, object]) -> Translated:
-    """The policies, lifted rules and notes of a document."""
+    """Return the policies, lifted rules and notes of a document."""
     top = decode(document, _Document)
     read = Translated()
     listed = top.priorities

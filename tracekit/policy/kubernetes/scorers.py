@@ -29,7 +29,7 @@ TOPOLOGY = {
 
 
 def made(name: str, **values: Any) -> PlacementPolicy:
-    """A built-in policy with parameters."""
+    """Return a built-in policy with parameters."""
     return all_policies()[name](**values)
 
 
@@ -57,7 +57,7 @@ class Ratio(Fields, frozen=True):
     resources: _Resources = ()
 
     def policy(self, resources: _Resources = ()) -> PlacementPolicy:
-        """The policy over some resources, or over those of the arguments."""
+        """Return the policy over some resources, or over those of the arguments."""
         return made(
             "requested_to_capacity_ratio",
             resources=_weights(resources or self.resources),
@@ -352,6 +352,6 @@ class Translated:
 def host_scores(
     policy: PlacementPolicy, snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[Scores, IntArray]:
-    """The policy's score of each candidate, 0..100, and an extender's answer, 0..10."""
+    """Return the policy's score of each candidate, 0..100, and an extender's answer, 0..10."""
     scores = Part(1.0, policy).scores(snapshot, container, nodes)
     return scores, tenths(scores)

@@ -42,7 +42,7 @@ P = TypeVar("P", bound=Called)
 
 
 def called(name: str, kinds: Mapping[str, type[P]]) -> type[P] | None:
-    """The policy with a name, an alias, or a name of recorded cases; None for none."""
+    """Return the policy with a name, an alias, or a name of recorded cases; None for none."""
     plain = name
     for vendor in VENDORS:
         plain = plain.removeprefix(vendor)
@@ -71,20 +71,20 @@ class Parametrised:
     file: ClassVar[str | None] = None
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """The time of the newest measurements that the policy may read at ``now_ms``."""
+        """Return the time of the newest measurements that the policy may read at ``now_ms``."""
         return now_ms
 
     def metric_samples(self) -> int:
-        """How many of the newest samples of node use the policy reads."""
+        """Return how many of the newest samples of node use the policy reads."""
         return 1
 
     @classmethod
     def name(cls) -> str:
-        """The public name: that of the class, or that of the file of a user's own policy."""
+        """Return the public name: that of the class, or that of the file of a user's own policy."""
         return registry.name_of(cls)
 
     def spelled(self) -> Mapping[str, str]:
-        """Every parameter with its value as text."""
+        """Return every parameter with its value as text."""
         return {name: spell(getattr(self, name)) for name in parameters.names(type(self))}
 
     def spelled_out(self) -> str:
@@ -92,11 +92,11 @@ class Parametrised:
         return f"{self.name()}[{parameters.spell_all(self, defaults=True)}]"
 
     def written_in(self) -> tuple[str, ...]:
-        """The user's own files in which it is written."""
+        """Return the user's own files in which it is written."""
         return (self.file,) if self.file else ()
 
     def address(self) -> str:
-        """The spelling that ``parse_entrant`` reads in any process."""
+        """Return the spelling that ``parse_entrant`` reads in any process."""
         return str(self)
 
     def __str__(self) -> str:
@@ -177,7 +177,7 @@ class PlacementPolicy(Parametrised):
         parameters.check_ranges(self)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The score of each of ``nodes`` for the container; higher is better.
+        """Return the score of each of ``nodes`` for the container; higher is better.
 
         A policy with a formula is scored by the formula; any other policy overrides this method.
 
@@ -210,7 +210,7 @@ class PlacementPolicy(Parametrised):
         return not getattr(self, "resources", True) and not formula.resources
 
     def normalize(self, scores: Scores) -> Scores:
-        """The final scores of all candidates; the scores themselves by default."""
+        """Return the final scores of all candidates; the scores themselves by default."""
         return scores
 
     def admits(
@@ -219,7 +219,7 @@ class PlacementPolicy(Parametrised):
         container: Container,  # noqa: ARG002
         nodes: IntArray,
     ) -> BoolArray:
-        """Which of ``nodes`` pass the policy's own filter, shape (candidates,).
+        """Return which of ``nodes`` pass the policy's own filter, shape (candidates,).
 
         All of ``nodes`` have room by requests. As with ``score``, the result depends on each node
         and the container alone.
@@ -227,7 +227,7 @@ class PlacementPolicy(Parametrised):
         return np.ones(len(nodes), dtype=np.bool_)
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
-        """Whether the policy does not score this container (PreScore Skip)."""
+        """Return whether the policy does not score this container (PreScore Skip)."""
         return False
 
     def explain(
@@ -260,7 +260,7 @@ class PlacementPolicy(Parametrised):
 
     @classmethod
     def filters(cls) -> bool:
-        """Whether the policy has a filter of its own."""
+        """Return whether the policy has a filter of its own."""
         return cls.admits is not PlacementPolicy.admits
 
     @classmethod
@@ -280,7 +280,7 @@ class PlacementPolicy(Parametrised):
         return arguments
 
     def shown_score(self, score: float) -> float | str:
-        """A score for a table: as text with its unit, if it has one."""
+        """Return a score for a table: as text with its unit, if it has one."""
         return score
 
     @property
@@ -298,7 +298,7 @@ class PlacementPolicy(Parametrised):
         return None
 
     def spelled_out(self) -> str:
-        """All parameters in one text."""
+        """Return all parameters in one text."""
         return parameters.spell_all(self, defaults=True)
 
     def address(self) -> str:
@@ -337,7 +337,7 @@ class BatchPolicy(PlacementPolicy):
     ] = 10
 
     def select(self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator) -> IntArray:
-        """The node of each container of the batch, -1 for none.
+        """Return the node of each container of the batch, -1 for none.
 
         Returns
         -------
@@ -348,7 +348,7 @@ class BatchPolicy(PlacementPolicy):
 
 @functools.cache
 def all_policies() -> dict[str, type[PlacementPolicy]]:
-    """Every placement policy, by name: tracekit's, and those of installed packages."""
+    """Return every placement policy, by name: tracekit's, and those of installed packages."""
     own = registry.subclasses(sys.modules[__name__], PlacementPolicy)
     return registry.with_brought(own, "tracekit.policies", _is_policy, "placement policy")
 
@@ -363,7 +363,7 @@ def _is_policy(name: str, brought: object) -> bool:
 
 
 def title_of_policy(spelled: str) -> str:
-    """The full name of a policy: ``balanced resource allocation (bra)``, ``production``."""
+    """Return the full name of a policy: ``balanced resource allocation (bra)``, ``production``."""
     name = spelled.partition("[")[0]
     kind = all_policies().get(name)
     if kind is None or not kind.title:

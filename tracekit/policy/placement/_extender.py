@@ -31,11 +31,11 @@ class SplitPolicy(PlacementPolicy):
         raise NotImplementedError
 
     def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The part of the score that all candidates decide together, shape (candidates,)."""
+        """Return the part of the score that all candidates decide together, shape (candidates,)."""
         raise NotImplementedError
 
     def together(self, alone: Scores, joined: Scores) -> Scores:
-        """The score of all candidates from both parts, shape (candidates,)."""
+        """Return the score of all candidates from both parts, shape (candidates,)."""
         raise NotImplementedError
 
     def measured_alone(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
@@ -46,7 +46,7 @@ class SplitPolicy(PlacementPolicy):
         return False
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The score from both parts; ``nodes`` are all candidates."""
+        """Return the score from both parts; ``nodes`` are all candidates."""
         return self.together(
             self.alone(snapshot, container, nodes), self.joined(snapshot, container, nodes)
         )
@@ -77,18 +77,18 @@ class ExtenderPolicy(SplitPolicy):
     ] = 10_000
 
     def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
-        """The extender's score of each candidate, 0..100."""
+        """Return the extender's score of each candidate, 0..100."""
         raise NotImplementedError
 
     def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The sum of the built-in scores."""
+        """Return the sum of the built-in scores."""
         total = np.zeros(len(nodes), dtype=np.int64)
         for scores in self._builtin(snapshot, container, nodes).values():
             total += scores.astype(np.int64)
         return total
 
     def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The extender's score."""
+        """Return the extender's score."""
         return self.extender(snapshot, container, nodes)
 
     def together(self, alone: Scores, joined: Scores) -> Scores:
@@ -98,13 +98,13 @@ class ExtenderPolicy(SplitPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The built-in scores and the extender's."""
+        """Return the built-in scores and the extender's."""
         own = {"extender": self.extender(snapshot, container, nodes)}
         parts = {**self._builtin(snapshot, container, nodes), **own}
         return {name: part.astype(np.float64) for name, part in parts.items()}
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """The time of the extender's last fetch."""
+        """Return the time of the extender's last fetch."""
         return now_ms // self.cache_ms * self.cache_ms
 
     def _builtin(

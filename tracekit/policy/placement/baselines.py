@@ -45,7 +45,7 @@ _WEIGHTS = {
 
 
 def amount_left(size: Any, wanted: Any) -> Any:
-    """The amount of a resource that is left."""
+    """Return the amount of a resource that is left."""
     return size - wanted
 
 
@@ -55,7 +55,7 @@ def minus_amount_left(size: Any, wanted: Any) -> Any:
 
 
 def fraction_left(size: Any, wanted: Any) -> Any:
-    """The fraction of a resource that is left."""
+    """Return the fraction of a resource that is left."""
     return (size - wanted) / size
 
 
@@ -140,7 +140,7 @@ class _ByLeftover(PlacementPolicy):
     leftover: Leftover = "amount"
 
     def shown_score(self, score: float) -> float | str:
-        """A score in millicores and MiB, or as a fraction."""
+        """Return a score in millicores and MiB, or as a fraction."""
         amount = self.leftover == "amount"
         return f"{score / BYTES_PER_MIB:,.6g} millicores and MiB" if amount else score
 
@@ -166,7 +166,7 @@ class WorstFit(_ByLeftover):
     source: ClassVar[str] = "worst-fit bin packing; the reverse of best_fit"
 
     def score_formula(self) -> Formula:
-        """The cpu and memory that are left."""
+        """Return the cpu and memory that are left."""
         return _formula_of(self.leftover, "emptier")
 
 
@@ -199,7 +199,7 @@ class BestFitCell(PlacementPolicy):
         return np.asarray(-np.where(has_room, left[:, :, 0], _NONE).min(axis=1))
 
     def shown_score(self, score: float) -> float | str:
-        """A score in cores."""
+        """Return a score in cores."""
         return amount_text(score, CPU)
 
 
@@ -225,7 +225,7 @@ class LowestDebris(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The debris rate after placing; 1 for a node without cpu and memory."""
+        """Return the debris rate after placing; 1 for a node without cpu and memory."""
         return {"debris_after": -np.asarray(self.score(snapshot, container, nodes), np.float64)}
 
 
@@ -248,7 +248,7 @@ class Random(PlacementPolicy):
     ] = "reservoir"
 
     def score_formula(self) -> Formula:
-        """A formula without resources: every node scores 0, and the tie-break decides."""
+        """Return a formula without resources: every node scores 0, and the tie-break decides."""
         return Formula(part=quotient, resources=(), better="emptier")
 
 

@@ -51,7 +51,7 @@ class DefaultScheduler(PlacementPolicy):
         return 100 * (self.least_allocated_weight + self.balanced_allocation_weight) or None
 
     def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:
-        """The first feasible nodes from the node at which the last search stopped."""
+        """Return the first feasible nodes from the node at which the last search stopped."""
         wanted = nodes_to_find(nodes, self.percentage_of_nodes_to_score)
         return search(feasible, start, wanted)
 
@@ -67,7 +67,7 @@ class DefaultScheduler(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The score of each plugin before its weight."""
+        """Return the score of each plugin before its weight."""
         return {
             plugin.name(): plugin.score(snapshot, container, nodes).astype(np.float64)
             for plugin in plugins(self.balanced_allocation_form)
@@ -76,7 +76,7 @@ class DefaultScheduler(PlacementPolicy):
 
 @functools.cache
 def plugins(form: Form) -> tuple[LeastAllocated, BalancedAllocation]:
-    """The two score plugins."""
+    """Return the two score plugins."""
     return LeastAllocated(), BalancedAllocation(form=form)
 
 
@@ -92,7 +92,7 @@ _MIN_PERCENT = 5
 
 
 def nodes_to_find(nodes: int, percentage: int) -> int:
-    """The number of feasible nodes of a search; a percentage of 0 adapts to ``nodes``."""
+    """Return the number of feasible nodes of a search; a percentage of 0 adapts to ``nodes``."""
     if nodes < MIN_FEASIBLE:
         return nodes
     share = percentage or max(50 - nodes // 125, _MIN_PERCENT)
@@ -100,7 +100,7 @@ def nodes_to_find(nodes: int, percentage: int) -> int:
 
 
 def search(feasible: IntArray, start: int, wanted: int) -> tuple[IntArray, int]:
-    """The feasible nodes from ``start`` on, in that order, and the start of the next search.
+    """Return the feasible nodes from ``start`` on, in that order, and the start of the next search.
 
     The next search starts at the feasible node after the ``wanted``-th, or at ``start`` again if
     there is no such node.

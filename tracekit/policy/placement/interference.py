@@ -41,7 +41,7 @@ class Profile:
     k2: float
 
     def of(self, service: str) -> tuple[float, float]:
-        """The CPU fraction and k2 of a service."""
+        """Return the CPU fraction and k2 of a service."""
         return self.by_service.get(service, (self.cpu, self.k2))
 
 
@@ -65,7 +65,7 @@ class _Sums:
 
 
 def of_fit(folder: Path) -> Profile:
-    """The profile of a fit's folder; raises TracekitError for a folder without a fit."""
+    """Return the profile of a fit's folder; raises TracekitError for a folder without a fit."""
     check_sound(folder)
     try:
         table = read_frame(folder / "coefficients.parquet")
@@ -218,7 +218,7 @@ class Interference(PlacementPolicy):
             object.__setattr__(self, "fit", _Beside(folder))
 
     def beside(self, folder: Path, *, by_default: bool = False) -> Self:
-        """The policy with the fit of a folder, if it is ``fit=beside``.
+        """Return the policy with the fit of a folder, if it is ``fit=beside``.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class Interference(PlacementPolicy):
         return made
 
     def address(self) -> str:
-        """The spelling with the folder of the fit, which ``str`` leaves out."""
+        """Return the spelling with the folder of the fit, which ``str`` leaves out."""
         own = {"fit": f"{BESIDE}:{self.fit.folder}"} if isinstance(self.fit, _Beside) else {}
         given = parameters.spell_all(self, defaults=False, also=self.stated, instead=own)
         return f"{self.name()}[{given}]"

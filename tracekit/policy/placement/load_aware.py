@@ -64,14 +64,14 @@ class LoadVariationRiskBalancing(LoadAware):
         }
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The lower score of the measured resources, rounded, 0..100; 0 without metrics."""
+        """Return the lower score of the measured resources, rounded, 0..100; 0 without metrics."""
         cpu, memory = self.explain(snapshot, container, nodes).values()
         return half_away(np.nan_to_num(np.fmin(cpu, memory)))
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The score of each resource before rounding."""
+        """Return the score of each resource before rounding."""
         request = pod_claims(container).request
         parts = {}
         for column, name in enumerate(("cpu", "memory")):
@@ -108,7 +108,7 @@ def risk_score(
 def spread(
     capacity: FloatArray, deviation: FloatArray, *, margin: float, sensitivity: float
 ) -> FloatArray:
-    """The deviation's part in the risk, 0..1, shape (candidates,); NaN stays NaN."""
+    """Return the deviation's part in the risk, 0..1, shape (candidates,); NaN stays NaN."""
     cut = np.clip(deviation, 0.0, np.maximum(capacity, 0.0))
     _, sigma = mu_sigma(capacity, 0.0, cut, cut)
     if sensitivity >= 0:
@@ -117,7 +117,7 @@ def spread(
 
 
 def balanced(mu: Any, sigma: Any, prose: Any) -> Any:
-    """The score from mean and spread, 0..100, for arrays and, compiled, for numbers."""
+    """Return the score from mean and spread, 0..100, for arrays and, compiled, for numbers."""
     both = mu + sigma
     return (1 - either(prose, either(both > 1.0, 1.0, both), both / 2)) * 100
 
@@ -196,7 +196,7 @@ class TargetLoadPacking(LoadAware):
 
 
 def packing_score(predicted: FloatArray, target: float) -> IntArray:
-    """The score from predicted and target percent, shape (candidates,); 0 for NaN."""
+    """Return the score from predicted and target percent, shape (candidates,); 0 for NaN."""
     return half_away(np.nan_to_num(packing(predicted, target)))
 
 
@@ -206,7 +206,7 @@ def then_percent(used: Any, pod: Any, missing: Any, capacity: Any) -> Any:
 
 
 def packing(predicted: Any, target: Any) -> Any:
-    """The score before rounding, for arrays and, compiled, for numbers."""
+    """Return the score before rounding, for arrays and, compiled, for numbers."""
     above = target * (100 - predicted) / either(target != 100, 100 - target, 1.0)
     below = (100 - target) * predicted / target + target
     return either(predicted > target, either(predicted > 100, 0.0, above), below)
@@ -228,21 +228,21 @@ class Predictor:
     multiplier: float
 
     def container(self, container: Container) -> int:
-        """The expected use of the waiting container."""
+        """Return the expected use of the waiting container."""
         if container.pod is not None:
             return self.pod(container.pod)
         return int(self.amounts(container.request[:1], container.limit[:1])[0])
 
     def pod(self, pod: Pod) -> int:
-        """The sum over the containers, and overhead; init containers do not count."""
+        """Return the sum over the containers, and overhead; init containers do not count."""
         return sum(map(self._stated, pod.containers)) + pod.overhead.get(CPU, 0)
 
     def amounts(self, request: IntArray, limit: IntArray) -> IntArray:
-        """The expected use of pods of one container each; an amount of 0 was not stated."""
+        """Return the expected use of pods of one container each; an amount of 0 was not stated."""
         return np.asarray(expected_milli(request, limit, self.default_milli, self.multiplier))
 
     def missing(self, placed: Placed, nodes: int, window_end_s: int) -> IntArray:
-        """The expected use of containers that the metrics lack, shape (nodes,)."""
+        """Return the expected use of containers that the metrics lack, shape (nodes,)."""
         late = placed.time_ms // 1000 > window_end_s - REPORTING_S
         expected = self.amounts(placed.request[late, 0], placed.limit[late, 0])
         total = np.zeros(nodes, dtype=np.int64)
@@ -279,7 +279,7 @@ def expected_milli(request: Any, limit: Any, default: Any, multiplier: Any) -> A
 
 
 def surviving(ages_s: Sequence[float | None]) -> list[int]:
-    """Positions of a node's recent pods, oldest first, after upstream's clean-up.
+    """Return positions of a node's recent pods, oldest first, after upstream's clean-up.
 
     The clean-up drops the pods before the first pod younger than a minute, which it searches by
     bisection; it drops none if all are older. An age of None is the oldest.
@@ -320,7 +320,7 @@ class Peaks(LoadAware):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The power models of nodes; a node without a model has k0, k1 and k2 of 0."""
+        """Return the power models of nodes; a node without a model has k0, k1 and k2 of 0."""
         models = arguments.get("node_power_model") or {}
         names = ("k0", "k1", "k2")
         rows = [[node, *(float(model.get(k, 0)) for k in names)] for node, model in models.items()]
@@ -332,7 +332,7 @@ class Peaks(LoadAware):
         return own.get(node, (self.k0, self.k1, self.k2))
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The rise in power, a cost; 0 without CPU metrics and for CPU above capacity."""
+        """Return the rise in power, a cost; 0 without CPU metrics and for CPU above capacity."""
         parts = self.explain(snapshot, container, nodes)
         return to_int(np.nan_to_num(parts["power_rise"]) * _SCALE)
 

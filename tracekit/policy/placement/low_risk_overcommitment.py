@@ -106,12 +106,12 @@ class LowRiskOvercommitment(LoadAware):
         return np.where(np.isnan(load.average), np.nan, risk)
 
     def risk(self, parts: Mapping[str, FloatArray], name: str) -> FloatArray:
-        """The combined risk of a resource, 0..1."""
+        """Return the combined risk of a resource, 0..1."""
         limit, load = parts[f"{name}_by_limit"], parts[f"{name}_by_load"]
         return np.asarray(together(limit, load, self.limit_weight(name)))
 
     def limit_weight(self, name: str) -> float:
-        """The weight of the risk by limits of a resource."""
+        """Return the weight of the risk by limits of a resource."""
         return dict(self.risk_limit_weights).get(name, 0.5)
 
 
@@ -149,7 +149,7 @@ def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) 
 def load_risk(
     totals: Totals, mu: FloatArray, sigma: FloatArray, smoothing_window: int
 ) -> FloatArray:
-    """The probability that load exceeds requests, by a Beta of a given mean and deviation.
+    """Return the probability that load exceeds requests, by a Beta of a given mean and deviation.
 
     The waiting pod does not count: only ``request_before`` and ``limit_before`` are read.
     """
@@ -169,36 +169,36 @@ def load_risk(
 
 
 def within(amount: Any, size: Any) -> Any:
-    """An amount, at most the size."""
+    """Return an amount, at most the size."""
     return np.minimum(amount, size)
 
 
 def by_limit(request: Any, limit: Any, size: Any) -> Any:
-    """The part of limits above the size, over the part of limits above requests, 0..1."""
+    """Return the part of limits above the size, over the part of limits above requests, 0..1."""
     over = limit > size
     return either(over, (limit - size) / either(over, limit - request, 1.0), 0.0)
 
 
 def together(limit: Any, load: Any, limit_weight: Any) -> Any:
-    """The weighted sum of both risks, 0..1; an unmeasured load counts as no risk."""
+    """Return the weighted sum of both risks, 0..1; an unmeasured load counts as no risk."""
     measured = either(np.isnan(load), 0.0, load)
     return portion(limit_weight * limit + (1 - limit_weight) * measured, 1.0)
 
 
 def as_score(risk: Any) -> Any:
-    """The score of a risk, 0..100."""
+    """Return the score of a risk, 0..100."""
     return (1 - risk) * 100
 
 
 def believed(mu: Any, sigma: Any, window: Any) -> Any:
-    """The deviation of single samples, from the deviation of means over a window."""
+    """Return the deviation of single samples, from the deviation of means over a window."""
     single = sigma * np.sqrt(window)
     most = np.sqrt(max_variance(mu) * MAX_VARIANCE_ALLOWANCE)
     return either(single > most, most, single)
 
 
 def load_shape(mu: Any, spread: Any) -> Any:
-    """The alpha and beta of a load with a mean and a deviation."""
+    """Return the alpha and beta of a load with a mean and a deviation."""
     return shape(mu, spread * spread + mu * mu)
 
 
@@ -212,7 +212,7 @@ def beyond_request(  # noqa: PLR0917 - compiled too, by position
     possible: Any,
     tied: Any,
 ) -> Any:
-    """The probability that load exceeds the requests, 0..1.
+    """Return the probability that load exceeds the requests, 0..1.
 
     Parameters
     ----------
@@ -232,12 +232,12 @@ def below_request(below: Any, mu: Any, spread: Any, threshold: Any) -> Any:
 
 
 def uncertain(mu: Any, spread: Any, alpha: Any, possible: Any) -> Any:
-    """Whether the probability that load stays below the limits is undefined or 0."""
+    """Return whether the probability that load stays below the limits is undefined or 0."""
     return (mu == 0) | (spread == 0) | np.isnan(alpha) | (possible <= 0)
 
 
 def given_limits(within: Any, possible: Any, share: Any, tied: Any, unknown: Any) -> Any:
-    """The probability of a load below the requests, given a load below the limits.
+    """Return the probability of a load below the requests, given a load below the limits.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class _WeightedResources(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The percentage of each resource in the formula."""
+        """Return the percentage of each resource in the formula."""
         formula = self.score_formula()
         return {} if formula is None else formula.explain(snapshot, container, nodes)
 
@@ -60,7 +60,7 @@ class LeastAllocated(_WeightedResources):
     used_by: ClassVar[UsedBy] = "scheduler"
 
     def score_formula(self) -> Formula:
-        """The weighted integer mean of the free percentages after placing, 0..100."""
+        """Return the weighted integer mean of the free percentages after placing, 0..100."""
         return Formula(
             part=free_percent,
             resources=self.resources,
@@ -71,7 +71,7 @@ class LeastAllocated(_WeightedResources):
 
 
 def free_percent(size: Any, wanted: Any) -> Any:
-    """The free percentage of a resource."""
+    """Return the free percentage of a resource."""
     return quotient(np.maximum(size - wanted, 0) * 100, size)
 
 
@@ -87,7 +87,7 @@ class MostAllocated(_WeightedResources):
     used_by: ClassVar[UsedBy] = "scheduler"
 
     def score_formula(self) -> Formula:
-        """The weighted integer mean of the requested percentages after placing, 0..100."""
+        """Return the weighted integer mean of the requested percentages after placing, 0..100."""
         return Formula(
             part=taken_percent,
             resources=self.resources,
@@ -98,7 +98,7 @@ class MostAllocated(_WeightedResources):
 
 
 def taken_percent(size: Any, wanted: Any) -> Any:
-    """The requested percentage of a resource."""
+    """Return the requested percentage of a resource."""
     return quotient(np.minimum(wanted, size) * 100, size)
 
 
@@ -112,7 +112,7 @@ FIELD = "scoringStrategy.shape"
 
 
 def broken_linear(points: Sequence[Sequence[int]], at: IntArray) -> IntArray:
-    """The function through ``points`` (x, y), x ascending, flat outside; shape of ``at``."""
+    """Return the function through ``points`` (x, y), x ascending, flat outside; shape of ``at``."""
     xs, ys = np.array(points, dtype=np.int64).reshape(-1, 2).T
     right = np.clip(np.searchsorted(xs, at, side="left"), 1, max(len(xs) - 1, 1))
     if len(xs) == 1:
@@ -166,7 +166,7 @@ class RequestedToCapacityRatio(_WeightedResources):
         check_shape(self.shape)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The weighted mean over resources with a score above 0, rounded, 0..100."""
+        """Return the weighted mean over resources with a score above 0, rounded, 0..100."""
         if not self.resources:
             raise ScoreError("requested_to_capacity_ratio has no resource to score by")
         total = np.zeros(len(nodes), dtype=np.int64)
@@ -181,7 +181,7 @@ class RequestedToCapacityRatio(_WeightedResources):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The score of each resource; a score of 0 does not enter the mean."""
+        """Return the score of each resource; a score of 0 does not enter the mean."""
         every = shares(snapshot, container, nodes, self.resources, nonzero=True)
         return {s.name: np.where(s.counted, self._part(s), np.nan) for s in every}
 
@@ -239,7 +239,7 @@ class NodeResourcesAllocatable(PlacementPolicy):
         container: Container,  # noqa: ARG002
         nodes: IntArray,
     ) -> Scores:
-        """The weighted integer mean of allocatable amounts, negative in mode Least."""
+        """Return the weighted integer mean of allocatable amounts, negative in mode Least."""
         total = np.zeros(len(nodes), dtype=np.int64)
         for name, weight in self.resources:
             column = snapshot.column(full_name(name))
@@ -296,7 +296,7 @@ class BalancedAllocation(PlacementPolicy):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments with ``form`` in place of ``max_score`` of the legacy forms."""
+        """Return the arguments with ``form`` in place of ``max_score`` of the legacy forms."""
         rest = {name: value for name, value in arguments.items() if name != "max_score"}
         if "max_score" not in arguments:
             return rest
@@ -311,7 +311,7 @@ class BalancedAllocation(PlacementPolicy):
         return _LEGACY.get(self.form, 100)
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:
-        """Whether the container requests none of the configured resources."""
+        """Return whether the container requests none of the configured resources."""
         if self.form in _LEGACY:
             return False
         columns = [snapshot.column(full_name(name)) for name, _ in self.resources]
@@ -337,7 +337,7 @@ class BalancedAllocation(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The requested fraction of each resource; at most 1, except in the legacy forms."""
+        """Return the requested fraction of each resource; at most 1, except in the legacy forms."""
         if self.form not in _LEGACY:
             return self._fractions(snapshot, container, nodes, before=False)
         return legacy_fractions(snapshot, container, nodes, volumes=self.include_volumes)

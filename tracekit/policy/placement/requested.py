@@ -32,7 +32,7 @@ class LeastRequested(TenthsPolicy):
     aliases: ClassVar[tuple[str, ...]] = ("least_requested_legacy",)
 
     def score_formula(self) -> Formula:
-        """The integer mean of the integer scores of cpu and memory, 0..max_score."""
+        """Return the integer mean of the integer scores of cpu and memory, 0..max_score."""
         return self.of_tenths(free_share, "emptier")
 
 
@@ -49,7 +49,7 @@ class MostRequested(TenthsPolicy):
     aliases: ClassVar[tuple[str, ...]] = ("most_requested_legacy",)
 
     def score_formula(self) -> Formula:
-        """The integer mean of the integer scores of cpu and memory, 0..max_score."""
+        """Return the integer mean of the integer scores of cpu and memory, 0..max_score."""
         return self.of_tenths(taken_share, "fuller")
 
 
@@ -72,7 +72,7 @@ class Lra(PlacementPolicy):
     variant: Variant = "paper"
 
     def score_formula(self) -> Formula:
-        """The mean of the free shares of cpu and memory."""
+        """Return the mean of the free shares of cpu and memory."""
         if self.variant == "paper":
             return Formula(part=free_tenths, resources=_BOTH, total=_mean, better="emptier")
         most = MAX_SCORE[self.variant]
@@ -83,7 +83,7 @@ class Lra(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The free share of each resource in tenths; 0 for a resource that a node lacks."""
+        """Return the free share of each resource in tenths; 0 for a resource that a node lacks."""
         tenths = Formula(part=free_tenths, resources=_BOTH)
         parts = tenths.explain(snapshot, container, nodes)
         return {name: np.nan_to_num(part) for name, part in parts.items()}
@@ -109,7 +109,7 @@ class Bra(PlacementPolicy):
     variant: Variant = "paper"
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
-        """Whether the newer scheduler skips the score, as the container requests nothing."""
+        """Return whether the newer scheduler skips the score, as the container requests nothing."""
         return self.variant == "modern_int" and not container.request[:2].any()
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
@@ -122,7 +122,7 @@ class Bra(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The requested fraction of each resource."""
+        """Return the requested fraction of each resource."""
         wanted, total = wanted_and_total(snapshot, container, nodes)
         cpu, memory = np.where(total > 0, wanted / np.maximum(total, 1), np.nan)
         return {"cpu": cpu, "memory": memory}
@@ -154,7 +154,7 @@ ALIKE = Formula(part=_share, resources=(("cpu", 1), ("memory", -1)), total=_of_t
 
 
 def integer_balance(wanted: IntArray, total: IntArray, variant: Variant) -> IntArray:
-    """The scheduler's balance of two fractions, old (0..10) or new (0..100)."""
+    """Return the scheduler's balance of two fractions, old (0..10) or new (0..100)."""
     fractions = wanted / np.maximum(total, 1)
     if variant == "modern_int":
         return balance(np.where(total > 0, np.minimum(fractions, 1.0), np.nan))

@@ -66,7 +66,7 @@ class Bdi(ExtenderPolicy):
     wants: ClassVar[tuple[str, ...]] = (DISK_IO,)
 
     def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
-        """The score of bnp on disk IO, 0..100."""
+        """Return the score of bnp on disk IO, 0..100."""
         return balance_resource(DISK_IO, snapshot, container, nodes)
 
 
@@ -109,7 +109,7 @@ def fixed_matrix(
 
 
 def within_limit(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> BoolArray:
-    """The nodes whose use of every resource is within the limit, shape (nodes,)."""
+    """Return the nodes whose use of every resource is within the limit, shape (nodes,)."""
     used = np.stack([used_fraction(snapshot, at) for at in _columns_of_use(snapshot)], axis=1)
     return np.asarray((used[nodes] <= limit_fraction).all(axis=1))
 
@@ -184,7 +184,7 @@ class Cmdn(ExtenderPolicy):
 
 
 def faithful_scores(matrix: FloatArray) -> IntArray:
-    """The original's compact scores 0..100 for a matrix of shape (nodes, 5)."""
+    """Return the original's compact scores 0..100 for a matrix of shape (nodes, 5)."""
     if len(matrix) == 1:
         return np.array([100], dtype=np.int64)
     return rounded(closeness(matrix, norm="sum_of_squares"))
@@ -221,7 +221,7 @@ class Bcdi(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The loads of CPU and disk transfer after placing, if the workload has them."""
+        """Return the loads of CPU and disk transfer after placing, if the workload has them."""
         columns = {name: snapshot.column(name) for name in (CPU, DISK_IO)}
         return {
             name: fraction_after(snapshot, column, container)[nodes]
@@ -261,18 +261,18 @@ class Cwt(PlacementPolicy):
         _check(self.judgements)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The closeness of each candidate to the best, 0..1."""
+        """Return the closeness of each candidate to the best, 0..1."""
         free = self._free(snapshot, container, nodes)
         weights = self.weights(snapshot, container, free)
         return closeness(free, weights=weights, ideal=self.ideal)
 
     def weights(self, snapshot: Snapshot, container: Container, free: FloatArray) -> FloatArray:
-        """The weights of the criteria for a decision, of sum 1."""
+        """Return the weights of the criteria for a decision, of sum 1."""
         judged = self.judged(snapshot, container)
         return combine(judged, entropy_weights(free), self.combine == "linear")
 
     def judged(self, snapshot: Snapshot, container: Container) -> FloatArray:
-        """The weights of the criteria by judgement alone, of sum 1."""
+        """Return the weights of the criteria by judgement alone, of sum 1."""
         names = list(present(snapshot))
         if self.judgements:
             return ahp(given(self.judgements, names)).weights
@@ -283,7 +283,7 @@ class Cwt(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The free fraction of each criterion after placing."""
+        """Return the free fraction of each criterion after placing."""
         free = self._free(snapshot, container, nodes)
         return {f"{name} free": free[:, at] for at, name in enumerate(present(snapshot))}
 

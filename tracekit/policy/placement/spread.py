@@ -33,7 +33,7 @@ class SelectorSpread(PlacementPolicy):
     joint: ClassVar[bool] = True
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
-        """Whether the service of the container is unknown, so that it has no peers."""
+        """Return whether the service of the container is unknown, so that it has no peers."""
         return container.service == UNKNOWN
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
@@ -97,7 +97,7 @@ class PodTopologySpread(PlacementPolicy):
                 )
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
-        """Whether the service of the container is unknown, so that it has no peers."""
+        """Return whether the service of the container is unknown, so that it has no peers."""
         return container.service == UNKNOWN
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:

@@ -70,7 +70,7 @@ class RebalancePolicy(Parametrised):
         parameters.check_ranges(self)
 
     def evict(self, snapshot: Snapshot) -> IntArray:
-        """The containers to evict now, in order.
+        """Return the containers to evict now, in order.
 
         Returns
         -------
@@ -80,7 +80,7 @@ class RebalancePolicy(Parametrised):
         raise NotImplementedError
 
     def decide(self, snapshot: Snapshot) -> Decision:
-        """The containers to evict now, and those that stay with the reason."""
+        """Return the containers to evict now, and those that stay with the reason."""
         evicted = self.evict(snapshot)
         return Decision(
             evicted=evicted, strategies=(type(self).__name__,) * len(evicted), staying={}
@@ -89,7 +89,7 @@ class RebalancePolicy(Parametrised):
 
 @functools.cache
 def all_rebalancers() -> dict[str, type[RebalancePolicy]]:
-    """Every rebalance policy, by name."""
+    """Return every rebalance policy, by name."""
     return registry.subclasses(sys.modules[__name__], RebalancePolicy)
 
 
@@ -99,7 +99,7 @@ def find_rebalancer(name: str) -> type[RebalancePolicy] | None:
 
 
 def get_rebalancer(name: str) -> type[RebalancePolicy]:
-    """The rebalance policy with a name; raises TracekitError for an unknown name."""
+    """Return the rebalance policy with a name; raises TracekitError for an unknown name."""
     kind = find_rebalancer(name)
     if kind is None:
         listing = "tracekit list rebalancers"
@@ -108,7 +108,7 @@ def get_rebalancer(name: str) -> type[RebalancePolicy]:
 
 
 def build_rebalancer(kind: type[RebalancePolicy], given: Mapping[str, str]) -> RebalancePolicy:
-    """A rebalance policy of a class, with parameters as text."""
+    """Return a rebalance policy of a class, with parameters as text."""
     made: Any = parameters.build(kind, f"rebalance policy {kind.name()}", given)
     if not isinstance(made, RebalancePolicy):
         raise TypeError(kind)

@@ -64,7 +64,7 @@ class Descheduler(OfCycle):
     in_all: ClassVar[int | None] = None
 
     def cycle(self, snapshot: Snapshot) -> Cycle:
-        """A cycle in which each plugin has its turn."""
+        """Return a cycle in which each plugin has its turn."""
         limits = Limits(
             per_node=self.per_node, per_namespace=self.per_namespace, in_all=self.in_all
         )
@@ -80,31 +80,31 @@ class Descheduler(OfCycle):
         return cycle
 
     def metric_samples(self) -> int:
-        """The most samples that a plugin looks back on."""
+        """Return the most samples that a plugin looks back on."""
         return max((part.plugin.metric_samples() for part in self.parts), default=1)
 
     def spelled(self) -> Mapping[str, str]:
-        """The own parameters, and those of each plugin under the plugin's name."""
+        """Return the own parameters, and those of each plugin under the plugin's name."""
         own = dict(super().spelled())
         for plugin in (part.plugin for part in self.parts):
             own |= {f"{plugin.name()}.{name}": value for name, value in plugin.spelled().items()}
         return own
 
     def spelled_out(self) -> str:
-        """The spellings of all plugins in one text."""
+        """Return the spellings of all plugins in one text."""
         return "+".join(part.plugin.spelled_out() for part in self.parts)
 
     def written_in(self) -> tuple[str, ...]:
-        """The path of the file."""
+        """Return the path of the file."""
         return (self.document,)
 
     @classmethod
     def name(cls) -> str:
-        """The name of the file."""
+        """Return the name of the file."""
         return cls.text
 
     def address(self) -> str:
-        """The spelling with the full path, which any process can read."""
+        """Return the spelling with the full path, which any process can read."""
         return f"{self.where}{self._ending()}"
 
     def _ending(self) -> str:
@@ -153,7 +153,7 @@ class _Document(Fields, frozen=True):
 
 
 def descheduler(path: Path, given: Mapping[str, str]) -> RebalancePolicy:
-    """The rebalance policy of a file.
+    """Return the rebalance policy of a file.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Evictor:
     nodes: tuple[Requirement, ...] = ()
 
     def spares(self, pod: PodText) -> str:
-        """The reason in its text for which a pod may not be evicted; empty if it may be."""
+        """Return the reason in its text for which a pod may not be evicted; empty if it may be."""
         if "evict" in pod.marks:
             return ""
         critical = pod.priority >= min(CRITICAL, self.below)
@@ -97,7 +97,7 @@ class Scope:
     labels: tuple[Requirement, ...] = ()
 
     def holds(self, pod: PodText) -> bool:
-        """Whether the namespace of a pod is in the scope."""
+        """Return whether the namespace of a pod is in the scope."""
         wanted = not self.included or pod.namespace in self.included
         return wanted and pod.namespace not in self.excluded
 
@@ -220,7 +220,7 @@ class EvictorArgs(Fields, frozen=True):
         return unknown if isinstance(below, str) else ""
 
     def evictor(self) -> Evictor:
-        """The settings of the evictor."""
+        """Return the settings of the evictor."""
         age = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", self.min_pod_age)
         return Evictor(
             node_fit=self.node_fit,

@@ -104,7 +104,7 @@ class Cycle:
         self.staying: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
 
     def each(self, value: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
-        """A value of each pod's text, shape (placed,)."""
+        """Return a value of each pod's text, shape (placed,)."""
         return self.pods.each(value, dtype)[self.text]
 
     def settle(self) -> None:
@@ -123,11 +123,11 @@ class Cycle:
         return np.asarray(self.created_ms > recorded)
 
     def age_ms(self) -> IntArray:
-        """The time since each pod was created, shape (placed,)."""
+        """Return the time since each pod was created, shape (placed,)."""
         return np.asarray(self.snapshot.time_ms - self.created_ms)
 
     def decision(self) -> Decision:
-        """The evicted pods, and the pods that stay."""
+        """Return the evicted pods, and the pods that stay."""
         return Decision(
             evicted=np.array(list(self.evicted), dtype=np.int64),
             strategies=tuple(self.evicted.values()),
@@ -183,7 +183,7 @@ class Turn:
         return np.asarray(why == 0)
 
     def owners(self) -> IntArray:
-        """A number for each pod's namespace and owners, shape (placed,)."""
+        """Return a number for each pod's namespace and owners, shape (placed,)."""
         numbers: dict[Any, int] = {}
         owners = self.cycle.each(
             lambda pod: numbers.setdefault((pod.namespace, pod.owners), len(numbers)), np.int64
@@ -214,7 +214,7 @@ class Turn:
         return away
 
     def fits_other(self, at: int, among: BoolArray) -> bool:
-        """Whether a pod fits one of some nodes other than its own."""
+        """Return whether a pod fits one of some nodes other than its own."""
         fits = self.fits(at) & among
         fits[self.node[at]] = False
         return bool(fits.any())
@@ -254,15 +254,15 @@ class OfCycle(RebalancePolicy):
     """Base of rebalance policies that evict in cycles of the descheduler."""
 
     def cycle(self, snapshot: Snapshot) -> Cycle:
-        """The cycle after the turns of all its plugins."""
+        """Return the cycle after the turns of all its plugins."""
         raise NotImplementedError
 
     def decide(self, snapshot: Snapshot) -> Decision:
-        """The result of the cycle."""
+        """Return the result of the cycle."""
         return self.cycle(snapshot).decision()
 
     def evict(self, snapshot: Snapshot) -> IntArray:
-        """The containers that the cycle evicts."""
+        """Return the containers that the cycle evicts."""
         return self.decide(snapshot).evicted
 
 
@@ -287,11 +287,11 @@ class Plugin(OfCycle):
                 return
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The pods to evict, in order, among those that the evictor lets go."""
+        """Return the pods to evict, in order, among those that the evictor lets go."""
         raise NotImplementedError
 
     def cycle(self, snapshot: Snapshot) -> Cycle:
-        """A cycle of this plugin alone, with the default evictor."""
+        """Return a cycle of this plugin alone, with the default evictor."""
         cycle = Cycle(snapshot, Limits(per_node=getattr(self, "evictor_limit_node", None)))
         self.run(Turn(cycle, Evictor(node_fit=self.node_fit), type(self).__name__))
         return cycle
@@ -307,13 +307,13 @@ def _pods(snapshot: Snapshot) -> tuple[Pods, IntArray]:
 
 
 def by_rank(rank: FloatArray | IntArray, some: IntArray) -> list[int]:
-    """Positions in the order of their rank; equal ranks stay in order."""
+    """Return positions in the order of their rank; equal ranks stay in order."""
     ordered: list[int] = some[np.argsort(rank[some], kind="stable")].tolist()
     return ordered
 
 
 def owned_by(pod: PodText, kinds: Texts) -> bool:
-    """Whether a pod has an owner of one of these kinds."""
+    """Return whether a pod has an owner of one of these kinds."""
     return any(kind in kinds for kind, _ in pod.owners)
 
 

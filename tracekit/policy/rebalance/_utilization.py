@@ -107,7 +107,7 @@ def above(percent: FloatArray, limit: ArrayLike) -> BoolArray:
 
 
 def by_usage(used: ArrayLike, *, ascending: bool) -> IntArray:
-    """Positions of nodes in the order of their use, summed over resources as upstream does.
+    """Return positions of nodes in the order of their use, summed over resources as upstream does.
 
     Millicores, bytes and counts are added without conversion, so that memory decides. Nodes of
     equal use stay in order.
@@ -205,7 +205,7 @@ class Plan:
 
 
 def target_amounts(capacity: FloatArray, percent: FloatArray) -> FloatArray:
-    """A percentage of the capacity as a whole amount, shape (nodes, resources).
+    """Return a percentage of the capacity as a whole amount, shape (nodes, resources).
 
     For a percentage of NaN it is the full capacity; for a resource that a node lacks it is 0.
     """
@@ -215,7 +215,7 @@ def target_amounts(capacity: FloatArray, percent: FloatArray) -> FloatArray:
 
 
 def evictions(view: View, plan: Plan) -> IntArray:
-    """Positions of the containers to evict, in order."""
+    """Return positions of the containers to evict, in order."""
     taken = view.used[plan.destinations]
     budget = (plan.target[plan.destinations] - taken).sum(axis=0)
     pool = view.containers
@@ -269,7 +269,7 @@ def _goes_on(plan: Plan, used: FloatArray, target: FloatArray, budget: FloatArra
 
 
 def measured_amounts(snapshot: Snapshot) -> IntArray:
-    """The amounts that each running container uses, shape (placed, resources).
+    """Return the amounts that each running container uses, shape (placed, resources).
 
     cpu and memory are those of the newest sample. A container without a sample gets a part of its
     node's use in proportion to requests. For other resources, and for pods, the request counts as
@@ -380,7 +380,7 @@ def turns_of(turn: Turn) -> IntArray:
 
 
 def acceptance(turn: Turn, listed: IntArray) -> Acceptance:
-    """A test whether a pod tolerates all taints of a destination, and is movable."""
+    """Return a test whether a pod tolerates all taints of a destination, and is movable."""
     pods, text = turn.cycle.pods, turn.cycle.text
     taints = pods.taint_count()
 

@@ -224,7 +224,7 @@ class LoadSpread(RebalancePolicy):
     moves_max: Annotated[int, About("The most evictions at a time.", minimum=0)] = 100
 
     def metric_samples(self) -> int:
-        """The number of samples whose mean is a load."""
+        """Return the number of samples whose mean is a load."""
         return self.samples
 
     def evict(self, snapshot: Snapshot) -> IntArray:
@@ -260,7 +260,7 @@ def excess_of(load_fraction: FloatArray, capacity: FloatArray) -> FloatArray:
 
 
 def chosen_of(used: FloatArray, excess: float, allowed: float, room: float) -> list[int]:
-    """Positions of the containers to take off one node, the largest that fit first.
+    """Return positions of the containers to take off one node, the largest that fit first.
 
     Parameters
     ----------

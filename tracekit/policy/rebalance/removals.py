@@ -29,7 +29,7 @@ class RemoveDuplicates(Plugin):
     not_owner_kinds: Annotated[Texts, About("Kinds of owners whose containers stay.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The containers to evict, owner by owner and node by node."""
+        """Return the containers to evict, owner by owner and node by node."""
         priority = turn.cycle.each(lambda pod: pod.priority, np.float64)
         groups: defaultdict[Any, list[int]] = defaultdict(list)
         keys = [self._key(pod) for pod in turn.cycle.pods.texts]
@@ -84,7 +84,7 @@ class RemoveFailedPods(Plugin):
     not_owner_kinds: Annotated[Texts, About("Kinds of owners whose pods stay.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The failed pods, node by node."""
+        """Return the failed pods, node by node."""
         cycle = turn.cycle
         parts = ["containers", *(["init"] if self.init_containers else [])]
         wanted = set(self.reasons)
@@ -117,7 +117,7 @@ class RemovePodsHavingTooManyRestarts(Plugin):
     states: Annotated[Texts, About("Running, or reasons why a container waits; none: all.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The pods to evict, node by node, the most restarts first."""
+        """Return the pods to evict, node by node, the most restarts first."""
         cycle = turn.cycle
         parts = ["containers", *(["init"] if self.init_containers else [])]
         wanted = set(self.states)
@@ -153,7 +153,7 @@ class PodLifeTime(Plugin):
     not_owner_kinds: Annotated[Texts, About("Kinds of owners whose containers stay.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The containers to evict, the oldest first."""
+        """Return the containers to evict, the oldest first."""
         cycle, old = turn.cycle, turn.may
         parts = ["containers", *(["init"] if self.init_containers else [])]
         parts += ["ephemeral"] if self.ephemeral_containers else []

@@ -69,7 +69,7 @@ class RemovePodsViolatingNodeTaints(Plugin):
     not_taints: Annotated[Texts, About("Taints that do not count, key or key=value.")] = ()
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The pods to evict, node by node."""
+        """Return the pods to evict, node by node."""
         cycle = turn.cycle
         texts = np.unique(cycle.text)
         tolerated = np.ones((len(cycle.pods.texts), len(cycle.listed)), dtype=np.bool_)
@@ -177,7 +177,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
     ] = True
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The containers to evict, constraint by constraint, each once."""
+        """Return the containers to evict, constraint by constraint, each once."""
         written = turn.cycle.snapshot.pods is not None
         every = self._own(turn) if written else _of_services(turn)
         return list(dict.fromkeys(at for one in every for at in self._balanced(turn, one)))

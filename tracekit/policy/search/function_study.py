@@ -45,7 +45,7 @@ WARNING = (
 
 
 def parse_search(text: str) -> Search:
-    """The search of a text ``NAME[param=value,...]``."""
+    """Return the search of a text ``NAME[param=value,...]``."""
     name, given = parameters.split(text)
     made: Search = parameters.build(get_search(name), name, given)
     return made
@@ -179,7 +179,7 @@ def _place(one: _Series) -> dict[str, Any]:
 
 
 def arrived(curve: FloatArray, tolerance: float) -> int | None:
-    """The first iteration with a cost within the tolerance; None for no such iteration."""
+    """Return the first iteration with a cost within the tolerance; None for no such iteration."""
     within = np.flatnonzero(curve <= tolerance)
     return int(within[0]) if len(within) else None
 

@@ -149,12 +149,12 @@ _FUNCTIONS = {
 
 
 def all_functions() -> dict[str, BenchFunction]:
-    """Every test function, by name."""
+    """Return every test function, by name."""
     return _FUNCTIONS
 
 
 def get_function(name: str) -> BenchFunction:
-    """The test function with a name; raises TracekitError for an unknown name."""
+    """Return the test function with a name; raises TracekitError for an unknown name."""
     return registry.pick(all_functions(), name, "test function", listing="tracekit list functions")
 
 
@@ -176,7 +176,7 @@ WHAT = {
 def problem(
     function: BenchFunction, variant: Variant, dimensions: int, rng: np.random.Generator
 ) -> Problem:
-    """A test function as a problem; ``rng`` draws the rotation of 'rotated'."""
+    """Return a test function as a problem; ``rng`` draws the rotation of 'rotated'."""
     shift = 0.0 if variant == "original" else SHIFT * function.bound
     turn = turned(dimensions, rng) if variant == "rotated" else None
 
@@ -192,7 +192,7 @@ def problem(
 
 
 def turned(dimensions: int, rng: np.random.Generator) -> FloatArray:
-    """A random rotation of uniform distribution, shape (dimensions, dimensions).
+    """Return a random rotation of uniform distribution, shape (dimensions, dimensions).
 
     It is the orthogonal factor of a normal matrix with fixed signs (Mezzadri, Notices of the AMS
     2007).
@@ -210,7 +210,7 @@ EVEN = "even"
 
 
 def against(own: FloatArray, rivals: Mapping[str, FloatArray]) -> dict[str, tuple[float, str]]:
-    """The adjusted probability of each rival, and the outcome of the test for ``own``.
+    """Return the adjusted probability of each rival, and the outcome of the test for ``own``.
 
     The test is the two-sided rank-sum test of Mann and Whitney on final costs, adjusted over all
     rivals by Holm's step-down rule. The outcome is 'better', 'worse' or 'even'.
@@ -239,7 +239,7 @@ def holm(probabilities: Mapping[str, float]) -> dict[str, float]:
 
 
 def mean_ranks(costs: FloatArray) -> FloatArray:
-    """The mean rank of each search over all runs, 1 for the best; equal costs share a rank.
+    """Return the mean rank of each search over all runs, 1 for the best; equal costs share a rank.
 
     Parameters
     ----------

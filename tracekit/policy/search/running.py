@@ -140,7 +140,7 @@ class _Engines(dict[tuple[Iterate, type[Any]], tuple[Direct, Pointer, Tools]]):
     def of(
         self, iterate: Iterate, flock: Flock, rng: np.random.Generator
     ) -> tuple[Direct, Pointer, Tools]:
-        """The loop, the iteration and the tools for the type of a flock."""
+        """Return the loop, the iteration and the tools for the type of a flock."""
         key = (iterate, type(flock.given))
         if key not in self:
             self[key] = self._made(iterate, numba.typeof(flock), numba.typeof(rng))
@@ -183,7 +183,7 @@ def run(
     how: tuple[Iterate, FloatArray, Limits],
     rng: np.random.Generator,
 ) -> tuple[Flock, FloatArray]:
-    """The final flock, and the best cost at the start and after each iteration.
+    """Return the final flock, and the best cost at the start and after each iteration.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class _PythonCost(WrapperAddressProtocol):
         return int(ctypes.cast(self._called, ctypes.c_void_p).value or 0)
 
     def signature(self) -> Any:
-        """The type of the function, for numba."""
+        """Return the type of the function, for numba."""
         return self.kind
 
 
@@ -331,7 +331,7 @@ class Search(abc.ABC):
 
     @abc.abstractmethod
     def numbers(self) -> tuple[float, ...]:
-        """The parameters that ``iterate`` needs, as numbers."""
+        """Return the parameters that ``iterate`` needs, as numbers."""
 
     def minimize(self, problem: Problem, rng: np.random.Generator) -> Found:
         """Search until the accuracy is reached, or until iterations or patience are used up."""

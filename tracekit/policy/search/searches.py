@@ -30,7 +30,7 @@ class MutatingSearch(Search):
     t_anchor: Anchor = "origin"
 
     def numbers(self) -> tuple[float, ...]:
-        """The parameters by ``MUTATION, CENTRED, ITERATIONS``; a search appends its own."""
+        """Return the parameters by ``MUTATION, CENTRED, ITERATIONS``; a search appends its own."""
         return (self.mutation_share, self.t_anchor == "centre", self.iterations)
 
 
@@ -195,7 +195,7 @@ def attraction(costs: FloatArray, chances: FloatArray, sums: FloatArray) -> None
 
 
 def chosen(sums: FloatArray, draw: float) -> int:
-    """The first bower whose running sum of probabilities is above a draw; else the last."""
+    """Return the first bower whose running sum of probabilities is above a draw; else the last."""
     low, high = 0, len(sums) - 1
     while low < high:
         middle = (low + high) // 2
@@ -231,7 +231,7 @@ class TsboSearch(MutatingSearch):
     ] = 0.02
 
     def numbers(self) -> tuple[float, ...]:
-        """The parameters of every rival, and those by ``STEP, SHARE, WIDTH``."""
+        """Return the parameters of every rival, and those by ``STEP, SHARE, WIDTH``."""
         return (*super().numbers(), self.step, self.noise_share, self.noise_width)
 
 
@@ -368,7 +368,7 @@ class TssaSearch(MutatingSearch):
     ] = 0.8
 
     def numbers(self) -> tuple[float, ...]:
-        """The parameters of every rival, and those by ``PRODUCERS, SCOUTS, SAFETY``."""
+        """Return the parameters of every rival, and those by ``PRODUCERS, SCOUTS, SAFETY``."""
         shares = (self.producer_share, self.scout_share)
         counts = (max(round(share * self.population), 1) for share in shares)
         return (*super().numbers(), *counts, self.safety)
@@ -384,11 +384,11 @@ _SEARCHES = {
 
 
 def all_searches() -> Mapping[str, type[Search]]:
-    """Every search, by name."""
+    """Return every search, by name."""
     searches: Mapping[str, Any] = _SEARCHES
     return searches
 
 
 def get_search(name: str) -> type[Search]:
-    """The search with a name; raises TracekitError for an unknown name."""
+    """Return the search with a name; raises TracekitError for an unknown name."""
     return registry.pick(all_searches(), name, "search", listing="tracekit list searches")

@@ -78,7 +78,7 @@ class Cluster:
         lost: BoolArray | None = None,
         pods: Pods | None = None,
     ) -> Snapshot:
-        """A policy's view of the present state, with read-only arrays."""
+        """Return a policy's view of the present state, with read-only arrays."""
         shown = self._shown
         return Snapshot(
             time_ms=time_ms,

@@ -126,26 +126,26 @@ class Pods:
         self.domain = functools.cache(lambda key: domain_of(self.labels, key))
 
     def each(self, value: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
-        """A value of each text, shape (texts,)."""
+        """Return a value of each text, shape (texts,)."""
         return np.array([value(one) for one in self.texts], dtype=dtype)
 
     def meeting(self, whom: Whom) -> BoolArray:
-        """The texts of the pods that a rule selects, shape (texts,)."""
+        """Return the texts of the pods that a rule selects, shape (texts,)."""
         selected = np.zeros(len(self.texts), dtype=np.bool_)
         selected[self._wearers.meeting(whom)] = True
         return selected
 
     def wearing(self, asks: Sequence[Requirement]) -> BoolArray:
-        """The texts whose labels meet all requirements, in any namespace, shape (texts,)."""
+        """Return the texts whose labels meet all requirements, in any namespace, shape (texts,)."""
         return self.meeting(Whom((EVERY,), tuple(asks)))
 
     def selected(self, asks: Sequence[Requirement]) -> BoolArray:
-        """The nodes whose labels meet all requirements, shape (nodes,)."""
+        """Return the nodes whose labels meet all requirements, shape (nodes,)."""
         every = np.ones(self._count, dtype=np.bool_)
         return np.asarray(np.logical_and.reduce([every, *map(self.labels.meets, asks)]))
 
     def suits(self, text: int) -> BoolArray:
-        """The nodes that the selector of a text selects, shape (nodes,)."""
+        """Return the nodes that the selector of a text selects, shape (nodes,)."""
         asks = self.texts[text].asks
         if not asks:
             return np.ones(self._count, dtype=np.bool_)
@@ -162,7 +162,7 @@ class Pods:
         return np.array([all(tolerated[taint] for taint in has) for has in self._taints])
 
     def taint_count(self) -> IntArray:
-        """The number of taints of each node, shape (nodes,)."""
+        """Return the number of taints of each node, shape (nodes,)."""
         return np.array([len(has) for has in self._taints], dtype=np.int64)
 
     def _open_to(self, text: int) -> BoolArray:
@@ -171,7 +171,7 @@ class Pods:
         return np.asarray(~self.closed & self.suits(text) & tolerated)
 
     def wishes(self, text: int) -> IntArray:
-        """The weight of each node by the preferred affinity of a text, shape (nodes,)."""
+        """Return the weight of each node by the preferred affinity of a text, shape (nodes,)."""
         total = np.zeros(self._count, dtype=np.int64)
         for weight, asks in self.texts[text].prefers:
             total += np.where(self.selected(asks), weight, 0) if asks else 0
@@ -179,7 +179,7 @@ class Pods:
 
 
 def pods_of(written: Written, node_ids: Sequence[str]) -> Pods:
-    """The pods and nodes of a workload from their recorded texts."""
+    """Return the pods and nodes of a workload from their recorded texts."""
     rows = [json.loads(written.nodes[at]) for at in written.node.tolist()]
     schema = dict.fromkeys(OF_NODES, pl.String)
     nodes = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
@@ -270,18 +270,18 @@ class Pod:
     overhead: Amounts = field(default_factory=dict)
 
     def request(self) -> dict[str, int]:
-        """The filter's request: ``max(containers + sidecars, init peak) + overhead``."""
+        """Return the filter's request: ``max(containers + sidecars, init peak) + overhead``."""
         return self._total({})
 
     def nonzero_request(self) -> dict[str, int]:
-        """The request for scores, with defaults in place of missing cpu and memory.
+        """Return the request for scores, with defaults in place of missing cpu and memory.
 
         An explicit 0 stays 0; a pod without containers requests nothing.
         """
         return self._total(NONZERO_DEFAULT)
 
     def limit(self) -> dict[str, int]:
-        """The limits, summed like requests; a resource without a limit is absent."""
+        """Return the limits, summed like requests; a resource without a limit is absent."""
         sidecars = [c.limits for c in self.init_containers if c.restartable]
         running = add([c.limits for c in self.containers] + sidecars)
         peak = _peak([(c.limits, c.restartable) for c in self.init_containers])
@@ -306,7 +306,7 @@ def _peak(inits: Iterable[tuple[Amounts, bool]]) -> dict[str, int]:
 
 
 def add(maps: Iterable[Amounts]) -> dict[str, int]:
-    """The sum of resource maps."""
+    """Return the sum of resource maps."""
     total: dict[str, int] = {}
     for amounts in maps:
         for name, amount in amounts.items():
@@ -315,5 +315,5 @@ def add(maps: Iterable[Amounts]) -> dict[str, int]:
 
 
 def maximum(first: Amounts, second: Amounts) -> dict[str, int]:
-    """The larger amount of each resource in two maps."""
+    """Return the larger amount of each resource in two maps."""
     return {name: max(first.get(name, 0), second.get(name, 0)) for name in {**first, **second}}

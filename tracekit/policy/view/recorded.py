@@ -79,7 +79,7 @@ def decode_recorded(inputs: Document) -> Recorded:
 
 
 def decode_metrics(given: Sequence[Document]) -> list[Metric]:
-    """The metrics of one node."""
+    """Return the metrics of one node."""
     return [
         Metric(type=one["type"], operator=one.get("operator") or "", value=float(one["value"]))
         for one in given
@@ -87,7 +87,7 @@ def decode_metrics(given: Sequence[Document]) -> list[Metric]:
 
 
 def decode_pod(document: Document) -> Pod:
-    """A pod of a case: ``containers``, ``init_containers``, ``sidecars``, ``overhead``.
+    """Return a pod of a case: ``containers``, ``init_containers``, ``sidecars``, ``overhead``.
 
     A sidecar is an init container marked ``restartable`` or with ``restart_policy`` 'Always'.
     """

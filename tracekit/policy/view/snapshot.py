@@ -43,7 +43,7 @@ class Peers:
         self._count: defaultdict[str, Counter[int]] = defaultdict(Counter)
 
     def on_nodes(self, service: str) -> IntArray:
-        """The running containers of a service on every node, shape (nodes,)."""
+        """Return the running containers of a service on every node, shape (nodes,)."""
         running = np.zeros(self._nodes, dtype=np.int64)
         count = self._count.get(service)
         if count:
@@ -250,7 +250,7 @@ def _declared(thing: T | None, name: str) -> T:
 
 
 def read_only(array: IntArray) -> IntArray:
-    """A read-only view of an array."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -268,7 +268,7 @@ DECIMALS = 12
 
 
 def best(scores: IntArray | FloatArray, tie: Tie, rng: np.random.Generator) -> int:
-    """The position of the highest score.
+    """Return the position of the highest score.
 
     Parameters
     ----------
@@ -297,14 +297,14 @@ _FEW = 64
 
 
 def lacking(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
-    """Whether all or some nodes have too little left, shape (nodes, resources)."""
+    """Return whether all or some nodes have too little left, shape (nodes, resources)."""
     chosen = slice(None) if nodes is None else nodes
     left = snapshot.allocatable[chosen] - snapshot.requested[chosen]
     return np.asarray((left < container.request) & (container.request > 0))
 
 
 def fits(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
-    """Whether all or some nodes have room for the container, shape (nodes,)."""
+    """Return whether all or some nodes have room for the container, shape (nodes,)."""
     if nodes is not None and len(nodes) <= _FEW:
         return np.asarray(~lacking(snapshot, container, nodes).any(axis=1))
     chosen = slice(None) if nodes is None else nodes

@@ -113,10 +113,10 @@ class Reader(Protocol):
     """A placement or rebalance policy that reads measurements."""
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """The time of the newest measurements that it may read."""
+        """Return the time of the newest measurements that it may read."""
 
     def metric_samples(self) -> int:
-        """How many of the newest samples it reads."""
+        """Return how many of the newest samples it reads."""
 
 
 class History:
@@ -160,7 +160,7 @@ class History:
         return bisect_right(self._times, until, 0, self._steps)
 
     def usage(self, now: int, reader: Reader) -> SeriesUsage:
-        """The measurements that a reader may read at a time."""
+        """Return the measurements that a reader may read at a time."""
         until = self.samples_until(now, reader)
         key = (until, reader.metric_samples())
         if key not in self._shown:
@@ -199,7 +199,7 @@ _SIFTED = 4
 
 
 def rank_of(steps: int) -> int:
-    """The position of the percentile among steps in order of use, by nearest rank."""
+    """Return the position of the percentile among steps in order of use, by nearest rank."""
     return -(-PERCENT * steps // 100) - 1
 
 
@@ -244,7 +244,7 @@ class UseOverTime:
             self._rows = self._count
 
     def result(self) -> OverTime:
-        """The use over all judged steps, each of which must have been added."""
+        """Return the use over all judged steps, each of which must have been added."""
         cpu = self._highest()
         return OverTime(cpu.min(axis=0), np.stack([cpu.max(axis=0), self._memory]))
 

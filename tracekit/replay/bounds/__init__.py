@@ -60,7 +60,7 @@ def volume_bounds(requested: IntArray, capacity: IntArray) -> IntArray:
 
 
 def linear_bound(request: IntArray, capacity: IntArray) -> int | None:
-    """The bound of the linear program; None where the program would be too large.
+    """Return the bound of the linear program; None where the program would be too large.
 
     Where no placement has room for all containers, the bound is the number of nodes.
     """
@@ -82,7 +82,7 @@ def _grouped(rows: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def fit_counts(shapes: IntArray, types: IntArray) -> IntArray:
-    """The number of containers of each shape that an empty node of each type takes.
+    """Return the number of containers of each shape that an empty node of each type takes.
 
     int64, shape (types, shapes); ``UNLIMITED`` for a shape without any request.
     """

@@ -20,7 +20,7 @@ _AT_ONCE = 20_000_000
 
 
 def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
-    """A lower bound on nodes that carry all load, with the background of removed nodes.
+    """Return a lower bound on nodes that carry all load, with the background of removed nodes.
 
     By volume at every settled step, as in ``demand_bound``: use and background must stay within
     ``most`` of the capacity. With ``requests``, requests and the reserve for background must also
@@ -34,7 +34,7 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
 
 
 def bound_after_losses(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
-    """A lower bound on the nodes that carry all load after the last loss; 0 without losses.
+    """Return a lower bound on the nodes that carry all load after the last loss; 0 without losses.
 
     As ``load_bound``, over the steps from the last loss on and the nodes that remain.
     """
@@ -48,7 +48,7 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
 
 
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
-    """A lower bound on the hourly price of nodes that carry all load; None without prices.
+    """Return a lower bound on the hourly price of nodes that carry all load; None without prices.
 
     The load is that of ``load_bound``. It may take parts of nodes, and takes the cheapest room
     first. With ``requests`` the bound is the larger of this one and the sum of bounds over pools of
@@ -97,7 +97,7 @@ def volumes(
 
 
 def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> int:
-    """A lower bound on nodes that run all containers while no node's use exceeds ``most``.
+    """Return a lower bound on nodes that run all containers while no node's use exceeds ``most``.
 
     ``most`` is a share of the capacity, for cpu and for memory; infinite for no limit. Use and
     background count for cpu and memory, requests for further resources. The volume bound is taken
@@ -129,7 +129,7 @@ def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
 
 
 def over_time_bound(workload: Workload, most: float) -> int:
-    """A lower bound on nodes whose CPU use is within ``most`` at 99 % of the settled steps.
+    """Return a lower bound on nodes whose CPU use is within ``most`` at 99 % of the settled steps.
 
     It holds where every container runs on one node from its arrival to its departure. Each node may
     exceed ``most`` at m steps. Take the L steps with the most use, and leave out of each container

@@ -79,7 +79,7 @@ class Bounds(NamedTuple):
 
 
 def nodes_bound(workload: Workload) -> int:
-    """The largest lower bound on nodes in use at any settled step, as in ``bounds_of``."""
+    """Return the largest lower bound on nodes in use at any settled step, as in ``bounds_of``."""
     bounds, others = _NodesUsed(workload).at_steps(), placeable(workload)
     if others is not workload:
         bounds = np.minimum(bounds, _NodesUsed(others).at_steps())
@@ -133,7 +133,7 @@ def _bounds_of(workload: Workload, *, rebalanced: bool) -> Bounds:
 def gaps(
     row: dict[str, Any], bound: dict[str, Any], *, filtered: bool = True
 ) -> dict[str, float | None]:
-    """Each measure less its bound; None where no bound is proven.
+    """Return each measure less its bound; None where no bound is proven.
 
     All gaps are None for a policy that left containers waiting: it carries less load than the bound
     assumes.
@@ -242,7 +242,7 @@ class _NodesUsed:
         self.by_volume = np.maximum.reduce([whole, pools, apart_bounds(workload)])
 
     def cost(self) -> FloatArray | None:
-        """A lower bound on the price of the nodes in use, (steps,); None without prices."""
+        """Return a lower bound on the price of the nodes in use, (steps,); None without prices."""
         prices = self._load.nodes.prices
         if prices is None:
             return None
@@ -250,7 +250,7 @@ class _NodesUsed:
         return np.maximum(whole, pool_costs(self._load, self._room, prices))
 
     def at_steps(self) -> IntArray:
-        """The higher of both bounds at each step, shape (steps,).
+        """Return the higher of both bounds at each step, shape (steps,).
 
         Unsettled steps have no program, because no summary contains them; where no step is settled,
         all count as settled.
@@ -273,7 +273,7 @@ def _down(value: float) -> float:
 
 
 def bound_frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
-    """The rows as a frame with the columns of steps.parquet."""
+    """Return the rows as a frame with the columns of steps.parquet."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
@@ -330,7 +330,7 @@ class MovableShare:
         return np.asarray(self._fixed & (self._load.use.times_ms[step] < self._lost_ms))
 
     def shares(self) -> dict[str, float]:
-        """The share 0..1 of each resource that is used at all."""
+        """Return the share 0..1 of each resource that is used at all."""
         return {
             name: float(movable / whole)
             for name, (movable, whole) in zip(self._names, self._sums, strict=True)

@@ -25,7 +25,7 @@ def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
 
 
 def summed_at(workload: Workload, some: IntArray) -> IntArray:
-    """The sum of requests of some containers at every step, shape (steps, resources)."""
+    """Return the sum of requests of some containers at every step, shape (steps, resources)."""
     times, request = workload.use.times_ms, workload.containers.request[some]
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
     np.add.at(changes, np.searchsorted(times, workload.containers.arrival_ms[some]), request)
@@ -78,7 +78,7 @@ def _used_at(workload: Workload, column: int) -> FloatArray:
 
 
 def least_cost(demand: IntArray, rooms: IntArray, price: FloatArray) -> FloatArray:
-    """A lower bound on the price of nodes with room for the requests, shape (steps,).
+    """Return a lower bound on the price of nodes with room for the requests, shape (steps,).
 
     The larger of two bounds: parts of nodes, in order of their price for each unit of a resource;
     and the cheapest nodes of the number that the volume bound needs.
@@ -108,7 +108,7 @@ def least_cost(demand: IntArray, rooms: IntArray, price: FloatArray) -> FloatArr
 
 
 def placeable(load: Workload) -> Workload:
-    """The workload without the containers that can never be placed.
+    """Return the workload without the containers that can never be placed.
 
     The same object where there are none, or where no container can be placed.
     """
@@ -156,7 +156,7 @@ def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
 
 
 def apart_bounds(load: Workload) -> IntArray:
-    """The nodes that rules on containers that must stay apart need, shape (steps,).
+    """Return the nodes that rules on containers that must stay apart need, shape (steps,).
 
     If no node may take more than ``most`` containers of a group, n of them need n / most nodes; the
     group that needs most counts. Daemons run on their node whatever the rules say. Where other
@@ -201,7 +201,7 @@ _MOST_OPEN = 20_000_000
 
 
 def pool_bounds(load: Workload, room: IntArray) -> IntArray:
-    """A lower bound on nodes in use at every step, shape (steps,); 0 without pools.
+    """Return a lower bound on nodes in use at every step, shape (steps,); 0 without pools.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def pool_bounds(load: Workload, room: IntArray) -> IntArray:
 
 
 def pool_costs(load: Workload, room: IntArray, price: FloatArray) -> FloatArray:
-    """A lower bound on the cost of nodes in use at every step, shape (steps,).
+    """Return a lower bound on the cost of nodes in use at every step, shape (steps,).
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
 
 
 def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
-    """Names of the nodes, the snapshot with their running pods, and the waiting pod.
+    """Return names of the nodes, the snapshot with their running pods, and the waiting pod.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
 def cluster_of(
     nodes: Sequence[Document], resources: tuple[str, ...], running: Iterable[tuple[int, Container]]
 ) -> Cluster:
-    """The cluster where containers run.
+    """Return the cluster where containers run.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def container_of(
     extra: Mapping[str, int] | None = None,
     service: str = "",
 ) -> Container:
-    """The container of a pod: requests and limits in columns of ``resources``.
+    """Return the container of a pod: requests and limits in columns of ``resources``.
 
     ``extra`` adds amounts to the request. A limit is at least the request.
     """
@@ -225,6 +225,6 @@ def rows_of(nodes: Sequence[Document], resources: tuple[str, ...], which: str) -
 
 @functools.cache
 def all_kinds() -> dict[str, CaseKind]:
-    """Every kind of case by name; the function ``sum_`` answers cases of kind ``sum``."""
+    """Return every kind of case by name; the function ``sum_`` answers cases of kind ``sum``."""
     every = registry.named(sys.modules[__name__], CaseKind)
     return {name.removesuffix("_"): one for name, one in every.items()}

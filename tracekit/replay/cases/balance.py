@@ -70,7 +70,7 @@ class CaseView:
 
 
 def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
-    """The view of a case, with the resources of ``thresholds``, cpu, memory and pods.
+    """Return the view of a case, with the resources of ``thresholds``, cpu, memory and pods.
 
     Parameters
     ----------

@@ -210,7 +210,7 @@ class Stats:
 
 
 def decode_stats(document: Document) -> Stats:
-    """The ``stats`` of a case."""
+    """Return the ``stats`` of a case."""
     names = ("capacity", "req", "used_avg", "used_stdev")
     return Stats(**{name: float(document[name]) for name in names})
 

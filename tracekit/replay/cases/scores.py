@@ -34,7 +34,7 @@ from tracekit.replay.engine.placer import WindowStart, decide
 
 
 def answer_scores(question: Question, *, normalized: bool = False) -> Answer:
-    """The score of each node for the waiting pod.
+    """Return the score of each node for the waiting pod.
 
     ``{"scores": {node: int}}``, or ``{"pre_score": "Skip"}`` where the scheduler skips the policy.
     With ``normalized`` these are the scores after NormalizeScore; the table has both.

@@ -46,7 +46,7 @@ class Scored:
     differences: Sequence[str] = ()
 
     def document(self) -> dict[str, Any]:
-        """The JSON object of this case."""
+        """Return the JSON object of this case."""
         result = {"skipped": self.skipped} if self.skipped else self.answer.values
         return {"name": self.name, "kind": self.kind, **result}
 
@@ -197,7 +197,7 @@ def _policy(case: str, name: str) -> type[PlacementPolicy]:
 
 
 def differences(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[str]:
-    """The differences of ``answer`` from ``expected``, beyond the tolerances of ``expected``.
+    """Yield the differences of ``answer`` from ``expected``, beyond the tolerances of ``expected``.
 
     Under a key that ends in ``_subset_of``, every value found must be among those expected.
     """

@@ -22,7 +22,7 @@ Values = dict[str, Any]
 
 
 def names_of(maps: Iterable[ResourceMap]) -> list[str]:
-    """Every resource in the maps, in order of appearance."""
+    """Return every resource in the maps, in order of appearance."""
     return list(dict.fromkeys(name for one in maps for name in one))
 
 
@@ -34,7 +34,7 @@ def rows_of(maps: Iterable[ResourceMap], names: Sequence[str]) -> FloatArray:
 
 
 def map_of(row: FloatArray, names: Sequence[str]) -> dict[str, float]:
-    """A row as a map; resources with NaN are left out."""
+    """Return a row as a map; resources with NaN are left out."""
     return {
         name: float(value) for name, value in zip(names, row, strict=True) if not np.isnan(value)
     }
@@ -55,7 +55,7 @@ class NodePercent:
     percent: FloatArray
 
     def documents(self, chosen: BoolArray) -> dict[str, dict[str, float]]:
-        """The percentages of the chosen nodes, a map by resource for each node's name."""
+        """Return the percentages of the chosen nodes, a map by resource for each node's name."""
         return {
             name: map_of(row, self.resources)
             for name, row, taken in zip(self.nodes, self.percent, chosen, strict=True)

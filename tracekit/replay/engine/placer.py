@@ -155,7 +155,7 @@ def decide(
     open_nodes: BoolArray | None = None,
     window_start: WindowStart | None = None,
 ) -> int | None:
-    """The node that the policy chooses for the container; None where no node has room.
+    """Return the node that the policy chooses for the container; None where no node has room.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def decide(
 def scored_nodes(
     policy: PlacementPolicy, feasible: IntArray, nodes: int, window_start: WindowStart
 ) -> IntArray:
-    """The feasible nodes that the policy scores; updates the start of the window."""
+    """Return the feasible nodes that the policy scores; updates the start of the window."""
     chosen, window_start.start = policy.candidates(feasible, window_start.start, nodes)
     return chosen
 
@@ -244,7 +244,7 @@ class Preemption:
         self._protected = protected
 
     def victims(self, index: int, now: int) -> tuple[int, IntArray, int] | None:
-        """The node for a container, its victims, and how many of them a budget protects.
+        """Return the node for a container, its victims, and how many of them a budget protects.
 
         None where no eviction makes room. Victims are in the order of the workload.
         """
@@ -341,7 +341,7 @@ class Preemption:
 
 
 def preemption_of(state: ReplayState) -> Preemption | None:
-    """The preemption of a replay; None where no container may evict another."""
+    """Return the preemption of a replay; None where no container may evict another."""
     load, policy = state.workload, state.policy
     if load.rules.priority is None or not (
         load.rules.preemption and policy.preempts and policy.filtered

@@ -36,7 +36,7 @@ class Gangs:
         )
 
     def of(self, index: int) -> int:
-        """The gang of a container, -1 for none."""
+        """Return the gang of a container, -1 for none."""
         return int(self._gang[index])
 
     def pieces(self, indices: IntArray) -> list[tuple[int, int]]:
@@ -65,7 +65,7 @@ class Gangs:
         return np.array(members, dtype=np.int64)
 
     def needed(self, some: IntArray, node: IntArray, now: int) -> int:
-        """The number of these members of a gang that must get a node for the gang to start.
+        """Return the number of these members of a gang that must get a node for the gang to start.
 
         A gang with a minimum needs the minimum less its members that ever ran; where fewer members
         are left, it can never start. A gang without a minimum needs all members that are left, but
@@ -117,7 +117,7 @@ class Gangs:
     def awaiting_others(
         self, pending: Sequence[int], arrived: int, node: IntArray, now: int
     ) -> int:
-        """The number of pending containers whose gang has too few members so far.
+        """Return the number of pending containers whose gang has too few members so far.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Gangs:
         return count
 
     def small_gap(self, some: IntArray, running: BoolArray, node: IntArray, needed: int) -> bool:
-        """Whether at most a tenth of the needed members was missing at the first failure.
+        """Return whether at most a tenth of the needed members was missing at the first failure.
 
         The plugin's PostFilter asks this before it rejects the members that hold nodes.
         """
@@ -153,7 +153,7 @@ class Gangs:
 
 
 def turns(load: Workload) -> Callable[[int], int] | None:
-    """The sort key of waiting containers, lowest first; None where all priorities are equal.
+    """Return the sort key of waiting containers, lowest first; None where all priorities are equal.
 
     The priority of a gang is the highest priority of its members.
     """
@@ -215,15 +215,15 @@ class Patience:
             self._again[gang] = now + self.backoff_ms
 
     def backed_off(self, gang: int, now: int) -> bool:
-        """Whether the gang is in its back-off."""
+        """Return whether the gang is in its back-off."""
         return now < self._again.get(gang, now)
 
     def next_ms(self) -> int | None:
-        """The time at which the next clock ends; None where no clock runs."""
+        """Return the time at which the next clock ends; None where no clock runs."""
         return min([*self._release.values(), *self._again.values()], default=None)
 
     def due(self, now: int) -> tuple[list[int], bool]:
-        """The gangs whose wait ends now, and whether any back-off ends now."""
+        """Return the gangs whose wait ends now, and whether any back-off ends now."""
         over = sorted(gang for gang, when in self._release.items() if when <= now)
         free = [gang for gang, when in self._again.items() if when <= now]
         for gang in free:
@@ -242,24 +242,24 @@ class Calendar:
         self._joins = _Nodes(workload.nodes.joins, workload.nodes.returns)
 
     def next_ms(self) -> int | None:
-        """The time of the next departure, loss or join; None where there is none."""
+        """Return the time of the next departure, loss or join; None where there is none."""
         times = [self._losses.next_ms(), self._joins.next_ms()]
         if self._departed < len(self._leaves_ms):
             times.append(int(self._leaves_ms[self._departed]))
         return min((time for time in times if time is not None), default=None)
 
     def departing(self, now: int) -> IntArray:
-        """The containers that depart up to this time, without those of earlier calls."""
+        """Return the containers that depart up to this time, without those of earlier calls."""
         end = int(np.searchsorted(self._leaves_ms, now, side="right"))
         leaving, self._departed = self._departures[self._departed : end], end
         return leaving
 
     def lost(self, now: int) -> IntArray:
-        """The nodes that are lost up to this time, without those of earlier calls."""
+        """Return the nodes that are lost up to this time, without those of earlier calls."""
         return self._losses.until(now)
 
     def joined(self, now: int) -> IntArray:
-        """The nodes that join up to this time, without those of earlier calls."""
+        """Return the nodes that join up to this time, without those of earlier calls."""
         return self._joins.until(now)
 
 

@@ -77,7 +77,7 @@ class Samples:
         return self.sampler.count(running, node)
 
     def frame(self) -> pl.DataFrame:
-        """A row of measures for each step whose sample was taken."""
+        """Return a row of measures for each step whose sample was taken."""
         times = self._load.use.times_ms[: len(self._pending)]
         columns: dict[str, Any] = {
             "time_ms": times,
@@ -235,7 +235,7 @@ class Displaced:
         self._not_again.update(one for one in containers if one in self._last)
 
     def taken_off(self) -> TakenOff:
-        """The containers by cause, each list in the order of the workload."""
+        """Return the containers by cause, each list in the order of the workload."""
         return TakenOff(
             evicted=_in_order(self._lost),
             preempted=np.array(self._preempted, dtype=np.int64),

@@ -151,7 +151,7 @@ class ReplayState:
         self.lost[nodes] = False
 
     def open_nodes(self, index: int) -> BoolArray | None:
-        """The nodes that constraints and losses leave open to a container; None for all."""
+        """Return the nodes that constraints and losses leave open to a container; None for all."""
         open_by_rules = None if self._keeper is None else self._keeper.open(index)
         if self.lost is None or not self.lost.any():
             return open_by_rules
@@ -178,12 +178,12 @@ class ReplayState:
         return self._limits.fixed[indices]
 
     def closed_nodes(self, index: int) -> list[tuple[str, BoolArray]]:
-        """The name of each constraint, with the nodes that it closes to a container."""
+        """Return the name of each constraint, with the nodes that it closes to a container."""
         reasons = [] if self._keeper is None else self._keeper.closed(index)
         return reasons if self.lost is None else [*reasons, ("lost", self.lost.copy())]
 
     def kind(self, index: int) -> Hashable:
-        """A key of the constraints on a container: equal keys mean equal constraints."""
+        """Return a key of the constraints on a container: equal keys mean equal constraints."""
         return None if self._limits is None else self._limits.kind(index)
 
     def check_conservation(self) -> None:
@@ -200,7 +200,7 @@ class ReplayState:
             raise AssertionError(f"{self.policy}: containers differ from those placed")
 
     def container(self, index: int) -> Container:
-        """The container as the policy sees it, with copies of its amounts."""
+        """Return the container as the policy sees it, with copies of its amounts."""
         load = self.workload
         return Container(
             id=load.containers.ids[index],
@@ -225,7 +225,7 @@ class ReplayState:
         return int(cells.numa_cells[index]) if cells else 0
 
     def snapshot(self, now: int) -> Snapshot:
-        """The cluster as the policy sees it at this time."""
+        """Return the cluster as the policy sees it at this time."""
         return self._snapshot(now, self.policy)
 
     def snapshot_of(self, now: int, nodes: IntArray) -> Snapshot:
@@ -241,7 +241,7 @@ class ReplayState:
         return self._snapshot(now, self.policy, self._residents.on(nodes))
 
     def usage_epoch(self, now: int) -> tuple[int, int | None]:
-        """A value that changes when the policy's measurements or their age change."""
+        """Return a value that changes when the policy's measurements or their age change."""
         own = type(self.policy).metric_time_ms is not PlacementPolicy.metric_time_ms
         return (
             self.samples.history.samples_until(now, self.policy),

@@ -116,7 +116,7 @@ def _summed(columns: tuple[str, ...]) -> dict[str, pl.Expr]:
 
 
 def summarize(steps: pl.DataFrame) -> dict[str, Any]:
-    """The value of each measure over the steps that it counts."""
+    """Return the value of each measure over the steps that it counts."""
     row = steps.select(taken.alias(name) for name, taken in summed(steps.schema).items())
     return row.row(0, named=True)
 
@@ -161,7 +161,7 @@ class Moves:
         self._staying[strategy, reason].update(containers.tolist())
 
     def moved(self, containers: IntArray) -> BoolArray:
-        """Which of some containers were ever evicted."""
+        """Return which of some containers were ever evicted."""
         return np.asarray(self._moved[containers])
 
     def placed(self, container: int, node: int) -> None:
@@ -176,7 +176,7 @@ class Moves:
             self._next[self._last[container]] = None
 
     def frame(self) -> pl.DataFrame:
-        """A row for each eviction, with ``SCHEMA``."""
+        """Return a row for each eviction, with ``SCHEMA``."""
         rows = [
             (*row, to, by)
             for row, to, by in zip(self._rows, self._next, self._strategies, strict=True)
@@ -184,7 +184,7 @@ class Moves:
         return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
     def staying(self) -> pl.DataFrame:
-        """A row for each strategy and reason, with ``STAYS``; a container counts once."""
+        """Return a row for each strategy and reason, with ``STAYS``; a container counts once."""
         rows = [(*why, len(those)) for why, those in sorted(self._staying.items())]
         return pl.DataFrame(rows, schema=STAYS, orient="row")
 

@@ -64,7 +64,7 @@ class ChangeLog:
         self.length += len(nodes)
 
     def since(self, position: int) -> IntArray:
-        """The nodes that changed since a position: distinct, ascending."""
+        """Return the nodes that changed since a position: distinct, ascending."""
         if self.length - position >= self._nodes:
             return np.arange(self._nodes)
         self._marked[self._log[position : self.length]] = True
@@ -252,7 +252,7 @@ def suited_placer(load: Workload, replays: int = 1) -> MakePlacer:
 def fast_placer(
     state: ReplayState, rng: np.random.Generator, clock: Clock, *, search: bool = True
 ) -> Placer:
-    """The compiled placer where the policy has a kernel; else the placer with rows.
+    """Return the compiled placer where the policy has a kernel; else the placer with rows.
 
     Without ``search`` the compiled placer scores every node for every decision.
     """
@@ -278,7 +278,7 @@ def scanning_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) 
 
 
 def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
-    """The placer with rows of scores, without compiled code.
+    """Return the placer with rows of scores, without compiled code.
 
     Policies that place on nodes without room, and policies that decide batch by batch, get the
     plain placer.

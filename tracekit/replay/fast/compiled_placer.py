@@ -232,7 +232,7 @@ _MAKERS: Mapping[type[PlacementPolicy], Callable[..., Kernel | None]] = {
 def find_kernel(
     policy: PlacementPolicy, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of a policy on nodes of these sizes; None where the policy has none.
+    """Return the kernel of a policy on nodes of these sizes; None where the policy has none.
 
     The kernel of a policy with a formula is made of the formula, that of a weighted profile of the
     kernels of its parts. Other kernels have a module of the policy's name, which is imported only

@@ -39,7 +39,7 @@ WORTHWHILE = 16
 def build_tree(
     scorer: Scorer, state: IntArray, amounts: IntArray, blocked: BoolArray, work: Workspace
 ) -> FloatArray:
-    """The tree of scores of all nodes; a node without room has minus infinity.
+    """Return the tree of scores of all nodes; a node without room has minus infinity.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def build_tree(
 
 @compiled
 def first_maximum(tree: FloatArray) -> int:
-    """The first of the best nodes; -1 where no node has room."""
+    """Return the first of the best nodes; -1 where no node has room."""
     width = len(tree) // 2
     if tree[1] == -np.inf:
         return -1

@@ -33,7 +33,7 @@ PARTS = 512
 
 @compiled
 def order_statistic(values: FloatArray, rank: int, low: float, high: float) -> float:
-    """The value ``np.sort(values)[rank]``, by sorting one part of the range only.
+    """Return the value ``np.sort(values)[rank]``, by sorting one part of the range only.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ def choose(
     shape: int,
     rng: np.random.Generator,
 ) -> int:
-    """The best node for a container of a shape, by scoring every node; -1 for no room."""
+    """Return the best node for a container of a shape, by scoring every node; -1 for no room."""
     amounts, skipped = shapes.asks[shape], shapes.skipped[shape]
     if choice.window:
         return search_window(
@@ -238,7 +238,7 @@ def search_window(
 
 @compiled
 def first_of_highest(scores: FloatArray, count: int, floats: bool) -> int:
-    """The first of the highest scores; floats are compared after rounding."""
+    """Return the first of the highest scores; floats are compared after rounding."""
     best = 0
     for at in range(1, count):
         if scores[at] > scores[best]:

@@ -73,7 +73,7 @@ class NodeIndex(NamedTuple):
 
 
 def empty_index(allocatable: IntArray, terms: int = 0, views: int = 0) -> NodeIndex:
-    """An index without nodes, for nodes of these sizes, shape (resources, nodes).
+    """Return an index without nodes, for nodes of these sizes, shape (resources, nodes).
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def empty_index(allocatable: IntArray, terms: int = 0, views: int = 0) -> NodeIn
 
 @compiled
 def find_leaf(index: NodeIndex, node: int) -> int:
-    """The leaf that a node's keys lead to."""
+    """Return the leaf that a node's keys lead to."""
     keys, cuts, thresholds = index.keys, index.cuts, index.thresholds
     child = index.counts[ROOT]
     while child >= 0:
@@ -184,7 +184,7 @@ def add_cut(index: NodeIndex, leaf: int, key: int, threshold: float) -> int:
 
 @compiled
 def widest_key(keys: FloatArray, members: IntArray) -> int:
-    """The key with the widest range over these nodes; position where no other key varies."""
+    """Return the key with the widest range over these nodes; position where no other key varies."""
     position = keys.shape[1] - 1
     best, width = position, 0.0
     for key in range(position):
@@ -199,7 +199,7 @@ def widest_key(keys: FloatArray, members: IntArray) -> int:
 
 @compiled
 def split_value(ordered: FloatArray) -> float:
-    """The median; where half of the values equal the lowest, the next larger value."""
+    """Return the median; where half of the values equal the lowest, the next larger value."""
     at = len(ordered) // 2
     while ordered[at] == ordered[0]:
         at += 1
@@ -250,7 +250,7 @@ def rounded(scores: FloatArray, count: int) -> None:
 
 @compiled
 def as_compared(score: float, floats: bool) -> float:
-    """A score as it is compared."""
+    """Return a score as it is compared."""
     return np.rint(score * _SCALE) / _SCALE if floats else score
 
 
@@ -283,7 +283,7 @@ def evaluate(
 def scan(
     scorer: Scorer, state: IntArray, amounts: IntArray, blocked: BoolArray, work: Workspace
 ) -> int:
-    """The first of the best nodes, by scoring every node; -1 where no node has room."""
+    """Return the first of the best nodes, by scoring every node; -1 where no node has room."""
     evaluate(scorer, state, amounts, blocked, work)
     room, scores = work.room, work.scores
     best, highest = -1, -np.inf
@@ -303,7 +303,7 @@ def search(
     blocked: BoolArray,
     work: Workspace,
 ) -> int:
-    """The first of the best nodes, by scoring leaves that may contain it; -1 for no room.
+    """Return the first of the best nodes, by scoring leaves that may contain it; -1 for no room.
 
     ``prune`` means that the boxes have real requests, so that leaves without room are left out. The
     body is not divided: a call with so many arrays costs as much as scoring a leaf.

@@ -193,7 +193,7 @@ class Measure:
 
 @functools.cache
 def declared_measures() -> tuple[tuple[str, Measure], ...]:
-    """Every measure with its name, in order, also those of installed packages."""
+    """Return every measure with its name, in order, also those of installed packages."""
     own = registry.named(sys.modules[__name__], Measure)
     declared = registry.with_brought(own, "tracekit.measures", _is_measure, "measure")
     return tuple(sorted(declared.items(), key=lambda one: (one[1].order, one[0])))
@@ -205,7 +205,7 @@ def _is_measure(name: str, brought: object) -> bool:
 
 @functools.cache
 def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Measure]:
-    """Every measure by its name, in order; measures of each resource for these resources."""
+    """Return every measure by its name, in order; measures of each resource for these resources."""
     return {
         one.name: one
         for name, declared in declared_measures()
@@ -214,7 +214,7 @@ def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Mea
 
 
 def of_workload(load: Workload, *beside: str) -> dict[str, Measure]:
-    """The measures that a workload has the data for.
+    """Return the measures that a workload has the data for.
 
     ``beside`` are needs (``Measure.needs``) that the replay fulfils.
     """
@@ -227,7 +227,7 @@ def of_workload(load: Workload, *beside: str) -> dict[str, Measure]:
 
 
 def knows(load: Workload, needs: str) -> bool:
-    """Whether a workload has the data that a measure needs."""
+    """Return whether a workload has the data that a measure needs."""
     if needs == FURTHER:
         return len(measured_columns(load)) > len(RESOURCES)
     part, _, field = needs.partition(".")
@@ -235,20 +235,20 @@ def knows(load: Workload, needs: str) -> bool:
 
 
 def measures_in(columns: Iterable[str]) -> dict[str, Measure]:
-    """The measures among the columns of a frame such as ``summary.parquet``, in order."""
+    """Return the measures among the columns of a frame such as ``summary.parquet``, in order."""
     present = set(columns)
     every = all_measures(tuple(dict.fromkeys([*RESOURCES, *resources_in(columns)])))
     return {name: one for name, one in every.items() if name in present}
 
 
 def resources_in(columns: Iterable[str]) -> list[str]:
-    """The resources whose measures a frame has, in the order of its columns."""
+    """Return the resources whose measures a frame has, in the order of its columns."""
     end = f"_{_ALWAYS}"
     return [name.removesuffix(end) for name in columns if name.endswith(end)]
 
 
 def find_measure(name: str) -> Measure | None:
-    """The measure with a name, for any resource; None where no workload can have it."""
+    """Return the measure with a name, for any resource; None where no workload can have it."""
     measure = all_measures().get(name)
     if measure is not None:
         return measure
@@ -260,7 +260,7 @@ def find_measure(name: str) -> Measure | None:
 
 
 def title_of(name: str) -> str:
-    """The title of a measure within a sentence; the name itself where it is no measure."""
+    """Return the title of a measure within a sentence; the name itself where it is no measure."""
     measure = find_measure(name)
     return name if measure is None else small(measure.title)
 
@@ -272,14 +272,14 @@ def compared(columns: Iterable[str] | None = None) -> dict[str, Measure]:
 
 
 def of_demand(summary: pl.DataFrame) -> dict[str, Measure]:
-    """The compared measures of a summary, without those of resources that nothing uses."""
+    """Return the compared measures of a summary, without those of resources that nothing uses."""
     ends = [end for end, one in declared_measures() if one.per_resource]
     idle = {f"{resource}_{end}" for resource in not_asked_for(summary) for end in ends}
     return {name: one for name, one in compared(summary.columns).items() if name not in idle}
 
 
 def not_asked_for(summary: pl.DataFrame) -> list[str]:
-    """The resources of a summary that no container uses or requests: all their values are 0.
+    """Return the resources of a summary that no container uses or requests: all their values are 0.
 
     The row of the bound counts waiting containers too, so a requested resource has a value there.
     """
@@ -298,7 +298,7 @@ def _each(name: str, measure: Measure, resources: Iterable[str]) -> list[Measure
 
 
 def of_use(measure: Measure) -> bool:
-    """Whether a measure is about the use of a resource, and not about requests."""
+    """Return whether a measure is about the use of a resource, and not about requests."""
     return measure.per_resource and measure.step is not None and measure.step.at is not None
 
 
@@ -334,7 +334,7 @@ def _of_resource(name: str, measure: Measure, resource: str) -> Measure:
 
 
 def is_share(column: str) -> bool:
-    """Whether the name of a column is that of a share."""
+    """Return whether the name of a column is that of a share."""
     return column.endswith(SHARES)
 
 
@@ -347,6 +347,6 @@ def part_column(name: str, part: str) -> str:
 
 
 def small(title: str) -> str:
-    """A title within a sentence: with a small first letter, except for abbreviations."""
+    """Return a title within a sentence: with a small first letter, except for abbreviations."""
     plain = title.split(maxsplit=1)[0][1:].islower()
     return f"{title[:1].lower()}{title[1:]}" if plain else title

@@ -25,7 +25,7 @@ def of_moves(*, column: str, **fields: Any) -> Measure:
 
 
 def of_nodes_used(**fields: Any) -> Measure:
-    """A measure of the nodes that hold a container at a step, with these further fields."""
+    """Return a measure of the nodes that hold a container at a step, with these further fields."""
     return Measure(
         unit="nodes",
         better=None,

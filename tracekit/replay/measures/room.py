@@ -49,7 +49,7 @@ class Room:
         self._full = np.zeros(load.nodes.count, dtype=np.bool_)
 
     def nodes_with(self, column: int) -> IntArray:
-        """Positions of the nodes that have a measured resource."""
+        """Return positions of the nodes that have a measured resource."""
         return np.flatnonzero(self.capacity[self.columns.index(column)])
 
     def capacity_of(self, column: int) -> FloatArray:
@@ -110,7 +110,7 @@ class Room:
 
 
 def measured_columns(load: Workload) -> tuple[int, ...]:
-    """The columns of CPU, memory, and every further resource that is limited and requested.
+    """Return the columns of CPU, memory, and every further resource that is limited and requested.
 
     A limited resource whose use is recorded is included, even if no container requests it.
     """
@@ -122,12 +122,12 @@ def measured_columns(load: Workload) -> tuple[int, ...]:
 
 
 def measured_names(load: Workload) -> tuple[str, ...]:
-    """The names of resources in measures: ``cpu``, ``memory``, ``network``."""
+    """Return the names of resources in measures: ``cpu``, ``memory``, ``network``."""
     return tuple(short_names([load.resources[at] for at in measured_columns(load)]))
 
 
 def typical_shapes(request: IntArray) -> tuple[IntArray, IntArray]:
-    """The shapes of containers, and the number of containers of each.
+    """Return the shapes of containers, and the number of containers of each.
 
     Where there are more than ``MOST_SHAPES`` shapes, so many containers stand for all. Containers
     are ordered by size: the mean over resources of request over largest request. Those at even

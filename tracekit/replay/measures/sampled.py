@@ -334,6 +334,6 @@ def further_on(
 
 
 def having(load: Workload, column: int) -> IntArray:
-    """Positions of the nodes that have a limited amount of a resource."""
+    """Return positions of the nodes that have a limited amount of a resource."""
     limited = (load.nodes.capacity[:, column] > 0) & (load.nodes.capacity[:, column] < UNLIMITED)
     return np.flatnonzero(limited)

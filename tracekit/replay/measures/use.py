@@ -56,7 +56,7 @@ PERCENT = 99
 
 
 def rank_of(nodes: int) -> int:
-    """The position of the 99th percentile (nearest rank) among nodes in order of use."""
+    """Return the position of the 99th percentile (nearest rank) among nodes in order of use."""
     return -(-PERCENT * nodes // 100) - 1
 
 

@@ -110,7 +110,7 @@ def forget() -> None:
 
 
 def in_order(load: Workload, seed: int) -> Workload:
-    """The workload in the order of arrival that a seed gives."""
+    """Return the workload in the order of arrival that a seed gives."""
     return rearranged(load, stream(seed, "arrivals"))
 
 
@@ -210,7 +210,7 @@ def _digest(outcome: Outcome, moves: int) -> str:
 
 
 def digest_of(parts: Iterable[bytes]) -> str:
-    """A hash of 32 hexadecimal digits of the parts, in their order."""
+    """Return a hash of 32 hexadecimal digits of the parts, in their order."""
     whole = hashlib.blake2b(digest_size=16)
     for part in parts:
         whole.update(part)
@@ -224,7 +224,7 @@ def _of_run(run: Finished) -> dict[str, Any]:
 
 
 def labelled(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
-    """The frame with the policy as its first column."""
+    """Return the frame with the policy as its first column."""
     return frame.select(pl.lit(policy).alias("policy"), pl.all())
 
 
@@ -315,7 +315,7 @@ def by_number(node: IntArray, time_ms: IntArray) -> pl.DataFrame:
 
 
 def by_name(load: Workload, frames: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    """The rows of placements.parquet; all policies share the names of containers in memory.
+    """Return the rows of placements.parquet; all policies share the names of containers in memory.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ def by_name(load: Workload, frames: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
 
 
 def moves_by_name(load: Workload, frames: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    """The rows of moves.parquet: the evictions by the rebalancer of each policy, in order.
+    """Return the rows of moves.parquet: the evictions by the rebalancer of each policy, in order.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _FEW = 0.01
 
 
 def about_workload(load: Workload) -> dict[str, Any]:
-    """The part of a run's document with the remarks on its workload and its lost nodes."""
+    """Return the part of a run's document with the remarks on its workload and its lost nodes."""
     facts = (
         *load.provenance.remarks,
         *use_assumed(load.provenance.facts, load.containers.count, load.provenance.quantities),
@@ -39,7 +39,7 @@ def about_workload(load: Workload) -> dict[str, Any]:
 def use_assumed(
     facts: Mapping[str, int], containers: int, quantities: Mapping[str, str]
 ) -> Iterator[Fact]:
-    """Facts on use that is not recorded: requests count as the use of some or all containers.
+    """Yield facts on use that is not recorded: requests count as the use of some or all containers.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def peaks(load: Workload, steps: IntArray) -> FloatArray:
 
 
 def lost_nodes(load: Workload) -> list[dict[str, Any]]:
-    """The nodes that are lost by assumption, in the order of their times.
+    """Return the nodes that are lost by assumption, in the order of their times.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def day_means(load: Workload) -> FloatArray:
 
 
 def span_ms(load: Workload) -> int:
-    """The time from the first step to the end of the last step."""
+    """Return the time from the first step to the end of the last step."""
     return covered_ms(load.use.times_ms[0], load.use.times_ms[-1], load.use.step_ms)
 
 

@@ -60,7 +60,7 @@ class StoredReplays:
         self._layout = repr(_layout()).encode()
 
     def get(self, policy: Entrant, seed: int, repeat: int) -> Replayed | None:
-        """A finished replay; None where it is not finished.
+        """Return a finished replay; None where it is not finished.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class StoredReplays:
 
 
 def cache_folder(out: Path) -> Path:
-    """The folder of a run's finished replays until the run folder is written.
+    """Return the folder of a run's finished replays until the run folder is written.
 
     Raises TracekitError where a link stands in its place.
     """
@@ -159,7 +159,7 @@ def _digest(place: str, body: bytes) -> bytes:
 
 
 def fingerprint(load: Workload) -> str:
-    """A hash of the workload and of the version."""
+    """Return a hash of the workload and of the version."""
     digest = hashlib.blake2b(VERSION.encode(), digest_size=16)
     _feed(digest, load)
     return digest.hexdigest()

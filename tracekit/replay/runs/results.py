@@ -80,7 +80,7 @@ class Results:
         return tuple(self.manifest.get("repeats_left_out") or ())
 
     def of(self, policy: str, measure: str) -> FloatArray:
-        """The values of a measure, shape (orders,)."""
+        """Return the values of a measure, shape (orders,)."""
         return self.values[policy][:, self._at[measure]]
 
     @functools.cached_property
@@ -89,7 +89,7 @@ class Results:
         return {name: at for at, name in enumerate(self.measures)}
 
     def orders(self, policy: str) -> int:
-        """The number of orders of arrival in which a policy was replayed."""
+        """Return the number of orders of arrival in which a policy was replayed."""
         return len(self.values[policy])
 
     @functools.cached_property
@@ -98,7 +98,7 @@ class Results:
         return max(map(self.orders, self.policies), default=0)
 
     def has_value(self, policy: str, name: str) -> bool:
-        """Whether a policy has a value of the measure in every order."""
+        """Return whether a policy has a value of the measure in every order."""
         present = policy in self.values and name in self.measures
         return present and bool(np.isfinite(self.of(policy, name)).all())
 
@@ -123,12 +123,12 @@ class Results:
 
 
 def looks_of(manifest: Mapping[str, Any]) -> int:
-    """The number of planned looks at a run for differences of its policies."""
+    """Return the number of planned looks at a run for differences of its policies."""
     return max(len(manifest.get("repeats_looks") or ()), 1)
 
 
 def results(run: Results | Run | Path | str) -> Results:
-    """The results of a run, given its folder, the run or the results."""
+    """Return the results of a run, given its folder, the run or the results."""
     if isinstance(run, Results):
         return run
     if isinstance(run, Path | str):

@@ -102,7 +102,7 @@ def choose_policies(
     rebalance: Sequence[RebalancePolicy] = (),
     schedulers: Schedulers | None = None,
 ) -> tuple[Entrant, ...]:
-    """The policies to replay on a workload.
+    """Return the policies to replay on a workload.
 
     ``observed`` is always the first. Without a recorded placement ``all`` leaves ``observed`` out,
     and to name ``observed`` is an error. With rebalancers, each policy is replayed alone and with
@@ -163,7 +163,7 @@ def replay(
 def assembled(
     workload: Workload, policies: Sequence[Entrant], done: Sequence[Replayed], *, seed: int
 ) -> Run:
-    """The run made of one replay for each policy, in their order, with the lower bound."""
+    """Return the run made of one replay for each policy, in their order, with the lower bound."""
     proven = bounds_of(workload, rebalanced=any(one.rebalance for one in policies))
     bound = bound_frame(proven.rows, step_schema(workload))
     bound_row = {**summarize(bound), **_unproven(bound), "pending_container_steps": 0}

@@ -100,7 +100,7 @@ def run_within(folder: Path) -> Path | None:
 
 
 def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
-    """The source of the workload that a run replayed; ``folder`` is the run folder.
+    """Return the source of the workload that a run replayed; ``folder`` is the run folder.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def entrant_of_run(manifest: Mapping[str, Any], folder: Path, text: str) -> Entr
 
 
 def assumed_of(load: Mapping[str, Any]) -> list[str]:
-    """The assumptions of a run's workload, as ``name=value``, that differ from the defaults.
+    """Return the assumptions of a run's workload, as ``name=value``, that differ from the defaults.
 
     Assumptions that the workload's own spelling has are left out.
     """

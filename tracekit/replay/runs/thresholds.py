@@ -115,7 +115,7 @@ class Threshold:
         return [name for name in self._words if name not in _OTHERS[self.option]]
 
     def speaks_of(self, run: str) -> bool:
-        """Whether the condition names another run: ``base`` or ``observed``."""
+        """Return whether the condition names another run: ``base`` or ``observed``."""
         return run in _OTHERS[self.option] and run in self._words
 
     @property
@@ -187,7 +187,7 @@ class Threshold:
 
 
 def worst_key(name: str) -> str:
-    """The key of a row for the value of a measure in the worst order of arrival."""
+    """Return the key of a row for the value of a measure in the worst order of arrival."""
     return f"{WORST}({name})"
 
 
@@ -204,7 +204,7 @@ class _Values:
         self._of, self._rows = threshold, rows
 
     def of(self, node: ast.expr) -> float | None:
-        """The value of a part of the expression; None where a run has none."""
+        """Return the value of a part of the expression; None where a run has none."""
         if isinstance(node, ast.Constant):
             return float(str(node.value))
         if isinstance(node, ast.UnaryOp):

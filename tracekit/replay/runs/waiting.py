@@ -182,12 +182,12 @@ HELD = "held"
 
 
 def in_gang(load: Workload, index: int) -> bool:
-    """Whether a container is a member of a gang."""
+    """Return whether a container is a member of a gang."""
     return load.rules.gang is not None and bool(load.rules.gang[index] >= 0)
 
 
 def can_never_begin(load: Workload, index: int, node: IntArray) -> bool:
-    """Whether so many members of a container's gang departed that it can never begin.
+    """Return whether so many members of a container's gang departed that it can never begin.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ _ROUNDING = 1e-9
 
 
 def most_waiting(load: Workload) -> int:
-    """The number of containers that may wait, whichever they are.
+    """Return the number of containers that may wait, whichever they are.
 
     They are at most ``WAITING_SHARE`` of the containers. As many of the largest containers request
     at most that share of each resource.

@@ -51,7 +51,7 @@ class _Situation:
     step: int
 
     def fetch(self) -> SeriesUsage:
-        """The use of every node, added up from the containers that run on it."""
+        """Return the use of every node, added up from the containers that run on it."""
         load = self.workload
         used = [
             load.use.background[resource, self.step]

@@ -68,7 +68,7 @@ class _Replay:
 
 
 def seen_by(policy: PlacementPolicy, load: Workload) -> Workload:
-    """The workload without requests of resources that the policy does not score by.
+    """Return the workload without requests of resources that the policy does not score by.
 
     The paper's LRA and BRA filter by CPU and memory alone: in its figures they fill the network and
     the disk of some nodes beyond their capacity.
@@ -174,7 +174,7 @@ class Placed:
 
 
 def counts(containers: int) -> list[int]:
-    """The numbers of arrived containers at which the study notes the imbalance, in order."""
+    """Return the numbers of arrived containers at which the study notes the imbalance, in order."""
     return [*range(EVERY, containers, EVERY), containers]
 
 
@@ -244,7 +244,7 @@ def ends_frame(results: Results) -> pl.DataFrame:
 
 
 def use_frame(ends: pl.DataFrame) -> pl.DataFrame:
-    """The frame of ``ends_frame`` as means over sets."""
+    """Return the frame of ``ends_frame`` as means over sets."""
     return ends.group_by("policy", "resource", maintain_order=True).agg(
         pl.exclude("set").cast(pl.Float64).mean()
     )

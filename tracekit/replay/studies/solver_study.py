@@ -81,7 +81,7 @@ def _swaps(chosen: IntArray) -> IntArray:
 
 
 def best_possible(policy: FitnessPolicy, snapshot: Snapshot, batch: Batch) -> tuple[IntArray, bool]:
-    """The optimal node numbers by an integer program, and whether the optimum is proven.
+    """Return the optimal node numbers by an integer program, and whether the optimum is proven.
 
     The program has a column for each node and each set of containers on it, with the exact fitness
     of that set. Each node takes at most one set, and each container is in one set or is left out.

@@ -136,17 +136,17 @@ class Figure:
 
 @functools.cache
 def all_figures() -> dict[str, Figure]:
-    """Every figure, by name."""
+    """Return every figure, by name."""
     return registry.named(sys.modules[__name__], Figure)
 
 
 def get_figure(name: str) -> Figure:
-    """The figure of that name; raises TracekitError for an unknown one."""
+    """Return the figure of that name; raises TracekitError for an unknown one."""
     return registry.pick(all_figures(), name, "figure", listing="tracekit list figures")
 
 
 def ceiling_of(facts: pl.DataFrame, measure: str) -> float:
-    """The used fraction from which on a node is full: of the answer, else the default."""
+    """Return the used fraction from which on a node is full: of the answer, else the default."""
     own = facts.filter(kind="ceiling", measure=measure)["value"].to_list()
     usual = Ceiling()
     of_cpu = measure.startswith("cpu_")

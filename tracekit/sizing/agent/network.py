@@ -107,7 +107,7 @@ def plant(tree: FloatArray, places: IntArray, values: FloatArray) -> None:
 
 @compiled
 def find(tree: FloatArray, sums: FloatArray) -> IntArray:
-    """The leaf, counted from 0, at which the running sum of leaves passes each value."""
+    """Return the leaf, counted from 0, at which the running sum of leaves passes each value."""
     leaves = len(tree) // 2
     reached = np.empty(len(sums), dtype=np.int64)
     for k in range(len(sums)):
@@ -123,14 +123,14 @@ def find(tree: FloatArray, sums: FloatArray) -> IntArray:
 
 @functools.cache
 def torch_ready() -> Any:
-    """The library torch on one thread, so that the order of sums is fixed."""
+    """Return the library torch on one thread, so that the order of sums is fixed."""
     torch = require("torch", "training the ddqn policy")
     torch.set_num_threads(1)
     return torch
 
 
 def make_network(channels: int, cycles: int, actions: int, seed: int) -> Any:
-    """An untrained network, whose weights depend on the seed alone."""
+    """Return an untrained network, whose weights depend on the seed alone."""
     torch = torch_ready()
     nn = torch.nn
     with torch.random.fork_rng(devices=[]):

@@ -21,7 +21,7 @@ ARRAYS = ("states", "following", "actions", "rewards", "allowed")
 
 
 def fingerprint(chains: SimulationSet, settings: Settings, policy: Any, seed: int) -> str:
-    """A digest of all inputs of a training."""
+    """Return a digest of all inputs of a training."""
     digest = hashlib.sha256()
     for array in (chains.need, chains.edges, chains.calls, chains.chain):
         digest.update(array.tobytes())

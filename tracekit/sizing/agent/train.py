@@ -65,7 +65,7 @@ class Trainer:
         return self.policy.pretraining + self.policy.epochs
 
     def model(self) -> Model:
-        """The network of the best trial so far, or the present network without a trial."""
+        """Return the network of the best trial so far, or the present network without a trial."""
         about = {
             "trained_on": list(self._chains.containers),
             "set": self._chains.name,
@@ -121,7 +121,7 @@ class Trainer:
         return self._chains.of_chains(order[: max(int(room.sum()), 1)])
 
     def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
-        """The sizes that containers can have now, shape (containers, actions)."""
+        """Return the sizes that containers can have now, shape (containers, actions)."""
         could = simulation.possible(containers)
         if self.policy.mask == "step":
             could = one_step(could, simulation.arrays.limit[containers], self.sizes)
@@ -199,7 +199,7 @@ class Agent(Protocol):
         """Sizes for the due containers."""
 
     def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
-        """The sizes that containers can have now."""
+        """Return the sizes that containers can have now."""
 
     def learn(self) -> float | None:
         """Update the network once; returns the loss, None while the memory has too little."""
@@ -292,7 +292,7 @@ class Learner:
         self.optimizer = self._torch.optim.Adam(network.parameters(), lr=rate, fused=True)
 
     def values(self, states: Float32Array) -> Float32Array:
-        """The q of every size, shape (states, actions)."""
+        """Return the q of every size, shape (states, actions)."""
         with self._torch.inference_mode():
             q: Float32Array = act(self.network, self._torch.from_numpy(states)).numpy()
         return q

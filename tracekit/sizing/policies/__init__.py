@@ -92,7 +92,7 @@ class SizingPolicy:
         parameters.check_ranges(self)
 
     def start(self, given: Given) -> Sizer:
-        """A sizer for one simulation."""
+        """Return a sizer for one simulation."""
         raise NotImplementedError
 
     def recommend(self, use: RecordedUse) -> Advice | None:  # noqa: ARG002 - most have none
@@ -108,7 +108,7 @@ class SizingPolicy:
 
     @classmethod
     def name(cls) -> str:
-        """The public name: that of the class, or that of the file of a user's own policy."""
+        """Return the public name: that of the class, or that of the file of a user's own policy."""
         return registry.name_of(cls)
 
     def __str__(self) -> str:
@@ -162,7 +162,7 @@ def _given(
 
 @functools.cache
 def all_sizing_policies() -> dict[str, type[SizingPolicy]]:
-    """Every sizing policy, by name."""
+    """Return every sizing policy, by name."""
     return registry.subclasses(sys.modules[__name__], SizingPolicy)
 
 
@@ -180,7 +180,7 @@ def parse_sizing_policy(text: str) -> SizingPolicy:
 def parse_sizing_policies(
     texts: Iterable[str], every: Sequence[SizingPolicy]
 ) -> tuple[SizingPolicy, ...]:
-    """The policies of texts, each once and in order; the text ``all`` gives ``every``.
+    """Return the policies of texts, each once and in order; the text ``all`` gives ``every``.
 
     Raises TracekitError for an unknown name or parameter, and for no text.
     """

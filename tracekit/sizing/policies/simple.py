@@ -24,7 +24,7 @@ class MinimumSelection(SizingPolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"served"})
 
     def start(self, given: Given) -> Growing:
-        """A sizer with all containers at the smallest size."""
+        """Return a sizer with all containers at the smallest size."""
         return Growing(np.ones(given.containers), float(given.settings.largest.min()))
 
 
@@ -36,7 +36,7 @@ class Growing:
         self._largest = largest
 
     def size(self, view: View) -> FloatArray:
-        """The present size, or the next size after an overflow, shape (due, 2)."""
+        """Return the present size, or the next size after an overflow, shape (due, 2)."""
         grown = self._size[view.due] + view.overflowed.any(axis=1)
         self._size[view.due] = np.minimum(grown, self._largest)
         return np.repeat(self._size[view.due, None], 2, axis=1)
@@ -50,7 +50,7 @@ class RandomSelection(SizingPolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"served", "training"})
 
     def start(self, given: Given) -> Growing:
-        """A sizer with drawn sizes, after minimum selection on the training chains."""
+        """Return a sizer with drawn sizes, after minimum selection on the training chains."""
         if given.training is None:
             raise TypeError("random selection reads 'training'")
         largest = int(given.settings.largest.min())
@@ -63,7 +63,7 @@ class RandomSelection(SizingPolicy):
 
 
 def shares(counts: IntArray) -> FloatArray:
-    """The share of each final size, of sum 1."""
+    """Return the share of each final size, of sum 1."""
     return np.asarray(counts / np.sum(counts))
 
 
@@ -86,15 +86,15 @@ class PercentileRequest(SizingPolicy):
     periods: Annotated[int, About("Length of the profile in periods.", minimum=1)] = 120
 
     def recommend(self, use: RecordedUse) -> Advice:
-        """The percentile of all samples of each service's containers."""
+        """Return the percentile of all samples of each service's containers."""
         return Advice(use.quantiles(self.percentile)[:, :, 0] * (1 + self.margin))
 
     def profile_periods(self) -> int:
-        """The length of the profile, by default an hour of periods of 30 s."""
+        """Return the length of the profile, by default an hour of periods of 30 s."""
         return self.periods
 
     def start(self, given: Given) -> Fixed:
-        """A sizer with one fixed size for each container."""
+        """Return a sizer with one fixed size for each container."""
         if given.profile is None:
             raise TypeError("percentile_request reads 'profile'")
         return Fixed(np.quantile(given.profile, self.percentile, axis=1) * (1 + self.margin))
@@ -107,7 +107,7 @@ class Fixed:
         self._wanted = wanted
 
     def size(self, view: View) -> FloatArray:
-        """The fixed sizes, shape (due, 2)."""
+        """Return the fixed sizes, shape (due, 2)."""
         return self._wanted[view.due]
 
 
@@ -131,7 +131,7 @@ class ExponentialForecast(SizingPolicy):
     margin: Annotated[float, About("Share added to the forecast.", minimum=0)] = 0.1
 
     def start(self, given: Given) -> Forecasting:
-        """A sizer without samples."""
+        """Return a sizer without samples."""
         return Forecasting(self, given.containers)
 
 
@@ -146,7 +146,7 @@ class Forecasting:
         self._seen = 0
 
     def size(self, view: View) -> FloatArray:
-        """The forecast, after an overflow at least the next size, shape (due, 2)."""
+        """Return the forecast, after an overflow at least the next size, shape (due, 2)."""
         for use in view.served(self._seen).swapaxes(0, 1):
             self._add(use)
         policy, due = self._policy, view.due
@@ -175,11 +175,11 @@ class Oracle(SizingPolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"ahead"})
 
     def start(self, given: Given) -> Foreseeing:  # noqa: ARG002 - the view has all that it reads
-        """A sizer that reads the coming needs."""
+        """Return a sizer that reads the coming needs."""
         return Foreseeing()
 
     def recommend(self, use: RecordedUse) -> Advice:
-        """The largest use of each service's containers in the judged time."""
+        """Return the largest use of each service's containers in the judged time."""
         return Advice(use.quantiles(1.0)[:, :, 0])
 
 
@@ -187,7 +187,7 @@ class Foreseeing:
     """Sizes by the largest need of the coming cycle."""
 
     def size(self, view: View) -> FloatArray:
-        """The largest need of the coming cycle, shape (due, 2)."""
+        """Return the largest need of the coming cycle, shape (due, 2)."""
         return view.ahead()
 
 
@@ -252,7 +252,7 @@ class Ddqn(SizingPolicy):
     ] = 25
 
     def start(self, given: Given) -> Choosing:
-        """A sizer that uses the trained network without exploration."""
+        """Return a sizer that uses the trained network without exploration."""
         if given.model is None:
             raise TypeError("ddqn reads 'model'")
         return Choosing(self, given.model, given.settings)
@@ -266,7 +266,7 @@ class Choosing:
         self._sizes = settings.sizes()
 
     def size(self, view: View) -> FloatArray:
-        """The size of the largest q for each due container, shape (due, 2)."""
+        """Return the size of the largest q for each due container, shape (due, 2)."""
         allowed = view.possible()
         if self._policy.mask == "step":
             allowed = one_step(allowed, view.limit, self._sizes)

@@ -50,7 +50,7 @@ _LN2 = (6.93147180369123816490e-1, 1.90821492927058770002e-10)
 
 
 def power(base: FloatArray, exponent: int) -> FloatArray:
-    """A whole power by repeated squaring, equal to Go's to the last bit."""
+    """Return a whole power by repeated squaring, equal to Go's to the last bit."""
     result, square, left = np.ones_like(base), base, abs(exponent)
     while left:
         result = result * square if left & 1 else result
@@ -59,7 +59,7 @@ def power(base: FloatArray, exponent: int) -> FloatArray:
 
 
 def exp2(exponent: FloatArray) -> FloatArray:
-    """A power of 2, equal to Go's to the last bit."""
+    """Return a power of 2, equal to Go's to the last bit."""
     whole = np.trunc(exponent + np.copysign(0.5, exponent))
     high, low = ((exponent - whole) * one for one in (_LN2[0], -_LN2[1]))
     rest = high - low
@@ -85,7 +85,7 @@ class Buckets:
         return np.asarray(np.log(values * (RATIO - 1) / self._first + 1) / np.log(RATIO))
 
     def find(self, values: FloatArray) -> IntArray:
-        """The bucket of each value; values outside are in the first or the last bucket."""
+        """Return the bucket of each value; values outside are in the first or the last bucket."""
         number = self._number(np.maximum(values, self._first)).astype(np.int64)
         return np.minimum(np.where(values < self._first, 0, number), self.count - 1)
 
@@ -210,7 +210,7 @@ class Aggregates:
         )  # fmt: skip
 
     def amounts(self, share: float, margin: float, scale: FloatArray | float = 1.0) -> FloatArray:
-        """A percentile of every service with a margin, then scaled; each step is truncated.
+        """Return a percentile of every service with a margin, then scaled; each step is truncated.
 
         Shape (services, 2): millicores and bytes; 0 without a sample.
         """
@@ -272,7 +272,7 @@ class VerticalPodAutoscaler(SizingPolicy):
     ] = "target"
 
     def start(self, given: Given) -> Recommender:
-        """A recommender without history."""
+        """Return a recommender without history."""
         return Recommender(self, given)
 
     def recommend(self, use: RecordedUse) -> Advice:
@@ -293,7 +293,7 @@ class VerticalPodAutoscaler(SizingPolicy):
         return Aggregates(services, of, self.half_life_hours * MS_PER_HOUR)
 
     def target_of(self, seen: Aggregates) -> FloatArray:
-        """The target of every service, shape (services, 2): cores and bytes."""
+        """Return the target of every service, shape (services, 2): cores and bytes."""
         return self._at_least(seen.amounts(self.target, self.margin))
 
     def bounds_of(self, seen: Aggregates) -> tuple[FloatArray, FloatArray]:
@@ -335,7 +335,7 @@ class Recommender:
         return np.where(outside[:, None], target, view.limit)
 
     def target(self) -> FloatArray:
-        """The target of every container, shape (containers, 2): cores and GB."""
+        """Return the target of every container, shape (containers, 2): cores and GB."""
         return self._policy.target_of(self._aggregates) / (1, BYTES_PER_GIB)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:

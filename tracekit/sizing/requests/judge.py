@@ -69,7 +69,7 @@ def windows_of(use: RecordedUse) -> list[slice]:
 
 
 def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
-    """The judgement of services' requests by recorded use.
+    """Return the judgement of services' requests by recorded use.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _by_service(service: IntArray, values: FloatArray | IntArray, count: int) ->
 
 
 def interval(total: FloatArray, weight: FloatArray, seed: int) -> tuple[float | None, float | None]:
-    """The bootstrap interval of a ratio of sums over windows; None for too few windows."""
+    """Return the bootstrap interval of a ratio of sums over windows; None for too few windows."""
     rng = np.random.default_rng([seed, len(total)])
     drawn = resampling_matrix(rng, len(total), _REPLICATES)
     low, high, _ = bootstrap_interval(total[:, None], weight[:, None], drawn)[:, 0].tolist()
@@ -179,7 +179,7 @@ def spared(
 
 
 def kept_at_risk(study: Study) -> pl.DataFrame:
-    """Rows whose request stays, as a lower one is exceeded too often; the worst first."""
+    """Return rows whose request stays, as a lower one is exceeded too often; the worst first."""
     return services(study).filter(KEPT).sort("above_share", descending=True, maintain_order=True)
 
 
@@ -193,7 +193,7 @@ def services_of(
     risk_share: float,
     staying: BoolArray,
 ) -> pl.DataFrame:
-    """The rows of a policy: every service of the judged time, by resource.
+    """Return the rows of a policy: every service of the judged time, by resource.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def services_of(
 
 
 def totals_of(name: str, judgement: Judged, services: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """The rows of a policy over all services, one for each resource."""
+    """Return the rows of a policy over all services, one for each resource."""
     rows = []
     for at, (resource, unit) in enumerate(RESOURCES):
         mine = services.filter(policy=name, resource=resource)

@@ -126,7 +126,7 @@ def _ran(store: Store) -> Sizes:
 
 
 def goes_by_use(store: str | Path, by: By) -> bool:
-    """Whether requests are recommended from use, which a folder of call chains lacks."""
+    """Return whether requests are recommended from use, which a folder of call chains lacks."""
     return by == "use" and not (place(store) / STATES).is_file()
 
 

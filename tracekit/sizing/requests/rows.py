@@ -22,7 +22,7 @@ UNITS: Mapping[str, tuple[str, str, float]] = {
 
 
 def totals(study: Study, policy: str = "") -> Mapping[str, Mapping[str, Any]]:
-    """The totals of a policy by resource; without a name those of the recommended policy."""
+    """Return the totals of a policy by resource; without a name those of the recommended policy."""
     rows = study.frames["policies"].filter(policy=policy or _subject(study)).to_dicts()
     return {one["resource"]: one for one in rows}
 
@@ -32,7 +32,7 @@ def _subject(study: Study) -> str:
 
 
 def measured(study: Study) -> list[str]:
-    """The resources with judged use."""
+    """Return the resources with judged use."""
     return [name for name, one in totals(study, NOW).items() if one["above_share"] is not None]
 
 
@@ -48,7 +48,7 @@ def amount(value: float | None, resource: str) -> str:
 
 
 def services(study: Study, policy: str = "") -> pl.DataFrame:
-    """The rows of a policy; without a name those of the recommended policy."""
+    """Return the rows of a policy; without a name those of the recommended policy."""
     return study.frames[SERVICES].filter(policy=policy or _subject(study))
 
 
@@ -67,13 +67,13 @@ def by_change(study: Study) -> pl.DataFrame:
 
 
 def is_within_risk(study: Study) -> bool:
-    """Whether the recommended policy is within the accepted risk for every resource."""
+    """Return whether the recommended policy is within the accepted risk for every resource."""
     shares = [one["above_share"] or 0.0 for one in totals(study).values()]
     return max(shares) <= float(study.about["risk_share"])
 
 
 def changed_of(study: Study, name: str) -> tuple[pl.Series, pl.Series]:
-    """The amounts of a resource that services free, and those that they add (below 0)."""
+    """Return the amounts of a resource that services free, and those that they add (below 0)."""
     total = totals(study)[name]
     least = _LITTLE * _whole(total)
     change = services(study).filter(pl.col("resource") == name)["freed"]
@@ -86,7 +86,7 @@ def _whole(total: Mapping[str, Any]) -> float:
 
 
 def over_reserved(study: Study) -> pl.DataFrame:
-    """Rows with more reserved than recommended, the largest difference first."""
+    """Return rows with more reserved than recommended, the largest difference first."""
     beyond = pl.col("reserved_then") - pl.col("recommended")
     rows = services(study).filter(beyond > _LITTLE * pl.col("reserved_then"))
     whole = {name: one["requested_now"] or 1.0 for name, one in totals(study, NOW).items()}
@@ -95,7 +95,7 @@ def over_reserved(study: Study) -> pl.DataFrame:
 
 
 def at_risk(study: Study) -> pl.DataFrame:
-    """The rows of services at risk, the worst first."""
+    """Return the rows of services at risk, the worst first."""
     return (
         services(study)
         .filter("at_risk")
@@ -123,7 +123,7 @@ _SCHEMA: Mapping[str, Any] = {
 
 
 def growth_of(use: RecordedUse) -> FloatArray:
-    """The daily growth of the use of a service's container, as a share, with an interval.
+    """Return the daily growth of the use of a service's container, as a share, with an interval.
 
     All of the recorded time counts. The intervals hold for all services together, so that none of
     a hundred services without growth is likely to be named. NaN for a record of less than two
@@ -148,7 +148,7 @@ def growth_of(use: RecordedUse) -> FloatArray:
 
 
 def growing(use: RecordedUse, daily: FloatArray) -> BoolArray:
-    """Which services grow beyond chance and by enough, shape (services, 2).
+    """Return which services grow beyond chance and by enough, shape (services, 2).
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def growing(use: RecordedUse, daily: FloatArray) -> BoolArray:
 
 
 def frame_of(use: RecordedUse, daily: FloatArray) -> pl.DataFrame:
-    """A row for each service and resource with a growth of ``growth_of``."""
+    """Return a row for each service and resource with a growth of ``growth_of``."""
     grows = growing(use, daily)
     return pl.DataFrame(
         [
@@ -199,7 +199,7 @@ def _block_means(use: RecordedUse, block_ms: int) -> FloatArray:
 
 
 def grown(study: Study) -> pl.DataFrame:
-    """The rows of ``growth`` that grow, the fastest first, with the time that requests last.
+    """Return the rows of ``growth`` that grow, the fastest first, with the time that requests last.
 
     ``holds_ms`` is the time until the highest use of a container reaches its present request, if
     growth goes on; 0 for a use above the request, null without a request.

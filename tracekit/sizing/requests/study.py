@@ -151,7 +151,7 @@ def requests_of(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """The study of ``recommend_requests`` from recorded use.
+    """Return the study of ``recommend_requests`` from recorded use.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _parted(use: RecordedUse, learn_share: float) -> tuple[RecordedUse, Recorded
 
 
 def every_policy() -> list[SizingPolicy]:
-    """The policies of ``POLICIES``, then every other sizing policy with its defaults."""
+    """Return the policies of ``POLICIES``, then every other sizing policy with its defaults."""
     others = [kind() for name, kind in all_sizing_policies().items() if name not in POLICIES]
     return [*map(parse_sizing_policy, POLICIES), *others]
 
@@ -276,7 +276,7 @@ def margin_of(policy: SizingPolicy) -> float:
 
 
 def subject_of(totals: pl.DataFrame, chosen: Sequence[SizingPolicy], risk_share: float) -> str:
-    """The recommended policy: one with a margin, within the accepted risk by CPU and memory.
+    """Return the recommended policy: one with a margin, within the accepted risk by CPU and memory.
 
     Of several such policies it is the one with the fewest services at risk, and then the one that
     frees the largest share of the resource of which it frees less. If none is within the risk, it

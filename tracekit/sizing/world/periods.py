@@ -217,7 +217,7 @@ SLACK = 1e-9
 
 @compiled
 def room_elsewhere(world: World, state: State, at: int, cores: float, gb: float) -> int:
-    """The node that the container's placement policy chooses for a size, -1 for none."""
+    """Return the node that the container's placement policy chooses for a size, -1 for none."""
     own, chosen, least = state.node[at], -1, np.inf
     for node in range(len(world.total)):
         if world.first_fit[node] != state.by_first_fit[at]:
@@ -239,7 +239,7 @@ def room_elsewhere(world: World, state: State, at: int, cores: float, gb: float)
 
 @compiled
 def fits_in_place(world: World, state: State, at: int, cores: float, gb: float) -> bool:
-    """Whether the container's node has room for a size in place of its present limit."""
+    """Return whether the container's node has room for a size in place of its present limit."""
     node = state.node[at]
     if node < 0:
         return False

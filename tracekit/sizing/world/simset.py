@@ -66,7 +66,7 @@ class Settings:
         return self.largest_cores * self.largest_gb
 
     def sizes(self) -> FloatArray:
-        """Every size in cores and GB, shape (actions, 2), in the order of ``index_of``."""
+        """Return every size in cores and GB, shape (actions, 2), in the order of ``index_of``."""
         cores, memory = np.meshgrid(
             np.arange(1, self.largest_cores + 1), np.arange(1, self.largest_gb + 1), indexing="ij"
         )
@@ -78,12 +78,12 @@ class Settings:
         return np.asarray(self.largest_gb * (whole[..., 0] - 1) + whole[..., 1] - 1)
 
     def fitted(self, wanted: FloatArray) -> FloatArray:
-        """The smallest sizes that are at least the wanted amounts, or the largest size."""
+        """Return the smallest sizes that are at least the wanted amounts, or the largest size."""
         # the tolerance keeps a forecast of two cores from becoming three by rounding
         return np.asarray(np.clip(np.ceil(np.asarray(wanted) - 1e-9), 1.0, self.largest))
 
     def coefficients(self) -> FloatArray:
-        """The coefficients of the compiled reward."""
+        """Return the coefficients of the compiled reward."""
         return np.array(
             [
                 self.alpha0,
@@ -145,15 +145,15 @@ class SimulationSet:
         return int(self.need.shape[1])
 
     def chains(self) -> IntArray:
-        """The numbers of the chains, ascending."""
+        """Return the numbers of the chains, ascending."""
         return np.unique(self.chain)
 
     def of_chains(self, chains: IntArray) -> SimulationSet:
-        """The part with some chains; its facts are those of the whole."""
+        """Return the part with some chains; its facts are those of the whole."""
         return self.take(np.flatnonzero(np.isin(self.chain, chains)))
 
     def take(self, chosen: IntArray) -> SimulationSet:
-        """The part with some containers, and the edges between them."""
+        """Return the part with some containers, and the edges between them."""
         place = np.full(self.size, -1, dtype=np.int64)
         place[chosen] = np.arange(len(chosen))
         ends = place[self.edges]
@@ -171,7 +171,7 @@ class SimulationSet:
 
 
 def upstream_felt(whole: SimulationSet, cycle_periods: int) -> float:
-    """The share of cycles with a call from an upstream, among containers with an upstream.
+    """Return the share of cycles with a call from an upstream, among containers with an upstream.
 
     In other cycles the state of the upstreams (eqs 5 to 8) is 0.
     """
@@ -218,7 +218,7 @@ CYCLES_SEEN = 8
 
 
 def nodes_for(settings: Settings, containers: int) -> int:
-    """The number of nodes: as set, or one for every ``containers_per_node``."""
+    """Return the number of nodes: as set, or one for every ``containers_per_node``."""
     # the tolerance gives 11 nodes for 225 containers in spite of rounding
     return settings.nodes or int(np.ceil(containers / settings.containers_per_node - 1e-9))
 
@@ -255,7 +255,7 @@ def _first_fit_nodes(nodes: int) -> BoolArray:
 
 
 def fresh_state(world: World) -> State:
-    """The state before placement; containers alternate between the halves of the nodes."""
+    """Return the state before placement; containers alternate between the halves of the nodes."""
     containers, periods = world.need.shape[:2]
     alternating = np.arange(containers) % 2 == 0
     halves = bool((~world.first_fit).any())

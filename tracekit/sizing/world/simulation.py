@@ -85,11 +85,11 @@ class Simulation:
             periods.put(self.arrays, at, node, 1.0, 1.0)
 
     def state(self, containers: IntArray) -> Float32Array:
-        """The agent's state of some containers (eqs 5-8), shape (containers, 20, 8)."""
+        """Return the agent's state of some containers (eqs 5-8), shape (containers, 20, 8)."""
         return self.arrays.history[containers].astype(np.float32)
 
     def possible(self, containers: IntArray) -> BoolArray:
-        """The sizes that some containers can have now, shape (containers, actions)."""
+        """Return the sizes that some containers can have now, shape (containers, actions)."""
         out = np.empty((len(containers), len(self._sizes)), dtype=np.bool_)
         periods.possible(self.world, self.arrays, containers, self._sizes, out)
         return out
@@ -204,15 +204,15 @@ class View:
         return self.simulation.arrays.served[:, begin : self.simulation.now]
 
     def state(self) -> Float32Array:
-        """The agent's state of the due containers, shape (due, 20, 8)."""
+        """Return the agent's state of the due containers, shape (due, 20, 8)."""
         return self.simulation.state(self.due)
 
     def possible(self) -> BoolArray:
-        """The sizes that the due containers can have now, shape (due, actions)."""
+        """Return the sizes that the due containers can have now, shape (due, actions)."""
         return self.simulation.possible(self.due)
 
     def ahead(self) -> FloatArray:
-        """The largest needs of the due containers in the coming cycle, shape (due, 2)."""
+        """Return the largest needs of the due containers in the coming cycle, shape (due, 2)."""
         if not self.looks_ahead:
             raise PermissionError("only a policy that reads 'ahead' may see the coming cycle")
         end = self.simulation.now + self.simulation.settings.cycle_periods

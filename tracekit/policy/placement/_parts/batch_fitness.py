@@ -271,7 +271,7 @@ def _function() -> Pointer:
 
 
 def compiled_cost(order: IntArray, case: Case) -> CompiledCost:
-    """The cost of positions, which is minus their fitness, for compiled code.
+    """Return the cost of positions, which is minus their fitness, for compiled code.
 
     Parameters
     ----------

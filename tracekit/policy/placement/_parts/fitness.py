@@ -38,30 +38,30 @@ PENALTY = 10.0
 
 
 def suits_left(request: Any, left: Any, weight: Any) -> Any:
-    """The fitness of a container by the share of the free amount that it does not take."""
+    """Return the fitness of a container by the share of the free amount that it does not take."""
     some = left > 0
     share = either(some & (request > 0), request / either(some, left, 1.0), 0.0)
     return weight * (1.0 - share)
 
 
 def load_with(request: Any, used: Any, total: Any) -> Any:
-    """The load with the container, as a fraction; 1 for a node that lacks the resource."""
+    """Return the load with the container, as a fraction; 1 for a node that lacks the resource."""
     some = total > 0
     return either(some, (request + used) / either(some, total, 1.0), 1.0)
 
 
 def suits_load(load: Any, tcrit: Any, weight: Any) -> Any:
-    """The fitness of a container by the distance of the load below the critical load."""
+    """Return the fitness of a container by the distance of the load below the critical load."""
     return weight * (tcrit - load)
 
 
 def is_enough(request: Any, left: Any) -> Any:
-    """Whether the amount left is enough for a request; a request of 0 always fits."""
+    """Return whether the amount left is enough for a request; a request of 0 always fits."""
     return (request <= left) | (request == 0)
 
 
 def excess(load: Any, tcrit: Any) -> Any:
-    """The part of a load above the critical load."""
+    """Return the part of a load above the critical load."""
     return either(load > tcrit, load - tcrit, 0.0)
 
 
@@ -151,7 +151,7 @@ class FitnessPolicy(PlacementPolicy):
                 raise ParameterError(parameter, f"{parameter} sum to 0, expected above 0")
 
     def metric_samples(self) -> int:
-        """The number of newest samples of the peak; 1 if no peak is used."""
+        """Return the number of newest samples of the peak; 1 if no peak is used."""
         return self.samples if "peak" in (self.basis, self.left_basis) else 1
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
@@ -175,7 +175,7 @@ class FitnessPolicy(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The part of each resource in the fitness, by its free amount and by its load."""
+        """Return the part of each resource in the fitness, by its free amount and by its load."""
         ground = self.ground(snapshot, nodes)
         remaining, load = self._parts(ground, container)
         labels = {resource: name for name, resource in FOUR.items()}
@@ -197,11 +197,11 @@ class FitnessPolicy(PlacementPolicy):
         return Ground(names=names, columns=columns, total=total, used=used, peak=peak)
 
     def request(self, ground: Ground, container: Container) -> FloatArray:
-        """The container's request, shape (resources,)."""
+        """Return the container's request, shape (resources,)."""
         return container.request[list(ground.columns)].astype(np.float64)
 
     def kinds(self, ground: Ground, container: Container) -> IntArray:
-        """The kind of the container on each node, by which its weights are chosen."""
+        """Return the kind of the container on each node, by which its weights are chosen."""
         total = ground.total
         if self.type_ref == "mean":
             total = np.broadcast_to(total.mean(axis=0), total.shape)

@@ -42,12 +42,12 @@ NUMBERS: Mapping[Any, Any] = {either: _either_number}
 
 
 def least_apart(low: Any, high: Any, below: Any, above: Any) -> Any:
-    """The least distance of a value in ``low..high`` from one in ``below..above``."""
+    """Return the least distance of a value in ``low..high`` from one in ``below..above``."""
     return np.maximum(np.maximum(low - above, below - high), 0.0)
 
 
 def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001
-    """The sum itself."""
+    """Return the sum itself."""
     return total
 
 
@@ -104,7 +104,7 @@ class Formula:
     def score(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> IntArray | FloatArray:
-        """The score of each node, shape (candidates,)."""
+        """Return the score of each node, shape (candidates,)."""
         return self._weighted(
             np.zeros(len(nodes), dtype=np.int64),
             (
@@ -118,12 +118,12 @@ class Formula:
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The part of each resource, NaN for a node without the resource."""
+        """Return the part of each resource, NaN for a node without the resource."""
         parts = self._parts(snapshot, container, nodes)
         return {share.name: np.where(share.counted, part, np.nan) for share, part in parts}
 
     def value(self, sizes: IntArray, wanted: IntArray) -> IntArray | FloatArray:
-        """The score of nodes that have every resource.
+        """Return the score of nodes that have every resource.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class Share(NamedTuple):
 def shares(
     snapshot: Snapshot, container: Container, nodes: IntArray, weights: Weights, *, nonzero: bool
 ) -> Iterator[Share]:
-    """The share of each configured resource that the cluster has.
+    """Yield the share of each configured resource that the cluster has.
 
     With ``nonzero`` missing requests of cpu and memory count as the scheduler's defaults. A scalar
     resource that the container does not request is left out.

@@ -35,7 +35,7 @@ _NOTHING = (math.nan, math.nan)
 
 
 def average_and_deviation(metrics: Sequence[Metric], kind: str) -> tuple[float, float]:
-    """The last AVG, else the last value of Latest or of an empty operator; and the last STD.
+    """Return the last AVG, else the last value of Latest or of an empty operator; and the last STD.
 
     Both are 0 if the type has only other operators. Source: GetResourceData of scheduler-plugins,
     pkg/trimaran/resourcestats.go.
@@ -50,12 +50,12 @@ def average_and_deviation(metrics: Sequence[Metric], kind: str) -> tuple[float, 
 
 
 def last_level(metrics: Sequence[Metric], kind: str) -> tuple[float, float]:
-    """The last AVG or Latest, without a deviation (TargetLoadPacking)."""
+    """Return the last AVG or Latest, without a deviation (TargetLoadPacking)."""
     return next(_levels(reversed(metrics), kind), _NOTHING)
 
 
 def first_level(metrics: Sequence[Metric], kind: str) -> tuple[float, float]:
-    """The first AVG or Latest, without a deviation (Peaks)."""
+    """Return the first AVG or Latest, without a deviation (Peaks)."""
     return next(_levels(metrics, kind), _NOTHING)
 
 
@@ -101,16 +101,16 @@ class LoadAware(PlacementPolicy):
     ] = 30_000
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """The end of the newest window: the last fetch before the last poll."""
+        """Return the end of the newest window: the last fetch before the last poll."""
         polled = now_ms // self.collect_ms * self.collect_ms
         return polled // self.fetch_ms * self.fetch_ms
 
     def metric_samples(self) -> int:
-        """The number of samples in the window."""
+        """Return the number of samples in the window."""
         return self.window_samples
 
     def load(self, snapshot: Snapshot, nodes: IntArray, column: int) -> Load:
-        """The load of the candidates by the resource of a column."""
+        """Return the load of the candidates by the resource of a column."""
         if snapshot.recorded is not None:
             return self._recorded_load(snapshot.recorded, nodes, column)
         usage = snapshot.usage
@@ -120,7 +120,7 @@ class LoadAware(PlacementPolicy):
         )
 
     def has_metrics(self, snapshot: Snapshot, nodes: IntArray) -> BoolArray:
-        """Whether the collector has any metric of a node, shape (candidates,)."""
+        """Return whether the collector has any metric of a node, shape (candidates,)."""
         if snapshot.recorded is not None:
             names = snapshot.recorded.nodes
             return np.array([names[at] in snapshot.recorded.metrics for at in nodes], np.bool_)
@@ -129,7 +129,7 @@ class LoadAware(PlacementPolicy):
         return np.asarray(~np.logical_and.reduce(missing))
 
     def window_end_s(self, snapshot: Snapshot) -> int:
-        """The end of the window in whole seconds."""
+        """Return the end of the window in whole seconds."""
         if snapshot.recorded is not None:
             return snapshot.recorded.window_end_s
         return self.metric_time_ms(snapshot.time_ms) // 1000
@@ -165,12 +165,12 @@ def effective_request(pod: Pod) -> dict[str, int]:
 
 
 def effective_limit(pod: Pod) -> dict[str, int]:
-    """The limits of a pod with its overhead, by the rule of ``effective_request``."""
+    """Return the limits of a pod with its overhead, by the rule of ``effective_request``."""
     return _effective(pod, lambda container: container.limits)
 
 
 def pod_claims(container: Container) -> Claims:
-    """The claims of the waiting container, shape (2,)."""
+    """Return the claims of the waiting container, shape (2,)."""
     if container.pod is None:
         request = container.request[:2]
         return Claims(request=request, limit=np.maximum(container.limit[:2], request))
@@ -178,7 +178,7 @@ def pod_claims(container: Container) -> Claims:
 
 
 def node_claims(snapshot: Snapshot, nodes: IntArray) -> Claims:
-    """The claims of the containers on each node together, shape (candidates, 2)."""
+    """Return the claims of the containers on each node together, shape (candidates, 2)."""
     if snapshot.recorded is None:
         return Claims(request=snapshot.requested[nodes, :2], limit=snapshot.limits[nodes, :2])
     sums = [pods_claims(snapshot.recorded.pods[at]) for at in nodes]
@@ -189,7 +189,7 @@ def node_claims(snapshot: Snapshot, nodes: IntArray) -> Claims:
 
 
 def pods_claims(pods: tuple[Pod, ...]) -> Claims:
-    """The sums of pods' claims, shape (2,); each limit is at least its request."""
+    """Return the sums of pods' claims, shape (2,); each limit is at least its request."""
     each = [_claims(pod) for pod in pods]
     nothing = np.zeros(2, dtype=np.int64)
     return Claims(
@@ -213,7 +213,7 @@ def mu_sigma(
 
 
 def portion(amount: Any, capacity: Any) -> Any:
-    """An amount as a fraction of a capacity above 0, in 0..1."""
+    """Return an amount as a fraction of a capacity above 0, in 0..1."""
     share = amount / capacity
     return either(share > 1.0, 1.0, either(share < 0.0, 0.0, share))
 
@@ -246,7 +246,7 @@ _SMALLEST = 5e-324
 
 
 def max_variance(mean: Any) -> Any:
-    """The largest variance of a variable in 0..1 with a mean; 0 for a mean outside (0, 1).
+    """Return the largest variance of a variable in 0..1 with a mean; 0 for a mean outside (0, 1).
 
     For arrays and, compiled, for numbers.
     """
@@ -254,7 +254,7 @@ def max_variance(mean: Any) -> Any:
 
 
 def shape(mean: Any, second: Any) -> tuple[Any, Any]:
-    """The alpha and beta of a first and a second raw moment, for arrays and numbers.
+    """Return the alpha and beta of a first and a second raw moment, for arrays and numbers.
 
     They are NaN for impossible moments, and infinite with numpy's warning for a variance of 0.
     """
@@ -283,7 +283,7 @@ def cumulative(alpha: ArrayLike, beta: ArrayLike, at: ArrayLike) -> FloatArray:
 
 
 def density(alpha: float, beta: float, at: float) -> float:
-    """The density at a point; 0 outside its domain."""
+    """Return the density at a point; 0 outside its domain."""
     if alpha <= 0 or beta <= 0 or not 0 <= at <= 1:
         return 0.0
     with np.errstate(divide="ignore"):
@@ -293,7 +293,7 @@ def density(alpha: float, beta: float, at: float) -> float:
 
 
 def moments(alpha: float, beta: float) -> tuple[float, float, float]:
-    """The first three raw moments."""
+    """Return the first three raw moments."""
     first = alpha / (alpha + beta)
     second = first * (alpha + 1) / (alpha + beta + 1)
     return first, second, second * (alpha + 2) / (alpha + beta + 2)
@@ -326,7 +326,7 @@ def used_fraction(snapshot: Snapshot, column: int) -> FloatArray:
 
 
 def fraction_after(snapshot: Snapshot, column: int, container: Container) -> FloatArray:
-    """The fraction used with the container added, shape (nodes,); 1 for a capacity of 0."""
+    """Return the fraction used with the container added, shape (nodes,); 1 for a capacity of 0."""
     after = used_amount(snapshot, column) + float(container.request[column])
     return np.asarray(ratio(after, snapshot.capacity[:, column], otherwise=1.0))
 
@@ -335,7 +335,7 @@ def fraction_after(snapshot: Snapshot, column: int, container: Container) -> Flo
 
 
 def measured_or_requested(measured: Any, requested: Any) -> Any:
-    """The measured amount, or the requested amount if the measurement is NaN."""
+    """Return the measured amount, or the requested amount if the measurement is NaN."""
     return either(np.isnan(measured), requested, measured)
 
 
@@ -346,7 +346,7 @@ def ratio(part: Any, whole: Any, otherwise: float) -> Any:
 
 
 def left_of(used: Any) -> Any:
-    """The fraction that is left, at least 0."""
+    """Return the fraction that is left, at least 0."""
     return np.maximum(1.0 - used, 0.0)
 
 

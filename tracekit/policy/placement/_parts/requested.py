@@ -81,27 +81,27 @@ def legacy_balance(
 
 
 def of_deviation(deviation: Any) -> Any:
-    """The score, 50..100, by the deviation of the fractions."""
+    """Return the score, 50..100, by the deviation of the fractions."""
     return np.trunc((1.0 - deviation) * 100.0)
 
 
 def half(apart: Any) -> Any:
-    """The deviation of two fractions from their difference."""
+    """Return the deviation of two fractions from their difference."""
     return np.abs(apart) / 2
 
 
 def pair_balance(apart: Any, weights: Any) -> Any:  # noqa: ARG001
-    """The score of two fractions from their difference."""
+    """Return the score of two fractions from their difference."""
     return of_deviation(half(apart))
 
 
 def requested_share(size: Any, wanted: Any) -> Any:
-    """The fraction of a size above 0 that is requested with the container, at most 1."""
+    """Return the fraction of a size above 0 that is requested with the container, at most 1."""
     return np.minimum(wanted / size, 1.0)
 
 
 def of_pair(one: str, other: str) -> Formula:
-    """The balance of two resources that every node has, as a formula."""
+    """Return the balance of two resources that every node has, as a formula."""
     return Formula(
         part=requested_share,
         resources=((one, 1), (other, -1)),
@@ -123,7 +123,7 @@ def requested(snapshot: Snapshot, container: Container, nodes: IntArray) -> IntA
 
 
 def in_whole_cores(container: Container) -> Container:
-    """The container as upstream counted it: its CPU overhead as a number of whole cores."""
+    """Return the container as upstream counted it: its CPU overhead as a number of whole cores."""
     overhead = container.pod.overhead.get(CPU, 0) if container.pod else 0
     if not overhead:
         return container
@@ -133,7 +133,7 @@ def in_whole_cores(container: Container) -> Container:
 
 
 def half_sum(total: Any, weights: Any) -> Any:  # noqa: ARG001
-    """The integer mean of the cpu and memory scores."""
+    """Return the integer mean of the cpu and memory scores."""
     return quotient(total, 2)
 
 
@@ -160,7 +160,7 @@ def _volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) 
 
 
 def free_share(size: Any, wanted: Any, constants: Any) -> Any:
-    """The free share of a resource, scaled to ``constants[0]``; 0 for an over-full node."""
+    """Return the free share of a resource, scaled to ``constants[0]``; 0 for an over-full node."""
     return quotient(np.maximum(size - wanted, 0) * constants[0], size)
 
 
@@ -176,7 +176,7 @@ class TenthsPolicy(PlacementPolicy):
         return self.max_score
 
     def of_tenths(self, part: Callable[..., Any], better: Literal["emptier", "fuller"]) -> Formula:
-        """A formula for the integer mean of the parts of cpu and memory, 0..max_score."""
+        """Return a formula for the integer mean of the parts of cpu and memory, 0..max_score."""
         return Formula(
             part=part,
             resources=(("cpu", 1), ("memory", 1)),

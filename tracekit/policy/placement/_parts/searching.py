@@ -46,7 +46,7 @@ class SearchingPolicy(FitnessPolicy, BatchPolicy):
     ] = 0
 
     def select(self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator) -> IntArray:
-        """The nodes of the best candidate; -1 for a container without room."""
+        """Return the nodes of the best candidate; -1 for a container without room."""
         judged = BatchFitness(self, snapshot, batch, self.objective)
         nodes, size = len(snapshot.capacity), len(batch.containers)
         order = self._order(nodes)
@@ -110,7 +110,7 @@ class BatchFitness:
         self._case = batch_fitness.Case(*laid)
 
     def first(self, count: int) -> BatchFitness:
-        """The fitness of the first containers of the batch."""
+        """Return the fitness of the first containers of the batch."""
         case = self._case
         return self._of(
             case._replace(

@@ -127,7 +127,7 @@ DOMINANCE = 3.0
 def kind_of(
     request: IntArray | FloatArray, total: FloatArray, resources: Sequence[str]
 ) -> IntArray:
-    """The kind of a container, by the fraction of a node's resources that it requests.
+    """Return the kind of a container, by the fraction of a node's resources that it requests.
 
     A container is compressible if its fraction of cpu is above that of memory and its fraction of
     network above that of disk, incompressible if both are below, and else balanced. Without network
@@ -159,7 +159,7 @@ CRITERIA = {**FOUR, "io": DISK_IO}
 
 
 def present(snapshot: Snapshot) -> dict[str, int]:
-    """The columns of the criteria that the workload has, by resource name."""
+    """Return the columns of the criteria that the workload has, by resource name."""
     columns = ((name, snapshot.column(name)) for name in CRITERIA.values())
     return {name: column for name, column in columns if column is not None}
 
@@ -172,7 +172,7 @@ def by_kind(kind: int, resources: list[str], dominance: float) -> FloatArray:
 
 
 def given(judgements: Judgements, resources: list[str]) -> FloatArray:
-    """A judgement matrix from ``(first, second, ratio)``; other pairs are equal."""
+    """Return a judgement matrix from ``(first, second, ratio)``; other pairs are equal."""
     matrix = np.ones((len(resources), len(resources)))
     for first, second, ratio in judgements:
         if CRITERIA[first] in resources and CRITERIA[second] in resources:
@@ -201,7 +201,7 @@ def closeness(
     norm: Norm = "l2",
     ideal: Ideal = "observed",
 ) -> FloatArray:
-    """The closeness ``d- / (d+ + d-)`` of each row, 0..1; higher is better.
+    """Return the closeness ``d- / (d+ + d-)`` of each row, 0..1; higher is better.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def closeness(
 
 
 def nearness(to_best: Any, to_worst: Any) -> Any:
-    """The closeness from both distances, for arrays and, compiled, for numbers."""
+    """Return the closeness from both distances, for arrays and, compiled, for numbers."""
     both = to_best + to_worst
     return either(both > 0, to_worst / either(both > 0, both, 1.0), INDIFFERENT)
 

@@ -85,28 +85,28 @@ class Kernel:
 
 
 def score_pointer(function: Callable[..., None]) -> Pointer:
-    """A score function, compiled."""
+    """Return a score function, compiled."""
     return Pointer(function, SCORE)
 
 
 def bound_pointer(function: Callable[..., None]) -> Pointer:
-    """A bound function, compiled."""
+    """Return a bound function, compiled."""
     return Pointer(function, BOUND)
 
 
 def nobody(snapshot: Snapshot) -> Container:
-    """A container without requests, for what a policy computes of nodes alone."""
+    """Return a container without requests, for what a policy computes of nodes alone."""
     nothing = np.zeros(len(snapshot.resources), np.int64)
     return Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
 
 
 def pointers(score: Callable[..., None], bound: Callable[..., None]) -> tuple[Pointer, Pointer]:
-    """A score function and its bound, compiled."""
+    """Return a score function and its bound, compiled."""
     return score_pointer(score), bound_pointer(bound)
 
 
 def placed_pointer(function: Callable[..., None]) -> Pointer:
-    """A function that follows a placement, compiled."""
+    """Return a function that follows a placement, compiled."""
     return Pointer(function, PLACED)
 
 
@@ -118,7 +118,7 @@ LARGEST_EXACT = 2**46
 def weight_table(
     weights: Weights, resources: Sequence[str], allocatable: IntArray
 ) -> FloatArray | None:
-    """Rows of (column, weight, whether it counts only where it is requested), flattened.
+    """Return rows of (column, weight, whether it counts only where it is requested), flattened.
 
     None where quotients are not exact in doubles, or some node has none of a resource.
     """
@@ -147,7 +147,7 @@ ZERO_VIEW, ZERO_FROM = 3.0, 2.5
 
 
 def half_away(value: float) -> Any:
-    """The nearest whole number, halves away from zero; 0 for NaN."""
+    """Return the nearest whole number, halves away from zero; 0 for NaN."""
     return 0.0 if np.isnan(value) else rounded(value)
 
 
@@ -165,7 +165,7 @@ INSTEAD: Any = {
 
 
 def inside(function: Any, **named: Any) -> FunctionType:
-    """A copy of a kernel that compiles together with all plain functions that it calls.
+    """Return a copy of a kernel that compiles together with all plain functions that it calls.
 
     Parameters
     ----------

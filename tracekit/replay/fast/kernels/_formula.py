@@ -128,7 +128,7 @@ def _bound_alike(
 def formula_kernel(
     policy: PlacementPolicy, formula: Formula, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of a policy's formula; None where its integers are not exact in doubles.
+    """Return the kernel of a policy's formula; None where its integers are not exact in doubles.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def _without_constants(size: int, wanted: int, constants: FloatArray) -> Any:
 
 
 def bra_kernel(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
-    """The kernel of BRA in the paper's form; None for its integer forms."""
+    """Return the kernel of BRA in the paper's form; None for its integer forms."""
     if policy.variant != "paper":
         return None
     return formula_kernel(policy, ALIKE, resources, allocatable)
@@ -233,6 +233,6 @@ _first_fit = functools.cache(pointers)
 
 
 def first_fit_kernel(policy: FirstFit, resources: Sequence[str], allocatable: IntArray) -> Kernel:
-    """The kernel of first fit, which covers every cluster."""
+    """Return the kernel of first fit, which covers every cluster."""
     score, bound = _first_fit(_score_first, _bound_first)
     return Kernel(score=score, bound=bound, parameters=np.zeros(1), scored=REQUESTED)

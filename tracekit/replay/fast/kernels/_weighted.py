@@ -104,7 +104,7 @@ def weighted_kernel(profile: Profile, find: Find) -> Kernel | None:
 
 
 def weighted_sum(parts: Sequence[tuple[Part, Kernel]]) -> Kernel:
-    """The kernel of the weighted sum of parts."""
+    """Return the kernel of the weighted sum of parts."""
     made = _NOTHING
     for part, kernel in parts:
         made = _added(made, part, kernel)

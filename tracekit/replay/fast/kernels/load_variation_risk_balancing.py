@@ -108,7 +108,7 @@ def _views(rows: Sequence[FloatArray], allocatable: IntArray) -> FloatArray:
 def make(
     policy: LoadVariationRiskBalancing, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel; None where some node lacks cpu or memory."""
+    """Return the kernel; None where some node lacks cpu or memory."""
     if (allocatable[:, :2] <= 0).any():
         return None
     return Kernel(

@@ -43,7 +43,7 @@ _SIGNATURE = "double (double, double, double, int"
 
 
 def betainc_address() -> int | None:
-    """The address of scipy's function; None where this scipy does not export it."""
+    """Return the address of scipy's function; None where this scipy does not export it."""
     for name, capsule in cython_special.__pyx_capi__.items():
         if name.endswith("betainc") and _SIGNATURE in repr(capsule):
             return int(get_cython_function_address("scipy.special.cython_special", name))

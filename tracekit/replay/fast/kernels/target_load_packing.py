@@ -105,7 +105,7 @@ def _terms(policy: TargetLoadPacking, snapshot: Snapshot) -> FloatArray:
 def make(
     policy: TargetLoadPacking, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel; None where some node has no CPU."""
+    """Return the kernel; None where some node has no CPU."""
     if (allocatable[:, 0] <= 0).any():
         return None
     numbers = (
