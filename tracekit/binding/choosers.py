@@ -259,7 +259,7 @@ class Follow:
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """A way to bind with its text; ``of`` is None for the recorded binding."""
+    """A way to bind containers, and its text; ``of`` is None for the recorded binding."""
 
     text: str
     of: Interference | HostThenBind | Follow | None = None

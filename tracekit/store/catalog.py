@@ -337,7 +337,7 @@ def _writer() -> str:
 
 
 def unfinished(store: Store) -> bool:
-    """Return whether the quality tables lack a source file, because an ingest was killed."""
+    """Return whether a killed ingest left a source file without its row in the quality tables."""
     path, wanted = next(one for one in quality_tables(store.manifest.sources) if one[0] == SOURCES)
     try:
         stored_rows = parquet_file(store.path / path).metadata.num_rows

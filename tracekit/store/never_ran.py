@@ -21,7 +21,7 @@ _SAYS_SO = "kubernetes"
 
 
 def says_so(store: Store) -> bool:
-    """Return whether a source of the store records for every container whether it has a node."""
+    """Return whether a source of the store states for every container if it has a node."""
     return any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
 
 

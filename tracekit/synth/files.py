@@ -304,7 +304,10 @@ class Selection:
 
 
 def select(tables: Collection[str], parts: Container[int] | None) -> Selection:
-    """Return the selection of tables by word (``resource``), name or file stem; all for no name.
+    """Return the selection of these tables, and of the files with the numbers ``parts``.
+
+    A table is named by its name, by the stem of its file, or by a word such as ``resource``, which
+    may stand for several tables. No name selects all tables, None all files.
 
     Raises
     ------

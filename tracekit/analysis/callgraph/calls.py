@@ -71,11 +71,11 @@ def as_documented(records: Records, places: Places, names: Names) -> Calls:
 
 
 def as_named(records: Records, places: Places, names: Names) -> Calls:
-    """Return one call for each rpc id, type and names, with the number of its repeats.
+    """Return one call for each rpc id, type, caller, callee and interface, with its repeats.
 
-    Both ends record a call over the network; any other call is recorded by the caller alone. So c
-    records of calling ends, d records of called ends and z records in all stand for ``max(c, d,
-    ceil(z / 2))`` calls.
+    Both ends record a call over the network; the caller alone records any other call. A record may
+    not say which end wrote it. So c records by callers and d by callees among z records are
+    ``max(c, d, ceil(z / 2))`` calls.
     """
     place = places.of_record
     order = _by_names(records, place, names)

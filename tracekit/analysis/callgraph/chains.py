@@ -46,7 +46,7 @@ class Chain:
 
 
 class ChainCounter:
-    """Counter of the traces with each set of edges, and with each set and its numbers of calls."""
+    """Counts traces by their set of edges, and by that set with the calls on each edge."""
 
     def __init__(self, services: pl.Series) -> None:
         self._services = services

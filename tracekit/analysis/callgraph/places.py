@@ -149,7 +149,7 @@ _ENTITY = {
 
 
 class StoreNames:
-    """The ids of services and interfaces of a store, and of ranges of its traces."""
+    """The ids behind the keys of a store: of its services and interfaces, and of given traces."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -134,7 +134,8 @@ def agreed(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
 def most(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
     """Return the id that most known ids of each group have, int32 of shape (groups,).
 
-    ``UNKNOWN`` without a known id, ``SEVERAL`` without a majority.
+    A group without a known id gets ``UNKNOWN``. A group in which no id makes up more than half of
+    the known ids gets ``SEVERAL``.
     """
     shared = agreed(ids, group, groups)
     counted = np.flatnonzero((ids >= 0) & (group >= 0))

@@ -34,10 +34,11 @@ from tracekit.intake.fetch.plan import Wanted, plan
 
 
 class Meter:
-    """A reporter of the progress of all downloads to one task.
+    """Reports the progress of all downloads together, as one task.
 
     A download states its length only when it begins. So each file counts with its usual size times
-    the share of it that is on the disk. The note has the mean rate of this call.
+    the share of it that is on the disk. The text beside the progress is the mean rate since the
+    fetch began.
     """
 
     def __init__(self, task: Task, files: int, clock: Callable[[], float] = time.monotonic) -> None:

@@ -189,7 +189,7 @@ def _comparisons(manifest: Manifest) -> Iterator[_Comparison]:
 
 
 def may_repeat(manifest: Manifest) -> bool:
-    """Return whether the store has parts that must be compared."""
+    """Return whether parts of the store may hold the same rows, and must be compared."""
     return any(True for _ in _comparisons(manifest))
 
 

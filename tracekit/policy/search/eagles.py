@@ -30,7 +30,9 @@ def select(
     rng: Any,
     out: FloatArray,
 ) -> None:
-    """Select stage: ``b + alpha * share * (mean - x)``, share uniform in 0..1.
+    """Write the select stage to ``out``: ``best + alpha * share * (middle - positions)``.
+
+    A share, uniform in 0..1, is drawn for each coordinate. ``middle`` is the mean position.
 
     Parameters
     ----------

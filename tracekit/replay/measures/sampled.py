@@ -75,7 +75,10 @@ class Held:
 
     @cached_property
     def taken(self) -> FloatArray:
-        """Requests on nodes that have the resource, shape (stretches, measured, nodes)."""
+        """Requests on each node in each stretch, shape (stretches, measured resources, nodes).
+
+        0 where a node has none of a resource.
+        """
         columns = self.requested.transpose(0, 2, 1)[:, list(self.room.columns)]
         return columns.astype(np.float64, order="C") * self.room.has_capacity
 

@@ -94,21 +94,22 @@ class Figure:
     absent : str
         The text on the missing data where there is nothing to draw.
     reads : tuple of str
-        Queries (``usage/node_profile``), frames of the run folder (``replay/steps``), of studies,
-        or facts. One beside facts has to be there.
+        Queries (``usage/node_profile``), frames of the run folder (``replay/steps``), of
+        studies, or facts. At least one of them that is not a fact must exist.
     rows : callable
-        The frames that it reads, in that order, to the one that is drawn, downloaded and, in part,
-        in the table. Frames that are not there have no columns.
+        Takes the frames of ``reads``, in that order, and returns the frame that is drawn and
+        downloaded; the table shows a part of it. A frame that does not exist has no columns.
     x, y, second : Axis
         Without ``y`` each row has a line of its own, named by ``label``.
     label : str
-        The column that says what a mark is.
+        The column with the text of each mark.
     beside : str
         The column of the names that stand beside marks; null where none does.
     panel : str
         The column each value of which has a panel of its own.
     colors : mapping of str to str
-        Of the values of ``by``; another one has the next colour of the palette.
+        The colour of each value of a layer's column ``by``; a value that is not listed gets the
+        next colour of the palette.
     diagonal : bool
         Whether a dashed line marks where both axes are equal.
     fewest : int

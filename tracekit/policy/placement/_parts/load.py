@@ -170,7 +170,7 @@ def effective_limit(pod: Pod) -> dict[str, int]:
 
 
 def pod_claims(container: Container) -> Claims:
-    """Return the claims of the waiting container, shape (2,)."""
+    """Return the requests and limits of the waiting container: CPU and memory, each shape (2,)."""
     if container.pod is None:
         request = container.request[:2]
         return Claims(request=request, limit=np.maximum(container.limit[:2], request))

@@ -81,7 +81,11 @@ def entropy_weights(matrix: FloatArray) -> FloatArray:
 
 
 def gain_of(s_ln_s: Any, rows: Any) -> Any:
-    """The information of a column from the sum of ``s ln s`` over its shares; 0 for rounding."""
+    """Return one minus the normalised entropy of a column with ``rows`` values.
+
+    ``s_ln_s`` is the sum of ``s ln s`` over the shares of the values. A result that only rounding
+    keeps from 0 is 0.
+    """
     gain = 1.0 + s_ln_s / np.log(np.maximum(rows, 2))
     return either((rows > 1) & (gain >= NOISE), gain, 0.0)
 
